@@ -1,0 +1,467 @@
+//! Questions to an archive and their answers: one vocabulary for the program, the socket and the server.
+//!
+//! A question is asked by [`crate::Archive::ask`] in the owner process, or sent as JSON over the owner's
+//! socket; either way the same [`Answer`] comes back, and `--json` and `/api/v1` print it as it is.
+
+use serde::{Deserialize, Serialize};
+
+/// Something to ask.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum Question {
+    Status,
+    Stages,
+    Ledger {
+        #[serde(default)]
+        after: Option<String>,
+        limit: usize,
+    },
+    Quarantine {
+        #[serde(default)]
+        input: Option<String>,
+        #[serde(default)]
+        after: Option<String>,
+        limit: usize,
+    },
+    Page {
+        url: String,
+    },
+    Inlinks {
+        url: String,
+        #[serde(default)]
+        after: Option<String>,
+        limit: usize,
+    },
+    Outlinks {
+        url: String,
+        #[serde(default)]
+        after: Option<String>,
+        limit: usize,
+    },
+    Domain {
+        name: String,
+    },
+    Domains {
+        #[serde(default)]
+        after: Option<String>,
+        limit: usize,
+    },
+    Top {
+        #[serde(default)]
+        domain: Option<String>,
+        #[serde(default)]
+        after: Option<String>,
+        limit: usize,
+    },
+    Cdx(CdxQuestion),
+    Search(SearchQuestion),
+    /// Where a record is: the asker reads the bytes itself.
+    Record {
+        url: String,
+        #[serde(default)]
+        at: Option<String>,
+    },
+    Load(LoadRequest),
+    Jobs,
+    Job {
+        id: u64,
+    },
+    Cancel {
+        id: u64,
+    },
+}
+
+/// CDX look-up (DESIGN 4.1 fields in CDXJ).
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs)]
+pub struct CdxQuestion {
+    pub url: String,
+    pub match_type: MatchType,
+    /// 1 to 14 digits, inclusive.
+    pub from: Option<String>,
+    /// 1 to 14 digits, inclusive (a prefix covers all it begins).
+    pub to: Option<String>,
+    pub collection: Option<String>,
+    pub limit: usize,
+    /// Opaque cursor from the answer before.
+    pub after: Option<String>,
+}
+
+/// How a CDX look-up matches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum MatchType {
+    #[default]
+    Exact,
+    Prefix,
+    Host,
+    Domain,
+}
+
+/// Full-text search.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs)]
+pub struct SearchQuestion {
+    pub query: String,
+    pub limit: usize,
+    pub after: Option<String>,
+    pub explain: bool,
+    pub facets: bool,
+}
+
+/// Inputs to load.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs)]
+pub struct LoadRequest {
+    /// Absolute paths, folders, globs, path lists; the name as given stands beside it.
+    pub inputs: Vec<LoadInput>,
+    pub collection: Option<String>,
+    pub links: Option<String>,
+    pub rate_pages_per_s: Option<f64>,
+    pub threads: Option<usize>,
+    pub verify: bool,
+}
+
+/// One argument of a load.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct LoadInput {
+    /// As the user wrote it: the ledger's name for a file.
+    pub name: String,
+    /// Absolute.
+    pub path: String,
+}
+
+/// An answer and the epoch it comes from.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Answer {
+    pub epoch: u64,
+    #[serde(flatten)]
+    pub body: Body,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum Body {
+    Status(StatusBody),
+    Stages {
+        stages: Vec<StageRow>,
+    },
+    Ledger {
+        rows: Vec<LedgerRow>,
+        next: Option<String>,
+    },
+    Quarantine {
+        rows: Vec<QuarantineRow>,
+        next: Option<String>,
+    },
+    Page(Box<PageBody>),
+    Links {
+        url_key: String,
+        rows: Vec<LinkRow>,
+        total: u64,
+        next: Option<String>,
+    },
+    Domain(DomainBody),
+    Domains {
+        rows: Vec<DomainRow>,
+        next: Option<String>,
+    },
+    Top {
+        rows: Vec<TopRow>,
+        next: Option<String>,
+    },
+    Cdx {
+        rows: Vec<CdxRow>,
+        next: Option<String>,
+    },
+    Search(SearchBody),
+    Record(RecordBody),
+    Job(JobBody),
+    Jobs {
+        rows: Vec<JobBody>,
+    },
+}
+
+/// Totals and state of the archive.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct StatusBody {
+    pub archive: String,
+    pub version: String,
+    pub links_scope: String,
+    pub inputs: u64,
+    pub inputs_done: u64,
+    pub inputs_loading: u64,
+    pub inputs_failed: u64,
+    pub records: u64,
+    pub captures: u64,
+    pub pages: u64,
+    pub links: u64,
+    pub uris: u64,
+    pub domains: u64,
+    pub quarantined: u64,
+    pub search_epoch: u64,
+    pub search_documents: u64,
+    pub fetch_time_first: Option<String>,
+    pub fetch_time_last: Option<String>,
+    pub collections: Vec<String>,
+    pub disk_bytes: u64,
+    pub memory_bytes: u64,
+}
+
+/// Statistics of one pipeline stage (DESIGN 5.3).
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct StageRow {
+    pub stage: String,
+    pub threads: usize,
+    pub waiting: u64,
+    pub running: u64,
+    pub done: u64,
+    pub total: u64,
+    pub ms_per_item: f64,
+    pub batched_share: f64,
+    pub batch_mean: f64,
+}
+
+/// One row of `ledger`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct LedgerRow {
+    pub input: String,
+    pub digest: String,
+    pub size: u64,
+    /// `pending`, `loading`, `done`, `failed(<reason>)`.
+    pub state: String,
+    pub records: u64,
+    pub captures: u64,
+    pub quarantined: u64,
+    pub bytes_done: u64,
+    pub collection: String,
+}
+
+/// One row of `quarantine`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct QuarantineRow {
+    pub input: String,
+    pub offset: u64,
+    pub reason: String,
+    pub detail: String,
+}
+
+/// Everything known of one URL.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct PageBody {
+    pub url_key: String,
+    pub url: String,
+    pub host: String,
+    pub domain: String,
+    /// Whether any capture of it is held (else it is only linked to).
+    pub captured: bool,
+    /// Whether the current version is a page.
+    pub is_page: bool,
+    pub fetch_time: Option<String>,
+    pub last_seen: Option<String>,
+    pub status: u16,
+    pub mime: String,
+    pub digest: String,
+    pub title: String,
+    pub language: String,
+    pub canonical: Option<String>,
+    pub robots: Option<String>,
+    pub links: u64,
+    pub links_dropped: u64,
+    pub inlinks: u64,
+    pub inlinks_external: u64,
+    pub text_preview: String,
+    pub text_truncated: bool,
+    /// Newest first, at most 1,000.
+    pub captures: Vec<CdxRow>,
+}
+
+/// A link, from either end.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct LinkRow {
+    pub source_key: String,
+    pub source_url: String,
+    pub source_title: String,
+    pub target_key: String,
+    pub target_url: String,
+    pub anchor: String,
+    pub nofollow: bool,
+    pub external: bool,
+}
+
+/// A domain with its best pages.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct DomainBody {
+    pub domain: String,
+    pub uris: u64,
+    pub pages: u64,
+    pub inlinks_external: u64,
+    pub top: Vec<TopRow>,
+    /// Domains linking here, by number of links, from the in-links of `top` (a sample, bounded).
+    pub linking_domains: Vec<LinkingDomain>,
+    pub linking_domains_complete: bool,
+}
+
+/// A domain that links to another.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct LinkingDomain {
+    pub domain: String,
+    pub links: u64,
+}
+
+/// One row of `domains`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct DomainRow {
+    pub domain: String,
+    pub uris: u64,
+    pub pages: u64,
+    pub inlinks_external: u64,
+}
+
+/// One row of a ranking.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct TopRow {
+    pub rank: u64,
+    pub url_key: String,
+    pub url: String,
+    pub title: String,
+    pub captured: bool,
+    pub inlinks: u64,
+    pub inlinks_external: u64,
+}
+
+/// One capture, with the fields of CDXJ.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct CdxRow {
+    pub url_key: String,
+    /// 14 digits.
+    pub timestamp: String,
+    /// ISO 8601 with milliseconds.
+    pub fetch_time: String,
+    pub url: String,
+    pub mime: String,
+    pub status: u16,
+    pub digest: String,
+    pub length: u64,
+    pub offset: u64,
+    /// The input's name.
+    pub filename: String,
+    pub collection: String,
+    pub kind: String,
+}
+
+/// Results of a search.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct SearchBody {
+    pub query: String,
+    /// How the query was understood.
+    pub understood: String,
+    /// Parts of the query that could not be used, in words.
+    pub notes: Vec<String>,
+    pub total: u64,
+    /// Epoch the search index covers.
+    pub search_epoch: u64,
+    pub took_ms: f64,
+    pub hits: Vec<SearchHit>,
+    pub facets: Vec<Facet>,
+    pub next: Option<String>,
+}
+
+/// One result.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct SearchHit {
+    pub url_key: String,
+    pub url: String,
+    pub domain: String,
+    pub title: String,
+    pub fetch_time: String,
+    pub mime: String,
+    pub language: String,
+    pub collection: String,
+    /// HTML-escaped text with `<mark>` around matches, and nothing else of HTML.
+    pub snippet_html: String,
+    pub inlinks: u64,
+    pub inlinks_external: u64,
+    pub score: f64,
+    /// With `explain`: how the score came about.
+    pub explanation: Option<serde_json::Value>,
+}
+
+/// Counts of one field over all results.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Facet {
+    /// `domain`, `year`, `type`, `language`.
+    pub field: String,
+    pub values: Vec<FacetValue>,
+}
+
+/// One facet value.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct FacetValue {
+    pub value: String,
+    pub count: u64,
+    /// The query that narrows to it.
+    pub query: String,
+}
+
+/// Where a record's bytes are.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct RecordBody {
+    pub capture: CdxRow,
+    /// Absolute path of the input.
+    pub location: String,
+}
+
+/// A running or finished load.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct JobBody {
+    pub id: u64,
+    /// `running`, `done`, `cancelled`, `failed`.
+    pub state: String,
+    /// Why it failed, if it did.
+    pub error: Option<String>,
+    pub elapsed_ms: u64,
+    pub inputs: u64,
+    pub inputs_done: u64,
+    pub inputs_known: u64,
+    pub inputs_failed: u64,
+    pub inputs_loading: u64,
+    pub bytes: u64,
+    pub bytes_done: u64,
+    pub records: u64,
+    pub captures: u64,
+    pub captures_known: u64,
+    pub pages: u64,
+    pub links: u64,
+    pub quarantined: u64,
+    pub epochs: u64,
+    /// Ledger rows of this load's inputs that have something to report.
+    pub problems: Vec<LedgerRow>,
+    pub stages: Vec<StageRow>,
+}

@@ -1,0 +1,1 @@
+//! Epochs, ledger and views: the incremental index.
