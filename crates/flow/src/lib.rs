@@ -1,1 +1,76 @@
-//! flow
+//! Staged pipelines: threads joined by bounded queues.
+//!
+//! A pipeline is written from its source to its sink and then started:
+//!
+//! ```
+//! use flow::{Flow, StageSettings};
+//!
+//! let (feeder, pipeline) = Flow::<u64, u64>::new()
+//!     .ordered(StageSettings::new("square").threads(2), |_| |n, out| out.send(n * n))
+//!     .stage(StageSettings::new("print"), |_| |n: u64, _| {
+//!         assert!(n < 100);
+//!         Ok(())
+//!     })
+//!     .start()
+//!     .unwrap();
+//! for n in 0..10 {
+//!     feeder.send(n).unwrap();
+//! }
+//! drop(feeder);
+//! pipeline.join().unwrap();
+//! ```
+//!
+//! Invariants:
+//!  - a queue holds at most `queue_items` items and, unless it holds a single item, at most `queue_bytes`;
+//!    a full queue makes its senders wait (back-pressure), so memory is bounded by the settings;
+//!  - every item sent is handled exactly once, or the pipeline ends with an error;
+//!  - behind [`Flow::ordered`] results leave in the order in which their items arrived;
+//!  - behind [`Flow::by_key`] items of one key are handled one after the other, in the order of arrival;
+//!  - a handler that fails or panics ends the whole pipeline, and [`Pipeline::join`] names the stage.
+//!
+//! What it does not do: it has no async runtime, no priorities, and does not restart anything.
+
+mod control;
+mod error;
+mod flow;
+mod ordered;
+mod outlet;
+mod pipeline;
+mod queue;
+mod stage;
+mod stats;
+
+pub use error::{FlowError, StageError, StageResult, Stopped};
+pub use flow::{Batch, Flow, Keyed, StageSettings};
+pub use outlet::Out;
+pub use pipeline::{Feeder, Monitor, Pipeline};
+pub use stats::{StageReport, table};
+
+/// Something that travels through a pipeline.
+pub trait Item: Send + 'static {
+    /// How many items the statistics shall count this for; a chunk of 64 records says 64.
+    fn count(&self) -> u64 {
+        1
+    }
+
+    /// Memory it holds, in bytes; what the byte bound of a queue counts. 0 if it does not matter.
+    fn bytes(&self) -> u64 {
+        0
+    }
+}
+
+impl Item for () {}
+impl Item for u64 {}
+impl Item for String {
+    fn bytes(&self) -> u64 {
+        self.len() as u64
+    }
+}
+
+/// A 64-bit key for [`Flow::by_key`] out of anything that can be hashed; the same in every run.
+pub fn key_of<K: std::hash::Hash + ?Sized>(key: &K) -> u64 {
+    use std::hash::{DefaultHasher, Hasher};
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,267 @@
+//! How a pipeline is written down, from source to sink.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::ordered::Order;
+use crate::outlet::{KeyFn, Out, Outlet};
+use crate::pipeline::{Build, Feeder, Pipeline};
+use crate::queue::Queue;
+use crate::stage::Worker;
+use crate::stats::StageStats;
+use crate::{FlowError, Item, StageResult};
+
+/// Settings of one stage and of the queue before it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct StageSettings {
+    /// Name in statistics, errors and thread names.
+    pub name: &'static str,
+    /// Threads, at least 1. Behind [`Flow::by_key`] each has a queue of its own.
+    pub threads: usize,
+    /// Items a queue holds at most.
+    pub queue_items: usize,
+    /// Bytes a queue holds at most, unless a single item is larger.
+    pub queue_bytes: u64,
+    /// Replace the stage by nothing: items are counted and dropped, to find the slowest stage.
+    pub off: bool,
+}
+
+impl StageSettings {
+    /// One thread and a queue of 16 items and 16 MiB.
+    pub fn new(name: &'static str) -> StageSettings {
+        StageSettings {
+            name,
+            threads: 1,
+            queue_items: 16,
+            queue_bytes: 16 << 20,
+            off: false,
+        }
+    }
+
+    /// Sets the number of threads.
+    pub fn threads(mut self, threads: usize) -> StageSettings {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// Sets the bounds of the queue.
+    pub fn queue(mut self, items: usize, bytes: u64) -> StageSettings {
+        self.queue_items = items;
+        self.queue_bytes = bytes;
+        self
+    }
+
+    /// Replaces the stage by nothing.
+    pub fn off(mut self, off: bool) -> StageSettings {
+        self.off = off;
+        self
+    }
+}
+
+/// When a batch is full.
+#[derive(Debug, Clone, Copy)]
+pub struct Batch {
+    /// Queue items, at least 1.
+    pub items_max: usize,
+    /// Bytes: no further item is taken once they are reached.
+    pub bytes_max: u64,
+    /// Time since the first item was taken; zero takes what is there.
+    pub age_max: Duration,
+}
+
+type Assemble<I, T> = Box<dyn FnOnce(&mut Build, Outlet<T>) -> Result<Outlet<I>, FlowError>>;
+
+/// A pipeline in the making: takes items of type `I`, and its last stage so far gives items of type `T`.
+#[must_use = "a flow does nothing until it is started"]
+pub struct Flow<I: Item, T: Item> {
+    /// Given the way out, builds everything before it and gives the way in.
+    assemble: Assemble<I, T>,
+}
+
+/// A flow whose next stage handles items of one key in order: see [`Flow::by_key`].
+#[must_use = "a flow does nothing until it is started"]
+pub struct Keyed<I: Item, T: Item> {
+    flow: Flow<I, T>,
+    key: KeyFn<T>,
+}
+
+impl<T: Item> Flow<T, T> {
+    /// An empty pipeline.
+    #[expect(
+        clippy::new_without_default,
+        reason = "a flow without stages is no useful value"
+    )]
+    pub fn new() -> Flow<T, T> {
+        Flow {
+            assemble: Box::new(|_, outlet| Ok(outlet)),
+        }
+    }
+}
+
+impl<I: Item, T: Item> Flow<I, T> {
+    /// Adds a stage that handles one item at a time; several threads finish in any order.
+    /// `make` gives each thread (by its index) its handler.
+    pub fn stage<U, H>(self, settings: StageSettings, make: impl Fn(usize) -> H + 'static) -> Flow<I, U>
+    where
+        U: Item,
+        H: FnMut(T, &mut Out<'_, U>) -> StageResult + Send + 'static,
+    {
+        self.add(settings, None, move |index| {
+            let handler = make(index);
+            move |worker: Worker<T, U>| worker.each(handler)
+        })
+    }
+
+    /// Adds a stage whose results leave in the order in which the items arrived, whatever thread
+    /// finishes first.
+    pub fn ordered<U, H>(self, settings: StageSettings, make: impl Fn(usize) -> H + 'static) -> Flow<I, U>
+    where
+        U: Item,
+        H: FnMut(T, &mut Out<'_, U>) -> StageResult + Send + 'static,
+    {
+        let order = Arc::new(Order::new(2 * settings.threads as u64));
+        let registered = order.clone();
+        let flow = self.add(settings, None, move |index| {
+            let handler = make(index);
+            let order = order.clone();
+            move |worker: Worker<T, U>| worker.ordered(&order, handler)
+        });
+        Flow {
+            assemble: Box::new(move |build, outlet| {
+                build.control.register(registered);
+                (flow.assemble)(build, outlet)
+            }),
+        }
+    }
+
+    /// Adds a stage that handles as many items at a time as `batch` allows.
+    pub fn batched<U, H>(
+        self,
+        settings: StageSettings,
+        batch: Batch,
+        make: impl Fn(usize) -> H + 'static,
+    ) -> Flow<I, U>
+    where
+        U: Item,
+        H: FnMut(Vec<T>, &mut Out<'_, U>) -> StageResult + Send + 'static,
+    {
+        self.add(settings, None, move |index| {
+            let handler = make(index);
+            move |worker: Worker<T, U>| worker.batched(batch, handler)
+        })
+    }
+
+    /// The next stage handles items of the same key one after the other, in the order of arrival.
+    pub fn by_key(self, key: impl Fn(&T) -> u64 + Send + Sync + 'static) -> Keyed<I, T> {
+        Keyed {
+            flow: self,
+            key: Box::new(key),
+        }
+    }
+
+    fn add<U: Item, R>(
+        self,
+        settings: StageSettings,
+        key: Option<KeyFn<T>>,
+        make: impl Fn(usize) -> R + 'static,
+    ) -> Flow<I, U>
+    where
+        R: FnOnce(Worker<T, U>) -> StageResult + Send + 'static,
+    {
+        Flow {
+            assemble: Box::new(move |build, outlet| {
+                let inlet = start_stage(build, &settings, key, outlet, &make)?;
+                (self.assemble)(build, inlet)
+            }),
+        }
+    }
+}
+
+impl<I: Item, T: Item> Keyed<I, T> {
+    /// As [`Flow::stage`].
+    pub fn stage<U, H>(self, settings: StageSettings, make: impl Fn(usize) -> H + 'static) -> Flow<I, U>
+    where
+        U: Item,
+        H: FnMut(T, &mut Out<'_, U>) -> StageResult + Send + 'static,
+    {
+        self.flow.add(settings, Some(self.key), move |index| {
+            let handler = make(index);
+            move |worker: Worker<T, U>| worker.each(handler)
+        })
+    }
+
+    /// As [`Flow::batched`]; a batch holds items of the thread's keys only.
+    pub fn batched<U, H>(
+        self,
+        settings: StageSettings,
+        batch: Batch,
+        make: impl Fn(usize) -> H + 'static,
+    ) -> Flow<I, U>
+    where
+        U: Item,
+        H: FnMut(Vec<T>, &mut Out<'_, U>) -> StageResult + Send + 'static,
+    {
+        self.flow.add(settings, Some(self.key), move |index| {
+            let handler = make(index);
+            move |worker: Worker<T, U>| worker.batched(batch, handler)
+        })
+    }
+}
+
+impl<I: Item> Flow<I, ()> {
+    /// Starts all threads.
+    ///
+    /// # Errors
+    /// [`FlowError::Spawn`] where a thread cannot be started; those that were are ended.
+    pub fn start(self) -> Result<(Feeder<I>, Pipeline), FlowError> {
+        let mut build = Build::default();
+        match (self.assemble)(&mut build, Outlet::end()) {
+            Ok(inlet) => Ok((Feeder::new(inlet), build.finish())),
+            Err(error) => {
+                build.abort();
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Makes the queues of a stage, starts its threads, and gives the way in.
+fn start_stage<T: Item, U: Item, R>(
+    build: &mut Build,
+    settings: &StageSettings,
+    key: Option<KeyFn<T>>,
+    outlet: Outlet<U>,
+    make: &dyn Fn(usize) -> R,
+) -> Result<Outlet<T>, FlowError>
+where
+    R: FnOnce(Worker<T, U>) -> StageResult + Send + 'static,
+{
+    let stats = Arc::new(StageStats::new(settings.name, settings.threads));
+    build.stages.push(stats.clone());
+    let queues = make_queues(build, settings, if key.is_some() { settings.threads } else { 1 });
+    let outlet = Arc::new(outlet);
+    for index in 0..settings.threads {
+        let worker = Worker {
+            queue: queues[index % queues.len()].clone(),
+            outlet: outlet.clone(),
+            stats: stats.clone(),
+            control: build.control.clone(),
+            off: settings.off,
+        };
+        let run = make(index);
+        build.spawn(settings.name, index, move || run(worker))?;
+    }
+    Ok(Outlet::new(queues, key, stats))
+}
+
+fn make_queues<T: Item>(build: &Build, settings: &StageSettings, count: usize) -> Vec<Arc<Queue<T>>> {
+    let share = settings.queue_bytes / count as u64;
+    let queues: Vec<Arc<Queue<T>>> = (0..count)
+        .map(|_| Arc::new(Queue::new(settings.queue_items.div_ceil(count), share)))
+        .collect();
+    for queue in &queues {
+        build.control.register(queue.clone());
+    }
+    queues
+}

@@ -1,0 +1,167 @@
+//! A running pipeline: its threads, its way in, its end.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use crate::control::Control;
+use crate::outlet::Outlet;
+use crate::stats::{StageReport, StageStats};
+use crate::{FlowError, Item, StageError, StageResult, Stopped};
+
+/// What is collected while the stages are started, last stage first.
+#[derive(Default)]
+pub(crate) struct Build {
+    pub(crate) control: Arc<Control>,
+    pub(crate) stages: Vec<Arc<StageStats>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Build {
+    pub(crate) fn spawn(
+        &mut self,
+        stage: &'static str,
+        index: usize,
+        run: impl FnOnce() -> StageResult + Send + 'static,
+    ) -> Result<(), FlowError> {
+        let control = self.control.clone();
+        let thread = std::thread::Builder::new()
+            .name(format!("{stage}-{index}"))
+            .spawn(move || run_guarded(stage, &control, run))
+            .map_err(|source| FlowError::Spawn { stage, source })?;
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> Pipeline {
+        self.stages.reverse();
+        Pipeline {
+            monitor: Monitor {
+                control: self.control,
+                stages: self.stages.into(),
+            },
+            threads: self.threads,
+        }
+    }
+
+    pub(crate) fn abort(self) {
+        self.control.stop(FlowError::Cancelled);
+        join_all(self.threads);
+    }
+}
+
+fn run_guarded(stage: &'static str, control: &Control, run: impl FnOnce() -> StageResult) {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(()) | Err(StageError::Stopped)) => {}
+        Ok(Err(StageError::Failed(source))) => control.stop(FlowError::Failed { stage, source }),
+        Err(panic) => control.stop(FlowError::Panicked {
+            stage,
+            message: panic_message(&*panic),
+        }),
+    }
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    if let Some(message) = panic.downcast_ref::<&str>() {
+        (*message).to_owned()
+    } else if let Some(message) = panic.downcast_ref::<String>() {
+        message.clone()
+    } else {
+        "no message".to_owned()
+    }
+}
+
+fn join_all(threads: Vec<JoinHandle<()>>) {
+    for thread in threads {
+        // Panics were caught inside; a thread's own result carries nothing.
+        let _ = thread.join();
+    }
+}
+
+/// The way into a pipeline. Dropping the last clone ends the input.
+pub struct Feeder<T: Item> {
+    outlet: Arc<Outlet<T>>,
+}
+
+impl<T: Item> Clone for Feeder<T> {
+    fn clone(&self) -> Self {
+        Feeder {
+            outlet: self.outlet.clone(),
+        }
+    }
+}
+
+impl<T: Item> Feeder<T> {
+    pub(crate) fn new(outlet: Outlet<T>) -> Self {
+        Feeder {
+            outlet: Arc::new(outlet),
+        }
+    }
+
+    /// Sends an item to the first stage, waiting for room.
+    ///
+    /// # Errors
+    /// [`Stopped`] once the pipeline is ending; [`Pipeline::join`] tells why.
+    pub fn send(&self, item: T) -> Result<(), Stopped> {
+        self.outlet.send(item)
+    }
+}
+
+/// Statistics of a running pipeline, and the way to end it early. Cheap to clone.
+#[derive(Clone)]
+pub struct Monitor {
+    control: Arc<Control>,
+    stages: Arc<[Arc<StageStats>]>,
+}
+
+impl Monitor {
+    /// State of every stage, first stage first.
+    pub fn stages(&self) -> Vec<StageReport> {
+        self.stages.iter().map(|stage| stage.report()).collect()
+    }
+
+    /// Ends the pipeline: what waits in queues is dropped, handlers running now finish their item.
+    pub fn cancel(&self) {
+        self.control.stop(FlowError::Cancelled);
+    }
+
+    /// Whether the pipeline failed or was cancelled.
+    pub fn is_stopped(&self) -> bool {
+        self.control.is_stopped()
+    }
+}
+
+/// A running pipeline. Dropping it cancels it and waits for its threads.
+pub struct Pipeline {
+    monitor: Monitor,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Pipeline {
+    /// Statistics and cancellation, for other threads.
+    pub fn monitor(&self) -> Monitor {
+        self.monitor.clone()
+    }
+
+    /// Waits until every item is handled (all feeders must be dropped) or the pipeline failed.
+    ///
+    /// # Errors
+    /// The first failure of a stage, or [`FlowError::Cancelled`].
+    pub fn join(mut self) -> Result<(), FlowError> {
+        join_all(std::mem::take(&mut self.threads));
+        match self.monitor.control.take_error() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        if !self.threads.is_empty() {
+            self.monitor.cancel();
+            join_all(std::mem::take(&mut self.threads));
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! A bounded queue between two stages.
+//!
+//! Invariants:
+//!  - `items.len() <= items_max`;
+//!  - `bytes` is the sum of the items' bytes, and `bytes <= bytes_max` or `items.len() == 1`;
+//!  - once `cancelled`, nothing goes in or out and nobody waits.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::control::Cancel;
+use crate::{Item, Stopped};
+
+pub(crate) struct Queue<T> {
+    state: Mutex<State<T>>,
+    /// Signalled when an item came in, or nothing will come any more.
+    filled: Condvar,
+    /// Signalled when an item went out, or nothing will be taken any more.
+    emptied: Condvar,
+    items_max: usize,
+    bytes_max: u64,
+}
+
+struct State<T> {
+    items: VecDeque<(T, u64)>,
+    bytes: u64,
+    /// Items taken so far; the number of the next one.
+    taken: u64,
+    closed: bool,
+    cancelled: bool,
+}
+
+/// Outcome of a timed [`Queue::pop_until`].
+pub(crate) enum Popped<T> {
+    Item(T),
+    Late,
+    End,
+}
+
+impl<T: Item> Queue<T> {
+    pub(crate) fn new(items_max: usize, bytes_max: u64) -> Queue<T> {
+        Queue {
+            state: Mutex::new(State {
+                items: VecDeque::new(),
+                bytes: 0,
+                taken: 0,
+                closed: false,
+                cancelled: false,
+            }),
+            filled: Condvar::new(),
+            emptied: Condvar::new(),
+            items_max: items_max.max(1),
+            bytes_max,
+        }
+    }
+
+    /// Puts an item at the end, waiting for room.
+    pub(crate) fn push(&self, item: T) -> Result<(), Stopped> {
+        let bytes = item.bytes();
+        let mut state = self.state.lock();
+        while !state.cancelled && !state.has_room(bytes, self.items_max, self.bytes_max) {
+            self.emptied.wait(&mut state);
+        }
+        if state.cancelled {
+            return Err(Stopped);
+        }
+        state.bytes += bytes;
+        state.items.push_back((item, bytes));
+        drop(state);
+        self.filled.notify_one();
+        Ok(())
+    }
+
+    /// Takes the first item and its number, waiting for one; `None` once the queue is closed and empty.
+    pub(crate) fn pop(&self) -> Option<(u64, T)> {
+        let mut state = self.state.lock();
+        while state.items.is_empty() && !state.closed && !state.cancelled {
+            self.filled.wait(&mut state);
+        }
+        let taken = state.take();
+        drop(state);
+        self.emptied.notify_all();
+        taken
+    }
+
+    /// As [`Queue::pop`], waiting until `deadline` at most.
+    pub(crate) fn pop_until(&self, deadline: Instant) -> Popped<T> {
+        let mut state = self.state.lock();
+        while state.items.is_empty() && !state.closed && !state.cancelled {
+            if self.filled.wait_until(&mut state, deadline).timed_out() {
+                break;
+            }
+        }
+        let ended = state.closed || state.cancelled;
+        let taken = state.take();
+        drop(state);
+        self.emptied.notify_all();
+        match taken {
+            Some((_, item)) => Popped::Item(item),
+            None if ended => Popped::End,
+            None => Popped::Late,
+        }
+    }
+
+    /// Nothing more will be pushed.
+    pub(crate) fn close(&self) {
+        self.state.lock().closed = true;
+        self.filled.notify_all();
+    }
+}
+
+impl<T> State<T> {
+    fn has_room(&self, bytes: u64, items_max: usize, bytes_max: u64) -> bool {
+        let alone = self.items.is_empty();
+        self.items.len() < items_max && (alone || self.bytes + bytes <= bytes_max)
+    }
+
+    fn take(&mut self) -> Option<(u64, T)> {
+        if self.cancelled {
+            return None;
+        }
+        let (item, bytes) = self.items.pop_front()?;
+        let number = self.taken;
+        self.taken += 1;
+        self.bytes -= bytes;
+        Some((number, item))
+    }
+}
+
+impl<T: Item> Cancel for Queue<T> {
+    fn cancel(&self) {
+        let mut state = self.state.lock();
+        state.cancelled = true;
+        let dropped = std::mem::take(&mut state.items);
+        state.bytes = 0;
+        drop(state);
+        drop(dropped);
+        self.filled.notify_all();
+        self.emptied.notify_all();
+    }
+}

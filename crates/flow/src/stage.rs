@@ -1,0 +1,97 @@
+//! The loops that a stage's threads run.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::control::Control;
+use crate::ordered::Order;
+use crate::outlet::{Out, Outlet};
+use crate::queue::{Popped, Queue};
+use crate::stats::StageStats;
+use crate::{Batch, Item, StageResult};
+
+/// What every thread of a stage holds.
+pub(crate) struct Worker<T: Item, U: Item> {
+    pub(crate) queue: Arc<Queue<T>>,
+    pub(crate) outlet: Arc<Outlet<U>>,
+    pub(crate) stats: Arc<StageStats>,
+    pub(crate) control: Arc<Control>,
+    /// The stage is replaced by nothing: items are counted and dropped.
+    pub(crate) off: bool,
+}
+
+impl<T: Item, U: Item> Worker<T, U> {
+    /// One item at a time, results at once.
+    pub(crate) fn each(&self, mut handler: impl FnMut(T, &mut Out<'_, U>) -> StageResult) -> StageResult {
+        while let Some((_, item)) = self.queue.pop() {
+            let mut out = Out::next(&self.outlet, &self.control);
+            self.call(item.count(), &mut out, |out| handler(item, out))?;
+        }
+        Ok(())
+    }
+
+    /// One item at a time, results in the order of arrival.
+    pub(crate) fn ordered(
+        &self,
+        order: &Order<U>,
+        mut handler: impl FnMut(T, &mut Out<'_, U>) -> StageResult,
+    ) -> StageResult {
+        while let Some((number, item)) = self.queue.pop() {
+            order.enter(number)?;
+            let mut out = Out::kept(&self.control);
+            self.call(item.count(), &mut out, |out| handler(item, out))?;
+            order.leave(number, out.into_kept(), |result| self.outlet.send(result))?;
+        }
+        Ok(())
+    }
+
+    /// As many items at a time as `batch` allows.
+    pub(crate) fn batched(
+        &self,
+        batch: Batch,
+        mut handler: impl FnMut(Vec<T>, &mut Out<'_, U>) -> StageResult,
+    ) -> StageResult {
+        while let Some((_, first)) = self.queue.pop() {
+            let items = self.gather(first, batch);
+            let count = items.iter().map(Item::count).sum();
+            let mut out = Out::next(&self.outlet, &self.control);
+            self.call(count, &mut out, |out| handler(items, out))?;
+        }
+        Ok(())
+    }
+
+    fn gather(&self, first: T, batch: Batch) -> Vec<T> {
+        let deadline = Instant::now() + batch.age_max;
+        let mut bytes = first.bytes();
+        let mut items = vec![first];
+        while items.len() < batch.items_max && bytes < batch.bytes_max {
+            match self.queue.pop_until(deadline) {
+                Popped::Item(item) => {
+                    bytes += item.bytes();
+                    items.push(item);
+                }
+                Popped::Late | Popped::End => break,
+            }
+        }
+        items
+    }
+
+    fn call(
+        &self,
+        count: u64,
+        out: &mut Out<'_, U>,
+        handler: impl FnOnce(&mut Out<'_, U>) -> StageResult,
+    ) -> StageResult {
+        self.control.check()?;
+        self.stats.start(count);
+        if self.off {
+            self.stats.finish(count, Duration::ZERO);
+            return Ok(());
+        }
+        let start = Instant::now();
+        handler(out)?;
+        let busy = start.elapsed().saturating_sub(out.blocked());
+        self.stats.finish(count, busy);
+        Ok(())
+    }
+}
