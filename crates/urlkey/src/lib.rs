@@ -4,40 +4,37 @@
 //! scheme dropped, path and query canonicalised, so that all captures of one page, and all pages of one
 //! site, stand together when keys are sorted bytewise.
 //!
+//! Invariants:
+//! - A key is a function of the URL alone, and total but for [`KeyError`]: odd bytes, bad ports and
+//!   broken escapes have keys too.
+//! - The key of an http or https URL is printable ASCII without spaces and reads
+//!   `host[:port])/path[?query]`; host and port hold no `/` unless the URL escaped one there.
+//! - Time is linear in the length of the URL but for session ids in paths, where the factor is small.
+//!
+//! The rules are those of the `surt` package that web archives share; where Weft differs from it, the
+//! tests in `tests/reference.rs` list the difference with its reason.
+//!
 //! This crate knows nothing but URLs: no archives, no records.
+//!
+//! ```
+//! let url_key = urlkey::url_key("http://www.archive.org/goo/?a=2&b&a=1").unwrap();
+//! assert_eq!(url_key, "org,archive)/goo?a=1&a=2&b");
+//! assert_eq!(urlkey::host_of_key(&url_key), "archive.org");
+//! ```
 
-/// The URL key (SURT) of `url`.
-///
-/// # Errors
-/// [`KeyError`] where `url` cannot have a key.
-pub fn url_key(url: &str) -> Result<String, KeyError> {
-    let _ = url;
-    Err(KeyError::Empty)
-}
+mod canonical;
+mod domain;
+mod escape;
+mod fast;
+mod host;
+mod ip;
+mod key;
+mod query;
+mod range;
+mod session;
+mod split;
 
-/// The host of a URL key, in its usual order: `org,archive)/x` gives `archive.org`; an IP address is
-/// given as it is written in URLs. No port.
-pub fn host_of_key(url_key: &str) -> String {
-    let _ = url_key;
-    String::new()
-}
-
-/// The registered domain of a host by the Public Suffix List; an IP address, a public suffix itself
-/// and a single label are their own domain.
-pub fn domain_of_host(host: &str) -> &str {
-    host
-}
-
-/// The registered domain of a URL key's host.
-pub fn domain_of_key(url_key: &str) -> String {
-    domain_of_host(&host_of_key(url_key)).to_owned()
-}
-
-/// Why a string has no URL key.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum KeyError {
-    /// Nothing but white space.
-    #[error("empty URL")]
-    Empty,
-}
+pub use domain::{domain_key_of_key, domain_of_host, domain_of_key, same_domain};
+pub use host::{host_of_key, host_of_url};
+pub use key::{KeyError, url_key, url_key_into};
+pub use range::{KeyRange, MatchType, domain_ranges, url_ranges};

@@ -1,0 +1,45 @@
+//! Percent escapes: undone as often as they can be, then done once where they must be.
+
+/// Undoes escapes until none is left (`%2525` is `%`), in one pass.
+///
+/// No two escapes overlap, so the result does not depend on the order in which they are undone; a
+/// stack undoes each as soon as its last byte is there.
+pub(crate) fn append_unescaped(bytes: &[u8], out: &mut Vec<u8>) {
+    let floor = out.len();
+    for &byte in bytes {
+        out.push(byte);
+        while let Some(value) = escape_at_end(&out[floor..]) {
+            out.truncate(out.len() - 3);
+            out.push(value);
+        }
+    }
+}
+
+fn escape_at_end(bytes: &[u8]) -> Option<u8> {
+    let &[.., b'%', high, low] = bytes else {
+        return None;
+    };
+    Some(hex(high)? << 4 | hex(low)?)
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    }
+}
+
+/// Lower case, with everything escaped but printable ASCII other than `%`, `#` and space.
+pub(crate) fn append_escaped_lower(bytes: &[u8], out: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    for &byte in bytes {
+        if byte.is_ascii_graphic() && byte != b'%' && byte != b'#' {
+            out.push(byte.to_ascii_lowercase());
+        } else {
+            let (high, low) = (usize::from(byte >> 4), usize::from(byte & 15));
+            out.extend_from_slice(&[b'%', HEX[high], HEX[low]]);
+        }
+    }
+}

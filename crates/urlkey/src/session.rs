@@ -1,0 +1,125 @@
+//! Session ids, which make many URLs of one page. All texts here are lower case already.
+//!
+//! The forms are those that web archives agreed on, no more: inventing further ones would part Weft's
+//! keys from theirs.
+
+/// How many bytes of a text, from its beginning, are a session id of one form.
+type Form = fn(&[u8]) -> Option<usize>;
+
+/// Takes ASP.NET's cookieless session segment out of the path in `out[start..]`: `(24 letters or
+/// digits)`, or a run of `x(24 letters or digits)` in brackets, before a segment with `.aspx`.
+pub(crate) fn strip_from_path(out: &mut Vec<u8>, start: usize) {
+    if !out[start..].contains(&b'(') {
+        return;
+    }
+    for form in [labelled_ids as Form, bare_id] {
+        if let Some((at, length)) = find_in_path(&out[start..], form) {
+            out.drain(start + at..start + at + length);
+        }
+    }
+}
+
+/// The last segment that is a session id, and its length with the slash behind it.
+fn find_in_path(path: &[u8], form: Form) -> Option<(usize, usize)> {
+    (1..path.len())
+        .rev()
+        .filter(|&at| path[at - 1] == b'/' && path[at] == b'(')
+        .find_map(|at| {
+            let length = form(&path[at..])?;
+            is_aspx(&path[at + length..]).then_some((at, length))
+        })
+}
+
+/// `(` id `)/`
+fn bare_id(path: &[u8]) -> Option<usize> {
+    (is_id(path.get(1..25)?) && path[25..].starts_with(b")/")).then_some(27)
+}
+
+/// `(` one or more of: letter `(` id `)`, then `)/`
+fn labelled_ids(path: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    while let Some(group) = path.get(at..at + 27) {
+        let shaped = group[0].is_ascii_lowercase() && group[1] == b'(' && group[26] == b')';
+        if !shaped || !is_id(&group[2..26]) {
+            break;
+        }
+        at += 27;
+    }
+    (at > 1 && path[at..].starts_with(b")/")).then_some(at + 2)
+}
+
+fn is_id(bytes: &[u8]) -> bool {
+    bytes.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+}
+
+/// At least one byte, then `.aspx`, with no question mark before it.
+fn is_aspx(rest: &[u8]) -> bool {
+    let before_mark = rest.split(|&b| b == b'?').next().unwrap_or_default();
+    before_mark.len() > 5 && before_mark[1..].windows(5).any(|w| w == b".aspx")
+}
+
+/// Takes session arguments out of the query in `out[start..]`, the last of each form.
+pub(crate) fn strip_from_query(out: &mut Vec<u8>, start: usize) {
+    if !may_hold_session(&out[start..]) {
+        return;
+    }
+    let forms: [Form; 5] = [
+        |text| argument(text, b"jsessionid=", 32),
+        |text| argument(text, b"phpsessid=", 32),
+        |text| argument(text, b"sid=", 32),
+        aspsessionid,
+        cfid_cftoken,
+    ];
+    for form in forms {
+        strip_last(out, start, form);
+    }
+}
+
+/// Cheap and sometimes wrongly yes: every form holds `sid=`, `nid=`, `fid=` or `sessionid`.
+fn may_hold_session(query: &[u8]) -> bool {
+    query
+        .windows(4)
+        .any(|w| matches!(w, [b's' | b'n' | b'f', b'i', b'd', b'='] | b"onid"))
+}
+
+/// Drops the last place where `form` fits and an argument ends, with the `&` behind it.
+fn strip_last(out: &mut Vec<u8>, start: usize, form: Form) {
+    let query = &out[start..];
+    let found = (0..query.len()).rev().find_map(|at| {
+        let end = at + form(&query[at..])?;
+        match query.get(end) {
+            None => Some((at, end)),
+            Some(b'&') => Some((at, end + 1)),
+            Some(_) => None,
+        }
+    });
+    if let Some((at, end)) = found {
+        out.drain(start + at..start + end);
+    }
+}
+
+/// `name` and exactly `length` letters or digits: how long the two are.
+fn argument(text: &[u8], name: &[u8], length: usize) -> Option<usize> {
+    let value = text.strip_prefix(name)?.get(..length)?;
+    is_id(value).then_some(name.len() + length)
+}
+
+/// `aspsessionid`, 8 letters, `=`, 24 letters.
+fn aspsessionid(text: &[u8]) -> Option<usize> {
+    let rest = text.strip_prefix(b"aspsessionid")?.get(..33)?;
+    let letters = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_lowercase);
+    (letters(&rest[..8]) && rest[8] == b'=' && letters(&rest[9..])).then_some(45)
+}
+
+/// `cfid=`, something, `&cftoken=`, something.
+fn cfid_cftoken(text: &[u8]) -> Option<usize> {
+    let cfid = value_length(text.strip_prefix(b"cfid=")?)?;
+    let rest = text.get(5 + cfid..)?.strip_prefix(b"&cftoken=")?;
+    Some(5 + cfid + 9 + value_length(rest)?)
+}
+
+/// Bytes up to the next `&`, if there are any.
+fn value_length(text: &[u8]) -> Option<usize> {
+    let length = text.iter().take_while(|&&b| b != b'&').count();
+    (length > 0).then_some(length)
+}
