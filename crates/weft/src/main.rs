@@ -1,2 +1,32 @@
-//! weft
-fn main() {}
+//! `weft`: turns web-archive files into a live, searchable web.
+//!
+//! This crate is the program and nothing more: flags, start-up, terminal output. What a command shows
+//! comes from [`archive`] as an answer; `--json` prints that answer as it is, else it becomes text here.
+//!
+//! Exit codes (the only three): 0 done; 1 done with losses or differences, or not done at all;
+//! 2 wrong use.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+mod ask;
+mod cli;
+mod commands;
+mod context;
+mod exit;
+mod list;
+mod logs;
+mod out;
+mod stop;
+mod style;
+mod table;
+mod units;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    logs::start(cli.verbose);
+    let mut context = context::Context::new(&cli);
+    let result = commands::run(cli.command, &mut context);
+    exit::report(result, &mut context)
+}

@@ -1,0 +1,70 @@
+//! Opening the archive and asking it.
+
+use anyhow::{Context as _, bail};
+use archive::question::{Answer, Body, Question};
+use archive::{Archive, OpenSettings};
+
+use crate::context::Context;
+
+/// Opens the archive that must be there: as owner if nobody is, else through the owner.
+pub(crate) fn open(context: &Context) -> anyhow::Result<Archive> {
+    open_with(context, OpenSettings::default())
+}
+
+/// Opens the archive with settings.
+pub(crate) fn open_with(context: &Context, settings: OpenSettings) -> anyhow::Result<Archive> {
+    Ok(Archive::open(&context.archive, settings)?)
+}
+
+/// Asks one question of the archive; with `--json` prints the answer and gives nothing back.
+pub(crate) fn ask_or_print(context: &mut Context, question: &Question) -> anyhow::Result<Option<Answer>> {
+    let archive = open(context)?;
+    let answer = archive.ask(question)?;
+    if context.json {
+        context.out.json(&answer)?;
+        return Ok(None);
+    }
+    Ok(Some(answer))
+}
+
+/// An owner of another version may answer what this version does not expect.
+pub(crate) fn unexpected<T>(body: &Body) -> anyhow::Result<T> {
+    let got = serde_json::to_value(body).context("read the owner's answer")?;
+    let name = got.get("answer").and_then(|name| name.as_str()).unwrap_or("?");
+    bail!(
+        "the owner answered {name:?} to another question: is it another version of weft? (weft status shows it)"
+    )
+}
+
+/// A time on the command line: 1 to 14 digits, or a date such as `2014-01-26` or `2014-01-26T20:06:24Z`.
+/// Gives the digits.
+pub(crate) fn parse_time(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    let seconds = text.split('.').next().unwrap_or_default();
+    let known = |c: char| c.is_ascii_digit() || matches!(c, '-' | ':' | 'T' | 't' | 'Z' | 'z' | ' ');
+    let digits: String = seconds.chars().filter(char::is_ascii_digit).collect();
+    if digits.is_empty() || digits.len() > 14 || !seconds.chars().all(known) {
+        return Err("expected 1 to 14 digits (2014, 20140126, 20140126200624) or a date (2014-01-26)".into());
+    }
+    Ok(digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_time;
+
+    #[test]
+    fn times_are_digits_or_dates() {
+        let good = [
+            ("2014", "2014"),
+            ("2014-01-26", "20140126"),
+            ("2014-01-26T20:06:24.123Z", "20140126200624"),
+        ];
+        for (text, digits) in good {
+            assert_eq!(parse_time(text).as_deref(), Ok(digits));
+        }
+        for text in ["", "yesterday", "123456789012345", "2014/01/26"] {
+            assert!(parse_time(text).is_err(), "{text}");
+        }
+    }
+}

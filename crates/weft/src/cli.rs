@@ -1,0 +1,97 @@
+//! The command line (stable): one subcommand for one thing.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Parser, Subcommand};
+
+use crate::commands::{cdx, domain, dump, links, load, page, search, status, top};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft load crawls/*.warc.gz           read files into ./weft-archive
+  weft status                          what the archive holds
+  weft search 'root zone' site:iana.org
+  weft inlinks http://www.iana.org/    who links there
+  weft serve                           the same in a browser
+
+Exit codes: 0 done; 1 done with losses or differences, not found, or not done; 2 wrong use.
+Results go to standard output, messages to standard error.";
+
+/// Turns web-archive files (WARC, ARC, WAT, WET) into a live, searchable web.
+#[derive(Debug, Parser)]
+#[command(name = "weft", version, about, after_help = EXAMPLES, max_term_width = 100)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// The archive's directory [default: ./weft-archive]
+    #[arg(
+        long,
+        global = true,
+        env = "WEFT_ARCHIVE",
+        value_name = "DIR",
+        hide_env_values = true
+    )]
+    pub(crate) archive: Option<PathBuf>,
+
+    /// Print JSON instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    /// Say more on standard error (-vv: debug); RUST_LOG is honoured
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Read files into the archive
+    Load(load::Args),
+    /// What the archive holds, and how loading went
+    Status(status::Args),
+    /// Print all rows of a view
+    Dump(dump::Args),
+    /// Everything known of a URL
+    Page(page::Args),
+    /// Pages that link to a URL
+    Inlinks(links::InlinksArgs),
+    /// Links of a page
+    Outlinks(links::OutlinksArgs),
+    /// A domain: its size, its top pages, who links to it
+    Domain(domain::Args),
+    /// URLs by number of in-links, of one domain or of all
+    Top(top::Args),
+    /// Captures of a URL, as CDXJ lines
+    Cdx(cdx::Args),
+    /// Full-text search
+    Search(search::Args),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Cli;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_examples() {
+        for command in Cli::command().get_subcommands() {
+            let help = command
+                .get_after_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            assert!(
+                help.contains("Example"),
+                "weft {} --help has no example",
+                command.get_name()
+            );
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! `weft cdx`: captures of a URL as CDXJ, one a line: `url_key timestamp {json}`.
+
+use std::io::Write;
+
+use archive::question::{Answer, Body, CdxQuestion, CdxRow, MatchType, Question};
+use clap::ValueEnum;
+
+use crate::ask;
+use crate::context::Context;
+use crate::exit::Outcome;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft cdx http://www.iana.org/
+  weft cdx iana.org --match-type domain --from 2014 --to 201402
+  weft cdx 'http://www.iana.org/domains/*' --limit 10";
+
+/// Flags of `weft cdx`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The URL; ending in * it is a prefix
+    url: String,
+    /// What the URL stands for
+    #[arg(long, value_enum, value_name = "TYPE")]
+    match_type: Option<Match>,
+    /// Captures from this time on, inclusive (2014, 20140126, 2014-01-26)
+    #[arg(long, value_name = "TIME", value_parser = ask::parse_time)]
+    from: Option<String>,
+    /// Captures up to this time; 2014 means to the end of 2014
+    #[arg(long, value_name = "TIME", value_parser = ask::parse_time)]
+    to: Option<String>,
+    /// Only captures of this collection
+    #[arg(long, value_name = "NAME")]
+    collection: Option<String>,
+    /// At most this many captures [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Match {
+    /// This URL
+    Exact,
+    /// URLs that begin with it
+    Prefix,
+    /// URLs of its host
+    Host,
+    /// URLs of its domain and all hosts below
+    Domain,
+}
+
+/// Rows asked for at once.
+const ROWS_A_QUESTION: u64 = 1000;
+
+/// Runs `weft cdx`.
+pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let mut question = question(&args);
+    let mut left = args.limit.unwrap_or(u64::MAX);
+    let archive = ask::open(context)?;
+    let mut all = Vec::new();
+    loop {
+        question.limit = left.min(ROWS_A_QUESTION) as usize;
+        let answer = archive.ask(&Question::Cdx(question.clone()))?;
+        let Body::Cdx { rows, next } = answer.body else {
+            return ask::unexpected(&answer.body);
+        };
+        left = left.saturating_sub(rows.len() as u64);
+        let last = next.is_none() || left == 0;
+        if context.json {
+            all.extend(rows);
+        } else {
+            for row in &rows {
+                writeln!(context.out, "{}", line(row))?;
+            }
+        }
+        if last {
+            if context.json {
+                context.out.json(&Answer {
+                    epoch: answer.epoch,
+                    body: Body::Cdx { rows: all, next },
+                })?;
+            }
+            return Ok(Outcome::Done);
+        }
+        question.after = next;
+    }
+}
+
+fn question(args: &Args) -> CdxQuestion {
+    let (url, prefix) = match args.url.strip_suffix('*') {
+        Some(url) if args.match_type.is_none() => (url, true),
+        _ => (args.url.as_str(), false),
+    };
+    let match_type = match args.match_type {
+        None if prefix => MatchType::Prefix,
+        None | Some(Match::Exact) => MatchType::Exact,
+        Some(Match::Prefix) => MatchType::Prefix,
+        Some(Match::Host) => MatchType::Host,
+        Some(Match::Domain) => MatchType::Domain,
+    };
+    CdxQuestion {
+        url: url.to_owned(),
+        match_type,
+        from: args.from.clone(),
+        to: args.to.clone(),
+        collection: args.collection.clone(),
+        ..CdxQuestion::default()
+    }
+}
+
+/// `url_key timestamp {fields}`, with the names, order and spacing that other CDXJ writers use: all values
+/// are strings, an unknown status is absent.
+fn line(row: &CdxRow) -> String {
+    let fields = [
+        ("url", Some(row.url.clone())),
+        ("mime", Some(row.mime.clone())),
+        ("status", (row.status > 0).then(|| row.status.to_string())),
+        ("digest", Some(row.digest.clone())),
+        ("length", Some(row.length.to_string())),
+        ("offset", Some(row.offset.to_string())),
+        ("filename", Some(row.filename.clone())),
+        (
+            "collection",
+            Some(row.collection.clone()).filter(|name| !name.is_empty()),
+        ),
+    ];
+    let json: Vec<String> = fields
+        .iter()
+        .filter_map(|(name, value)| {
+            Some(format!(
+                "\"{name}\": {}",
+                serde_json::Value::from(value.as_deref()?)
+            ))
+        })
+        .collect();
+    format!("{} {} {{{}}}", row.url_key, row.timestamp, json.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_key_time_and_string_fields() {
+        let row = CdxRow {
+            url_key: "org,iana)/".into(),
+            timestamp: "20140126200624".into(),
+            url: "http://www.iana.org/".into(),
+            mime: "text/html".into(),
+            status: 200,
+            digest: "B2LTWWPUOYAH7UIPQ7ZUPQ4VMBSVC36A".into(),
+            length: 2258,
+            offset: 334,
+            filename: "iana.warc.gz".into(),
+            ..CdxRow::default()
+        };
+        assert_eq!(
+            line(&row),
+            concat!(
+                r#"org,iana)/ 20140126200624 {"url": "http://www.iana.org/", "mime": "text/html", "status": "200", "#,
+                r#""digest": "B2LTWWPUOYAH7UIPQ7ZUPQ4VMBSVC36A", "length": "2258", "offset": "334", "#,
+                r#""filename": "iana.warc.gz"}"#
+            )
+        );
+    }
+}

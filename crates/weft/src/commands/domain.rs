@@ -1,0 +1,77 @@
+//! `weft domain`: one registered domain.
+
+use std::io::Write;
+
+use archive::question::{Body, DomainBody, Question};
+
+use crate::ask;
+use crate::commands::top;
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::style::{clean, shell_word};
+use crate::table::{Column, Table};
+use crate::units::count;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft domain iana.org
+  weft domain archive.org --json";
+
+/// Flags of `weft domain`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The registered domain, such as example.co.uk
+    name: String,
+}
+
+/// Runs `weft domain`.
+pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let Some(answer) = ask::ask_or_print(context, &Question::Domain { name: args.name })? else {
+        return Ok(Outcome::Done);
+    };
+    let Body::Domain(domain) = &answer.body else {
+        return ask::unexpected(&answer.body);
+    };
+    print(domain, context)?;
+    Ok(Outcome::Done)
+}
+
+fn print(domain: &DomainBody, context: &mut Context) -> anyhow::Result<()> {
+    let out = &mut context.out;
+    let name = out.style.bold(&clean(&domain.domain));
+    writeln!(out, "{name}")?;
+    writeln!(
+        out,
+        "URIs {}   pages {}   in-links from other domains {}",
+        count(domain.uris),
+        count(domain.pages),
+        count(domain.inlinks_external)
+    )?;
+    if !domain.top.is_empty() {
+        writeln!(out)?;
+        top::table(&domain.top).print(out)?;
+    }
+    if !domain.linking_domains.is_empty() {
+        writeln!(out)?;
+        let mut table = Table::new(&[("links", Column::Right), ("from domain", Column::Flexible)]);
+        for row in &domain.linking_domains {
+            table.row([count(row.links), row.domain.clone()]);
+        }
+        table.print(out)?;
+        if !domain.linking_domains_complete {
+            let note = out
+                .style
+                .dim("(counted over the in-links of the top URLs above only)");
+            writeln!(out, "{note}")?;
+        }
+    }
+    let more = format!(
+        "more: weft top {}{}",
+        shell_word(&domain.domain),
+        context.archive_flag()
+    );
+    let more = context.out.style.dim(&more);
+    writeln!(context.out, "{more}")?;
+    Ok(())
+}

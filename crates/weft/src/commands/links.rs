@@ -1,0 +1,149 @@
+//! `weft inlinks` and `weft outlinks`: the links of a URL, from either end.
+
+use std::io::Write;
+
+use archive::question::{Answer, Body, LinkRow, Question};
+
+use crate::ask;
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::list::{self, Paging, url_or_key};
+use crate::style::shell_word;
+use crate::table::{Column, Table};
+use crate::units::{count, counted};
+
+const INLINKS_EXAMPLES: &str = "\
+Examples:
+  weft inlinks http://www.archive.org/
+  weft inlinks archive.org --limit 1000 --json";
+
+/// Flags of `weft inlinks`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = INLINKS_EXAMPLES)]
+pub(crate) struct InlinksArgs {
+    /// The URL linked to, or its key
+    url: String,
+    #[command(flatten)]
+    paging: Paging,
+}
+
+const OUTLINKS_EXAMPLES: &str = "\
+Examples:
+  weft outlinks http://www.iana.org/
+  weft outlinks http://www.iana.org/ --limit 10000 --json";
+
+/// Flags of `weft outlinks`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = OUTLINKS_EXAMPLES)]
+pub(crate) struct OutlinksArgs {
+    /// The page, or its key
+    url: String,
+    #[command(flatten)]
+    paging: Paging,
+}
+
+/// Which end of a link is listed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Source,
+    Target,
+}
+
+/// Runs `weft inlinks`.
+pub(crate) fn run_inlinks(args: InlinksArgs, context: &mut Context) -> anyhow::Result<Outcome> {
+    let limit = args.paging.limit as usize;
+    let question = Question::Inlinks {
+        url: args.url.clone(),
+        after: args.paging.after,
+        limit,
+    };
+    if let Some(answer) = ask::ask_or_print(context, &question)? {
+        print(&answer, End::Source, &args.url, context)?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Runs `weft outlinks`.
+pub(crate) fn run_outlinks(args: OutlinksArgs, context: &mut Context) -> anyhow::Result<Outcome> {
+    let limit = args.paging.limit as usize;
+    let question = Question::Outlinks {
+        url: args.url.clone(),
+        after: args.paging.after,
+        limit,
+    };
+    if let Some(answer) = ask::ask_or_print(context, &question)? {
+        print(&answer, End::Target, &args.url, context)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn print(answer: &Answer, end: End, url: &str, context: &mut Context) -> anyhow::Result<()> {
+    let Body::Links {
+        url_key,
+        rows,
+        total,
+        next,
+    } = &answer.body
+    else {
+        return ask::unexpected(&answer.body);
+    };
+    let (head, command) = match end {
+        End::Source => (
+            format!("{} to {url_key}", counted(*total, "page links", "pages link")),
+            "inlinks",
+        ),
+        End::Target => (
+            format!("{} from {url_key}", counted(*total, "link", "links")),
+            "outlinks",
+        ),
+    };
+    let head = format!("{} (epoch {})", crate::style::clean(&head), count(answer.epoch));
+    writeln!(context.out, "{head}")?;
+    table(rows, end).print(&mut context.out)?;
+    let again = format!("weft {command} {}{}", shell_word(url), context.archive_flag());
+    list::more(&mut context.out, &again, next.as_deref())?;
+    Ok(())
+}
+
+fn table(rows: &[LinkRow], end: End) -> Table {
+    let (address, text) = match end {
+        End::Source => ("from", "title"),
+        End::Target => ("to", ""),
+    };
+    let mut heads = vec![
+        (address, Column::Flexible),
+        ("kind", Column::Left),
+        ("anchor", Column::Left),
+    ];
+    if end == End::Source {
+        heads.push((text, Column::Left));
+    }
+    let mut table = Table::new(&heads);
+    for row in rows {
+        let anchor = crate::style::cut(&row.anchor, ANCHOR_COLUMNS_MAX);
+        match end {
+            End::Source => {
+                let from = url_or_key(&row.source_url, &row.source_key).to_owned();
+                let title = crate::style::cut(&row.source_title, ANCHOR_COLUMNS_MAX);
+                table.row([from, kind(row).into(), anchor, title]);
+            }
+            End::Target => {
+                let to = url_or_key(&row.target_url, &row.target_key).to_owned();
+                table.row([to, kind(row).into(), anchor]);
+            }
+        }
+    }
+    table
+}
+
+/// Anchors and titles are cut here in tables; `--json` has them whole.
+const ANCHOR_COLUMNS_MAX: usize = 40;
+
+fn kind(row: &LinkRow) -> &'static str {
+    match (row.external, row.nofollow) {
+        (true, false) => "external",
+        (true, true) => "external nofollow",
+        (false, false) => "same domain",
+        (false, true) => "same domain nofollow",
+    }
+}

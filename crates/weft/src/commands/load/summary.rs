@@ -1,0 +1,141 @@
+//! What a load came to: sums, rates, and the reasons for everything lost.
+
+use std::io::Write;
+
+use archive::Archive;
+use archive::question::{Body, JobBody, LedgerRow, QuarantineRow, Question};
+
+use crate::commands::status::{print_stages, quarantine_line};
+use crate::context::Context;
+use crate::style::{clean, clean_lines, shell_word};
+use crate::units::{bytes, count, counted, duration_ms, per_second};
+
+/// Inputs with losses that are listed, and reasons for each; `weft status` has all.
+const INPUTS_LISTED: usize = 10;
+const REASONS_LISTED: usize = 5;
+
+/// Prints the sums of a job that has ended, and its losses.
+pub(super) fn print(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
+    writeln!(context.out, "{}", inputs(job))?;
+    writeln!(context.out, "{}", sums(job))?;
+    writeln!(context.out, "{}", rates(job))?;
+    if context.verbose > 0 {
+        print_stages(&job.stages, context)?;
+    }
+    losses(archive, job, context)?;
+    if job.state == "cancelled" {
+        writeln!(context.out, "stopped; the same command goes on from here")?;
+    } else if job.inputs_loading > 0 {
+        let still = counted(job.inputs_loading, "input is", "inputs are");
+        writeln!(context.out, "{still} not complete yet; the same command reads on")?;
+    }
+    Ok(())
+}
+
+fn inputs(job: &JobBody) -> String {
+    let states = [
+        (job.inputs_done, "done"),
+        (job.inputs_known, "known already"),
+        (job.inputs_loading, "still loading"),
+        (job.inputs_failed, "failed"),
+    ];
+    let states: Vec<String> = states
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, word)| format!("{} {word}", count(*number)))
+        .collect();
+    let inputs = counted(job.inputs, "input", "inputs");
+    if states.is_empty() {
+        inputs
+    } else {
+        format!("{inputs}: {}", states.join(", "))
+    }
+}
+
+fn sums(job: &JobBody) -> String {
+    let known = match job.captures_known {
+        0 => String::new(),
+        known => format!(" ({} known already)", count(known)),
+    };
+    let quarantined = match job.quarantined {
+        0 => String::new(),
+        lost => format!(", {} quarantined", count(lost)),
+    };
+    format!(
+        "{}, {}{known}, {}, {}{quarantined}",
+        counted(job.records, "record", "records"),
+        counted(job.captures, "capture", "captures"),
+        counted(job.pages, "page", "pages"),
+        counted(job.links, "link", "links"),
+    )
+}
+
+fn rates(job: &JobBody) -> String {
+    format!(
+        "{} in {} ({}/s, {} pages/s, {} links/s), {}",
+        bytes(job.bytes_done),
+        duration_ms(job.elapsed_ms),
+        bytes(per_second(job.bytes_done, job.elapsed_ms)),
+        count(per_second(job.pages, job.elapsed_ms)),
+        count(per_second(job.links, job.elapsed_ms)),
+        counted(job.epochs, "epoch", "epochs"),
+    )
+}
+
+fn losses(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
+    if job.problems.is_empty() {
+        return Ok(());
+    }
+    writeln!(context.out)?;
+    for row in job.problems.iter().take(INPUTS_LISTED) {
+        writeln!(
+            context.out,
+            "{}: {}",
+            clean(&row.input),
+            context.out.style.warn(&problem(row))
+        )?;
+        for loss in reasons(archive, row)? {
+            writeln!(context.out, "  {}", quarantine_line(&loss))?;
+        }
+        let hidden = row.quarantined.saturating_sub(REASONS_LISTED as u64);
+        if hidden > 0 {
+            let input = shell_word(&row.input);
+            let all = format!("weft status --quarantine {input}{}", context.archive_flag());
+            writeln!(context.out, "  {} more: {all}", count(hidden))?;
+        }
+    }
+    if job.problems.len() > INPUTS_LISTED {
+        let hidden = job.problems.len() - INPUTS_LISTED;
+        let all = format!("weft status --ledger{}", context.archive_flag());
+        writeln!(
+            context.out,
+            "{} more: {all}",
+            counted(hidden as u64, "input", "inputs")
+        )?;
+    }
+    Ok(())
+}
+
+fn problem(row: &LedgerRow) -> String {
+    let state = clean_lines(&row.state);
+    match row.quarantined {
+        0 => state,
+        1 => format!("{state}, 1 loss"),
+        lost => format!("{state}, {} losses", count(lost)),
+    }
+}
+
+fn reasons(archive: &Archive, row: &LedgerRow) -> anyhow::Result<Vec<QuarantineRow>> {
+    if row.quarantined == 0 {
+        return Ok(Vec::new());
+    }
+    let question = Question::Quarantine {
+        input: Some(row.input.clone()),
+        after: None,
+        limit: REASONS_LISTED,
+    };
+    match archive.ask(&question)?.body {
+        Body::Quarantine { rows, .. } => Ok(rows),
+        body => crate::ask::unexpected(&body),
+    }
+}

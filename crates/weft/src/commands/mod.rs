@@ -1,0 +1,31 @@
+//! One module for each command: its flags, and how its answer looks as text.
+
+use crate::cli::Command;
+use crate::context::Context;
+use crate::exit::Outcome;
+
+pub(crate) mod cdx;
+pub(crate) mod domain;
+pub(crate) mod dump;
+pub(crate) mod links;
+pub(crate) mod load;
+pub(crate) mod page;
+pub(crate) mod search;
+pub(crate) mod status;
+pub(crate) mod top;
+
+/// Runs a command.
+pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Outcome> {
+    match command {
+        Command::Load(args) => load::run(args, context),
+        Command::Status(args) => status::run(&args, context),
+        Command::Dump(args) => dump::run(&args, context),
+        Command::Page(args) => page::run(args, context),
+        Command::Inlinks(args) => links::run_inlinks(args, context),
+        Command::Outlinks(args) => links::run_outlinks(args, context),
+        Command::Domain(args) => domain::run(args, context),
+        Command::Top(args) => top::run(args, context),
+        Command::Cdx(args) => cdx::run(args, context),
+        Command::Search(args) => search::run(args, context),
+    }
+}

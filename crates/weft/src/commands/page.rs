@@ -1,0 +1,195 @@
+//! `weft page`: everything known of one URL.
+
+use std::io::Write;
+
+use archive::question::{Answer, Body, CdxRow, PageBody, Question};
+
+use crate::ask;
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::style::{clean, clean_lines, shell_word};
+use crate::table::{Column, Table};
+use crate::units::{bytes, count, counted, time};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft page http://www.iana.org/
+  weft page iana.org --json";
+
+/// Flags of `weft page`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The URL, or its key
+    url: String,
+}
+
+/// Captures shown; `weft cdx` shows all.
+const CAPTURES_SHOWN: usize = 10;
+
+/// Lines of text shown; `weft record --payload` has the whole page.
+const TEXT_CHARS_SHOWN: usize = 600;
+
+/// Runs `weft page`.
+pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let Some(answer) = ask::ask_or_print(context, &Question::Page { url: args.url })? else {
+        return Ok(Outcome::Done);
+    };
+    let Body::Page(page) = &answer.body else {
+        return ask::unexpected(&answer.body);
+    };
+    head(page, &answer, context)?;
+    facts(page, context)?;
+    captures(page, context)?;
+    text(page, context)?;
+    Ok(Outcome::Done)
+}
+
+fn head(page: &PageBody, answer: &Answer, context: &mut Context) -> anyhow::Result<()> {
+    let out = &mut context.out;
+    let title = if page.title.is_empty() {
+        "(no title)"
+    } else {
+        &page.title
+    };
+    if page.is_page {
+        let title = out.style.bold(&clean(title));
+        writeln!(out, "{title}")?;
+    }
+    let url = if page.url.is_empty() {
+        &page.url_key
+    } else {
+        &page.url
+    };
+    let url = out.style.address(&clean(url));
+    writeln!(out, "{url}")?;
+    let line = format!(
+        "{} · domain {} · epoch {}",
+        page.url_key,
+        page.domain,
+        count(answer.epoch)
+    );
+    let line = out.style.dim(&clean(&line));
+    writeln!(out, "{line}\n")?;
+    Ok(())
+}
+
+fn facts(page: &PageBody, context: &mut Context) -> anyhow::Result<()> {
+    let out = &mut context.out;
+    let mut line = |name: &str, value: String| -> std::io::Result<()> {
+        if value.is_empty() {
+            return Ok(());
+        }
+        let name = out.style.dim(&format!("{name:<9}"));
+        writeln!(out, "{name} {}", clean(&value))
+    };
+    line("state", state(page))?;
+    line(
+        "fetched",
+        page.fetch_time.as_deref().map(time).unwrap_or_default(),
+    )?;
+    line(
+        "last seen",
+        page.last_seen.as_deref().map(time).unwrap_or_default(),
+    )?;
+    line("language", page.language.clone())?;
+    line("canonical", page.canonical.clone().unwrap_or_default())?;
+    line("robots", page.robots.clone().unwrap_or_default())?;
+    line("links", links(page))?;
+    line(
+        "in-links",
+        format!(
+            "{} ({} from other domains)",
+            count(page.inlinks),
+            count(page.inlinks_external)
+        ),
+    )?;
+    line("digest", page.digest.clone())?;
+    Ok(())
+}
+
+fn state(page: &PageBody) -> String {
+    match (page.captured, page.fetch_time.is_some(), page.is_page) {
+        (false, ..) => "not captured, only linked to".into(),
+        (true, false, _) => "captured, but no version is current (errors or revisits only)".into(),
+        (true, true, true) => format!("page · {} · {}", status(page.status), page.mime),
+        (true, true, false) => format!("captured · {} · {}", status(page.status), page.mime),
+    }
+}
+
+fn status(status: u16) -> String {
+    if status == 0 {
+        "no status".into()
+    } else {
+        format!("status {status}")
+    }
+}
+
+fn links(page: &PageBody) -> String {
+    match page.links_dropped {
+        0 => count(page.links),
+        dropped => format!(
+            "{} ({} more were dropped: a page keeps 10,000)",
+            count(page.links),
+            count(dropped)
+        ),
+    }
+}
+
+fn captures(page: &PageBody, context: &mut Context) -> anyhow::Result<()> {
+    if page.captures.is_empty() {
+        return Ok(());
+    }
+    writeln!(context.out)?;
+    let mut table = Table::new(&[
+        ("captured", Column::Left),
+        ("status", Column::Right),
+        ("type", Column::Left),
+        ("size", Column::Right),
+        ("input", Column::Flexible),
+        ("offset", Column::Right),
+    ]);
+    for row in page.captures.iter().take(CAPTURES_SHOWN) {
+        table.row(capture_cells(row));
+    }
+    table.print(&mut context.out)?;
+    let hidden = page.captures.len().saturating_sub(CAPTURES_SHOWN);
+    if hidden > 0 {
+        let all = format!("weft cdx {}{}", shell_word(&page.url), context.archive_flag());
+        let line = format!("{} more: {all}", counted(hidden as u64, "capture", "captures"));
+        let line = context.out.style.dim(&line);
+        writeln!(context.out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn capture_cells(row: &CdxRow) -> [String; 6] {
+    let status = if row.status == 0 {
+        "-".into()
+    } else {
+        row.status.to_string()
+    };
+    [
+        time(&row.fetch_time),
+        status,
+        row.mime.clone(),
+        bytes(row.length),
+        row.filename.clone(),
+        count(row.offset),
+    ]
+}
+
+fn text(page: &PageBody, context: &mut Context) -> anyhow::Result<()> {
+    let text = page.text_preview.trim();
+    if text.is_empty() {
+        return Ok(());
+    }
+    let shown: String = text.chars().take(TEXT_CHARS_SHOWN).collect();
+    let cut = if shown.len() < text.len() || page.text_truncated {
+        "…"
+    } else {
+        ""
+    };
+    writeln!(context.out, "\n{}{cut}", clean_lines(&shown))?;
+    Ok(())
+}

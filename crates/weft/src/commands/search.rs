@@ -1,0 +1,208 @@
+//! `weft search`: full-text search.
+
+use std::io::Write;
+
+use archive::question::{Answer, Body, Facet, Question, SearchBody, SearchHit, SearchQuestion};
+use serde_json::Value;
+
+use crate::ask;
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::list::{self, Paging};
+use crate::out::Out;
+use crate::style::{Style, clean, shell_word};
+use crate::units::{count, counted, day};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft search root zone                       both words
+  weft search '\"root zone\" -dnssec'           a phrase, without a word
+  weft search domain site:iana.org year:2014
+  weft search history type:html lang:en from:2008 to:2010 collection:crawl-a
+  weft search domain --explain                how each score came about
+
+A query that begins with a minus sign goes after --:  weft search -- -draft report";
+
+/// Flags of `weft search`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Words (all must occur), "phrases", -without, site:, type:, lang:, year:, from:, to:, collection:
+    #[arg(required = true)]
+    query: Vec<String>,
+    /// Show how each score came about
+    #[arg(long)]
+    explain: bool,
+    /// Count results by domain, year, type and language
+    #[arg(long)]
+    facets: bool,
+    #[command(flatten)]
+    paging: Paging,
+}
+
+/// Runs `weft search`.
+pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let query = args.query.join(" ");
+    let question = Question::Search(SearchQuestion {
+        query: query.clone(),
+        limit: args.paging.limit as usize,
+        after: args.paging.after,
+        explain: args.explain,
+        facets: args.facets,
+    });
+    let Some(answer) = ask::ask_or_print(context, &question)? else {
+        return Ok(Outcome::Done);
+    };
+    print(&answer, &query, context)?;
+    Ok(Outcome::Done)
+}
+
+fn print(answer: &Answer, query: &str, context: &mut Context) -> anyhow::Result<()> {
+    let Body::Search(body) = &answer.body else {
+        return ask::unexpected(&answer.body);
+    };
+    head(answer.epoch, body, &mut context.out)?;
+    for hit in &body.hits {
+        hit_text(hit, &mut context.out)?;
+    }
+    for facet in &body.facets {
+        facet_text(facet, &mut context.out)?;
+    }
+    let again = format!("weft search {}{}", shell_word(query), context.archive_flag());
+    list::more(&mut context.out, &again, body.next.as_deref())?;
+    Ok(())
+}
+
+fn head(epoch: u64, body: &SearchBody, out: &mut Out) -> std::io::Result<()> {
+    let mut line = format!(
+        "{} in {:.1} ms",
+        counted(body.total, "result", "results"),
+        body.took_ms
+    );
+    if body.search_epoch < epoch {
+        line.push_str(&format!(
+            " (search covers epoch {} of {})",
+            body.search_epoch, epoch
+        ));
+    }
+    writeln!(out, "{line}")?;
+    for note in &body.notes {
+        let note = out.style.warn(&clean(note));
+        writeln!(out, "note: {note}")?;
+    }
+    Ok(())
+}
+
+fn hit_text(hit: &SearchHit, out: &mut Out) -> std::io::Result<()> {
+    let style = out.style;
+    let title = if hit.title.is_empty() {
+        "(no title)"
+    } else {
+        &hit.title
+    };
+    let facts = [
+        day(&hit.fetch_time),
+        hit.mime.clone(),
+        hit.language.clone(),
+        counted(hit.inlinks, "in-link", "in-links"),
+        format!("score {:.3}", hit.score),
+    ];
+    let facts: Vec<&str> = facts
+        .iter()
+        .map(String::as_str)
+        .filter(|fact| !fact.is_empty())
+        .collect();
+    writeln!(out, "\n{}", style.bold(&clean(title)))?;
+    writeln!(out, "  {}", style.address(&clean(&hit.url)))?;
+    writeln!(out, "  {}", style.dim(&clean(&facts.join(" · "))))?;
+    let snippet = snippet_text(&hit.snippet_html, style);
+    if !snippet.is_empty() {
+        writeln!(out, "  {snippet}")?;
+    }
+    if let Some(explanation) = &hit.explanation {
+        explanation_text(explanation, 1, out)?;
+    }
+    Ok(())
+}
+
+/// The snippet with its matches bold. In it stand only `<mark>` and escaped text.
+fn snippet_text(html: &str, style: Style) -> String {
+    let mut text = String::new();
+    let mut rest = html.trim();
+    while let Some((before, after)) = rest.split_once("<mark>") {
+        let (marked, behind) = after.split_once("</mark>").unwrap_or((after, ""));
+        text.push_str(&clean(&unescape(before)));
+        text.push_str(&style.bold(&clean(&unescape(marked))));
+        rest = behind;
+    }
+    text.push_str(&clean(&unescape(rest)));
+    text
+}
+
+/// The five characters that HTML text escapes.
+fn unescape(html: &str) -> String {
+    let named = [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#x27;", "'"),
+        ("&#39;", "'"),
+        ("&#x2F;", "/"),
+    ];
+    let text = named
+        .iter()
+        .fold(html.to_owned(), |text, (name, plain)| text.replace(name, plain));
+    text.replace("&amp;", "&")
+}
+
+/// An explanation is a tree of `value`, `description` and `details`; anything else is shown as JSON.
+fn explanation_text(value: &Value, depth: usize, out: &mut Out) -> std::io::Result<()> {
+    let indent = "  ".repeat(depth);
+    let Some(description) = value.get("description").and_then(Value::as_str) else {
+        let json = serde_json::to_string_pretty(value).unwrap_or_default();
+        for line in json.lines() {
+            writeln!(out, "{indent}{}", clean(line))?;
+        }
+        return Ok(());
+    };
+    let number = value.get("value").and_then(Value::as_f64).unwrap_or_default();
+    writeln!(out, "{indent}{number:.4}  {}", clean(description))?;
+    for detail in value
+        .get("details")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        explanation_text(detail, depth + 1, out)?;
+    }
+    Ok(())
+}
+
+fn facet_text(facet: &Facet, out: &mut Out) -> std::io::Result<()> {
+    let values: Vec<String> = facet
+        .values
+        .iter()
+        .map(|value| format!("{} {}", value.value, count(value.count)))
+        .collect();
+    if values.is_empty() {
+        return Ok(());
+    }
+    let field = out.style.dim(&facet.field);
+    writeln!(out, "\n{field}: {}", clean(&values.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn snippets_become_plain_text() {
+        let style = Style::new(false);
+        assert_eq!(
+            snippet_text("a &lt;b&gt; <mark>root</mark> &amp;amp; <mark>zone</mark>", style),
+            "a <b> root &amp; zone"
+        );
+        assert_eq!(snippet_text("<mark>cut", style), "cut");
+        assert_eq!(snippet_text("", style), "");
+    }
+}

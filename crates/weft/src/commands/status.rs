@@ -1,0 +1,326 @@
+//! `weft status`: what the archive holds; the ledger, the quarantine and the stages of loading.
+
+use std::io::Write;
+
+use archive::Archive;
+use archive::question::{Answer, Body, LedgerRow, QuarantineRow, Question, StageRow, StatusBody};
+
+use crate::ask;
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::style::clean;
+use crate::table::{Column, Table};
+use crate::units::{bytes, count, day};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft status
+  weft status --ledger            how far each input was loaded
+  weft status --quarantine        what could not be used, where and why
+  weft status --stages            where loading spends its time";
+
+/// Flags of `weft status`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    what: What,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(multiple = false)]
+struct What {
+    /// The pipeline stages of loading
+    #[arg(long)]
+    stages: bool,
+    /// Every input: state, records, captures, losses
+    #[arg(long)]
+    ledger: bool,
+    /// Every loss: input, offset, reason (of one INPUT, or of all)
+    #[arg(long, value_name = "INPUT", num_args = 0..=1)]
+    quarantine: Option<Option<String>>,
+}
+
+/// Rows asked for at once; lists are put together from as many questions as they need.
+const ROWS_A_QUESTION: usize = 1000;
+
+/// Runs `weft status`.
+pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let archive = ask::open(context)?;
+    let answer = match &args.what {
+        What { stages: true, .. } => archive.ask(&Question::Stages)?,
+        What { ledger: true, .. } => all_ledger(&archive)?,
+        What {
+            quarantine: Some(input),
+            ..
+        } => all_quarantine(&archive, input.clone())?,
+        _ => archive.ask(&Question::Status)?,
+    };
+    if context.json {
+        context.out.json(&answer)?;
+        return Ok(Outcome::Done);
+    }
+    match &answer.body {
+        Body::Status(status) => print_status(status, answer.epoch, context)?,
+        Body::Stages { stages } => print_stages(stages, context)?,
+        Body::Ledger { rows, .. } => print_ledger(rows, context)?,
+        Body::Quarantine { rows, .. } => print_quarantine(rows, context)?,
+        body => return ask::unexpected(body),
+    }
+    Ok(Outcome::Done)
+}
+
+fn all_ledger(archive: &Archive) -> anyhow::Result<Answer> {
+    let mut all = Vec::new();
+    let mut after = None;
+    loop {
+        let answer = archive.ask(&Question::Ledger {
+            after,
+            limit: ROWS_A_QUESTION,
+        })?;
+        let Body::Ledger { rows, next } = answer.body else {
+            return ask::unexpected(&answer.body);
+        };
+        all.extend(rows);
+        if next.is_none() {
+            return Ok(Answer {
+                epoch: answer.epoch,
+                body: Body::Ledger { rows: all, next },
+            });
+        }
+        after = next;
+    }
+}
+
+fn all_quarantine(archive: &Archive, input: Option<String>) -> anyhow::Result<Answer> {
+    let mut all = Vec::new();
+    let mut after = None;
+    loop {
+        let question = Question::Quarantine {
+            input: input.clone(),
+            after,
+            limit: ROWS_A_QUESTION,
+        };
+        let answer = archive.ask(&question)?;
+        let Body::Quarantine { rows, next } = answer.body else {
+            return ask::unexpected(&answer.body);
+        };
+        all.extend(rows);
+        if next.is_none() {
+            return Ok(Answer {
+                epoch: answer.epoch,
+                body: Body::Quarantine { rows: all, next },
+            });
+        }
+        after = next;
+    }
+}
+
+fn print_status(status: &StatusBody, epoch: u64, context: &mut Context) -> anyhow::Result<()> {
+    let out = &mut context.out;
+    let mut line = |name: &str, value: String| -> std::io::Result<()> {
+        let name = out.style.dim(&format!("{name:<8}"));
+        writeln!(out, "{name} {}", clean(&value))
+    };
+    line(
+        "archive",
+        format!(
+            "{} (epoch {}, weft {})",
+            status.archive,
+            count(epoch),
+            status.version
+        ),
+    )?;
+    line("inputs", inputs(status))?;
+    let losses = if status.quarantined > 0 {
+        " (weft status --quarantine)"
+    } else {
+        ""
+    };
+    line(
+        "records",
+        format!(
+            "{}   captures {}   quarantined {}{losses}",
+            count(status.records),
+            count(status.captures),
+            count(status.quarantined)
+        ),
+    )?;
+    line(
+        "pages",
+        format!(
+            "{}   links {} ({})",
+            count(status.pages),
+            count(status.links),
+            status.links_scope
+        ),
+    )?;
+    line(
+        "URIs",
+        format!("{}   domains {}", count(status.uris), count(status.domains)),
+    )?;
+    if let (Some(first), Some(last)) = (&status.fetch_time_first, &status.fetch_time_last) {
+        line("fetched", format!("{} to {}", day(first), day(last)))?;
+    }
+    if !status.collections.is_empty() {
+        line("labels", status.collections.join(", "))?;
+    }
+    line("search", search(status, epoch))?;
+    line(
+        "size",
+        format!(
+            "{} on disk, {} in memory",
+            bytes(status.disk_bytes),
+            bytes(status.memory_bytes)
+        ),
+    )?;
+    Ok(())
+}
+
+fn inputs(status: &StatusBody) -> String {
+    let mut text = format!("{}: {} done", count(status.inputs), count(status.inputs_done));
+    for (number, word) in [
+        (status.inputs_loading, "loading"),
+        (status.inputs_failed, "failed"),
+    ] {
+        if number > 0 {
+            text.push_str(&format!(", {} {word}", count(number)));
+        }
+    }
+    text
+}
+
+fn search(status: &StatusBody, epoch: u64) -> String {
+    let documents = count(status.search_documents);
+    if status.search_epoch >= epoch {
+        format!("{documents} documents, up to date")
+    } else {
+        format!(
+            "{documents} documents, up to epoch {} of {}",
+            count(status.search_epoch),
+            count(epoch)
+        )
+    }
+}
+
+/// The stage table; `weft load -v` ends with it too.
+pub(crate) fn print_stages(stages: &[StageRow], context: &mut Context) -> anyhow::Result<()> {
+    if stages.is_empty() {
+        writeln!(context.out, "nothing has been loaded by the owner process yet")?;
+        return Ok(());
+    }
+    let mut table = Table::new(&[
+        ("stage", Column::Left),
+        ("threads", Column::Right),
+        ("waiting", Column::Right),
+        ("running", Column::Right),
+        ("done", Column::Right),
+        ("total", Column::Right),
+        ("ms/item", Column::Right),
+        ("batched", Column::Right),
+        ("batch", Column::Right),
+    ]);
+    for row in stages {
+        table.row([
+            row.stage.clone(),
+            row.threads.to_string(),
+            count(row.waiting),
+            count(row.running),
+            count(row.done),
+            count(row.total),
+            format!("{:.3}", row.ms_per_item),
+            format!("{:.0} %", row.batched_share * 100.0),
+            format!("{:.1}", row.batch_mean),
+        ]);
+    }
+    table.print(&mut context.out)?;
+    Ok(())
+}
+
+fn print_ledger(rows: &[LedgerRow], context: &mut Context) -> anyhow::Result<()> {
+    if rows.is_empty() {
+        writeln!(context.out, "no inputs yet: weft load INPUT")?;
+        return Ok(());
+    }
+    let mut table = Table::new(&[
+        ("input", Column::Flexible),
+        ("state", Column::Left),
+        ("size", Column::Right),
+        ("read", Column::Right),
+        ("records", Column::Right),
+        ("captures", Column::Right),
+        ("quarantined", Column::Right),
+        ("label", Column::Left),
+    ]);
+    for row in rows {
+        table.row([
+            row.input.clone(),
+            row.state.clone(),
+            bytes(row.size),
+            read_share(row),
+            count(row.records),
+            count(row.captures),
+            count(row.quarantined),
+            row.collection.clone(),
+        ]);
+    }
+    table.print(&mut context.out)?;
+    Ok(())
+}
+
+/// How much of an input was read: `100 %` only when it was all of it.
+fn read_share(row: &LedgerRow) -> String {
+    match row.size {
+        0 => "-".into(),
+        size => format!(
+            "{} %",
+            u128::from(row.bytes_done.min(size)) * 100 / u128::from(size)
+        ),
+    }
+}
+
+/// Losses, one a line: `input at offset: reason: detail`.
+pub(crate) fn print_quarantine(rows: &[QuarantineRow], context: &mut Context) -> anyhow::Result<()> {
+    if rows.is_empty() {
+        writeln!(context.out, "nothing is in quarantine")?;
+    }
+    for row in rows {
+        writeln!(context.out, "{}", quarantine_line(row))?;
+    }
+    Ok(())
+}
+
+/// One loss in words.
+pub(crate) fn quarantine_line(row: &QuarantineRow) -> String {
+    let detail = if row.detail.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", row.detail)
+    };
+    clean(&format!(
+        "{} at {}: {}{detail}",
+        row.input, row.offset, row.reason
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_is_fully_read_only_when_it_is() {
+        let row = |bytes_done, size| {
+            read_share(&LedgerRow {
+                bytes_done,
+                size,
+                ..LedgerRow::default()
+            })
+        };
+        assert_eq!(
+            ["-", "99 %", "100 %"],
+            [row(0, 0), row(999, 1000), row(1000, 1000)]
+                .each_ref()
+                .map(|s| &**s)
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! `weft top`: URLs by rank (in-links from other domains, then all in-links, then key).
+
+use std::io::Write;
+
+use archive::question::{Answer, Body, Question, TopRow};
+
+use crate::ask;
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::list::{self, Paging, url_or_key};
+use crate::style::shell_word;
+use crate::table::{Column, Table};
+use crate::units::count;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft top
+  weft top iana.org --limit 100";
+
+/// Flags of `weft top`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Only URLs of this registered domain
+    domain: Option<String>,
+    #[command(flatten)]
+    paging: Paging,
+}
+
+/// Runs `weft top`.
+pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let question = Question::Top {
+        domain: args.domain.clone(),
+        after: args.paging.after,
+        limit: args.paging.limit as usize,
+    };
+    let Some(answer) = ask::ask_or_print(context, &question)? else {
+        return Ok(Outcome::Done);
+    };
+    print(&answer, args.domain.as_deref(), context)?;
+    Ok(Outcome::Done)
+}
+
+fn print(answer: &Answer, domain: Option<&str>, context: &mut Context) -> anyhow::Result<()> {
+    let Body::Top { rows, next } = &answer.body else {
+        return ask::unexpected(&answer.body);
+    };
+    if rows.is_empty() {
+        writeln!(
+            context.out,
+            "nothing ranked{}",
+            domain.map(|name| format!(" of {name}")).unwrap_or_default()
+        )?;
+    }
+    table(rows).print(&mut context.out)?;
+    let domain = domain
+        .map(|name| format!(" {}", shell_word(name)))
+        .unwrap_or_default();
+    let again = format!("weft top{domain}{}", context.archive_flag());
+    list::more(&mut context.out, &again, next.as_deref())?;
+    Ok(())
+}
+
+/// Ranked URLs as a table; also part of `weft domain`.
+pub(crate) fn table(rows: &[TopRow]) -> Table {
+    let mut table = Table::new(&[
+        ("rank", Column::Right),
+        ("external", Column::Right),
+        ("in-links", Column::Right),
+        ("url", Column::Flexible),
+        ("title", Column::Left),
+    ]);
+    for row in rows {
+        table.row([
+            count(row.rank),
+            count(row.inlinks_external),
+            count(row.inlinks),
+            url_or_key(&row.url, &row.url_key).to_owned(),
+            title(row),
+        ]);
+    }
+    table
+}
+
+fn title(row: &TopRow) -> String {
+    match (row.captured, row.title.is_empty()) {
+        (false, _) => "(not captured)".to_owned(),
+        (true, true) => "-".to_owned(),
+        (true, false) => crate::style::cut(&row.title, 40),
+    }
+}

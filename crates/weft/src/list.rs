@@ -1,0 +1,31 @@
+//! What lists have in common: the line above them, and the command that shows the rest.
+
+use std::io::{self, Write};
+
+use crate::out::Out;
+use crate::style::shell_word;
+
+/// Flags of every list that can be long.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Paging {
+    /// At most this many rows
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) limit: u32,
+    /// Continue after this cursor of the list before
+    #[arg(long, value_name = "CURSOR")]
+    pub(crate) after: Option<String>,
+}
+
+/// Says how to see more, if there is more.
+pub(crate) fn more(out: &mut Out, command: &str, next: Option<&str>) -> io::Result<()> {
+    let Some(next) = next else { return Ok(()) };
+    let line = out
+        .style
+        .dim(&format!("more: {command} --after {}", shell_word(next)));
+    writeln!(out, "{line}")
+}
+
+/// `key` of a URL where the URL itself is not known.
+pub(crate) fn url_or_key<'a>(url: &'a str, key: &'a str) -> &'a str {
+    if url.is_empty() { key } else { url }
+}

@@ -1,0 +1,21 @@
+//! Logs go to standard error: warnings by default, more with `-v`, or what `RUST_LOG` says.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+
+/// Starts logging. `RUST_LOG` wins over `-v` (info) and `-vv` (debug).
+pub(crate) fn start(verbose: u8) {
+    let level = match verbose {
+        0 => "warn",
+        1 => "info",
+        _ => "debug",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+        .with_target(verbose > 1)
+        .init();
+}

@@ -1,0 +1,91 @@
+//! Ctrl-C and SIGTERM: the first asks for a clean stop, the second ends the process at once.
+//!
+//! Ending at once is safe for an archive at any moment (every epoch is one atomic step); a clean stop only
+//! saves the work since the last epoch.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context as _;
+
+/// Exit code of a process that was told twice: 128 + SIGINT, as shells expect.
+const EXIT_INTERRUPTED: i32 = 130;
+
+/// Whether a stop was asked for.
+#[derive(Clone)]
+pub(crate) struct Stop {
+    asked: Arc<AtomicBool>,
+}
+
+impl Stop {
+    /// Takes over Ctrl-C and SIGTERM from now on.
+    pub(crate) fn listen() -> anyhow::Result<Stop> {
+        let stop = Stop {
+            asked: Arc::default(),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .context("start listening for signals")?;
+        let flag = stop.clone();
+        // Registered before this returns: a Ctrl-C from here on is never missed.
+        let mut signals = runtime
+            .block_on(async { Signals::register() })
+            .context("listen for signals")?;
+        std::thread::Builder::new()
+            .name("signals".into())
+            .spawn(move || {
+                runtime.block_on(async {
+                    signals.next().await;
+                    flag.asked.store(true, Ordering::SeqCst);
+                    signals.next().await;
+                    std::process::exit(EXIT_INTERRUPTED);
+                });
+            })
+            .context("start listening for signals")?;
+        Ok(stop)
+    }
+
+    /// Whether a stop was asked for.
+    pub(crate) fn asked(&self) -> bool {
+        self.asked.load(Ordering::SeqCst)
+    }
+}
+
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn register() -> std::io::Result<Signals> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Signals {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn register() -> std::io::Result<Signals> {
+        Ok(Signals)
+    }
+
+    async fn next(&mut self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}
