@@ -49,12 +49,15 @@ fn canonical_name(host: &[u8]) -> Vec<u8> {
 }
 
 /// Punycode by UTS 46 as browsers do it; bytes that are no UTF-8 are left out of a name that holds
-/// other letters, and a name that is no domain stays as it is.
+/// letters, and a name that is no domain stays as it is.
 fn to_ascii(name: &[u8]) -> Cow<'_, [u8]> {
     if name.is_ascii() {
         return Cow::Borrowed(name);
     }
     let text: String = name.utf8_chunks().map(|chunk| chunk.valid()).collect();
+    if text.bytes().all(|b| b == b'.') {
+        return Cow::Borrowed(name);
+    }
     match idna::domain_to_ascii_cow(text.as_bytes(), idna::AsciiDenyList::EMPTY) {
         Ok(ascii) => Cow::Owned(ascii.into_owned().into_bytes()),
         Err(_) => Cow::Borrowed(name),

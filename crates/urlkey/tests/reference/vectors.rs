@@ -38,6 +38,7 @@ fn names() {
     check("http://☃.com/", "com,xn--n3h)/");
     check("http://%E2%98%83.com/", "com,xn--n3h)/");
     check("http://%01%80.com/", "com,%01)/");
+    check("http://%e4./", "%e4)/");
     check("http://EXAMPLE.com./", "com,example)/");
     check("http://www.www2.a.com/", "com,a,www2)/");
     check("http://WWW.a.com/", "com,a)/");
