@@ -1,0 +1,261 @@
+//! Dates of records: W3C form in WARC (`2014-03-04T05:14:21.251Z`), digits in ARC (`20140304051421`).
+//!
+//! Lenient: a date of which only the beginning can be understood gives that beginning (and is not `exact`),
+//! because a capture at a roughly known time is worth more than none.
+
+/// A point in time as understood from a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordDate {
+    /// Milliseconds since 1970-01-01T00:00:00Z; finer parts are cut off.
+    pub ms: i64,
+    /// Whether the whole text was understood and every part was in its range.
+    pub exact: bool,
+}
+
+/// Reads `WARC-Date`, or digits as in ARC and CDX. `None` if there is not even a year.
+///
+/// ```
+/// assert_eq!(warc::parse_date("1970-01-02T00:00:00.5Z").unwrap().ms, 86_400_500);
+/// assert_eq!(warc::parse_date("19700102000000").unwrap().ms, 86_400_000);
+/// assert_eq!(warc::parse_date("2008-10-294T05:21:46-0700").unwrap().exact, false);
+/// ```
+pub fn parse_date(text: &str) -> Option<RecordDate> {
+    let bytes = text.trim().as_bytes();
+    let digits = bytes.iter().take_while(|b| b.is_ascii_digit()).count();
+    let mut fields = Fields::default();
+    let exact = match digits {
+        0..4 => return None,
+        4 => fields.read_w3c(bytes),
+        _ => fields.read_digits(&bytes[..digits]) && digits == 14 && bytes.len() == 14,
+    };
+    Some(fields.into_date(exact))
+}
+
+/// The parts of a date before they are put in range.
+#[derive(Default)]
+struct Fields {
+    year: i64,
+    month: i64,
+    day: i64,
+    hour: i64,
+    minute: i64,
+    second: i64,
+    millisecond: i64,
+    zone_minutes: i64,
+}
+
+impl Fields {
+    /// `YYYYMMDDhhmmss`, any prefix of it, and anything after it ignored. True if all 14 are there.
+    fn read_digits(&mut self, digits: &[u8]) -> bool {
+        let part = |from: usize, to: usize| digits.get(from..to).and_then(number);
+        self.year = part(0, 4).unwrap_or(0);
+        self.month = part(4, 6).unwrap_or(1);
+        self.day = part(6, 8).unwrap_or(1);
+        self.hour = part(8, 10).unwrap_or(0);
+        self.minute = part(10, 12).unwrap_or(0);
+        self.second = part(12, 14).unwrap_or(0);
+        digits.len() >= 14
+    }
+
+    /// `YYYY-MM-DDThh:mm:ss.fff` and a zone, or any beginning of it. True if understood to the end.
+    fn read_w3c(&mut self, bytes: &[u8]) -> bool {
+        (self.month, self.day) = (1, 1);
+        let mut rest = bytes;
+        let Some(year) = take_number(&mut rest, None, 4) else {
+            return false;
+        };
+        self.year = year;
+        let date = [&mut self.month, &mut self.day];
+        for (part, separator) in date.into_iter().zip([b'-', b'-']) {
+            match take_number(&mut rest, Some(separator), 2) {
+                Some(value) => *part = value,
+                None => return rest.is_empty(),
+            }
+        }
+        if let [b't', after @ ..] | [b' ', after @ ..] = rest
+            && let Some(hour) = take_number(&mut { after }, None, 2)
+        {
+            self.hour = hour;
+            rest = &after[2..];
+        } else if let Some(hour) = take_number(&mut rest, Some(b'T'), 2) {
+            self.hour = hour;
+        } else {
+            return rest.is_empty();
+        }
+        match take_number(&mut rest, Some(b':'), 2) {
+            Some(minute) => self.minute = minute,
+            None => return false,
+        }
+        if let Some(second) = take_number(&mut rest, Some(b':'), 2) {
+            self.second = second;
+            self.take_fraction(&mut rest);
+        }
+        self.read_zone(rest)
+    }
+
+    fn take_fraction(&mut self, rest: &mut &[u8]) {
+        if let [b'.' | b',', after @ ..] = *rest {
+            let digits = after.iter().take_while(|b| b.is_ascii_digit()).count();
+            let mut scale = 100;
+            for digit in &after[..digits] {
+                self.millisecond += i64::from(digit - b'0') * scale;
+                scale /= 10;
+            }
+            *rest = &after[digits..];
+        }
+    }
+
+    fn read_zone(&mut self, zone: &[u8]) -> bool {
+        let (sign, mut rest) = match zone {
+            [b'Z' | b'z'] => return true,
+            [b'+', rest @ ..] => (1, rest),
+            [b'-', rest @ ..] => (-1, rest),
+            _ => return false,
+        };
+        let Some(hours) = take_number(&mut rest, None, 2) else {
+            return false;
+        };
+        let minutes = take_number(&mut rest, Some(b':'), 2).or_else(|| take_number(&mut rest, None, 2));
+        self.zone_minutes = sign * (hours * 60 + minutes.unwrap_or(0));
+        rest.is_empty()
+    }
+
+    fn into_date(mut self, mut exact: bool) -> RecordDate {
+        let mut within = |value: &mut i64, min: i64, max: i64| {
+            exact &= (min..=max).contains(value);
+            *value = (*value).clamp(min, max);
+        };
+        within(&mut self.month, 1, 12);
+        within(&mut self.day, 1, days_in_month(self.year, self.month));
+        within(&mut self.hour, 0, 23);
+        within(&mut self.minute, 0, 59);
+        within(&mut self.second, 0, 60);
+        let days = days_since_epoch(self.year, self.month, self.day);
+        let minutes = days * 1440 + self.hour * 60 + self.minute - self.zone_minutes;
+        RecordDate {
+            ms: (minutes * 60 + self.second) * 1000 + self.millisecond,
+            exact,
+        }
+    }
+}
+
+/// Takes `separator` and then exactly `digits` digits off the front, or leaves `rest` as it is.
+fn take_number(rest: &mut &[u8], separator: Option<u8>, digits: usize) -> Option<i64> {
+    let mut bytes = *rest;
+    if let Some(separator) = separator {
+        bytes = bytes.strip_prefix(&[separator])?;
+    }
+    let value = bytes.get(..digits).and_then(number)?;
+    if bytes.get(digits).is_some_and(u8::is_ascii_digit) && digits == 2 && separator.is_some() {
+        return None;
+    }
+    *rest = &bytes[digits..];
+    Some(value)
+}
+
+fn number(digits: &[u8]) -> Option<i64> {
+    digits.iter().try_fold(0, |sum, b| {
+        b.is_ascii_digit().then(|| sum * 10 + i64::from(b - b'0'))
+    })
+}
+
+fn days_in_month(year: i64, month: i64) -> i64 {
+    match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        _ => 31,
+    }
+}
+
+/// Days from 1970-01-01 in the Gregorian calendar, by counting years from March.
+fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
+    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    year * 365 + leap_days + (month * 153 + 2) / 5 + day - 1 - 719_468
+}
+
+/// Year, month and day of a count of days from 1970-01-01.
+fn date_of_day(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let (month, carry) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
+    (year_of_era + era * 400 + carry, month, day)
+}
+
+/// `YYYY-MM-DDThh:mm:ssZ`, with milliseconds only if there are any.
+///
+/// ```
+/// assert_eq!(warc::format_date(86_400_500), "1970-01-02T00:00:00.500Z");
+/// ```
+pub fn format_date(ms: i64) -> String {
+    let (year, month, day) = date_of_day(ms.div_euclid(86_400_000));
+    let second_of_day = ms.rem_euclid(86_400_000) / 1000;
+    let (hour, minute, second) = (second_of_day / 3600, second_of_day / 60 % 60, second_of_day % 60);
+    let whole = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
+    match ms.rem_euclid(1000) {
+        0 => whole + "Z",
+        fraction => format!("{whole}.{fraction:03}Z"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, printed: &str, exact: bool) {
+        let date = parse_date(text).unwrap_or_else(|| panic!("{text} not read"));
+        assert_eq!(
+            (format_date(date.ms).as_str(), date.exact),
+            (printed, exact),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn forms_seen_in_archives() {
+        check("2014-01-27T17:12:38Z", "2014-01-27T17:12:38Z", true);
+        check("2019-11-18T12:56:03.352903999Z", "2019-11-18T12:56:03.352Z", true);
+        check("2016-12-31T23:59:60Z", "2017-01-01T00:00:00Z", true);
+        check("2020-02-29T00:00:00+01:30", "2020-02-28T22:30:00Z", true);
+        check("2020-02-29T00:00:00-0700", "2020-02-29T07:00:00Z", true);
+        check("2014-01", "2014-01-01T00:00:00Z", true);
+        check("2014", "2014-01-01T00:00:00Z", true);
+        check("2008-10-294T05:21:46-0700", "2008-10-01T00:00:00Z", false);
+        check("20080430204825", "2008-04-30T20:48:25Z", true);
+        check("2016020900", "2016-02-09T00:00:00Z", false);
+        check("200011101120", "2000-11-10T11:20:00Z", false);
+        check("201512000000000", "2015-12-01T00:00:00Z", false);
+        check("20160211000000jpg", "2016-02-11T00:00:00Z", false);
+        check("200009180023002953", "2000-09-18T00:23:00Z", false);
+        check("2014-13-45T25:61:61Z", "2015-01-01T00:00:00Z", false);
+    }
+
+    #[test]
+    fn not_a_date() {
+        for text in ["", "x", "20x", "a0d1fdddf3165d04", "-2014"] {
+            assert_eq!(parse_date(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn days_agree_both_ways() {
+        for day in -800_000..800_000 {
+            let (year, month, date) = date_of_day(day);
+            assert_eq!(days_since_epoch(year, month, date), day);
+        }
+    }
+}

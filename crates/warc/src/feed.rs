@@ -1,0 +1,345 @@
+//! The decoded bytes of an input, frame by frame, and where each of them is stored.
+//!
+//! A *frame* is a gzip member, a zstd or LZ4 frame, or a stretch of plain bytes. Bytes are taken from one open
+//! frame at a time; going on to the next is the caller's decision.
+//!
+//! Offsets of records. A record that begins a frame (line ends before it do not count) has the frame's offset;
+//! a record in plain bytes that of its first byte. Compressed bytes are fed to the decoder in grains of
+//! `GRAIN_BYTES`, counted from the end of the frame's header; a record that begins inside a frame has the
+//! offset of the grain whose bytes first made its first byte decodable, or, where that is taken, the next
+//! after the last one taken. So offsets strictly increase, lie within the frame, and are the same wherever
+//! reading began.
+//!
+//! Invariants:
+//!     window_head ≤ window_tail ≤ window.len()
+//!     window[window_head..window_tail] are decoded bytes of the open frame, not yet taken
+//!     frame.decoded counts all bytes decoded of the frame, those in the window included
+
+use std::collections::VecDeque;
+
+use crate::entry::Defect;
+use crate::error::ReadError;
+use crate::frame::{Decode, End, Trailer};
+use crate::gzip::Gzip;
+use crate::reason;
+use crate::source::Source;
+
+/// Compressed bytes fed to a decoder before it is noted how far it came.
+pub(crate) const GRAIN_BYTES: usize = 16 << 10;
+
+/// Decoded bytes asked for when a frame is opened: a header, and often all of a small record.
+const WINDOW_BYTES: usize = 8 << 10;
+
+/// Room beyond the end of a block when decoding straight into it, so that the decoder's fast path, which wants
+/// room for a longest match, serves the block's last bytes too.
+const SLACK_BYTES: usize = 320;
+
+/// Decoded bytes dropped at once: small enough to stay in the processor's cache.
+const DROP_BYTES: usize = 64 << 10;
+
+/// What begins where the last frame ended.
+#[derive(Debug)]
+pub(crate) enum Opened {
+    /// A frame; its bytes can be taken.
+    Frame,
+    /// Nothing of use up to this offset.
+    Padding(u64),
+    /// Unreadable bytes up to this offset.
+    Junk(u64, Defect),
+    /// The end of the input.
+    Nothing,
+}
+
+pub(crate) struct Feed {
+    pub(crate) source: Source,
+    pub(crate) frame: Option<Frame>,
+    pub(crate) gzip: Gzip,
+    window: Vec<u8>,
+    window_head: usize,
+    window_tail: usize,
+    /// Known end of unreadable bytes that begin at the source's position.
+    pub(crate) junk_end: Option<(u64, Defect)>,
+    /// ARC records have been seen, or no record yet.
+    pub(crate) arc: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Coding {
+    Plain,
+    Gzip,
+}
+
+pub(crate) struct Frame {
+    coding: Coding,
+    pub(crate) start: u64,
+    /// Bytes decoded so far (for plain frames not used).
+    decoded: u64,
+    /// Bytes of the grain being fed that were not yet consumed.
+    grain_left: usize,
+    /// The decoder may hold output of the bytes consumed so far.
+    pending: bool,
+    /// Start of each grain: decoded bytes before it, and its offset.
+    grains: VecDeque<(u64, u64)>,
+    /// Highest offset given to a record (or taken by the frame's start).
+    offset_taken: u64,
+    pub(crate) end: Option<End>,
+}
+
+impl Feed {
+    pub(crate) fn new(source: Source) -> Feed {
+        Feed {
+            source,
+            frame: None,
+            gzip: Gzip::new(),
+            window: vec![0; WINDOW_BYTES],
+            window_head: 0,
+            window_tail: 0,
+            junk_end: None,
+            arc: true,
+        }
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.source.end()
+    }
+
+    pub(crate) fn seek(&mut self, position: u64) {
+        self.frame = None;
+        (self.window_head, self.window_tail) = (0, 0);
+        self.source.seek(position);
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.frame.is_some()
+    }
+
+    /// Offset of the open frame.
+    pub(crate) fn frame_start(&self) -> u64 {
+        self.frame
+            .as_ref()
+            .map_or_else(|| self.stored(), |frame| frame.start)
+    }
+
+    pub(crate) fn is_plain(&self) -> bool {
+        self.frame
+            .as_ref()
+            .is_some_and(|frame| frame.coding == Coding::Plain)
+    }
+
+    /// How the open frame ended, once its last byte is decoded.
+    pub(crate) fn end(&self) -> Option<&End> {
+        self.frame.as_ref().and_then(|frame| frame.end.as_ref())
+    }
+
+    /// Offset of the next stored byte that no decoder has consumed.
+    pub(crate) fn stored(&self) -> u64 {
+        self.source.position()
+    }
+
+    pub(crate) fn begin(&mut self, coding: Coding, start: u64) {
+        (self.window_head, self.window_tail) = (0, 0);
+        self.frame = Some(Frame {
+            coding,
+            start,
+            decoded: 0,
+            grain_left: GRAIN_BYTES,
+            pending: false,
+            grains: VecDeque::new(),
+            offset_taken: start,
+            end: None,
+        });
+    }
+
+    /// Decoded bytes that can be taken now.
+    pub(crate) fn window(&self) -> &[u8] {
+        match self.is_plain() {
+            true => self.source.available(),
+            false => &self.window[self.window_head..self.window_tail],
+        }
+    }
+
+    /// Takes the first `bytes` of the window.
+    pub(crate) fn consume(&mut self, bytes: usize) {
+        match self.is_plain() {
+            true => self.source.consume(bytes),
+            false => self.window_head = (self.window_head + bytes).min(self.window_tail),
+        }
+    }
+
+    /// Adds to the window, if possible until it holds `wanted` bytes; false if the frame has no more.
+    pub(crate) fn more(&mut self, wanted: usize) -> Result<bool, ReadError> {
+        let before = self.window().len();
+        let wanted = wanted.max(before + 1);
+        if self.is_plain() {
+            let grew = self.source.ensure(wanted)? > before;
+            if !grew && let Some(frame) = &mut self.frame {
+                frame.end = Some(End::Whole);
+            }
+            return Ok(grew);
+        }
+        let mut window = std::mem::take(&mut self.window);
+        window.copy_within(self.window_head..self.window_tail, 0);
+        (self.window_head, self.window_tail) = (0, before);
+        if window.len() < wanted {
+            window.resize(wanted.max(WINDOW_BYTES), 0);
+        }
+        let mut outcome = Ok(());
+        while self.window_tail < wanted {
+            match self.decode(&mut window[self.window_tail..]) {
+                Ok(0) => break,
+                Ok(produced) => self.window_tail += produced,
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        self.window = window;
+        outcome.map(|()| self.window_tail > before)
+    }
+
+    /// Moves up to `bytes` of the frame to the end of `into`; 0 if the frame has no more.
+    pub(crate) fn take_into(&mut self, into: &mut Vec<u8>, bytes: usize) -> Result<usize, ReadError> {
+        let before = into.len();
+        if self.is_plain() {
+            into.resize(before + bytes, 0);
+            let read = self.source.read(&mut into[before..]);
+            into.truncate(before + read.as_ref().copied().unwrap_or(0));
+            return read;
+        }
+        let ready = &self.window[self.window_head..self.window_tail];
+        if !ready.is_empty() {
+            let taken = ready.len().min(bytes);
+            into.extend_from_slice(&ready[..taken]);
+            self.window_head += taken;
+            return Ok(taken);
+        }
+        into.resize(before + bytes + SLACK_BYTES, 0);
+        let mut end = before;
+        let mut outcome = Ok(());
+        while end < before + bytes {
+            match self.decode(&mut into[end..]) {
+                Ok(0) => break,
+                Ok(produced) => end += produced,
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        let surplus = &into[(before + bytes).min(end)..end];
+        if self.window.len() < surplus.len() {
+            self.window.resize(WINDOW_BYTES.max(surplus.len()), 0);
+        }
+        self.window[..surplus.len()].copy_from_slice(surplus);
+        (self.window_head, self.window_tail) = (0, surplus.len());
+        into.truncate(end.min(before + bytes));
+        outcome.map(|()| into.len() - before)
+    }
+
+    /// Steps over up to `bytes` of a compressed frame; 0 if it has no more.
+    pub(crate) fn drop_bytes(&mut self, bytes: usize) -> Result<usize, ReadError> {
+        if self.window_head == self.window_tail && !self.more(bytes.min(DROP_BYTES))? {
+            return Ok(0);
+        }
+        let dropped = bytes.min(self.window_tail - self.window_head);
+        self.window_head += dropped;
+        Ok(dropped)
+    }
+
+    /// Offset for a record that begins at the next byte of the open frame, in which other bytes came before.
+    /// `None` if as many records began here as there are bytes.
+    pub(crate) fn offset_within(&mut self) -> Option<u64> {
+        let stored = self.source.position();
+        let ready = (self.window_tail - self.window_head) as u64;
+        let frame = self.frame.as_mut()?;
+        if frame.coding == Coding::Plain {
+            return Some(stored);
+        }
+        let position = frame.decoded - ready;
+        while frame.grains.get(1).is_some_and(|grain| grain.0 <= position) {
+            frame.grains.pop_front();
+        }
+        let grain = frame.grains.front().filter(|grain| grain.0 <= position);
+        let offset = grain
+            .map_or(frame.start, |grain| grain.1)
+            .max(frame.offset_taken + 1);
+        (offset < stored).then(|| {
+            frame.offset_taken = offset;
+            offset
+        })
+    }
+
+    /// Decodes some bytes of the open compressed frame; 0 only at its end (or without room).
+    fn decode(&mut self, output: &mut [u8]) -> Result<usize, ReadError> {
+        let Some(frame) = self.frame.as_mut().filter(|frame| frame.end.is_none()) else {
+            return Ok(0);
+        };
+        loop {
+            if frame.grain_left == 0 && !frame.pending {
+                frame.grains.push_back((frame.decoded, self.source.position()));
+                frame.grain_left = GRAIN_BYTES;
+            }
+            self.source.ensure(frame.grain_left)?;
+            let available = self.source.available();
+            let input = &available[..available.len().min(frame.grain_left)];
+            let starved = input.is_empty() && frame.grain_left > 0;
+            let decoded = self.gzip.decode(input, output);
+            self.source.consume(decoded.consumed);
+            frame.grain_left -= decoded.consumed;
+            frame.decoded += decoded.produced as u64;
+            frame.pending = decoded.produced == output.len();
+            if decoded.finished {
+                frame.end = Some(read_trailer(&mut self.source, &self.gzip)?);
+                return Ok(decoded.produced);
+            }
+            if let Some(why) = decoded.failed {
+                frame.end = Some(End::Damaged(damaged(&self.source, &why)));
+                return Ok(decoded.produced);
+            }
+            if decoded.produced > 0 || output.is_empty() {
+                return Ok(decoded.produced);
+            }
+            if starved {
+                frame.end = Some(End::Cut(cut(&self.source)));
+                return Ok(0);
+            }
+            if decoded.consumed == 0 && frame.grain_left > 0 {
+                frame.end = Some(End::Damaged(damaged(
+                    &self.source,
+                    "the decoder makes no progress",
+                )));
+                return Ok(0);
+            }
+        }
+    }
+}
+
+fn read_trailer(source: &mut Source, decoder: &impl Decode) -> Result<End, ReadError> {
+    let bytes = decoder.trailer_bytes();
+    if source.ensure(bytes)? < bytes {
+        let rest = source.available().len();
+        source.consume(rest);
+        return Ok(End::Cut(cut(source)));
+    }
+    let checked = decoder.check_trailer(&source.available()[..bytes]);
+    source.consume(bytes);
+    Ok(match checked {
+        Trailer::Right => End::Whole,
+        Trailer::Wrong(detail) => End::Unchecked(Defect::new(reason::CHECKSUM_MISMATCH, detail)),
+    })
+}
+
+fn damaged(source: &Source, why: &str) -> Defect {
+    Defect::new(
+        reason::DAMAGED_MEMBER,
+        format!("{why}, at offset {}", source.position()),
+    )
+}
+
+fn cut(source: &Source) -> Defect {
+    Defect::new(
+        reason::TRUNCATED_MEMBER,
+        format!("the file ends at {} inside a member", source.end()),
+    )
+}

@@ -1,0 +1,72 @@
+//! The fixed set of reasons a [`crate::Defect`] can have. Printed, counted and stored: never renamed.
+
+/// The file ends inside a compressed member or frame.
+pub const TRUNCATED_MEMBER: &str = "truncated-member";
+/// A compressed member or frame could not be decoded further; what was decoded before is kept.
+pub const DAMAGED_MEMBER: &str = "damaged-member";
+/// A compressed member or frame was decoded to its end, but its checksum or length field does not agree.
+pub const CHECKSUM_MISMATCH: &str = "checksum-mismatch";
+/// The file, or what can be read of it, ends inside a record's block.
+pub const TRUNCATED_RECORD: &str = "truncated-record";
+/// The file, or what can be read of it, ends inside a record's header.
+pub const TRUNCATED_HEADER: &str = "truncated-header";
+/// Another record begins before the declared length is reached; the block ends there.
+pub const LENGTH_TOO_LONG: &str = "length-too-long";
+/// More bytes than line ends stand between the end of the block as declared and the next record.
+pub const LENGTH_TOO_SHORT: &str = "length-too-short";
+/// No length is declared; the block reaches up to the next record.
+pub const LENGTH_MISSING: &str = "length-missing";
+/// The declared length is not a number or is negative; the block reaches up to the next record.
+pub const LENGTH_INVALID: &str = "length-invalid";
+/// Fewer line ends follow the block than the format asks for.
+pub const LINE_ENDS_MISSING: &str = "line-ends-missing";
+/// A header line is not `name: value`, nor the continuation of one; it is left out.
+pub const HEADER_LINE_INVALID: &str = "header-line-invalid";
+/// No end of the header within the largest header accepted.
+pub const HEADER_TOO_LONG: &str = "header-too-long";
+/// A WARC record without `WARC-Type`, or an ARC header line with fields missing or out of order.
+pub const HEADER_INCOMPLETE: &str = "header-incomplete";
+/// `WARC-Date` or the ARC date is missing or not of the form the format asks for.
+pub const DATE_INVALID: &str = "date-invalid";
+/// Bytes that are neither a record nor a compressed member.
+pub const JUNK: &str = "junk";
+/// A compressed member or frame, or a whole file, that holds no record.
+pub const NO_RECORD: &str = "no-record";
+/// More records begin in a stretch of compressed bytes than it has bytes: they cannot be told apart.
+pub const RECORDS_TOO_DENSE: &str = "records-too-dense";
+/// The declared `WARC-Block-Digest` is not that of the block.
+pub const BLOCK_DIGEST_MISMATCH: &str = "block-digest-mismatch";
+/// The declared `WARC-Payload-Digest` is neither that of the payload as stored nor as transfer-decoded.
+pub const PAYLOAD_DIGEST_MISMATCH: &str = "payload-digest-mismatch";
+/// A declared digest has an algorithm or a form that is not known, so it cannot be verified.
+pub const DIGEST_UNKNOWN: &str = "digest-unknown";
+/// A zstd frame needs a dictionary that the file does not hold.
+pub const DICTIONARY_MISSING: &str = "dictionary-missing";
+/// The dictionary frame of a `.warc.zst` could not be read.
+pub const DICTIONARY_DAMAGED: &str = "dictionary-damaged";
+
+/// Every reason, in the order of this file.
+pub const ALL: [&str; 22] = [
+    TRUNCATED_MEMBER,
+    DAMAGED_MEMBER,
+    CHECKSUM_MISMATCH,
+    TRUNCATED_RECORD,
+    TRUNCATED_HEADER,
+    LENGTH_TOO_LONG,
+    LENGTH_TOO_SHORT,
+    LENGTH_MISSING,
+    LENGTH_INVALID,
+    LINE_ENDS_MISSING,
+    HEADER_LINE_INVALID,
+    HEADER_TOO_LONG,
+    HEADER_INCOMPLETE,
+    DATE_INVALID,
+    JUNK,
+    NO_RECORD,
+    RECORDS_TOO_DENSE,
+    BLOCK_DIGEST_MISMATCH,
+    PAYLOAD_DIGEST_MISMATCH,
+    DIGEST_UNKNOWN,
+    DICTIONARY_MISSING,
+    DICTIONARY_DAMAGED,
+];

@@ -1,0 +1,123 @@
+//! One record: its place, its header fields and its block.
+
+use crate::entry::{Defect, Span};
+use crate::headers::Headers;
+
+/// One WARC or ARC record. Its headers, and the body as far as the reader was told to keep it.
+#[derive(Debug, Clone)]
+pub struct Record {
+    /// Where it stands in the file.
+    pub span: Span,
+    /// Version line or ARC.
+    pub format: Format,
+    /// Kind of record.
+    pub kind: Kind,
+    /// Header fields in file order (for ARC: the header line's fields under WARC's names).
+    pub headers: Headers,
+    /// The block, at most `ReaderSettings::body_bytes_max` of it.
+    pub body: Vec<u8>,
+    /// Length of the whole block in bytes, read to the end.
+    pub body_length: u64,
+    /// SHA-1 of the payload after transfer decoding, in Base32: computed while reading, and only where it
+    /// cannot be computed from `body` because that is not the whole block, and no payload digest is declared.
+    pub payload_sha1: Option<String>,
+    /// Defects that do not prevent use (wrong length, digest mismatch, missing line ends, cut).
+    pub defects: Vec<Defect>,
+}
+
+impl Record {
+    /// Whether `body` holds the whole block.
+    pub fn body_is_whole(&self) -> bool {
+        self.body.len() as u64 == self.body_length
+    }
+
+    /// `WARC-Target-URI` (the URL of an ARC record), without the angle brackets some writers put around it.
+    pub fn target(&self) -> Option<&str> {
+        let target = self.headers.get("WARC-Target-URI")?;
+        let bare = target.strip_prefix('<').and_then(|t| t.strip_suffix('>'));
+        Some(bare.unwrap_or(target))
+    }
+
+    /// Whether the block is an HTTP message: declared so, or (ARC, or nothing declared) seen to be so.
+    pub fn is_http(&self) -> bool {
+        match self.kind {
+            Kind::Response | Kind::Request | Kind::Revisit => {}
+            _ => return false,
+        }
+        if let (Format::Warc(..), Some(declared)) = (self.format, self.headers.get("Content-Type")) {
+            let declared = declared.trim_start();
+            return declared
+                .get(..16)
+                .is_some_and(|t| t.eq_ignore_ascii_case("application/http"));
+        }
+        let target = self.target().unwrap_or_default();
+        let web = target
+            .get(..4)
+            .is_some_and(|scheme| scheme.eq_ignore_ascii_case("http"));
+        web && self.body.get(..4).is_some_and(|start| start == b"HTTP")
+    }
+}
+
+/// Container format of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// `WARC/x.y`, as major and minor number.
+    Warc(u8, u8),
+    /// ARC version 1 or 2.
+    Arc(u8),
+}
+
+/// WARC-Type; ARC documents are `Response` (or `Warcinfo` for the file header).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[allow(missing_docs)] // the variants are WARC's own words
+pub enum Kind {
+    Warcinfo,
+    Response,
+    Resource,
+    Request,
+    Metadata,
+    Revisit,
+    Conversion,
+    Continuation,
+    Unknown,
+}
+
+impl Kind {
+    /// Every kind, in the order they are printed.
+    pub const ALL: [Kind; 9] = [
+        Kind::Warcinfo,
+        Kind::Response,
+        Kind::Resource,
+        Kind::Request,
+        Kind::Metadata,
+        Kind::Revisit,
+        Kind::Conversion,
+        Kind::Continuation,
+        Kind::Unknown,
+    ];
+
+    /// The word of `WARC-Type`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Warcinfo => "warcinfo",
+            Kind::Response => "response",
+            Kind::Resource => "resource",
+            Kind::Request => "request",
+            Kind::Metadata => "metadata",
+            Kind::Revisit => "revisit",
+            Kind::Conversion => "conversion",
+            Kind::Continuation => "continuation",
+            Kind::Unknown => "unknown",
+        }
+    }
+
+    /// Reads `WARC-Type`, without regard to case; a word not known is [`Kind::Unknown`].
+    pub fn parse(word: &str) -> Kind {
+        let known = Kind::ALL
+            .into_iter()
+            .find(|kind| word.eq_ignore_ascii_case(kind.as_str()));
+        known.unwrap_or(Kind::Unknown)
+    }
+}

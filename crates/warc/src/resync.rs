@@ -1,0 +1,165 @@
+//! Where the next record begins, in decoded bytes that do not begin with one.
+//!
+//! A WARC record is taken to begin wherever a version line is followed by a field, whether at the start of a
+//! line or not (what stood before may have been cut anywhere); an ARC record only at the start of a line whose
+//! fields all have their form. Every byte is looked at a bounded number of times.
+
+use memchr::{memchr, memmem};
+
+use crate::arc_header::{self, LINE_BYTES_MAX, Trust};
+use crate::warc_header;
+
+/// What a search in a stretch of bytes gave.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Search {
+    /// A record begins so many bytes in.
+    Found(usize),
+    /// None begins within the first so many bytes; beyond them more bytes are needed to tell.
+    NotBefore(usize),
+}
+
+/// Searches the bytes of one frame piece by piece.
+pub(crate) struct Searcher {
+    /// ARC records are looked for as well.
+    arc: bool,
+    /// The next piece begins at the start of a line.
+    line_start: bool,
+}
+
+impl Searcher {
+    pub(crate) fn new(arc: bool, line_start: bool) -> Searcher {
+        Searcher { arc, line_start }
+    }
+
+    /// Searches `bytes`, which continue where the last answer's `NotBefore` ended. With `last`, no more follow
+    /// and every byte is decided.
+    pub(crate) fn search(&mut self, bytes: &[u8], last: bool) -> Search {
+        let warc = search_warc(bytes, last);
+        let answer = match (self.arc, warc) {
+            (false, warc) => warc,
+            (true, Search::Found(at)) => match self.search_arc(&bytes[..at], true) {
+                Search::Found(arc) => Search::Found(arc),
+                Search::NotBefore(_) => Search::Found(at),
+            },
+            (true, Search::NotBefore(warc)) => match self.search_arc(bytes, last) {
+                Search::NotBefore(arc) => Search::NotBefore(arc.min(warc)),
+                found => found,
+            },
+        };
+        if let Search::NotBefore(decided) = answer
+            && decided > 0
+        {
+            self.line_start = bytes[decided - 1] == b'\n';
+        }
+        answer
+    }
+
+    fn search_arc(&self, bytes: &[u8], last: bool) -> Search {
+        let mut line_start = self.line_start;
+        let mut at = 0;
+        loop {
+            if line_start {
+                match arc_header::is_header(&bytes[at..], Trust::Searching) {
+                    Some(true) => return Search::Found(at),
+                    Some(false) => {}
+                    None if last => return Search::NotBefore(bytes.len()),
+                    None => return Search::NotBefore(at),
+                }
+            }
+            match memchr(b'\n', &bytes[at..]) {
+                Some(length) => at += length + 1,
+                None => return Search::NotBefore(bytes.len()),
+            }
+            line_start = true;
+        }
+    }
+}
+
+fn search_warc(bytes: &[u8], last: bool) -> Search {
+    let mut from = 0;
+    while let Some(found) = memmem::find(&bytes[from..], b"WARC/") {
+        let at = from + found;
+        if warc_header::plausible(&bytes[at..]) {
+            return Search::Found(at);
+        }
+        if !last && bytes.len() - at < warc_header::PLAUSIBLE_BYTES {
+            return Search::NotBefore(at);
+        }
+        from = at + 5;
+    }
+    if last {
+        Search::NotBefore(bytes.len())
+    } else {
+        Search::NotBefore(bytes.len().saturating_sub(4).max(from))
+    }
+}
+
+/// What stands where a record is expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Start {
+    Warc,
+    Arc,
+    Neither,
+    /// More bytes are needed to tell.
+    Unsure,
+}
+
+/// Looks at the first bytes where a record is expected.
+pub(crate) fn start_of(bytes: &[u8], last: bool) -> Start {
+    if warc_header::version_line(bytes).is_some() {
+        return Start::Warc;
+    }
+    let prefix = bytes.len().min(5);
+    let may_be_warc =
+        bytes[..prefix] == b"WARC/"[..prefix] && bytes.len() < warc_header::VERSION_LINE_BYTES_MAX;
+    match arc_header::is_header(bytes, Trust::Expected) {
+        Some(true) => Start::Arc,
+        _ if last => Start::Neither,
+        Some(false) if !may_be_warc => Start::Neither,
+        _ => Start::Unsure,
+    }
+}
+
+/// Bytes after which [`start_of`] is always sure.
+pub(crate) const START_BYTES_MAX: usize = LINE_BYTES_MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Feeds `bytes` in pieces of every size; the answer must not depend on it.
+    fn check(bytes: &[u8], arc: bool, expected: Option<usize>) {
+        for piece in (1..40).chain([bytes.len()]) {
+            let mut searcher = Searcher::new(arc, true);
+            let (mut decided, mut seen) = (0, 0);
+            let found = loop {
+                seen = (seen + piece).min(bytes.len());
+                match searcher.search(&bytes[decided..seen], seen == bytes.len()) {
+                    Search::Found(at) => break Some(decided + at),
+                    Search::NotBefore(_) if seen == bytes.len() => break None,
+                    Search::NotBefore(more) => decided += more,
+                }
+            };
+            assert_eq!(found, expected, "pieces of {piece} bytes");
+        }
+    }
+
+    #[test]
+    fn finds_the_next_record() {
+        let warc = b"junk WARC/1.0 \r\nWARC/x\nxxWARC/1.0\r\nWARC-Type: response\r\n\r\nWARC/1.0\nA: b\n";
+        check(warc, false, Some(25));
+        check(b"WARC/1.0\r\n\r\nWARC", false, None);
+        let arc = b"http://a.b/ 1.2.3.4\nhttp://a.b/ 1.2.3.4 20000823054100 image/gif 881\nWARC/1.0\nAb: c\n";
+        check(arc, true, Some(20));
+        check(arc, false, Some(69));
+    }
+
+    #[test]
+    fn start_is_known_at_the_end() {
+        assert_eq!(start_of(b"WARC/1.", false), Start::Unsure);
+        assert_eq!(start_of(b"WARC/1.", true), Start::Neither);
+        assert_eq!(start_of(b"WARC/1.0\n", false), Start::Warc);
+        assert_eq!(start_of(b"<!doctype", false), Start::Neither);
+        assert_eq!(start_of(b"http://x/ 1.2.3.4 2000", false), Start::Unsure);
+    }
+}

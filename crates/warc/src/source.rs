@@ -1,0 +1,180 @@
+//! The stored bytes of an input, read in large pieces at explicit positions.
+//!
+//! Invariants:
+//!     head ≤ tail ≤ buffer.len()
+//!     buffer[head..tail] are the stored bytes from `position()` on
+//!     position() ≤ end
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use crate::error::ReadError;
+
+/// Bytes read at once.
+const READ_BYTES: usize = 1 << 20;
+
+/// Bytes that can be read at any position: a file, bytes in memory, or a remote object.
+pub trait Input: Send {
+    /// Size in bytes.
+    fn size(&self) -> io::Result<u64>;
+
+    /// Reads from `offset` into `into`; fewer bytes than asked for only where the system does so, 0 only
+    /// at the end (or when `into` is empty).
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize>;
+}
+
+impl Input for File {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        FileExt::read_at(self, into, offset)
+    }
+}
+
+impl Input for Vec<u8> {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
+    }
+
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let from = usize::try_from(offset).unwrap_or(usize::MAX).min(self.len());
+        let bytes = into.len().min(self.len() - from);
+        into[..bytes].copy_from_slice(&self[from..from + bytes]);
+        Ok(bytes)
+    }
+}
+
+pub(crate) struct Source {
+    input: Box<dyn Input>,
+    /// For error messages.
+    path: String,
+    /// Size when opened: what grew later is read by a later reader.
+    end: u64,
+    buffer: Vec<u8>,
+    /// Stored offset of `buffer[0]`.
+    base: u64,
+    head: usize,
+    tail: usize,
+}
+
+impl Source {
+    pub(crate) fn new(input: Box<dyn Input>, path: String) -> Result<Source, ReadError> {
+        let end = input.size().map_err(|source| ReadError::io(&path, 0, source))?;
+        let bytes = usize::try_from(end).unwrap_or(READ_BYTES).clamp(1, READ_BYTES);
+        Ok(Source {
+            input,
+            path,
+            end,
+            buffer: vec![0; bytes],
+            base: 0,
+            head: 0,
+            tail: 0,
+        })
+    }
+
+    /// Stored offset of the next byte.
+    pub(crate) fn position(&self) -> u64 {
+        self.base + self.head as u64
+    }
+
+    /// Size of the input.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Bytes read and not yet consumed.
+    pub(crate) fn available(&self) -> &[u8] {
+        &self.buffer[self.head..self.tail]
+    }
+
+    /// Steps over the next `bytes`, which must be available.
+    pub(crate) fn consume(&mut self, bytes: usize) {
+        debug_assert!(bytes <= self.tail - self.head);
+        self.head = (self.head + bytes).min(self.tail);
+    }
+
+    /// Makes `bytes` available, fewer only at the end of the input; returns how many are.
+    pub(crate) fn ensure(&mut self, bytes: usize) -> Result<usize, ReadError> {
+        if self.tail - self.head < bytes {
+            self.refill(bytes)?;
+        }
+        Ok(self.tail - self.head)
+    }
+
+    /// Goes to any position (up to the end).
+    pub(crate) fn seek(&mut self, position: u64) {
+        let position = position.min(self.end);
+        let within = position
+            .checked_sub(self.base)
+            .and_then(|n| usize::try_from(n).ok());
+        match within {
+            Some(head) if head <= self.tail => self.head = head,
+            _ => {
+                self.base = position;
+                self.head = 0;
+                self.tail = 0;
+            }
+        }
+    }
+
+    /// Fills `into` as far as the input reaches: what is available first, large rests without a copy.
+    pub(crate) fn read(&mut self, into: &mut [u8]) -> Result<usize, ReadError> {
+        let mut done = 0;
+        while done < into.len() {
+            if self.head == self.tail {
+                if into.len() - done >= READ_BYTES {
+                    let bytes = self.read_at(self.position(), &mut into[done..])?;
+                    self.seek(self.position() + bytes as u64);
+                    return Ok(done + bytes);
+                }
+                if self.ensure(1)? == 0 {
+                    break;
+                }
+            }
+            let bytes = (self.tail - self.head).min(into.len() - done);
+            into[done..done + bytes].copy_from_slice(&self.buffer[self.head..self.head + bytes]);
+            self.head += bytes;
+            done += bytes;
+        }
+        Ok(done)
+    }
+
+    /// Fills `into` from `position` without moving; fewer bytes only at the end of the input.
+    pub(crate) fn read_at(&self, position: u64, into: &mut [u8]) -> Result<usize, ReadError> {
+        let most = usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX);
+        let most = most.min(into.len());
+        let mut done = 0;
+        while done < most {
+            let offset = position + done as u64;
+            match self.input.read_at(&mut into[done..most], offset) {
+                Ok(0) => break,
+                Ok(bytes) => done += bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(ReadError::io(&self.path, offset, error)),
+            }
+        }
+        Ok(done)
+    }
+
+    fn refill(&mut self, bytes: usize) -> Result<(), ReadError> {
+        self.buffer.copy_within(self.head..self.tail, 0);
+        self.base += self.head as u64;
+        self.tail -= self.head;
+        self.head = 0;
+        if self.buffer.len() < bytes {
+            self.buffer.resize(bytes, 0);
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let read = self.read_at(self.base + self.tail as u64, &mut buffer[self.tail..]);
+        self.buffer = buffer;
+        self.tail += read?;
+        if self.tail < bytes {
+            // The input ends here, sooner than its size said if it was cut since.
+            self.end = self.end.min(self.base + self.tail as u64);
+        }
+        Ok(())
+    }
+}
