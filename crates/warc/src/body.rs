@@ -1,5 +1,6 @@
 //! A record's block as it is read: kept up to a limit, counted whole.
 
+use crate::payload::Checks;
 use crate::warc_header::trim_line_end;
 
 /// Collects a block.
@@ -9,6 +10,7 @@ pub(crate) struct Body {
     /// Bytes seen.
     pub(crate) length: u64,
     bytes_max: u64,
+    pub(crate) checks: Checks,
 }
 
 impl Body {
@@ -19,6 +21,7 @@ impl Body {
             kept,
             length: 0,
             bytes_max,
+            checks: Checks::default(),
         }
     }
 

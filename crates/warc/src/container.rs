@@ -16,6 +16,9 @@ pub(crate) enum Container {
 /// Bytes needed to tell.
 pub(crate) const MAGIC_BYTES: usize = 8;
 
+/// First bytes (as a little-endian number) of the skippable frame that holds the dictionary of a `.warc.zst`.
+pub(crate) const DICTIONARY_MAGIC: u32 = 0x184D_2A5D;
+
 /// Recognises the container whose bytes begin here.
 pub(crate) fn sniff(bytes: &[u8]) -> Option<Container> {
     match bytes {

@@ -34,8 +34,8 @@ const WINDOW_BYTES: usize = 8 << 10;
 /// room for a longest match, serves the block's last bytes too.
 const SLACK_BYTES: usize = 320;
 
-/// Decoded bytes dropped at once: small enough to stay in the processor's cache.
-const DROP_BYTES: usize = 64 << 10;
+/// Decoded bytes passed over at once: small enough to stay in the processor's cache.
+const PASS_BYTES: usize = 64 << 10;
 
 /// What begins where the last frame ended.
 #[derive(Debug)]
@@ -237,14 +237,16 @@ impl Feed {
         outcome.map(|()| into.len() - before)
     }
 
-    /// Steps over up to `bytes` of a compressed frame; 0 if it has no more.
-    pub(crate) fn drop_bytes(&mut self, bytes: usize) -> Result<usize, ReadError> {
-        if self.window_head == self.window_tail && !self.more(bytes.min(DROP_BYTES))? {
+    /// Shows up to `bytes` of the frame to `seen` and steps over them; 0 if it has no more.
+    pub(crate) fn pass(&mut self, bytes: usize, seen: impl FnOnce(&[u8])) -> Result<usize, ReadError> {
+        if self.window().is_empty() && !self.more(bytes.min(PASS_BYTES))? {
             return Ok(0);
         }
-        let dropped = bytes.min(self.window_tail - self.window_head);
-        self.window_head += dropped;
-        Ok(dropped)
+        let window = self.window();
+        let passed = bytes.min(window.len());
+        seen(&window[..passed]);
+        self.consume(passed);
+        Ok(passed)
     }
 
     /// Offset for a record that begins at the next byte of the open frame, in which other bytes came before.

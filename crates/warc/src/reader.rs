@@ -14,8 +14,9 @@ use crate::feed::{Feed, Opened};
 use crate::frame::End;
 use crate::head::{BlockLength, Head, Parsed};
 use crate::headers::Headers;
+use crate::payload::Checks;
 use crate::reason;
-use crate::record::{Format, Record};
+use crate::record::{Format, Kind, Record, is_http};
 use crate::resync::{self, Search, Searcher, Start};
 use crate::settings::ReaderSettings;
 use crate::source::{Input, Source};
@@ -287,6 +288,7 @@ impl Reader {
 
     fn read_block(&mut self, mut head: Head) -> Result<(), ReadError> {
         let mut body = Body::new(std::mem::take(&mut self.spare_body), self.settings.body_bytes_max);
+        body.checks = self.checks(&mut head)?;
         let declared = match head.block {
             BlockLength::Declared(bytes) => Some(bytes),
             BlockLength::UpToNext => None,
@@ -312,8 +314,7 @@ impl Reader {
                 }
             }
         } else {
-            self.take_to_next(&mut body)?;
-            body.trim_line_ends(head.line_ends());
+            self.take_to_next(&mut body, head.line_ends())?;
         }
         self.settle(head, body)
     }
@@ -391,14 +392,21 @@ impl Reader {
         while body.length - before < bytes {
             let left = bytes - (body.length - before);
             let piece = left.min(PIECE_BYTES as u64);
-            let taken = match body.room() {
-                0 if self.feed.is_plain() => {
+            let room = body.room();
+            let checks = &mut body.checks;
+            let taken = match room {
+                0 if self.feed.is_plain() && checks.is_idle() => {
                     let end = self.feed.stored() + left;
                     self.feed.source.seek(end);
                     left
                 }
-                0 => self.feed.drop_bytes(piece as usize)? as u64,
-                room => self.feed.take_into(&mut body.kept, piece.min(room) as usize)? as u64,
+                0 => self.feed.pass(piece as usize, |bytes| checks.update(bytes))? as u64,
+                room => {
+                    let before = body.kept.len();
+                    let taken = self.feed.take_into(&mut body.kept, piece.min(room) as usize)?;
+                    checks.update(&body.kept[before..]);
+                    taken as u64
+                }
             };
             body.length += taken;
             if taken == 0 {
@@ -493,8 +501,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes the rest of the frame up to the next record.
-    fn take_to_next(&mut self, body: &mut Body) -> Result<(), ReadError> {
+    /// Takes the rest of the frame up to the next record, without the line ends before that.
+    fn take_to_next(&mut self, body: &mut Body, line_ends: u64) -> Result<(), ReadError> {
         let mut taken = std::mem::take(&mut body.kept);
         let (mut length, room) = (0, body.room());
         self.skip_to_record(|bytes| {
@@ -504,7 +512,37 @@ impl Reader {
         })?;
         body.kept = taken;
         body.length += length;
+        body.trim_line_ends(line_ends);
+        if body.kept.len() as u64 == body.length {
+            body.checks.update(&body.kept);
+        } else {
+            // Where the block ends was not known while it went by.
+            body.checks = Checks::default();
+        }
         Ok(())
+    }
+
+    /// What to compute over the block that comes next.
+    fn checks(&mut self, head: &mut Head) -> Result<Checks, ReadError> {
+        let long = match head.block {
+            BlockLength::Declared(bytes) => bytes > self.settings.body_bytes_max,
+            BlockLength::UpToNext => false,
+        };
+        let captured = matches!(head.kind, Kind::Response | Kind::Resource | Kind::Conversion);
+        let undeclared = captured && long && self.settings.body_bytes_max > 0;
+        let sha1 = undeclared && head.headers.get("WARC-Payload-Digest").is_none();
+        if !sha1 && !self.settings.verify_digests {
+            return Ok(Checks::default());
+        }
+        if self.feed.window().len() < 4 {
+            self.feed.more(4)?;
+        }
+        let http = is_http(head.format, head.kind, &head.headers, self.feed.window());
+        let checks = match self.settings.verify_digests {
+            true => Checks::declared(&head.headers, head.kind, http, &mut head.defects),
+            false => Checks::default(),
+        };
+        Ok(if sha1 { checks.with_sha1(http) } else { checks })
     }
 
     /// The block is read: finds the record's end, and makes the record.
@@ -569,8 +607,14 @@ impl Reader {
         Ok(end)
     }
 
-    fn make_record(&mut self, head: Head, body: Body, end: u64) {
+    fn make_record(&mut self, mut head: Head, body: Body, end: u64) {
         let span = self.span_to(end);
+        let incomplete = head.defects.iter().any(|d| d.reason == reason::TRUNCATED_RECORD);
+        let payload_sha1 = match incomplete {
+            // A digest of a part would be taken for that of the whole.
+            true => None,
+            false => body.checks.finish(&mut head.defects),
+        };
         self.ready.push_back(Entry::Record(Record {
             span,
             format: head.format,
@@ -578,7 +622,7 @@ impl Reader {
             headers: head.headers,
             body: body.kept,
             body_length: body.length,
-            payload_sha1: None,
+            payload_sha1,
             defects: head.defects,
         }));
     }

@@ -40,22 +40,23 @@ impl Record {
 
     /// Whether the block is an HTTP message: declared so, or (ARC, or nothing declared) seen to be so.
     pub fn is_http(&self) -> bool {
-        match self.kind {
-            Kind::Response | Kind::Request | Kind::Revisit => {}
-            _ => return false,
-        }
-        if let (Format::Warc(..), Some(declared)) = (self.format, self.headers.get("Content-Type")) {
-            let declared = declared.trim_start();
-            return declared
-                .get(..16)
-                .is_some_and(|t| t.eq_ignore_ascii_case("application/http"));
-        }
-        let target = self.target().unwrap_or_default();
-        let web = target
-            .get(..4)
-            .is_some_and(|scheme| scheme.eq_ignore_ascii_case("http"));
-        web && self.body.get(..4).is_some_and(|start| start == b"HTTP")
+        is_http(self.format, self.kind, &self.headers, &self.body)
     }
+}
+
+pub(crate) fn is_http(format: Format, kind: Kind, headers: &Headers, block_start: &[u8]) -> bool {
+    if !matches!(kind, Kind::Response | Kind::Request | Kind::Revisit) {
+        return false;
+    }
+    let begins = |text: &str, prefix: &str| {
+        text.get(..prefix.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    };
+    if let (Format::Warc(..), Some(declared)) = (format, headers.get("Content-Type")) {
+        return begins(declared.trim_start(), "application/http");
+    }
+    let target = headers.get("WARC-Target-URI").unwrap_or_default();
+    begins(target.trim_start_matches('<'), "http") && block_start.starts_with(b"HTTP")
 }
 
 /// Container format of a record.

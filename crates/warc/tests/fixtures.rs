@@ -28,7 +28,9 @@ fn files(folder: &str) -> Vec<PathBuf> {
 
 /// Reads a file to its end; gives the number of records after checking that the lengths add up.
 fn check(path: &Path) -> usize {
-    let mut reader = Reader::open(path, ReaderSettings::default()).expect("the file opens");
+    let mut settings = ReaderSettings::default();
+    settings.verify_digests = true;
+    let mut reader = Reader::open(path, settings).expect("the file opens");
     let (mut position, mut records) = (0, 0);
     while let Some(entry) = reader.next_entry().expect("the file can be read") {
         let span = entry.span();

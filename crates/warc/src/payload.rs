@@ -1,0 +1,192 @@
+//! Digests of blocks and payloads, computed while the block goes by.
+//!
+//! The payload of an HTTP record is what follows the HTTP header; of any other record, the block. Archives
+//! declare the payload digest over the payload as stored or with the chunk sizes taken out; either is accepted.
+
+use crate::digest::{Algorithm, Declared, Hasher, base32};
+use crate::entry::Defect;
+use crate::headers::Headers;
+use crate::reason;
+use crate::record::{Kind, Record};
+use crate::transfer::{Dechunker, HTTP_HEADER_BYTES_MAX, http_header_length, says_chunked};
+
+/// The payload of a record whose body is whole, as stored: after the HTTP header if it is an HTTP record.
+pub fn payload(record: &Record) -> &[u8] {
+    match record.is_http() {
+        true => http_header_length(&record.body).map_or(&[], |length| &record.body[length..]),
+        false => &record.body,
+    }
+}
+
+/// SHA-1 in Base32 of the payload after transfer decoding (DESIGN 4.1, for records that declare no digest).
+///
+/// Computed from the body where that is whole; otherwise as the reader found it while reading (see
+/// [`Record::payload_sha1`]), or over what was kept if it did not.
+pub fn payload_digest(record: &Record) -> String {
+    if let Some(digest) = &record.payload_sha1 {
+        return digest.clone();
+    }
+    let mut hashers = PayloadHashers::new(Algorithm::Sha1, record.is_http());
+    hashers.update(&record.body);
+    base32(&hashers.finish().decoded)
+}
+
+/// The declared payload digest as CDX files show it: without its label, SHA-1 in Base32.
+pub fn declared_payload_digest(headers: &Headers) -> Option<String> {
+    let text = headers.get("WARC-Payload-Digest")?.trim();
+    match Declared::parse(text) {
+        Some(declared) if declared.algorithm == Algorithm::Sha1 => Some(base32(&declared.value)),
+        _ => text
+            .split_once(':')
+            .map(|(_, value)| value.trim().to_owned())
+            .filter(|value| !value.is_empty()),
+    }
+}
+
+/// Hashes a payload in both forms, the block coming in pieces.
+pub(crate) struct PayloadHashers {
+    stored: Hasher,
+    /// Only where the HTTP header says chunked.
+    decoded: Option<(Dechunker, Hasher)>,
+    /// The HTTP header as far as it came, while its end is looked for. One without an end has no payload.
+    header: Option<Vec<u8>>,
+}
+
+pub(crate) struct PayloadDigests {
+    pub(crate) stored: Vec<u8>,
+    /// The same as `stored` where nothing is chunked.
+    pub(crate) decoded: Vec<u8>,
+}
+
+impl PayloadHashers {
+    pub(crate) fn new(algorithm: Algorithm, http: bool) -> PayloadHashers {
+        PayloadHashers {
+            stored: Hasher::new(algorithm),
+            decoded: None,
+            header: http.then(Vec::new),
+        }
+    }
+
+    pub(crate) fn update(&mut self, piece: &[u8]) {
+        let Some(header) = &mut self.header else {
+            return self.hash(piece);
+        };
+        // The end may lie across pieces; what was looked at before is small.
+        let before = header.len();
+        if before >= HTTP_HEADER_BYTES_MAX {
+            return;
+        }
+        header.extend_from_slice(&piece[..piece.len().min(HTTP_HEADER_BYTES_MAX.saturating_sub(before))]);
+        let Some(length) = http_header_length(header) else {
+            return;
+        };
+        if says_chunked(&header[..length]) {
+            self.decoded = Some((Dechunker::new(), self.stored.clone()));
+        }
+        self.header = None;
+        self.hash(&piece[length - before..]);
+    }
+
+    fn hash(&mut self, piece: &[u8]) {
+        self.stored.update(piece);
+        if let Some((dechunker, hasher)) = &mut self.decoded {
+            dechunker.push(piece, |part| hasher.update(part));
+        }
+    }
+
+    pub(crate) fn finish(self) -> PayloadDigests {
+        let stored = self.stored.finish();
+        let decoded = match self.decoded {
+            Some((dechunker, mut hasher)) => {
+                dechunker.finish(|part| hasher.update(part));
+                hasher.finish()
+            }
+            None => stored.clone(),
+        };
+        PayloadDigests { stored, decoded }
+    }
+}
+
+/// What is to be hashed of one record.
+#[derive(Default)]
+pub(crate) struct Checks {
+    block: Option<(Declared, Hasher)>,
+    payload: Option<(Declared, PayloadHashers)>,
+    /// For a body that is not kept whole and declares no payload digest.
+    sha1: Option<PayloadHashers>,
+}
+
+impl Checks {
+    /// What `verify_digests` asks for. Nothing for payloads of revisits: they are not in the record.
+    pub(crate) fn declared(headers: &Headers, kind: Kind, http: bool, defects: &mut Vec<Defect>) -> Checks {
+        let mut read = |name: &str| {
+            let text = headers.get(name)?;
+            let declared = Declared::parse(text);
+            if declared.is_none() {
+                defects.push(Defect::new(reason::DIGEST_UNKNOWN, format!("{name}: {text}")));
+            }
+            declared
+        };
+        let block = read("WARC-Block-Digest").map(|d| (d.clone(), Hasher::new(d.algorithm)));
+        let payload = match kind {
+            Kind::Revisit => None,
+            _ => read("WARC-Payload-Digest").map(|d| (d.clone(), PayloadHashers::new(d.algorithm, http))),
+        };
+        Checks {
+            block,
+            payload,
+            sha1: None,
+        }
+    }
+
+    /// Computes the payload's SHA-1 as well.
+    pub(crate) fn with_sha1(mut self, http: bool) -> Checks {
+        self.sha1 = Some(PayloadHashers::new(Algorithm::Sha1, http));
+        self
+    }
+
+    /// Whether there is nothing to do.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.block.is_none() && self.payload.is_none() && self.sha1.is_none()
+    }
+
+    pub(crate) fn update(&mut self, piece: &[u8]) {
+        if let Some((_, hasher)) = &mut self.block {
+            hasher.update(piece);
+        }
+        if let Some((_, hashers)) = &mut self.payload {
+            hashers.update(piece);
+        }
+        if let Some(hashers) = &mut self.sha1 {
+            hashers.update(piece);
+        }
+    }
+
+    /// Adds the mismatches to `defects`; gives the payload's SHA-1 if it was asked for.
+    pub(crate) fn finish(self, defects: &mut Vec<Defect>) -> Option<String> {
+        if let Some((declared, hasher)) = self.block {
+            let found = hasher.finish();
+            if found != declared.value {
+                defects.push(mismatch(reason::BLOCK_DIGEST_MISMATCH, &declared, &found));
+            }
+        }
+        if let Some((declared, hashers)) = self.payload {
+            let found = hashers.finish();
+            if found.stored != declared.value && found.decoded != declared.value {
+                defects.push(mismatch(
+                    reason::PAYLOAD_DIGEST_MISMATCH,
+                    &declared,
+                    &found.stored,
+                ));
+            }
+        }
+        self.sha1.map(|hashers| base32(&hashers.finish().decoded))
+    }
+}
+
+fn mismatch(reason: &'static str, declared: &Declared, found: &[u8]) -> Defect {
+    Defect::new(
+        reason,
+        format!("declared {}, is {}", base32(&declared.value), base32(found)),
+    )
+}

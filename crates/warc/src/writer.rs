@@ -1,0 +1,113 @@
+//! Writes records, each of them in a gzip member, zstd or LZ4 frame of its own, or plain.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use crate::draft::Draft;
+use crate::encode::Encoder;
+use crate::entry::Span;
+
+/// What records are wrapped in.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Compression {
+    /// Nothing.
+    Plain,
+    /// A gzip member for each record; level 0 (stored) to 9 (smallest).
+    Gzip {
+        /// Level of effort.
+        level: u32,
+    },
+    /// A zstd frame for each record (`.warc.zst`).
+    Zstd {
+        /// Level of effort, 1 to 22.
+        level: i32,
+        /// A dictionary, written as the file's first frame.
+        dictionary: Option<Vec<u8>>,
+    },
+    /// An LZ4 frame for each record.
+    Lz4,
+}
+
+impl Compression {
+    /// gzip at the level most archives use.
+    pub const GZIP: Compression = Compression::Gzip { level: 6 };
+}
+
+/// Writes records to `W`, one after the other. The compressor and all memory are reused.
+pub struct Writer<W: Write> {
+    out: W,
+    encoder: Encoder,
+    /// Bytes written so far.
+    offset: u64,
+    /// Records written so far.
+    records: u64,
+    plain: Vec<u8>,
+    stored: Vec<u8>,
+}
+
+impl Writer<BufWriter<File>> {
+    /// Creates (or empties) a file.
+    pub fn create(path: &Path, compression: Compression) -> io::Result<Writer<BufWriter<File>>> {
+        Writer::new(
+            BufWriter::with_capacity(1 << 20, File::create(path)?),
+            compression,
+        )
+    }
+}
+
+impl<W: Write> Writer<W> {
+    /// Starts a file; writes the dictionary frame if there is a dictionary.
+    pub fn new(mut out: W, compression: Compression) -> io::Result<Writer<W>> {
+        let (encoder, preamble) = Encoder::new(compression)?;
+        out.write_all(&preamble)?;
+        let offset = preamble.len() as u64;
+        Ok(Writer {
+            out,
+            encoder,
+            offset,
+            records: 0,
+            plain: Vec::new(),
+            stored: Vec::new(),
+        })
+    }
+
+    /// Writes one record; gives its place in the file.
+    pub fn write(&mut self, draft: &Draft) -> io::Result<Span> {
+        self.plain.clear();
+        draft.encode(self.records, &mut self.plain);
+        self.records += 1;
+        self.write_plain_buffer()
+    }
+
+    /// Writes one record given as it stands in an uncompressed file (header, block and line ends).
+    pub fn write_encoded(&mut self, record: &[u8]) -> io::Result<Span> {
+        self.plain.clear();
+        self.plain.extend_from_slice(record);
+        self.records += 1;
+        self.write_plain_buffer()
+    }
+
+    /// Bytes written so far.
+    pub fn position(&self) -> u64 {
+        self.offset
+    }
+
+    /// Flushes, and gives the output back.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn write_plain_buffer(&mut self) -> io::Result<Span> {
+        let stored = self.encoder.encode(&self.plain, &mut self.stored)?;
+        self.out.write_all(stored)?;
+        let span = Span {
+            offset: self.offset,
+            length: stored.len() as u64,
+        };
+        self.offset = span.end();
+        Ok(span)
+    }
+}
