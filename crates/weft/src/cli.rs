@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand};
 
-use crate::commands::{cdx, domain, dump, links, load, page, search, status, top};
+use crate::commands::{cdx, domain, dump, inspect, links, load, page, search, status, top};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,6 +49,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Read files into the archive
     Load(load::Args),
+    /// List every record of files, and account for every byte (needs no archive)
+    Inspect(inspect::Args),
     /// What the archive holds, and how loading went
     Status(status::Args),
     /// Print all rows of a view

@@ -10,7 +10,7 @@ use archive::AskError;
 use crate::context::Context;
 
 /// How a command that ran to its end went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
     /// Everything asked for was done: exit code 0.
     Done,

@@ -19,9 +19,9 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The URL; ending in * it is a prefix
+    /// The URL; http://x/a* stands for all that begins so, *.x.org for a domain
     url: String,
-    /// What the URL stands for
+    /// What the URL stands for [default: exact]
     #[arg(long, value_enum, value_name = "TYPE")]
     match_type: Option<Match>,
     /// Captures from this time on, inclusive (2014, 20140126, 2014-01-26)
@@ -88,16 +88,9 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
 }
 
 fn question(args: &Args) -> CdxQuestion {
-    let (url, prefix) = match args.url.strip_suffix('*') {
-        Some(url) if args.match_type.is_none() => (url, true),
-        _ => (args.url.as_str(), false),
-    };
-    let match_type = match args.match_type {
-        None if prefix => MatchType::Prefix,
-        None | Some(Match::Exact) => MatchType::Exact,
-        Some(Match::Prefix) => MatchType::Prefix,
-        Some(Match::Host) => MatchType::Host,
-        Some(Match::Domain) => MatchType::Domain,
+    let (url, match_type) = match args.match_type {
+        Some(wanted) => (args.url.as_str(), wanted.into()),
+        None => implied_match(&args.url),
     };
     CdxQuestion {
         url: url.to_owned(),
@@ -106,6 +99,28 @@ fn question(args: &Args) -> CdxQuestion {
         to: args.to.clone(),
         collection: args.collection.clone(),
         ..CdxQuestion::default()
+    }
+}
+
+/// `http://x/a*` is a prefix, `*.example.com` a domain, as other CDX servers have it.
+fn implied_match(url: &str) -> (&str, MatchType) {
+    if let Some(domain) = url.strip_prefix("*.") {
+        return (domain, MatchType::Domain);
+    }
+    match url.strip_suffix('*') {
+        Some(prefix) => (prefix, MatchType::Prefix),
+        None => (url, MatchType::Exact),
+    }
+}
+
+impl From<Match> for MatchType {
+    fn from(wanted: Match) -> MatchType {
+        match wanted {
+            Match::Exact => MatchType::Exact,
+            Match::Prefix => MatchType::Prefix,
+            Match::Host => MatchType::Host,
+            Match::Domain => MatchType::Domain,
+        }
     }
 }
 
@@ -140,6 +155,19 @@ fn line(row: &CdxRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_star_implies_the_match() {
+        assert_eq!(
+            implied_match("http://x.org/a*"),
+            ("http://x.org/a", MatchType::Prefix)
+        );
+        assert_eq!(implied_match("*.x.org"), ("x.org", MatchType::Domain));
+        assert_eq!(
+            implied_match("http://x.org/"),
+            ("http://x.org/", MatchType::Exact)
+        );
+    }
 
     #[test]
     fn a_line_is_key_time_and_string_fields() {

@@ -7,6 +7,7 @@ use crate::exit::Outcome;
 pub(crate) mod cdx;
 pub(crate) mod domain;
 pub(crate) mod dump;
+pub(crate) mod inspect;
 pub(crate) mod links;
 pub(crate) mod load;
 pub(crate) mod page;
@@ -18,6 +19,7 @@ pub(crate) mod top;
 pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Outcome> {
     match command {
         Command::Load(args) => load::run(args, context),
+        Command::Inspect(args) => inspect::run(&args, context),
         Command::Status(args) => status::run(&args, context),
         Command::Dump(args) => dump::run(&args, context),
         Command::Page(args) => page::run(args, context),

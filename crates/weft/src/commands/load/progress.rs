@@ -8,6 +8,7 @@ use archive::question::{Answer, Body, JobBody};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::context::Context;
+use crate::out::progress_line;
 use crate::units::{bytes, count, duration_ms, per_second};
 
 /// Time between two JSON lines: enough of them for rates over a tenth of a short load.
@@ -64,7 +65,7 @@ impl Progress {
             }
             Kind::Lines if due(&mut self.last, LINE_INTERVAL) => {
                 let share = job.bytes_done * 100 / job.bytes.max(1);
-                eprint_line(&format!(
+                progress_line(&format!(
                     "{share:>3} %  {}  {}",
                     duration_ms(job.elapsed_ms),
                     line(job)
@@ -78,8 +79,8 @@ impl Progress {
     /// Says something beside the progress.
     pub(super) fn say(&self, text: &str) {
         match &self.kind {
-            Kind::Bar(bar) => bar.suspend(|| eprint_line(text)),
-            _ => eprint_line(text),
+            Kind::Bar(bar) => bar.suspend(|| progress_line(text)),
+            _ => progress_line(text),
         }
     }
 
@@ -112,6 +113,9 @@ fn bar() -> ProgressBar {
 
 /// Where the load stands, in a line.
 fn line(job: &JobBody) -> String {
+    if job.state == "queued" {
+        return "waiting for the load before it".into();
+    }
     let mut text = format!(
         "{} pages ({}/s)  {} links  {}/s",
         count(job.pages),
@@ -123,9 +127,4 @@ fn line(job: &JobBody) -> String {
         text.push_str(&format!("  {} quarantined", count(job.quarantined)));
     }
     text
-}
-
-/// A closed standard error is no reason to stop a load.
-fn eprint_line(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -1,0 +1,149 @@
+//! `weft demo`: an archive of real pages with real links, loaded and served within seconds.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use archive::question::{LoadInput, LoadRequest};
+use archive::{Archive, OpenSettings};
+
+use crate::ask;
+use crate::commands::load;
+use crate::commands::serve::parse_listen;
+use crate::context::Context;
+use crate::demo::{self, Web};
+use crate::exit::Outcome;
+use crate::out::progress_line;
+use crate::serving::Serving;
+use crate::stop::Stop;
+use crate::style::shell_word;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft demo                 load it, serve it, say what to try
+  weft demo --exit          the same, then check the answers and end
+
+The pages are the READMEs and manifests of the Rust crates that Weft was built
+from, found where Cargo keeps its sources; where there are none, a made-up web.
+The archive stands in the user's cache folder unless --archive is given.";
+
+/// Flags of `weft demo`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Check a few answers and end: exit code 0 if all are right
+    #[arg(long)]
+    exit: bool,
+    /// Address to listen on [default: 127.0.0.1:8080, or the next free port]
+    #[arg(long, value_name = "HOST:PORT", value_parser = parse_listen)]
+    listen: Option<SocketAddr>,
+}
+
+/// Ports tried one after the other.
+const PORTS: std::ops::Range<u16> = 8080..8100;
+
+/// Runs `weft demo`.
+pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let stop = Stop::listen()?;
+    let cache = cache_folder()?;
+    std::fs::create_dir_all(&cache).with_context(|| format!("create {}", cache.display()))?;
+    let own_folder = !context.archive_given;
+    if own_folder {
+        context.archive = cache.join("archive");
+        context.archive_given = true;
+    }
+    let mut archive = own(context)?;
+    let input = cache.join("demo.warc.gz");
+    let (web, changed) = write_input(&input)?;
+    if own_folder && changed {
+        // What an earlier version of the demo showed is not part of this one.
+        drop(archive);
+        std::fs::remove_dir_all(&context.archive).context("remove the demo of before")?;
+        archive = own(context)?;
+    }
+    let loaded = load::run_request(&archive, &request(&input), &stop, context)?;
+    if stop.asked() {
+        return Ok(Outcome::Losses);
+    }
+    let serving = Serving::start(&archive, &addresses(args.listen))?;
+    let shown = show(&web, &serving, args, &stop, context);
+    serving.end();
+    Ok(shown?.max(loaded))
+}
+
+/// `weft/demo` in the user's cache folder.
+fn cache_folder() -> anyhow::Result<PathBuf> {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = cache.or_else(|| std::env::home_dir().map(|home| home.join(".cache")));
+    let cache = cache.context("find the user's cache folder; set XDG_CACHE_HOME")?;
+    Ok(cache.join("weft/demo"))
+}
+
+fn own(context: &Context) -> anyhow::Result<Archive> {
+    let mut settings = OpenSettings::default();
+    settings.create = true;
+    settings.own = true;
+    ask::open_with(context, settings)
+}
+
+/// Writes the demo's WARC; gives what is in it, and whether it differs from the one of the last demo.
+fn write_input(input: &Path) -> anyhow::Result<(Web, bool)> {
+    let fresh = input.with_file_name("new.warc.gz");
+    let (web, line) = match demo::write_crates(&fresh)? {
+        Some(web) => {
+            let line = format!("{} pages about the Rust crates that Weft was built from", web.pages);
+            (web, line)
+        }
+        None => {
+            let line = "no crate sources found below Cargo's home: showing a made-up web instead".to_owned();
+            (demo::write_synth(&fresh)?, line)
+        }
+    };
+    progress_line(&line);
+    let changed = std::fs::read(input).ok() != Some(std::fs::read(&fresh)?);
+    std::fs::rename(&fresh, input).with_context(|| format!("write {}", input.display()))?;
+    Ok((web, changed))
+}
+
+fn request(input: &Path) -> LoadRequest {
+    let name = input.display().to_string();
+    LoadRequest { inputs: vec![LoadInput { name: "demo.warc.gz".into(), path: name }], ..LoadRequest::default() }
+}
+
+/// The address asked for, or the usual ones and then any free one.
+fn addresses(listen: Option<SocketAddr>) -> Vec<SocketAddr> {
+    match listen {
+        Some(address) => vec![address],
+        None => PORTS.chain([0]).map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port))).collect(),
+    }
+}
+
+fn show(web: &Web, serving: &Serving, args: &Args, stop: &Stop, context: &mut Context) -> anyhow::Result<Outcome> {
+    if args.exit {
+        let failed = demo::check(web, serving.address(), &context.archive, &mut context.out)?;
+        return Ok(if failed == 0 { Outcome::Done } else { Outcome::Losses });
+    }
+    invite(web, serving, context)?;
+    stop.wait();
+    progress_line("stopping (Ctrl-C again stops at once)");
+    Ok(Outcome::Done)
+}
+
+/// What to try.
+fn invite(web: &Web, serving: &Serving, context: &mut Context) -> anyhow::Result<()> {
+    let url = serving.url();
+    let (page, query) = (shell_word(&web.url), shell_word(&web.query));
+    let archive = shell_word(&context.archive.display().to_string());
+    let out = &mut context.out;
+    let address = out.style.bold(&out.style.address(&url));
+    writeln!(out, "\nOpen {address} in a browser, or in another terminal:\n")?;
+    writeln!(out, "  export WEFT_ARCHIVE={archive}")?;
+    writeln!(out, "  weft search {query}")?;
+    writeln!(out, "  weft inlinks {page}")?;
+    writeln!(out, "  weft top")?;
+    writeln!(out, "  curl '{url}cdx?url={}'\n", web.url)?;
+    writeln!(out, "Ctrl-C ends it.")?;
+    out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! The sums of a file: records by kind, padding, quarantined bytes, and whether they make up the file.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use warc::Entry;
+
+use super::row::{Row, Use};
+use crate::context::Context;
+use crate::units::{bytes, count, counted};
+
+/// A number of stretches and the bytes in them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Sum {
+    number: u64,
+    bytes: u64,
+}
+
+impl Sum {
+    fn count(&mut self, bytes: u64) {
+        self.number += 1;
+        self.bytes += bytes;
+    }
+
+    fn add(&mut self, other: Sum) {
+        self.number += other.number;
+        self.bytes += other.bytes;
+    }
+}
+
+/// The sums of one file, or of several.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Account {
+    /// Size of the file(s) in bytes.
+    size: u64,
+    records: BTreeMap<&'static str, Sum>,
+    padding: Sum,
+    quarantined: Sum,
+    captures: u64,
+    pages: u64,
+    /// Records that would be captures but cannot be used.
+    unusable: u64,
+    /// Reasons, of quarantined bytes and of records.
+    defects: BTreeMap<&'static str, u64>,
+}
+
+impl Account {
+    /// Nothing counted yet, of a file of `size` bytes.
+    pub(super) fn of_size(size: u64) -> Account {
+        Account {
+            size,
+            ..Account::default()
+        }
+    }
+
+    /// Counts one entry.
+    pub(super) fn count(&mut self, entry: &Entry, row: &Row) {
+        match entry {
+            Entry::Padding(span) => self.padding.count(span.length),
+            Entry::Quarantined(span, _) => self.quarantined.count(span.length),
+            _ => self.records.entry(row.kind).or_default().count(row.span.length),
+        }
+        for defect in &row.defects {
+            *self.defects.entry(defect.reason).or_default() += 1;
+        }
+        match (&row.outcome, entry) {
+            (Use::Capture { page, .. }, _) => {
+                self.captures += 1;
+                self.pages += u64::from(*page);
+            }
+            (Use::Lost(_), Entry::Record(_)) => self.unusable += 1,
+            _ => {}
+        }
+    }
+
+    /// Adds another file's sums.
+    pub(super) fn add(&mut self, other: &Account) {
+        self.size += other.size;
+        for (kind, sum) in &other.records {
+            self.records.entry(kind).or_default().add(*sum);
+        }
+        self.padding.add(other.padding);
+        self.quarantined.add(other.quarantined);
+        self.captures += other.captures;
+        self.pages += other.pages;
+        self.unusable += other.unusable;
+        for (reason, number) in &other.defects {
+            *self.defects.entry(reason).or_default() += number;
+        }
+    }
+
+    /// Nothing wrong, and every byte accounted for.
+    pub(super) fn is_clean(&self) -> bool {
+        self.defects.is_empty() && self.unaccounted() == 0
+    }
+
+    fn records_sum(&self) -> Sum {
+        let mut all = Sum::default();
+        self.records.values().for_each(|sum| all.add(*sum));
+        all
+    }
+
+    fn total_bytes(&self) -> u64 {
+        self.records_sum().bytes + self.padding.bytes + self.quarantined.bytes
+    }
+
+    /// Bytes of the file in no stretch (or in two): always 0 unless Weft has a fault.
+    fn unaccounted(&self) -> u64 {
+        self.size.abs_diff(self.total_bytes())
+    }
+
+    /// The sums as text.
+    pub(super) fn print(&self, context: &mut Context) -> anyhow::Result<()> {
+        let out = &mut context.out;
+        let records = self.records_sum();
+        let kinds: Vec<String> = self
+            .records
+            .iter()
+            .map(|(kind, sum)| format!("{kind} {}", count(sum.number)))
+            .collect();
+        for (name, sum, note) in [
+            ("records", records, kinds.join(", ")),
+            ("padding", self.padding, String::new()),
+            ("quarantined", self.quarantined, String::new()),
+        ] {
+            let line = format!(
+                "  {name:<12} {:>9} {:>15} bytes   {note}",
+                count(sum.number),
+                count(sum.bytes)
+            );
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        let verdict = match self.unaccounted() {
+            0 => "= file size".to_owned(),
+            missing => out.style.bad(&format!(
+                "but the file has {}: {} unaccounted for",
+                count(self.size),
+                count(missing)
+            )),
+        };
+        writeln!(
+            out,
+            "  {:<22} {:>15} bytes   {verdict} ({})",
+            "together",
+            count(self.total_bytes()),
+            bytes(self.size)
+        )?;
+        writeln!(
+            out,
+            "  {:<12} {:>9}   {}",
+            "captures",
+            count(self.captures),
+            counted(self.pages, "page", "pages")
+        )?;
+        if !self.defects.is_empty() {
+            let defects: Vec<String> = self
+                .defects
+                .iter()
+                .map(|(reason, number)| format!("{reason} {}", count(*number)))
+                .collect();
+            let defects = out.style.warn(&defects.join(", "));
+            writeln!(
+                out,
+                "  {:<12} {:>9}   {defects}",
+                "defects",
+                count(self.defects.values().sum())
+            )?;
+        }
+        if self.unusable > 0 {
+            let note = "records that ought to be captures but cannot be used";
+            writeln!(out, "  {:<12} {:>9}   {note}", "unusable", count(self.unusable))?;
+        }
+        Ok(())
+    }
+
+    /// The sums as one JSON object, of type `sums`.
+    pub(super) fn to_json(&self, path: &Path) -> Value {
+        let sum = |sum: &Sum| json!({ "number": sum.number, "bytes": sum.bytes });
+        let kinds: BTreeMap<&str, Value> = self.records.iter().map(|(kind, s)| (*kind, sum(s))).collect();
+        json!({
+            "input": path.display().to_string(),
+            "type": "sums",
+            "size": self.size,
+            "records": sum(&self.records_sum()),
+            "kinds": kinds,
+            "padding": sum(&self.padding),
+            "quarantined": sum(&self.quarantined),
+            "unaccounted_bytes": self.unaccounted(),
+            "captures": self.captures,
+            "pages": self.pages,
+            "unusable": self.unusable,
+            "defects": self.defects,
+        })
+    }
+}

@@ -1,0 +1,203 @@
+//! One line for each stretch of a file.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use extract::{Extracted, LinkScope, Settings};
+use serde_json::{Value, json};
+use warc::{Defect, Entry, Format, Record, Span};
+
+use crate::out::Out;
+use crate::style::{clean, columns, cut};
+
+/// What is shown of a stretch.
+pub(super) struct Row {
+    pub(super) span: Span,
+    /// Kind of record, `padding`, `quarantine`.
+    pub(super) kind: &'static str,
+    /// `WARC/1.0`, `ARC/1`; empty where there is no record.
+    format: String,
+    /// Target URL as written; empty if there is none.
+    target: String,
+    pub(super) outcome: Use,
+    /// What was wrong.
+    pub(super) defects: Vec<Defect>,
+}
+
+/// What a load would make of a stretch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Use {
+    /// A capture: status, type.
+    Capture { status: u16, mime: String, page: bool },
+    /// A record that is counted and nothing more.
+    Counted,
+    /// Not a usable record: it would go to quarantine.
+    Lost(&'static str),
+    /// Padding.
+    Nothing,
+}
+
+impl Row {
+    /// The row of an entry.
+    pub(super) fn of(entry: &Entry) -> Option<Row> {
+        match entry {
+            Entry::Record(record) => Some(of_record(record)),
+            Entry::Padding(span) => Some(bare(*span, "padding", Use::Nothing, Vec::new())),
+            Entry::Quarantined(span, defect) => Some(bare(
+                *span,
+                "quarantine",
+                Use::Lost(defect.reason),
+                vec![defect.clone()],
+            )),
+            _ => None,
+        }
+    }
+
+    /// One line of text, and one more for each defect.
+    pub(super) fn print(&self, out: &mut Out) -> io::Result<()> {
+        let target_columns = out.width.map_or(TARGET_COLUMNS, |width| {
+            width.saturating_sub(FIXED_COLUMNS).max(24)
+        });
+        let mut target = clean(if self.target.is_empty() { "-" } else { &self.target });
+        if out.width.is_some() {
+            target = cut(&target, target_columns);
+        }
+        let pad = " ".repeat(target_columns.saturating_sub(columns(&target)));
+        let outcome = self.outcome_text(out);
+        let (offset, length, kind) = (self.span.offset, self.span.length, self.kind);
+        writeln!(
+            out,
+            "{offset:>12} {length:>10}  {kind:<12} {target}{pad}  {outcome}"
+        )?;
+        for defect in &self.defects {
+            let reason = out.style.warn(defect.reason);
+            writeln!(out, "{:>25}! {reason}: {}", "", clean(&defect.detail))?;
+        }
+        Ok(())
+    }
+
+    fn outcome_text(&self, out: &Out) -> String {
+        let status = |status: u16| {
+            if status == 0 {
+                String::new()
+            } else {
+                format!("{status} ")
+            }
+        };
+        match &self.outcome {
+            Use::Capture {
+                status: number,
+                mime,
+                page,
+            } => {
+                let word = if *page { "page" } else { "capture" };
+                clean(&format!("{word} {}{mime}", status(*number)))
+            }
+            Use::Counted => "counted".into(),
+            Use::Lost(reason) => out.style.bad(&format!("lost: {reason}")),
+            Use::Nothing => "-".into(),
+        }
+    }
+
+    /// One JSON object.
+    pub(super) fn to_json(&self, path: &Path) -> Value {
+        let defects: Vec<Value> = self
+            .defects
+            .iter()
+            .map(|d| json!({ "reason": d.reason, "detail": d.detail }))
+            .collect();
+        let mut value = json!({
+            "input": path.display().to_string(),
+            "offset": self.span.offset,
+            "length": self.span.length,
+            "type": self.kind,
+            "target": self.target,
+            "format": self.format,
+            "defects": defects,
+        });
+        let (outcome, more) = match &self.outcome {
+            Use::Capture { status, mime, page } => (
+                if *page { "page" } else { "capture" },
+                json!({ "status": status, "mime": mime }),
+            ),
+            Use::Counted => ("counted", json!({})),
+            Use::Lost(reason) => ("lost", json!({ "reason": reason })),
+            Use::Nothing => ("padding", json!({})),
+        };
+        if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
+            value.insert("outcome".into(), outcome.into());
+            value.extend(more);
+        }
+        value
+    }
+}
+
+/// Columns for the target where the output is no terminal: longer ones are not cut, only out of line.
+const TARGET_COLUMNS: usize = 56;
+
+/// Columns of a line beside the target.
+const FIXED_COLUMNS: usize = 12 + 1 + 10 + 2 + 12 + 1 + 2 + 24;
+
+/// The heads of the columns.
+pub(super) fn heads(out: &mut Out) -> io::Result<()> {
+    let target_columns = out.width.map_or(TARGET_COLUMNS, |width| {
+        width.saturating_sub(FIXED_COLUMNS).max(24)
+    });
+    let line = format!(
+        "{:>12} {:>10}  {:<12} {:<target_columns$}  outcome",
+        "offset", "length", "type", "target"
+    );
+    let line = out.style.dim(&line);
+    writeln!(out, "{line}")
+}
+
+fn bare(span: Span, kind: &'static str, outcome: Use, defects: Vec<Defect>) -> Row {
+    Row {
+        span,
+        kind,
+        format: String::new(),
+        target: String::new(),
+        outcome,
+        defects,
+    }
+}
+
+fn of_record(record: &Record) -> Row {
+    let mut defects = record.defects.clone();
+    let outcome = match extract::extract(record, &settings()) {
+        Extracted::Counted => Use::Counted,
+        Extracted::Capture(capture) => Use::Capture {
+            status: capture.status,
+            mime: capture.mime.clone(),
+            page: capture.page.is_some(),
+        },
+        Extracted::Unusable(defect) => {
+            let reason = defect.reason;
+            defects.push(defect);
+            Use::Lost(reason)
+        }
+    };
+    Row {
+        span: record.span,
+        kind: record.kind.as_str(),
+        format: format_word(record.format),
+        target: record.target().unwrap_or_default().to_owned(),
+        outcome,
+        defects,
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        links: LinkScope::All,
+        text: false,
+    }
+}
+
+fn format_word(format: Format) -> String {
+    match format {
+        Format::Warc(major, minor) => format!("WARC/{major}.{minor}"),
+        Format::Arc(version) => format!("ARC/{version}"),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,112 @@
+//! `weft record`: the archived record of a URL, or its payload.
+//!
+//! The archive says where the record is; its bytes are read here, from the input itself.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail};
+use archive::question::{Body, Question, RecordBody};
+use warc::{Entry, Reader, ReaderSettings, Record};
+
+use crate::ask;
+use crate::context::Context;
+use crate::exit::Outcome;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft record http://www.iana.org/                    the current version's record
+  weft record http://www.iana.org/ --at 2014-01-26    the capture nearest to a time
+  weft record http://www.iana.org/ --payload > page.html
+  weft record http://www.iana.org/ --stored --out one.warc.gz
+  weft record http://www.iana.org/ --json             where it is, not its bytes";
+
+/// Flags of `weft record`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The URL, or its key
+    url: String,
+    /// The capture nearest to this time (2014, 20140126200624, 2014-01-26) [default: the current version]
+    #[arg(long, value_name = "TIME", value_parser = ask::parse_time)]
+    at: Option<String>,
+    #[command(flatten)]
+    part: Part,
+    /// Write to a file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(multiple = false)]
+struct Part {
+    /// Only the headers: of the record, and of HTTP
+    #[arg(long)]
+    headers: bool,
+    /// Only the payload, without transfer and content encodings
+    #[arg(long)]
+    payload: bool,
+    /// The bytes as they stand in the input (compressed, if it is)
+    #[arg(long)]
+    stored: bool,
+}
+
+/// Runs `weft record`.
+pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let question = Question::Record { url: args.url.clone(), at: args.at.clone() };
+    let Some(answer) = ask::ask_or_print(context, &question)? else { return Ok(Outcome::Done) };
+    let Body::Record(place) = &answer.body else { return ask::unexpected(&answer.body) };
+    match &args.out {
+        None => write_part(place, &args.part, &mut context.out)?,
+        Some(path) => {
+            let mut file = File::create(path).with_context(|| format!("create {}", path.display()))?;
+            write_part(place, &args.part, &mut file).with_context(|| format!("write {}", path.display()))?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn write_part(place: &RecordBody, part: &Part, out: &mut impl Write) -> anyhow::Result<()> {
+    if part.stored {
+        return write_stored(place, out);
+    }
+    let record = read(place)?;
+    match (part.headers, part.payload) {
+        (true, _) => write_headers(&record, out)?,
+        (_, true) => out.write_all(&extract::payload(&record))?,
+        _ => record.write_to(out)?,
+    }
+    Ok(())
+}
+
+/// The record, read from its input.
+fn read(place: &RecordBody) -> anyhow::Result<Record> {
+    let mut settings = ReaderSettings::default();
+    settings.start_offset = place.capture.offset;
+    settings.body_bytes_max = u64::MAX;
+    let mut reader = Reader::open(&place.location, settings)?;
+    while let Some(entry) = reader.next_entry()? {
+        match entry {
+            Entry::Record(record) if record.span.offset == place.capture.offset => return Ok(record),
+            Entry::Padding(_) => {}
+            _ => break,
+        }
+    }
+    bail!(
+        "{} holds no record at offset {}: was the file changed since it was loaded?",
+        place.location,
+        place.capture.offset
+    )
+}
+
+fn write_stored(place: &RecordBody, out: &mut impl Write) -> anyhow::Result<()> {
+    let describe = || format!("read {} at offset {}", place.location, place.capture.offset);
+    let mut file = File::open(&place.location).with_context(describe)?;
+    file.seek(SeekFrom::Start(place.capture.offset)).with_context(describe)?;
+    let copied = io::copy(&mut file.take(place.capture.length), out)?;
+    if copied < place.capture.length {
+        bail!("{} ends within the record at offset {}", place.location, place.capture.offset);
+    }
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! The demo checks itself: a few questions over HTTP, and the same over the archive's socket.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail, ensure};
+use serde_json::Value;
+
+use super::Web;
+use crate::out::{Out, progress_line};
+
+/// No question of the demo takes this long.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Asks the running demo; gives the number of checks that failed, each told on standard error.
+pub(crate) fn check(web: &Web, address: SocketAddr, archive: &Path, out: &mut Out) -> anyhow::Result<u64> {
+    let http = Http { address };
+    let socket = Socket { archive };
+    let url = encoded(&web.url);
+    let query = encoded(&web.query);
+    let checks: [(&str, anyhow::Result<()>); 9] = [
+        ("home page over HTTP", http.page("/")),
+        ("search over HTTP", http.json(&format!("/api/v1/search?q={query}")).and_then(|a| finds(&a, web))),
+        ("in-links over HTTP", http.json(&format!("/api/v1/inlinks?url={url}")).and_then(|a| linked(&a, web))),
+        ("captures over HTTP", http.get(&format!("/cdx?url={url}")).and_then(|body| captured(&body, web))),
+        ("search", socket.json(&["search", &web.query]).and_then(|a| finds(&a, web))),
+        ("in-links", socket.json(&["inlinks", &web.url]).and_then(|a| linked(&a, web))),
+        ("captures", socket.run(&["cdx", &web.url]).and_then(|text| captured(&text, web))),
+        ("ranking", socket.json(&["top"]).and_then(|a| ranked(&a))),
+        ("views", socket.run(&["dump", "pages"]).and_then(|text| all_pages(&text, web))),
+    ];
+    let mut failed = 0;
+    for (name, result) in &checks {
+        match result {
+            Ok(()) => writeln!(out, "ok      {name}")?,
+            Err(error) => {
+                failed += 1;
+                out.flush()?;
+                progress_line(&format!("failed  {name}: {error:#}"));
+            }
+        }
+    }
+    Ok(failed)
+}
+
+fn finds(answer: &Value, web: &Web) -> anyhow::Result<()> {
+    let hits = answer["hits"].as_array().context("the answer has no hits")?;
+    let found = hits.iter().any(|hit| hit["url"] == web.url.as_str());
+    ensure!(found, "{} is not among the {} first results", web.url, hits.len());
+    Ok(())
+}
+
+fn linked(answer: &Value, web: &Web) -> anyhow::Result<()> {
+    let total = answer["total"].as_u64().context("the answer has no total")?;
+    ensure!(total >= web.inlinks_min, "{total} pages link to {}, expected {} or more", web.url, web.inlinks_min);
+    Ok(())
+}
+
+fn captured(lines: &str, web: &Web) -> anyhow::Result<()> {
+    ensure!(lines.lines().any(|line| line.contains(&web.url)), "no capture of {} in {lines:?}", web.url);
+    Ok(())
+}
+
+fn ranked(answer: &Value) -> anyhow::Result<()> {
+    let rows = answer["rows"].as_array().context("the answer has no rows")?;
+    let counts: Vec<u64> = rows.iter().filter_map(|row| row["inlinks_external"].as_u64()).collect();
+    ensure!(!counts.is_empty() && counts.is_sorted_by(|a, b| a >= b), "not in the order of in-links: {counts:?}");
+    Ok(())
+}
+
+fn all_pages(dump: &str, web: &Web) -> anyhow::Result<()> {
+    let pages = dump.lines().count() as u64;
+    ensure!(pages >= web.pages, "{pages} pages, expected {} or more", web.pages);
+    Ok(())
+}
+
+/// The server, asked as a browser asks.
+struct Http {
+    address: SocketAddr,
+}
+
+impl Http {
+    fn json(&self, path: &str) -> anyhow::Result<Value> {
+        serde_json::from_str(&self.get(path)?).with_context(|| format!("read the answer of {path}"))
+    }
+
+    fn page(&self, path: &str) -> anyhow::Result<()> {
+        let page = self.get(path)?;
+        ensure!(page.contains("</html>"), "{path} is no whole page");
+        Ok(())
+    }
+
+    /// The body of a page that must be there.
+    fn get(&self, path: &str) -> anyhow::Result<String> {
+        let mut stream = TcpStream::connect_timeout(&self.address, ANSWER_TIMEOUT).context("connect")?;
+        stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+        // HTTP/1.0: the answer is not chunked and ends with the connection.
+        write!(stream, "GET {path} HTTP/1.0\r\nHost: {}\r\n\r\n", self.address)?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).with_context(|| format!("read {path}"))?;
+        let answer = String::from_utf8_lossy(&answer);
+        let (head, body) = answer.split_once("\r\n\r\n").with_context(|| format!("{path} gave no answer"))?;
+        let status = head.split(' ').nth(1).unwrap_or_default();
+        if status != "200" {
+            bail!("{path} gave status {status}");
+        }
+        Ok(body.to_owned())
+    }
+}
+
+/// The same program in another process, which reaches the archive through its owner's socket.
+struct Socket<'a> {
+    archive: &'a Path,
+}
+
+impl Socket<'_> {
+    fn json(&self, arguments: &[&str]) -> anyhow::Result<Value> {
+        let arguments: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
+        serde_json::from_str(&self.run(&arguments)?).context("read its answer")
+    }
+
+    fn run(&self, arguments: &[&str]) -> anyhow::Result<String> {
+        let program = std::env::current_exe().context("find this program")?;
+        let output = Command::new(program)
+            .args(arguments)
+            .arg("--archive")
+            .arg(self.archive)
+            .output()
+            .with_context(|| format!("run weft {}", arguments.join(" ")))?;
+        if !output.status.success() {
+            bail!("weft {} failed: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim());
+        }
+        String::from_utf8(output.stdout).context("read its output")
+    }
+}
+
+/// `text` as part of a query string.
+fn encoded(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::encoded;
+
+    #[test]
+    fn query_strings_are_encoded() {
+        assert_eq!(encoded("https://a.b/c?d=é"), "https%3A%2F%2Fa.b%2Fc%3Fd%3D%C3%A9");
+    }
+}

@@ -1,0 +1,71 @@
+//! A running server and its end, for `weft serve` and `weft demo`.
+
+use std::net::SocketAddr;
+
+use anyhow::Context as _;
+use archive::Archive;
+use server::{ServeError, Server, ServerSettings};
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// A server that accepts connections until [`Serving::end`].
+pub(crate) struct Serving {
+    runtime: Runtime,
+    address: SocketAddr,
+    end: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Serving {
+    /// Binds one of `listen`, the first that is free, and begins to serve.
+    pub(crate) fn start(archive: &Archive, listen: &[SocketAddr]) -> anyhow::Result<Serving> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .thread_name("server")
+            .build()
+            .context("start the server's threads")?;
+        let server = runtime.block_on(bind(archive, listen))?;
+        let address = server.address();
+        let (end, ended) = oneshot::channel();
+        let task = runtime.spawn(server.run(async {
+            // An error is a sender that was dropped: the end as well.
+            let _ = ended.await;
+        }));
+        Ok(Serving { runtime, address, end, task })
+    }
+
+    /// Where it listens, with the real port.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What to type into a browser on this machine.
+    pub(crate) fn url(&self) -> String {
+        let mut address = self.address;
+        if address.ip().is_unspecified() {
+            address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+        }
+        format!("http://{address}/")
+    }
+
+    /// Takes no more connections and returns when the requests under way are answered.
+    pub(crate) fn end(self) {
+        // An error is a server that has ended already.
+        let _ = self.end.send(());
+        let _ = self.runtime.block_on(self.task);
+    }
+}
+
+async fn bind(archive: &Archive, listen: &[SocketAddr]) -> anyhow::Result<Server> {
+    let mut refused = None;
+    for &address in listen {
+        let settings = ServerSettings { listen: address, ..ServerSettings::default() };
+        match Server::bind(archive.clone(), settings).await {
+            Ok(server) => return Ok(server),
+            Err(error) => refused = Some(error),
+        }
+    }
+    let error: ServeError = refused.context("no address to listen on")?;
+    Err(anyhow::Error::new(error).context("try --listen 127.0.0.1:0 for any free port"))
+}
