@@ -1,0 +1,184 @@
+//! Bytes of rows: variable-length integers, strings, front-coded keys.
+//!
+//! Every decoder gives [`Corrupt`] rather than panicking, whatever the bytes.
+
+/// A row that cannot be decoded: what was expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Corrupt(pub(crate) &'static str);
+
+/// Appends `value` in groups of 7 bits, lowest first, high bit set on all but the last (1 to 10 bytes).
+pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Appends a signed integer, small magnitudes short (zigzag).
+pub(crate) fn put_signed(out: &mut Vec<u8>, value: i64) {
+    put_varint(out, ((value << 1) ^ (value >> 63)) as u64);
+}
+
+/// Appends length and bytes.
+pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_varint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// Appends `key` as length shared with `previous`, length of the rest, rest.
+pub(crate) fn put_front_coded(out: &mut Vec<u8>, previous: &[u8], key: &[u8]) {
+    let shared = common_prefix(previous, key);
+    put_varint(out, shared as u64);
+    put_bytes(out, &key[shared..]);
+}
+
+/// Length of the longest common prefix.
+pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(x, y)| x == y).count()
+}
+
+/// Reads what the functions above wrote, front to back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Reader<'a> {
+        Reader { bytes }
+    }
+
+    /// Starts reading a row whose first byte is its version.
+    pub(crate) fn versioned(bytes: &'a [u8], version: u8) -> Result<Reader<'a>, Corrupt> {
+        let mut reader = Reader::new(bytes);
+        match reader.u8()? {
+            v if v == version => Ok(reader),
+            _ => Err(Corrupt("unknown row version")),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    pub(crate) fn u8(&mut self) -> Result<u8, Corrupt> {
+        let (&first, rest) = self.bytes.split_first().ok_or(Corrupt("row ends early"))?;
+        self.bytes = rest;
+        Ok(first)
+    }
+
+    pub(crate) fn varint(&mut self) -> Result<u64, Corrupt> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.u8()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(Corrupt("integer too long"))
+    }
+
+    pub(crate) fn varint_u32(&mut self) -> Result<u32, Corrupt> {
+        u32::try_from(self.varint()?).map_err(|_| Corrupt("integer too large"))
+    }
+
+    pub(crate) fn signed(&mut self) -> Result<i64, Corrupt> {
+        let value = self.varint()?;
+        Ok((value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+
+    pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], Corrupt> {
+        if length > self.bytes.len() {
+            return Err(Corrupt("row ends early"));
+        }
+        let (head, rest) = self.bytes.split_at(length);
+        self.bytes = rest;
+        Ok(head)
+    }
+
+    /// All that is left.
+    pub(crate) fn rest(&mut self) -> &'a [u8] {
+        std::mem::take(&mut self.bytes)
+    }
+
+    pub(crate) fn bytes(&mut self) -> Result<&'a [u8], Corrupt> {
+        let length = self.varint()?;
+        self.take(usize::try_from(length).map_err(|_| Corrupt("length too large"))?)
+    }
+
+    pub(crate) fn str(&mut self) -> Result<&'a str, Corrupt> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| Corrupt("text is not UTF-8"))
+    }
+
+    /// Replaces `key` (the key before) with the next front-coded one.
+    pub(crate) fn front_coded(&mut self, key: &mut Vec<u8>) -> Result<(), Corrupt> {
+        let shared = usize::try_from(self.varint()?).map_err(|_| Corrupt("length too large"))?;
+        if shared > key.len() {
+            return Err(Corrupt("shared prefix longer than the key before"));
+        }
+        key.truncate(shared);
+        key.extend_from_slice(self.bytes()?);
+        Ok(())
+    }
+}
+
+/// Owned text of checked bytes.
+pub(crate) fn to_text(bytes: &[u8]) -> Result<String, Corrupt> {
+    String::from_utf8(bytes.to_vec()).map_err(|_| Corrupt("text is not UTF-8"))
+}
+
+/// Big-endian form of a signed integer that sorts like the integer.
+pub(crate) fn sortable(value: i64) -> [u8; 8] {
+    ((value as u64) ^ (1 << 63)).to_be_bytes()
+}
+
+/// Inverse of [`sortable`].
+pub(crate) fn from_sortable(bytes: [u8; 8]) -> i64 {
+    (u64::from_be_bytes(bytes) ^ (1 << 63)) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(a: u64, b: i64, s: String, keys: Vec<Vec<u8>>) {
+            let mut out = vec![7];
+            put_varint(&mut out, a);
+            put_signed(&mut out, b);
+            put_bytes(&mut out, s.as_bytes());
+            let mut previous: &[u8] = b"";
+            for key in &keys {
+                put_front_coded(&mut out, previous, key);
+                previous = key;
+            }
+            let mut reader = Reader::versioned(&out, 7).unwrap();
+            prop_assert_eq!(reader.varint().unwrap(), a);
+            prop_assert_eq!(reader.signed().unwrap(), b);
+            prop_assert_eq!(reader.str().unwrap(), s);
+            let mut key = Vec::new();
+            for expected in &keys {
+                reader.front_coded(&mut key).unwrap();
+                prop_assert_eq!(&key, expected);
+            }
+            prop_assert!(reader.is_empty());
+            prop_assert_eq!(from_sortable(sortable(b)), b);
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_panic(bytes: Vec<u8>) {
+            let mut reader = Reader::new(&bytes);
+            let mut key = Vec::new();
+            while reader.varint().is_ok() && reader.str().is_ok() && reader.front_coded(&mut key).is_ok() {}
+        }
+
+        #[test]
+        fn sortable_sorts(a: i64, b: i64) {
+            prop_assert_eq!(sortable(a).cmp(&sortable(b)), a.cmp(&b));
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! One consistent cut through all tables, and reading rows from it.
+//!
+//! A cut is taken by the writer after an epoch is durable and handed out by [`crate::Weave::snapshot`]; nobody
+//! else takes one. So a cut never shows half an epoch, whatever the engine promises about snapshots taken
+//! during a commit, and its epoch number is read from the cut itself.
+
+use std::sync::Arc;
+
+use fjall::{Readable, Slice};
+
+use crate::SnapshotError;
+use crate::codec::Corrupt;
+use crate::tables::{Table, Tables};
+
+/// A row as stored.
+pub(crate) type Row = (Slice, Slice);
+
+/// A consistent cut.
+#[derive(Clone)]
+pub(crate) struct Cut {
+    tables: Arc<Tables>,
+    snapshot: fjall::Snapshot,
+}
+
+impl Cut {
+    /// Takes a cut now; only between commits.
+    pub(crate) fn take(tables: &Arc<Tables>) -> Cut {
+        Cut {
+            tables: tables.clone(),
+            snapshot: tables.db.snapshot(),
+        }
+    }
+
+    pub(crate) fn get(&self, table: Table, key: &[u8]) -> Result<Option<Slice>, SnapshotError> {
+        self.snapshot
+            .get(self.tables.space(table), key)
+            .map_err(|e| failed(table, &e))
+    }
+
+    pub(crate) fn contains(&self, table: Table, key: &[u8]) -> Result<bool, SnapshotError> {
+        self.snapshot
+            .contains_key(self.tables.space(table), key)
+            .map_err(|e| failed(table, &e))
+    }
+
+    /// All rows in key order.
+    pub(crate) fn iter(&self, table: Table) -> Rows {
+        self.rows(table, self.snapshot.iter(self.tables.space(table)))
+    }
+
+    /// Rows whose key begins with `prefix`.
+    pub(crate) fn prefix(&self, table: Table, prefix: &[u8]) -> Rows {
+        self.rows(table, self.snapshot.prefix(self.tables.space(table), prefix))
+    }
+
+    /// Rows from key `from` on, up to but without `to`.
+    pub(crate) fn range(&self, table: Table, from: &[u8], to: &[u8]) -> Rows {
+        if from >= to {
+            return Rows { table, rows: None };
+        }
+        let rows = self
+            .snapshot
+            .range::<&[u8], _>(self.tables.space(table), from..to);
+        self.rows(table, rows)
+    }
+
+    /// Rows from key `from` on.
+    pub(crate) fn from(&self, table: Table, from: &[u8]) -> Rows {
+        let rows = self.snapshot.range::<&[u8], _>(self.tables.space(table), from..);
+        self.rows(table, rows)
+    }
+
+    fn rows(&self, table: Table, rows: fjall::Iter) -> Rows {
+        Rows {
+            table,
+            rows: Some(rows),
+        }
+    }
+
+    /// Names table and key where a row could not be decoded.
+    pub(crate) fn decode<T>(
+        &self,
+        table: Table,
+        key: &[u8],
+        decoded: Result<T, Corrupt>,
+    ) -> Result<T, SnapshotError> {
+        decoded.map_err(|Corrupt(detail)| SnapshotError::Corrupt {
+            table: table.name(),
+            key: key.escape_ascii().to_string(),
+            detail,
+        })
+    }
+}
+
+/// Rows of one table in key order, from either end.
+pub(crate) struct Rows {
+    table: Table,
+    rows: Option<fjall::Iter>,
+}
+
+impl Rows {
+    fn row(&self, guard: fjall::Guard) -> Result<Row, SnapshotError> {
+        guard.into_inner().map_err(|e| failed(self.table, &e))
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<Row, SnapshotError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let guard = self.rows.as_mut()?.next()?;
+        Some(self.row(guard))
+    }
+}
+
+impl DoubleEndedIterator for Rows {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let guard = self.rows.as_mut()?.next_back()?;
+        Some(self.row(guard))
+    }
+}
+
+fn failed(table: Table, error: &fjall::Error) -> SnapshotError {
+    SnapshotError::Engine {
+        table: table.name(),
+        detail: error.to_string(),
+    }
+}
+
+/// The smallest key that does not begin with `prefix`; `None` where every later key does.
+pub(crate) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&b| b != 0xff)?;
+    let mut end = prefix[..=last].to_vec();
+    end[last] += 1;
+    Some(end)
+}

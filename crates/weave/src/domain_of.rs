@@ -1,0 +1,92 @@
+//! Registered domains of URL keys, looked up once per host.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+/// Hosts remembered before starting afresh: bounds memory to some tens of mebibytes.
+const HOSTS_MAX: usize = 200_000;
+
+/// Remembers the domain of every host seen lately.
+#[derive(Default)]
+pub(crate) struct DomainOf {
+    last: Option<(Box<[u8]>, Arc<str>)>,
+    known: FxHashMap<Box<[u8]>, Arc<str>>,
+}
+
+impl DomainOf {
+    /// Registered domain of `url_key`'s host. Keys in order are looked up fastest: the host before is tried
+    /// first.
+    pub(crate) fn get(&mut self, url_key: &str) -> Arc<str> {
+        let host = host_part(url_key);
+        if let Some((last, domain)) = &self.last
+            && **last == *host
+        {
+            return domain.clone();
+        }
+        let domain = match self.known.get(host) {
+            Some(domain) => domain.clone(),
+            None => {
+                let domain: Arc<str> = urlkey::domain_of_key(url_key).into();
+                if self.known.len() >= HOSTS_MAX {
+                    self.known.clear();
+                }
+                self.known.insert(host.into(), domain.clone());
+                domain
+            }
+        };
+        self.last = Some((host.into(), domain.clone()));
+        domain
+    }
+}
+
+/// The host part of a key with its port: all before the first `)`.
+fn host_part(url_key: &str) -> &[u8] {
+    let bytes = url_key.as_bytes();
+    let end = bytes.iter().position(|&b| b == b')').unwrap_or(bytes.len());
+    &bytes[..end]
+}
+
+/// Key ranges (from, up to but without) that hold all keys of a domain; keys of other domains may stand in
+/// them too (`co.uk` is a domain of its own beside `example.co.uk`).
+pub(crate) fn key_ranges(domain: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let bare = domain.trim_start_matches('[').trim_end_matches(']');
+    let reversed = bare.rsplit('.').collect::<Vec<_>>().join(",");
+    // Sorted by what follows the domain's labels: end of host, a further label, a port.
+    [b')', b',', b':']
+        .iter()
+        .map(|&follower| {
+            let mut from = reversed.clone().into_bytes();
+            from.push(follower);
+            let mut to = reversed.clone().into_bytes();
+            to.push(follower + 1);
+            (from, to)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_hold_the_keys_of_the_domain() {
+        let ranges = key_ranges("example.com");
+        let within = |key: &str| {
+            ranges
+                .iter()
+                .any(|(from, to)| from.as_slice() <= key.as_bytes() && key.as_bytes() < to.as_slice())
+        };
+        for key in [
+            "com,example)/",
+            "com,example,www2)/x",
+            "com,example:8080)/",
+            "com,example,a:81)/",
+        ] {
+            assert!(within(key), "{key}");
+        }
+        for key in ["com,example-two)/", "com,examples)/", "com)/", "com,exampl)/"] {
+            assert!(!within(key), "{key}");
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! What can go wrong, by operation.
+//!
+//! The engine's own errors never leave this crate: they become words, except for the two cases where the
+//! caller can do something: a full disk and an index that refuses writes.
+
+use std::path::Path;
+
+use crate::InputId;
+
+/// Why an index could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// There is something in the directory, but no index of ours.
+    #[error("{dir} holds no index of Weft ({detail})")]
+    Foreign {
+        /// The directory.
+        dir: String,
+        /// What was found instead.
+        detail: String,
+    },
+    /// The index was written by a newer program.
+    #[error("index in {dir} has format {found}, this program reads formats up to {supported}")]
+    Newer {
+        /// The directory.
+        dir: String,
+        /// Format found.
+        found: u64,
+        /// Newest format known here.
+        supported: u64,
+    },
+    /// The link scope is fixed when an archive is created.
+    #[error("index in {dir} was created with links `{stored}`, asked for `{wanted}`")]
+    LinkScope {
+        /// The directory.
+        dir: String,
+        /// Scope it was created with.
+        stored: String,
+        /// Scope asked for.
+        wanted: String,
+    },
+    /// Another process has it open.
+    #[error("index in {dir} is open in another process")]
+    Locked {
+        /// The directory.
+        dir: String,
+    },
+    /// No space left.
+    #[error("no space left for the index in {dir}")]
+    DiskFull {
+        /// The directory.
+        dir: String,
+    },
+    /// Anything else the file system or the engine reports.
+    #[error("{doing} the index in {dir}: {detail}")]
+    Engine {
+        /// What was being done.
+        doing: &'static str,
+        /// The directory.
+        dir: String,
+        /// Report of the engine.
+        detail: String,
+    },
+    /// A row could not be read.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+}
+
+/// Why a read failed.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// The engine could not read.
+    #[error("read table {table}: {detail}")]
+    Engine {
+        /// Table read.
+        table: &'static str,
+        /// Report of the engine.
+        detail: String,
+    },
+    /// A row is not as it was written.
+    #[error("row of table {table} with key {key}: {detail}")]
+    Corrupt {
+        /// Table read.
+        table: &'static str,
+        /// Key of the row, escaped.
+        key: String,
+        /// What was found.
+        detail: &'static str,
+    },
+}
+
+/// Why an epoch or a registration was not committed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ApplyError {
+    /// An earlier commit failed: nothing is written until the index is opened again.
+    #[error("index in {dir} refuses writes until it is opened again, since: {since}")]
+    Poisoned {
+        /// The directory.
+        dir: String,
+        /// What happened first.
+        since: String,
+    },
+    /// No space left; the epoch is not part of the index, unless opening again says otherwise.
+    #[error("no space left for the index in {dir}")]
+    DiskFull {
+        /// The directory.
+        dir: String,
+    },
+    /// The batch names an input that was never registered.
+    #[error("input {} is not registered", .0.0)]
+    UnknownInput(InputId),
+    /// Reading what is there failed.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// Anything else the file system or the engine reports.
+    #[error("{doing} the index in {dir}: {detail}")]
+    Engine {
+        /// What was being done.
+        doing: &'static str,
+        /// The directory.
+        dir: String,
+        /// Report of the engine.
+        detail: String,
+    },
+}
+
+/// Why a dump stopped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DumpError {
+    /// Reading failed.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// The receiver of the rows failed.
+    #[error("write the dump: {0}")]
+    Output(std::io::Error),
+    /// Sorting needs temporary files beside the index.
+    #[error("sort rows in {dir}: {source}")]
+    Scratch {
+        /// The directory.
+        dir: String,
+        /// Cause.
+        source: std::io::Error,
+    },
+}
+
+/// Whether an engine error says that the disk or a quota is full.
+pub(crate) fn is_disk_full(error: &fjall::Error) -> bool {
+    match error {
+        fjall::Error::Io(e) => is_full(e),
+        fjall::Error::Storage(fjall::LsmError::Io(e)) => is_full(e),
+        _ => false,
+    }
+}
+
+fn is_full(error: &std::io::Error) -> bool {
+    matches!(
+        error.kind(),
+        std::io::ErrorKind::StorageFull
+            | std::io::ErrorKind::QuotaExceeded
+            | std::io::ErrorKind::FileTooLarge
+    )
+}
+
+/// Whether a file of one mebibyte cannot be written in `dir` for lack of space. The engine's background
+/// threads report a failed write as "poisoned" only; this finds the cause.
+pub(crate) fn probe_disk_full(dir: &Path) -> bool {
+    let probe = || -> std::io::Result<()> {
+        use std::io::Write;
+        let mut file = tempfile::tempfile_in(dir)?;
+        file.write_all(&vec![0x55; 1 << 20])?;
+        file.sync_data()
+    };
+    probe().is_err_and(|e| is_full(&e))
+}
+
+impl OpenError {
+    pub(crate) fn engine(doing: &'static str, dir: &Path, error: &fjall::Error) -> OpenError {
+        let dir = dir.display().to_string();
+        match error {
+            fjall::Error::Locked => OpenError::Locked { dir },
+            fjall::Error::InvalidVersion(found) => OpenError::Foreign {
+                dir,
+                detail: format!("engine format {found:?}"),
+            },
+            e if is_disk_full(e) => OpenError::DiskFull { dir },
+            e => OpenError::Engine {
+                doing,
+                dir,
+                detail: e.to_string(),
+            },
+        }
+    }
+
+    pub(crate) fn io(doing: &'static str, dir: &Path, error: &std::io::Error) -> OpenError {
+        let dir = dir.display().to_string();
+        if is_full(error) {
+            return OpenError::DiskFull { dir };
+        }
+        OpenError::Engine {
+            doing,
+            dir,
+            detail: error.to_string(),
+        }
+    }
+}

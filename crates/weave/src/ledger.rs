@@ -1,0 +1,259 @@
+//! Ledger and quarantine: which inputs were loaded how far, and what of them could not be used.
+//!
+//! Invariants: an [`InputId`] is never used twice; `digest` is unique among entries; `bytes_done`, `records`,
+//! `captures` and `quarantined` move only with the epoch that weaves those records.
+
+use serde::{Deserialize, Serialize};
+
+use crate::SnapshotError;
+use crate::codec::{self, Corrupt, Reader};
+use crate::cut::Cut;
+use crate::tables::Table;
+
+/// Number of an input within an archive, given at its first load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct InputId(pub u32);
+
+/// State of an input in the ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InputState {
+    /// Known, nothing read yet.
+    Pending,
+    /// Read as far as `bytes_done`.
+    Loading,
+    /// Read to its end.
+    Done,
+    /// Given up.
+    Failed {
+        /// Why, in words.
+        reason: String,
+    },
+}
+
+impl std::fmt::Display for InputState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            InputState::Pending => f.write_str("pending"),
+            InputState::Loading => f.write_str("loading"),
+            InputState::Done => f.write_str("done"),
+            InputState::Failed { reason } => write!(f, "failed({reason})"),
+        }
+    }
+}
+
+/// One row of the ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerEntry {
+    /// Name as given at the first load, or at the load that continued it.
+    pub input: String,
+    /// Absolute path or URL the bytes are read from.
+    pub location: String,
+    /// `sha256:<hex>` of the first `size` bytes.
+    pub digest: String,
+    /// Bytes known when last looked at.
+    pub size: u64,
+    /// Collection label, empty if none.
+    pub collection: String,
+    /// State.
+    pub state: InputState,
+    /// Records read and woven.
+    pub records: u64,
+    /// Of these, captures.
+    pub captures: u64,
+    /// Quarantined spans and records.
+    pub quarantined: u64,
+    /// Every byte before this offset is accounted for and woven.
+    pub bytes_done: u64,
+}
+
+/// A quarantined record or span.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct QuarantineEntry {
+    /// First byte in the input.
+    pub offset: u64,
+    /// Bytes in the input.
+    pub length: u64,
+    /// Short reason, the same for the same kind of defect.
+    pub reason: String,
+    /// What was found.
+    pub detail: String,
+}
+
+/// What happened to one input since the batch before: woven together with its captures.
+#[derive(Debug, Clone)]
+pub struct InputProgress {
+    /// Which input.
+    pub input: InputId,
+    /// New position: every byte before it is accounted for in this batch or an earlier one.
+    pub bytes_done: u64,
+    /// Records read since the last progress.
+    pub records: u64,
+    /// Quarantine entries since the last progress.
+    pub quarantined: Vec<QuarantineEntry>,
+    /// New state.
+    pub state: InputState,
+}
+
+/// Names of inputs by id.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Names<'a>(&'a [LedgerEntry]);
+
+impl<'a> Names<'a> {
+    /// `entries` in the order of their ids, the first is 1.
+    pub(crate) fn new(entries: &'a [LedgerEntry]) -> Names<'a> {
+        Names(entries)
+    }
+
+    /// Name of an input; empty for one that is not there (a batch is checked before it is woven).
+    pub(crate) fn get(self, id: InputId) -> &'a str {
+        let index = (id.0 as usize).wrapping_sub(1);
+        self.0.get(index).map_or("", |entry| entry.input.as_str())
+    }
+}
+
+const ENTRY_VERSION: u8 = 1;
+
+/// Key of an input's row.
+pub(crate) fn entry_key(id: InputId) -> [u8; 4] {
+    id.0.to_be_bytes()
+}
+
+pub(crate) fn encode_entry(entry: &LedgerEntry) -> Vec<u8> {
+    let mut out = vec![ENTRY_VERSION];
+    for text in [&entry.input, &entry.location, &entry.digest, &entry.collection] {
+        codec::put_bytes(&mut out, text.as_bytes());
+    }
+    let (state, reason) = match &entry.state {
+        InputState::Pending => (0, ""),
+        InputState::Loading => (1, ""),
+        InputState::Done => (2, ""),
+        InputState::Failed { reason } => (3, reason.as_str()),
+    };
+    out.push(state);
+    codec::put_bytes(&mut out, reason.as_bytes());
+    for number in [
+        entry.size,
+        entry.records,
+        entry.captures,
+        entry.quarantined,
+        entry.bytes_done,
+    ] {
+        codec::put_varint(&mut out, number);
+    }
+    out
+}
+
+pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
+    let mut r = Reader::versioned(bytes, ENTRY_VERSION)?;
+    Ok(LedgerEntry {
+        input: r.str()?.to_owned(),
+        location: r.str()?.to_owned(),
+        digest: r.str()?.to_owned(),
+        collection: r.str()?.to_owned(),
+        state: {
+            let state = r.u8()?;
+            let reason = r.str()?.to_owned();
+            match state {
+                0 => InputState::Pending,
+                1 => InputState::Loading,
+                2 => InputState::Done,
+                3 => InputState::Failed { reason },
+                _ => return Err(Corrupt("unknown input state")),
+            }
+        },
+        size: r.varint()?,
+        records: r.varint()?,
+        captures: r.varint()?,
+        quarantined: r.varint()?,
+        bytes_done: r.varint()?,
+    })
+}
+
+/// Every entry, by id.
+pub(crate) fn read_all(cut: &Cut) -> Result<Vec<(InputId, LedgerEntry)>, SnapshotError> {
+    cut.iter(Table::Inputs)
+        .map(|row| {
+            let (key, value) = row?;
+            let entry = cut.decode(Table::Inputs, &key, decode_entry(&value))?;
+            let id = cut.decode(Table::Inputs, &key, input_of_key(&key))?;
+            Ok((id, entry))
+        })
+        .collect()
+}
+
+fn input_of_key(key: &[u8]) -> Result<InputId, Corrupt> {
+    let bytes = key.first_chunk::<4>().ok_or(Corrupt("key too short"))?;
+    Ok(InputId(u32::from_be_bytes(*bytes)))
+}
+
+/// Key of a quarantine row: input, offset, then what tells entries of one offset apart.
+pub(crate) fn quarantine_key(input: InputId, entry: &QuarantineEntry) -> Vec<u8> {
+    let mut key = entry_key(input).to_vec();
+    key.extend_from_slice(&entry.offset.to_be_bytes());
+    let reason = &entry.reason.as_bytes()[..entry.reason.len().min(256)];
+    key.extend_from_slice(reason);
+    key
+}
+
+const QUARANTINE_VERSION: u8 = 1;
+
+pub(crate) fn encode_quarantine(entry: &QuarantineEntry) -> Vec<u8> {
+    let mut out = vec![QUARANTINE_VERSION];
+    codec::put_varint(&mut out, entry.length);
+    codec::put_bytes(&mut out, entry.reason.as_bytes());
+    codec::put_bytes(&mut out, entry.detail.as_bytes());
+    out
+}
+
+/// Input and entry of a quarantine row.
+pub(crate) fn decode_quarantine(key: &[u8], value: &[u8]) -> Result<(InputId, QuarantineEntry), Corrupt> {
+    let input = input_of_key(key)?;
+    let offset = key
+        .get(4..12)
+        .and_then(|b| b.first_chunk::<8>())
+        .ok_or(Corrupt("key too short"))?;
+    let mut r = Reader::versioned(value, QUARANTINE_VERSION)?;
+    let entry = QuarantineEntry {
+        offset: u64::from_be_bytes(*offset),
+        length: r.varint()?,
+        reason: r.str()?.to_owned(),
+        detail: r.str()?.to_owned(),
+    };
+    Ok((input, entry))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_back() {
+        let entry = LedgerEntry {
+            input: "a.warc.gz".into(),
+            location: "/x/a.warc.gz".into(),
+            digest: "sha256:00".into(),
+            size: 1 << 40,
+            collection: "c".into(),
+            state: InputState::Failed {
+                reason: "gone".into(),
+            },
+            records: 3,
+            captures: 2,
+            quarantined: 1,
+            bytes_done: 17,
+        };
+        assert_eq!(decode_entry(&encode_entry(&entry)), Ok(entry));
+        let row = QuarantineEntry {
+            offset: 5,
+            length: 6,
+            reason: "cut".into(),
+            detail: "member ends early".into(),
+        };
+        let key = quarantine_key(InputId(9), &row);
+        assert_eq!(
+            decode_quarantine(&key, &encode_quarantine(&row)),
+            Ok((InputId(9), row))
+        );
+    }
+}

@@ -1,0 +1,112 @@
+//! Ledger and quarantine in an epoch: positions and sums move with the captures they belong to.
+
+use std::collections::BTreeMap;
+
+use extract::Capture;
+
+use crate::cut::Cut;
+use crate::ledger::{self, InputProgress, LedgerEntry, QuarantineEntry};
+use crate::tables::Table;
+use crate::views::captures::{KEY_BYTES_MAX, is_usable_key};
+use crate::views::totals::TotalsRow;
+use crate::write::Write;
+use crate::{ApplyError, InputId};
+
+/// Ledger entries of an epoch as they will be.
+pub(crate) struct LedgerMoves<'l> {
+    ledger: &'l [LedgerEntry],
+    moved: BTreeMap<InputId, LedgerEntry>,
+    quarantined: BTreeMap<Vec<u8>, (InputId, QuarantineEntry)>,
+}
+
+impl<'l> LedgerMoves<'l> {
+    pub(crate) fn new(ledger: &'l [LedgerEntry]) -> LedgerMoves<'l> {
+        LedgerMoves {
+            ledger,
+            moved: BTreeMap::new(),
+            quarantined: BTreeMap::new(),
+        }
+    }
+
+    fn entry(&mut self, id: InputId) -> Result<&mut LedgerEntry, ApplyError> {
+        let index = (id.0 as usize).wrapping_sub(1);
+        let before = self.ledger.get(index).ok_or(ApplyError::UnknownInput(id))?;
+        Ok(self.moved.entry(id).or_insert_with(|| before.clone()))
+    }
+
+    /// Quarantines captures whose URL key cannot be woven and gives the others.
+    pub(crate) fn keep_usable(
+        &mut self,
+        captures: Vec<(InputId, Capture)>,
+    ) -> Result<Vec<(InputId, Capture)>, ApplyError> {
+        let (usable, unusable): (Vec<_>, Vec<_>) = captures
+            .into_iter()
+            .partition(|(_, capture)| is_usable_key(&capture.url_key));
+        for (input, capture) in unusable {
+            self.entry(input)?;
+            let bytes = capture.url_key.len();
+            self.quarantine(
+                input,
+                QuarantineEntry {
+                    offset: capture.offset,
+                    length: capture.length,
+                    reason: "url-key-length".into(),
+                    detail: format!("URL key of {bytes} bytes, must be 1 to {KEY_BYTES_MAX}"),
+                },
+            );
+        }
+        Ok(usable)
+    }
+
+    fn quarantine(&mut self, input: InputId, entry: QuarantineEntry) {
+        self.quarantined
+            .entry(ledger::quarantine_key(input, &entry))
+            .or_insert((input, entry));
+    }
+
+    /// Adds new captures to their inputs' sums.
+    pub(crate) fn count_captures(&mut self, captures: &[(InputId, Capture)]) -> Result<(), ApplyError> {
+        let mut counts: BTreeMap<InputId, u64> = BTreeMap::new();
+        for (input, _) in captures {
+            *counts.entry(*input).or_default() += 1;
+        }
+        for (input, count) in counts {
+            self.entry(input)?.captures += count;
+        }
+        Ok(())
+    }
+
+    /// Takes in the positions, writes what changed, and gives the changed entries.
+    pub(crate) fn finish(
+        mut self,
+        cut: &Cut,
+        write: &mut Write<'_>,
+        totals: &mut TotalsRow,
+        progress: Vec<InputProgress>,
+    ) -> Result<Vec<(InputId, LedgerEntry)>, ApplyError> {
+        for step in progress {
+            let entry = self.entry(step.input)?;
+            entry.bytes_done = step.bytes_done;
+            entry.records += step.records;
+            entry.state = step.state;
+            totals.records += step.records;
+            for entry in step.quarantined {
+                self.quarantine(step.input, entry);
+            }
+        }
+        for (key, (input, entry)) in std::mem::take(&mut self.quarantined) {
+            if cut.contains(Table::Quarantine, &key)? {
+                continue;
+            }
+            self.entry(input)?.quarantined += 1;
+            totals.quarantined += 1;
+            write.put(Table::Quarantine, key, ledger::encode_quarantine(&entry));
+        }
+        let ledger = self.ledger;
+        self.moved.retain(|id, entry| *entry != ledger[id.0 as usize - 1]);
+        for (id, entry) in &self.moved {
+            write.put(Table::Inputs, ledger::entry_key(*id), ledger::encode_entry(entry));
+        }
+        Ok(self.moved.into_iter().collect())
+    }
+}

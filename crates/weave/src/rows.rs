@@ -1,0 +1,181 @@
+//! Rows as answers show them.
+
+use extract::CaptureKind;
+
+use crate::{Epoch, InputId};
+
+/// Sums over the archive.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Epoch of the sums.
+    pub epoch: Epoch,
+    /// Records read and woven.
+    pub records: u64,
+    /// Rows of `captures`.
+    pub captures: u64,
+    /// Rows of `pages`.
+    pub pages: u64,
+    /// Rows of `links`.
+    pub links: u64,
+    /// Rows of `uris`.
+    pub uris: u64,
+    /// Rows of `domains`.
+    pub domains: u64,
+    /// Rows of `quarantine`.
+    pub quarantined: u64,
+    /// Inputs known.
+    pub inputs: u64,
+    /// Inputs not begun.
+    pub inputs_pending: u64,
+    /// Inputs read in part.
+    pub inputs_loading: u64,
+    /// Inputs read to their end.
+    pub inputs_done: u64,
+    /// Inputs given up.
+    pub inputs_failed: u64,
+    /// Least and greatest fetch time of all captures, in milliseconds since 1970.
+    pub fetch_time_ms: Option<(i64, i64)>,
+    /// Collection labels in use, sorted.
+    pub collections: Vec<String>,
+}
+
+/// The current version of a URL key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageRow {
+    /// Its key.
+    pub url_key: String,
+    /// As archived, in the spelling of this version.
+    pub url: String,
+    /// Milliseconds since 1970.
+    pub fetch_time_ms: i64,
+    /// Greatest fetch time of this version and of all revisits since, milliseconds since 1970.
+    pub last_seen_ms: i64,
+    /// Kind of its record.
+    pub kind: CaptureKind,
+    /// HTTP status, 0 if there is none.
+    pub status: u16,
+    /// Declared type.
+    pub mime: String,
+    /// Payload digest.
+    pub digest: String,
+    /// Whether it is a page; else a redirect or not HTML.
+    pub is_page: bool,
+    /// Title; empty if none.
+    pub title: String,
+    /// BCP 47; empty if unknown.
+    pub language: String,
+    /// `link rel=canonical`.
+    pub canonical: Option<String>,
+    /// `meta name=robots`.
+    pub robots: Option<String>,
+    /// Links of this version.
+    pub links: u32,
+    /// Links not kept.
+    pub links_dropped: u32,
+    /// Whether there is text, and whether it was cut.
+    pub text_truncated: Option<bool>,
+    /// Input of its record.
+    pub input: InputId,
+    /// Collection of that input.
+    pub collection: String,
+    /// Offset of its record.
+    pub offset: u64,
+}
+
+/// A URL key that is captured or linked to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UriRow {
+    /// The key.
+    pub url_key: String,
+    /// Whether any capture is held.
+    pub captured: bool,
+    /// Whether the current version is a page.
+    pub is_page: bool,
+    /// Distinct sources linking here now.
+    pub inlinks: u64,
+    /// Of these, in other domains.
+    pub inlinks_external: u64,
+}
+
+/// A link of a current version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkRow {
+    /// Key of the source.
+    pub source_key: String,
+    /// Key of the target.
+    pub target_key: String,
+    /// Target as the source writes it, resolved.
+    pub target_url: String,
+    /// Anchor text.
+    pub anchor: String,
+    /// Whether it is nofollow.
+    pub nofollow: bool,
+    /// Whether source and target are in different domains.
+    pub external: bool,
+}
+
+/// A capture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaptureRow {
+    /// Key.
+    pub url_key: String,
+    /// Milliseconds since 1970.
+    pub fetch_time_ms: i64,
+    /// As archived.
+    pub url: String,
+    /// Declared type.
+    pub mime: String,
+    /// HTTP status, 0 if there is none.
+    pub status: u16,
+    /// Payload digest.
+    pub digest: String,
+    /// Bytes of the record as stored.
+    pub length: u64,
+    /// First byte of the record.
+    pub offset: u64,
+    /// Input.
+    pub input: InputId,
+    /// Name of the input.
+    pub input_name: String,
+    /// Where the input is read from.
+    pub location: String,
+    /// Collection of the input.
+    pub collection: String,
+    /// Kind of record.
+    pub kind: CaptureKind,
+}
+
+/// A registered domain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DomainRow {
+    /// Name.
+    pub domain: String,
+    /// URIs in it.
+    pub uris: u64,
+    /// Of these, pages.
+    pub pages: u64,
+    /// Sum over its URIs.
+    pub inlinks_external: u64,
+}
+
+/// A place in a ranking: also where the next page of it begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopRow {
+    /// The URI.
+    pub url_key: String,
+    /// Distinct sources linking here now.
+    pub inlinks: u64,
+    /// Of these, in other domains.
+    pub inlinks_external: u64,
+}
+
+/// Which captures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyRange {
+    /// All.
+    All,
+    /// Those of one URL key.
+    Exact(String),
+    /// Those whose URL key begins so (`com,example)` is a host, `com,example,` its subdomains).
+    Prefix(String),
+}

@@ -1,0 +1,464 @@
+//! One consistent cut, as answers are made from it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+
+use crate::codec::Corrupt;
+use crate::cut::{Cut, Rows, after_prefix};
+use crate::domain_of::DomainOf;
+use crate::ledger;
+use crate::tables::Table;
+use crate::views::rankings::{Ranked, Scope};
+use crate::views::totals::TotalsRow;
+use crate::views::uris::Counts;
+use crate::views::versions::VersionRow;
+use crate::views::{captures, changes, domains, links, rankings, texts, uris, versions};
+use crate::{
+    CaptureRow, DomainRow, Epoch, InputId, InputState, KeyRange, LedgerEntry, LinkRow, PageChange, PageRow,
+    QuarantineEntry, SnapshotError, TopRow, Totals, UriRow,
+};
+
+/// One consistent cut of an archive: every answer from it belongs to the same epoch. Cheap to clone.
+///
+/// While a snapshot is held, what it shows stays on disk: hold it for an answer, not for ever.
+#[derive(Clone)]
+pub struct Snapshot {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    dir: PathBuf,
+    cut: Cut,
+    totals: TotalsRow,
+    inputs: Mutex<FxHashMap<InputId, Arc<LedgerEntry>>>,
+}
+
+impl Snapshot {
+    pub(crate) fn new(dir: &Path, cut: Cut, totals: TotalsRow) -> Snapshot {
+        let inner = Inner {
+            dir: dir.to_owned(),
+            cut,
+            totals,
+            inputs: Mutex::default(),
+        };
+        Snapshot {
+            inner: Arc::new(inner),
+        }
+    }
+
+    pub(crate) fn cut(&self) -> &Cut {
+        &self.inner.cut
+    }
+
+    /// Directory of the index, for temporary files.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.inner.dir
+    }
+
+    /// The epoch all answers belong to.
+    pub fn epoch(&self) -> Epoch {
+        self.inner.totals.epoch
+    }
+
+    /// Sums over the archive.
+    ///
+    /// # Errors
+    /// [`SnapshotError`]: a row could not be read (so for all reads below).
+    pub fn totals(&self) -> Result<Totals, SnapshotError> {
+        let row = &self.inner.totals;
+        let mut totals = Totals {
+            epoch: row.epoch,
+            records: row.records,
+            captures: row.captures,
+            pages: row.pages,
+            links: row.links,
+            uris: row.uris,
+            domains: row.domains,
+            quarantined: row.quarantined,
+            fetch_time_ms: (row.captures > 0).then_some((row.fetch_time_ms_first, row.fetch_time_ms_last)),
+            ..Totals::default()
+        };
+        for (_, entry) in self.ledger()? {
+            totals.inputs += 1;
+            match entry.state {
+                InputState::Pending => totals.inputs_pending += 1,
+                InputState::Loading => totals.inputs_loading += 1,
+                InputState::Done => totals.inputs_done += 1,
+                InputState::Failed { .. } => totals.inputs_failed += 1,
+            }
+            totals.collections.push(entry.collection);
+        }
+        totals.collections.retain(|label| !label.is_empty());
+        totals.collections.sort_unstable();
+        totals.collections.dedup();
+        Ok(totals)
+    }
+
+    /// The current version of a URL key, page or not.
+    pub fn version(&self, url_key: &str) -> Result<Option<PageRow>, SnapshotError> {
+        let Some(row) = versions::read(self.cut(), url_key)? else {
+            return Ok(None);
+        };
+        let last_seen_ms = self.last_seen(url_key, row.fetch_time_ms)?;
+        let collection = self.input(row.input)?.collection.clone();
+        Ok(Some(page_row(url_key, row, last_seen_ms, collection)))
+    }
+
+    /// Greatest fetch time of the version and of revisits since.
+    fn last_seen(&self, url_key: &str, fetch_time_ms: i64) -> Result<i64, SnapshotError> {
+        for capture in self.captures_backwards(url_key) {
+            let capture = capture?;
+            if capture.fetch_time_ms <= fetch_time_ms {
+                break;
+            }
+            if capture.kind == extract::CaptureKind::Revisit {
+                return Ok(capture.fetch_time_ms);
+            }
+        }
+        Ok(fetch_time_ms)
+    }
+
+    fn captures_backwards(
+        &self,
+        url_key: &str,
+    ) -> impl Iterator<Item = Result<captures::Stored, SnapshotError>> {
+        self.cut()
+            .prefix(Table::Captures, &captures::key_prefix(url_key))
+            .rev()
+            .map(|row| {
+                let (key, value) = row?;
+                self.cut()
+                    .decode(Table::Captures, &key, captures::decode(&key, &value))
+            })
+            .filter(move |row| row.as_ref().map_or(true, |row| row.url_key == url_key))
+    }
+
+    /// Visible text of a page; `None` where the key is no page or its captures have no text.
+    pub fn text(&self, url_key: &str) -> Result<Option<String>, SnapshotError> {
+        match versions::read(self.cut(), url_key)? {
+            Some(row) if row.is_page && row.text.is_some() => texts::read(self.cut(), url_key),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether a URL key is captured, and how much is linked to it.
+    pub fn uri(&self, url_key: &str) -> Result<Option<UriRow>, SnapshotError> {
+        Ok(uris::read(self.cut(), url_key)?.map(|uri| UriRow {
+            url_key: url_key.to_owned(),
+            captured: uri.captured,
+            is_page: uri.is_page,
+            inlinks: uri.counts.inlinks,
+            inlinks_external: uri.counts.inlinks_external,
+        }))
+    }
+
+    /// Links of a key's current version sorted by target key: those after target `after`, at most `limit`.
+    pub fn outlinks(
+        &self,
+        url_key: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<LinkRow>, SnapshotError> {
+        let mut taken = 0;
+        let links = links::read(self.cut(), url_key, |target| {
+            let is_wanted = taken < limit && after.is_none_or(|after| target > after.as_bytes());
+            taken += usize::from(is_wanted);
+            is_wanted
+        })?;
+        let mut domain_of = DomainOf::default();
+        Ok(links
+            .into_iter()
+            .map(|link| link_row(&mut domain_of, url_key, link))
+            .collect())
+    }
+
+    /// Links to a key sorted by source key: those after source `after`, at most `limit`.
+    pub fn inlinks(
+        &self,
+        url_key: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<LinkRow>, SnapshotError> {
+        let mut domain_of = DomainOf::default();
+        let mut rows = Vec::new();
+        for source_key in uris::read_sources(self.cut(), url_key, after, limit)? {
+            let links = links::read(self.cut(), &source_key, |target| target == url_key.as_bytes())?;
+            rows.extend(
+                links
+                    .into_iter()
+                    .map(|link| link_row(&mut domain_of, &source_key, link)),
+            );
+        }
+        Ok(rows)
+    }
+
+    /// Captures sorted by URL key and time, those after `after` (a [`Captures::cursor`]).
+    pub fn captures(&self, range: KeyRange, after: Option<&[u8]>) -> Captures {
+        let (mut from, to, exact) = match range {
+            KeyRange::All => (Vec::new(), None, None),
+            KeyRange::Prefix(prefix) => {
+                let to = after_prefix(prefix.as_bytes());
+                (prefix.into_bytes(), to, None)
+            }
+            KeyRange::Exact(url_key) => {
+                let from = captures::key_prefix(&url_key);
+                let to = after_prefix(&from);
+                (from, to, Some(url_key))
+            }
+        };
+        if let Some(after) = after
+            && after >= from.as_slice()
+        {
+            from = after.to_vec();
+            from.push(0);
+        }
+        let rows = match to {
+            Some(to) => self.cut().range(Table::Captures, &from, &to),
+            None => self.cut().from(Table::Captures, &from),
+        };
+        Captures {
+            snapshot: self.clone(),
+            rows,
+            exact,
+            cursor: Vec::new(),
+        }
+    }
+
+    /// The latest captures of one URL key, newest first, at most `limit`.
+    pub fn captures_newest(&self, url_key: &str, limit: usize) -> Result<Vec<CaptureRow>, SnapshotError> {
+        self.captures_backwards(url_key)
+            .take(limit)
+            .map(|stored| self.capture_row(stored?))
+            .collect()
+    }
+
+    pub(crate) fn capture_row(&self, stored: captures::Stored) -> Result<CaptureRow, SnapshotError> {
+        let input = self.input(stored.input)?;
+        Ok(CaptureRow {
+            url_key: stored.url_key,
+            fetch_time_ms: stored.fetch_time_ms,
+            url: stored.url,
+            mime: stored.mime,
+            status: stored.status,
+            digest: stored.digest,
+            length: stored.length,
+            offset: stored.offset,
+            input: stored.input,
+            input_name: input.input.clone(),
+            location: input.location.clone(),
+            collection: input.collection.clone(),
+            kind: stored.kind,
+        })
+    }
+
+    /// Ledger entry of an input that some row names.
+    pub(crate) fn input(&self, id: InputId) -> Result<Arc<LedgerEntry>, SnapshotError> {
+        if let Some(entry) = self.inner.inputs.lock().get(&id) {
+            return Ok(entry.clone());
+        }
+        let key = ledger::entry_key(id);
+        let row = self.cut().get(Table::Inputs, &key)?;
+        let entry = row
+            .as_deref()
+            .ok_or(Corrupt("input is not there"))
+            .and_then(ledger::decode_entry);
+        let entry = Arc::new(self.cut().decode(Table::Inputs, &key, entry)?);
+        self.inner.inputs.lock().insert(id, entry.clone());
+        Ok(entry)
+    }
+
+    /// Counts of a registered domain.
+    pub fn domain(&self, domain: &str) -> Result<Option<DomainRow>, SnapshotError> {
+        Ok(domains::read(self.cut(), domain)?.map(|row| domain_row(domain.to_owned(), &row)))
+    }
+
+    /// Domains sorted by name: those after `after`, at most `limit`.
+    pub fn domains(&self, after: Option<&str>, limit: usize) -> Result<Vec<DomainRow>, SnapshotError> {
+        self.all_domains(after).take(limit).collect()
+    }
+
+    pub(crate) fn all_domains(
+        &self,
+        after: Option<&str>,
+    ) -> impl Iterator<Item = Result<DomainRow, SnapshotError>> {
+        domains::scan(self.cut(), after).map(|row| {
+            let (key, value) = row?;
+            let decoded =
+                domains::domain_of_row(&key).and_then(|name| Ok(domain_row(name, &domains::decode(&value)?)));
+            self.cut().decode(Table::Domains, &key, decoded)
+        })
+    }
+
+    /// URIs of a domain, or all, in rank order: those after `after` (as they were ranked in this snapshot), at
+    /// most `limit`.
+    pub fn top(
+        &self,
+        domain: Option<&str>,
+        after: Option<&TopRow>,
+        limit: usize,
+    ) -> Result<Vec<TopRow>, SnapshotError> {
+        let after = after.map(|row| Ranked {
+            counts: Counts {
+                inlinks: row.inlinks,
+                inlinks_external: row.inlinks_external,
+            },
+            url_key: row.url_key.clone(),
+        });
+        let ranked = match domain {
+            None => rankings::read(
+                self.cut(),
+                Scope::All,
+                &self.inner.totals.ranking,
+                after.as_ref(),
+                limit,
+            )?,
+            Some(domain) => {
+                let state = domains::read(self.cut(), domain)?.unwrap_or_default();
+                rankings::read(
+                    self.cut(),
+                    Scope::Domain(domain),
+                    &state.ranking,
+                    after.as_ref(),
+                    limit,
+                )?
+            }
+        };
+        let row = |ranked: Ranked| TopRow {
+            url_key: ranked.url_key,
+            inlinks: ranked.counts.inlinks,
+            inlinks_external: ranked.counts.inlinks_external,
+        };
+        Ok(ranked.into_iter().map(row).collect())
+    }
+
+    /// The ledger, by input number.
+    pub fn ledger(&self) -> Result<Vec<(InputId, LedgerEntry)>, SnapshotError> {
+        ledger::read_all(self.cut())
+    }
+
+    /// Quarantine of one input or of all, by input number and offset: entries after `after`, at most `limit`.
+    pub fn quarantine(
+        &self,
+        input: Option<InputId>,
+        after: Option<&(InputId, QuarantineEntry)>,
+        limit: usize,
+    ) -> Result<Vec<(InputId, QuarantineEntry)>, SnapshotError> {
+        let (mut from, to) = match input {
+            None => (Vec::new(), vec![u8::MAX; 5]),
+            Some(id) => (
+                ledger::entry_key(id).to_vec(),
+                ledger::entry_key(InputId(id.0 + 1)).to_vec(),
+            ),
+        };
+        if let Some((id, entry)) = after {
+            from = ledger::quarantine_key(*id, entry);
+            from.push(0);
+        }
+        let rows = self.cut().range(Table::Quarantine, &from, &to);
+        rows.take(limit)
+            .map(|row| {
+                let (key, value) = row?;
+                self.cut()
+                    .decode(Table::Quarantine, &key, ledger::decode_quarantine(&key, &value))
+            })
+            .collect()
+    }
+
+    /// Changes of pages in all epochs after `since`, oldest first, for a search index to catch up. Where that is
+    /// very long ago: every page as an upsert, every other current version as a delete.
+    pub fn pages_changed_since(
+        &self,
+        since: Epoch,
+    ) -> impl Iterator<Item = Result<PageChange, SnapshotError>> + '_ {
+        changes::read(self.cut(), since, self.epoch())
+    }
+}
+
+/// Captures in order; see [`Snapshot::captures`].
+pub struct Captures {
+    snapshot: Snapshot,
+    rows: Rows,
+    exact: Option<String>,
+    cursor: Vec<u8>,
+}
+
+impl Captures {
+    /// Where the capture given last stands: going on after it gives the next.
+    pub fn cursor(&self) -> &[u8] {
+        &self.cursor
+    }
+
+    fn row(&self, key: &[u8], value: &[u8]) -> Result<CaptureRow, SnapshotError> {
+        let stored = captures::decode(key, value);
+        let stored = self.snapshot.cut().decode(Table::Captures, key, stored)?;
+        self.snapshot.capture_row(stored)
+    }
+}
+
+impl Iterator for Captures {
+    type Item = Result<CaptureRow, SnapshotError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (key, value) = match self.rows.next()? {
+                Ok(row) => row,
+                Err(e) => return Some(Err(e)),
+            };
+            let row = self.row(&key, &value);
+            if let (Ok(row), Some(exact)) = (&row, &self.exact)
+                && row.url_key != *exact
+            {
+                continue;
+            }
+            self.cursor = key.to_vec();
+            return Some(row);
+        }
+    }
+}
+
+fn page_row(url_key: &str, row: VersionRow, last_seen_ms: i64, collection: String) -> PageRow {
+    PageRow {
+        url_key: url_key.to_owned(),
+        language: row.page_language().to_owned(),
+        url: row.url,
+        fetch_time_ms: row.fetch_time_ms,
+        last_seen_ms,
+        kind: row.kind,
+        status: row.status,
+        mime: row.mime,
+        digest: row.digest,
+        is_page: row.is_page,
+        title: row.title,
+        canonical: row.canonical,
+        robots: row.robots,
+        links: row.links,
+        links_dropped: row.links_dropped,
+        text_truncated: row.text.filter(|_| row.is_page).map(|text| text.truncated),
+        input: row.input,
+        collection,
+        offset: row.offset,
+    }
+}
+
+fn link_row(domain_of: &mut DomainOf, source_key: &str, link: extract::Link) -> LinkRow {
+    LinkRow {
+        source_key: source_key.to_owned(),
+        external: domain_of.get(source_key) != domain_of.get(&link.url_key),
+        target_key: link.url_key,
+        target_url: link.url,
+        anchor: link.anchor,
+        nofollow: link.nofollow,
+    }
+}
+
+fn domain_row(domain: String, row: &domains::DomainState) -> DomainRow {
+    DomainRow {
+        domain,
+        uris: row.uris,
+        pages: row.pages,
+        inlinks_external: row.inlinks_external,
+    }
+}

@@ -1,0 +1,167 @@
+//! The tables: the only place that knows how the engine is set up.
+//!
+//! Every table is a keyspace of one database, so that one batch moves them all. A table gets a share of the
+//! memory for unwritten rows in proportion to how fast it grows; `uris` grows fastest.
+
+use std::path::Path;
+use std::time::Duration;
+
+use fjall::compaction::Leveled;
+use fjall::config::{BlockSizePolicy, CompressionPolicy};
+use fjall::{AbstractTree, CompressionType, Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions};
+
+use crate::Settings;
+
+/// A table; the numbers index [`Table::ALL`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Table {
+    /// URL key, time, input, offset -> capture.
+    Captures,
+    /// URL key -> current version.
+    Versions,
+    /// Source key -> all its links.
+    Links,
+    /// URL key -> counts and the first in-links.
+    Uris,
+    /// Target number, source key -> in-links of URIs that have many.
+    Inlinks,
+    /// Domain -> counts.
+    Domains,
+    /// Scope, bucket, URL key -> nothing.
+    Rankings,
+    /// URL key -> text.
+    Texts,
+    /// Input number -> ledger entry.
+    Inputs,
+    /// Input number, offset, reason -> entry.
+    Quarantine,
+    /// Epoch -> pages it changed.
+    Changes,
+    /// Name -> epoch, totals, settings.
+    Meta,
+}
+
+impl Table {
+    pub(crate) const ALL: [Table; 12] = [
+        Table::Captures,
+        Table::Versions,
+        Table::Links,
+        Table::Uris,
+        Table::Inlinks,
+        Table::Domains,
+        Table::Rankings,
+        Table::Texts,
+        Table::Inputs,
+        Table::Quarantine,
+        Table::Changes,
+        Table::Meta,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Table::Captures => "captures",
+            Table::Versions => "versions",
+            Table::Links => "links",
+            Table::Uris => "uris",
+            Table::Inlinks => "inlinks",
+            Table::Domains => "domains",
+            Table::Rankings => "rankings",
+            Table::Texts => "texts",
+            Table::Inputs => "inputs",
+            Table::Quarantine => "quarantine",
+            Table::Changes => "changes",
+            Table::Meta => "meta",
+        }
+    }
+
+    /// Share of [`Settings::memtable_size_bytes`], in 64ths (they add up to 64).
+    fn memtable_share(self) -> u64 {
+        match self {
+            Table::Uris => 20,
+            Table::Links => 12,
+            Table::Texts | Table::Inlinks => 8,
+            Table::Captures | Table::Versions | Table::Domains => 4,
+            _ => 1,
+        }
+    }
+
+    fn options(self, settings: &Settings) -> KeyspaceCreateOptions {
+        let memtable_size_bytes = (settings.memtable_size_bytes / 64 * self.memtable_share()).max(1 << 20);
+        let options = KeyspaceCreateOptions::default()
+            .manual_journal_persist(true)
+            .max_memtable_size(memtable_size_bytes)
+            .data_block_compression_policy(CompressionPolicy::new([
+                CompressionType::None,
+                CompressionType::Lz4,
+            ]));
+        match self {
+            // Texts are compressed already and large: the tree holds where they are.
+            Table::Texts | Table::Changes => options
+                .data_block_compression_policy(CompressionPolicy::all(CompressionType::None))
+                .with_kv_separation(Some(
+                    KvSeparationOptions::default()
+                        .separation_threshold(512)
+                        .compression(CompressionType::None),
+                )),
+            // Mostly read in order: larger blocks compress better.
+            Table::Captures | Table::Links | Table::Inlinks => {
+                options.data_block_size_policy(BlockSizePolicy::all(16 * 1024))
+            }
+            _ => options.data_block_size_policy(BlockSizePolicy::all(8 * 1024)),
+        }
+        .compaction_strategy(std::sync::Arc::new(Leveled::default()))
+    }
+}
+
+/// The open database.
+#[derive(Clone)]
+pub(crate) struct Tables {
+    pub(crate) db: Database,
+    spaces: Vec<Keyspace>,
+}
+
+impl Tables {
+    pub(crate) fn open(dir: &Path, settings: &Settings) -> fjall::Result<Tables> {
+        let db = Database::builder(dir)
+            .cache_size(settings.cache_size_bytes)
+            .max_journaling_size(settings.journal_size_bytes.max(64 << 20))
+            .manual_journal_persist(true)
+            // Rows are small and texts compressed: the journal would only cost time.
+            .journal_compression(CompressionType::None)
+            .worker_threads(2)
+            .open()?;
+        let spaces = Table::ALL
+            .iter()
+            .map(|table| db.keyspace(table.name(), || table.options(settings)))
+            .collect::<fjall::Result<Vec<_>>>()?;
+        Ok(Tables { db, spaces })
+    }
+
+    pub(crate) fn space(&self, table: Table) -> &Keyspace {
+        &self.spaces[table as usize]
+    }
+
+    /// Waits until every table has room for another batch, so that the engine itself never has to hold one
+    /// back: it would wait for ever for a background thread that a full disk has ended.
+    pub(crate) fn wait_for_room(&self) -> fjall::Result<()> {
+        while self
+            .spaces
+            .iter()
+            .any(|space| space.tree.sealed_memtable_count() > 1 || space.tree.l0_run_count() > 18)
+        {
+            // Gives `Poisoned` where a background thread has failed.
+            self.db.persist(fjall::PersistMode::Buffer)?;
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn disk_bytes(&self) -> Vec<(&'static str, u64)> {
+        let mut rows: Vec<_> = Table::ALL
+            .iter()
+            .map(|&table| (table.name(), self.space(table).disk_space()))
+            .collect();
+        rows.push(("journal", self.db.journal_disk_space().unwrap_or(0)));
+        rows
+    }
+}

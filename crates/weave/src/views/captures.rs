@@ -1,0 +1,226 @@
+//! View `captures`: every capture once.
+//!
+//! Definition: all captures by identity (input, offset). Row key: URL key, `\0`, fetch time (sortable), input,
+//! offset; so captures of a key stand together in time order, and a known one is found by its own key.
+
+use data_encoding::BASE32;
+use extract::{Capture, CaptureKind};
+
+use crate::codec::{self, Corrupt, Reader};
+use crate::cut::Cut;
+use crate::tables::Table;
+use crate::write::Write;
+use crate::{InputId, SnapshotError, url_code};
+
+/// Longest URL key that is woven, in bytes: the engine's keys end at 65,535, and rows add theirs.
+pub(crate) const KEY_BYTES_MAX: usize = 60_000;
+
+const ROW_VERSION: u8 = 1;
+const SUFFIX_BYTES: usize = 1 + 8 + 4 + 8;
+
+/// Whether a URL key can be woven.
+pub(crate) fn is_usable_key(url_key: &str) -> bool {
+    !url_key.is_empty() && url_key.len() <= KEY_BYTES_MAX
+}
+
+/// A capture as stored, with its key taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub(crate) url_key: String,
+    pub(crate) fetch_time_ms: i64,
+    pub(crate) input: InputId,
+    pub(crate) offset: u64,
+    pub(crate) url: String,
+    pub(crate) mime: String,
+    pub(crate) status: u16,
+    pub(crate) digest: String,
+    pub(crate) length: u64,
+    pub(crate) kind: CaptureKind,
+}
+
+/// Sorts a batch, drops what is known, writes the rest and gives it, in key order.
+pub(crate) fn apply(
+    cut: &Cut,
+    write: &mut Write<'_>,
+    mut batch: Vec<(InputId, Capture)>,
+) -> Result<Vec<(InputId, Capture)>, SnapshotError> {
+    batch.sort_unstable_by(|(a_input, a), (b_input, b)| {
+        (a.url_key.as_bytes(), a.fetch_time_ms, a_input, a.offset).cmp(&(
+            b.url_key.as_bytes(),
+            b.fetch_time_ms,
+            b_input,
+            b.offset,
+        ))
+    });
+    let mut new = Vec::with_capacity(batch.len());
+    let mut previous = Vec::new();
+    for (input, capture) in batch {
+        let key = row_key(&capture.url_key, capture.fetch_time_ms, input, capture.offset);
+        if key == previous || cut.contains(Table::Captures, &key)? {
+            continue;
+        }
+        write.put(Table::Captures, key.as_slice(), encode(&capture));
+        previous = key;
+        new.push((input, capture));
+    }
+    Ok(new)
+}
+
+fn row_key(url_key: &str, fetch_time_ms: i64, input: InputId, offset: u64) -> Vec<u8> {
+    let mut key = Vec::with_capacity(url_key.len() + SUFFIX_BYTES);
+    key.extend_from_slice(url_key.as_bytes());
+    key.push(0);
+    key.extend_from_slice(&codec::sortable(fetch_time_ms));
+    key.extend_from_slice(&input.0.to_be_bytes());
+    key.extend_from_slice(&offset.to_be_bytes());
+    key
+}
+
+/// What all row keys of one URL key begin with. Rows of a longer key with a NUL in it begin alike:
+/// [`decode`] tells them apart.
+pub(crate) fn key_prefix(url_key: &str) -> Vec<u8> {
+    let mut prefix = url_key.as_bytes().to_vec();
+    prefix.push(0);
+    prefix
+}
+
+fn encode(capture: &Capture) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64);
+    out.push(ROW_VERSION);
+    out.push(kind_code(capture.kind));
+    codec::put_varint(&mut out, u64::from(capture.status));
+    codec::put_varint(&mut out, capture.length);
+    url_code::put(&mut out, &capture.url_key, &capture.url, 0);
+    put_digest(&mut out, &capture.digest);
+    codec::put_bytes(&mut out, capture.mime.as_bytes());
+    out
+}
+
+pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
+    let short = Corrupt("key too short");
+    let split = key.len().checked_sub(SUFFIX_BYTES).ok_or(short)?;
+    let (url_key, suffix) = key.split_at(split);
+    let mut suffix = Reader::new(suffix);
+    let url_key = codec::to_text(url_key)?;
+    suffix.u8()?;
+    let fetch_time = suffix.take(8)?.first_chunk().ok_or(short)?;
+    let input = suffix.take(4)?.first_chunk().ok_or(short)?;
+    let offset = suffix.take(8)?.first_chunk().ok_or(short)?;
+    let mut r = Reader::versioned(value, ROW_VERSION)?;
+    let kind = kind_of_code(r.u8()?)?;
+    let status = u16::try_from(r.varint()?).map_err(|_| Corrupt("status too large"))?;
+    let length = r.varint()?;
+    let (url, _) = url_code::get(&mut r, &url_key)?;
+    let digest = get_digest(&mut r)?;
+    let mime = r.str()?.to_owned();
+    Ok(Stored {
+        fetch_time_ms: codec::from_sortable(*fetch_time),
+        input: InputId(u32::from_be_bytes(*input)),
+        offset: u64::from_be_bytes(*offset),
+        url_key,
+        url,
+        mime,
+        status,
+        digest,
+        length,
+        kind,
+    })
+}
+
+/// A SHA-1 in Base32 takes 21 bytes instead of 33.
+pub(crate) fn put_digest(out: &mut Vec<u8>, digest: &str) {
+    let mut sha1 = [0; 20];
+    if digest.len() == 32 && BASE32.decode_mut(digest.as_bytes(), &mut sha1) == Ok(20) {
+        out.push(1);
+        out.extend_from_slice(&sha1);
+    } else {
+        out.push(0);
+        codec::put_bytes(out, digest.as_bytes());
+    }
+}
+
+pub(crate) fn get_digest(r: &mut Reader<'_>) -> Result<String, Corrupt> {
+    match r.u8()? {
+        0 => Ok(r.str()?.to_owned()),
+        1 => Ok(BASE32.encode(r.take(20)?)),
+        _ => Err(Corrupt("unknown form of digest")),
+    }
+}
+
+pub(crate) fn kind_code(kind: CaptureKind) -> u8 {
+    match kind {
+        CaptureKind::Wet => 0,
+        CaptureKind::Wat => 1,
+        CaptureKind::Revisit => 2,
+        CaptureKind::Arc => 3,
+        CaptureKind::Resource => 4,
+        CaptureKind::Response => 5,
+    }
+}
+
+pub(crate) fn kind_of_code(code: u8) -> Result<CaptureKind, Corrupt> {
+    Ok(match code {
+        0 => CaptureKind::Wet,
+        1 => CaptureKind::Wat,
+        2 => CaptureKind::Revisit,
+        3 => CaptureKind::Arc,
+        4 => CaptureKind::Resource,
+        5 => CaptureKind::Response,
+        _ => return Err(Corrupt("unknown kind of capture")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(digest: &str, fetch_time_ms: i64, url: &str) {
+        let capture = Capture {
+            url_key: "com,example)/a".into(),
+            url: url.into(),
+            fetch_time_ms,
+            mime: "text/html".into(),
+            status: 200,
+            digest: digest.into(),
+            offset: 1 << 40,
+            length: 77,
+            kind: CaptureKind::Arc,
+            page: None,
+            redirect: None,
+        };
+        let key = row_key(&capture.url_key, fetch_time_ms, InputId(3), capture.offset);
+        assert!(key.starts_with(&key_prefix(&capture.url_key)));
+        let stored = decode(&key, &encode(&capture)).unwrap();
+        assert_eq!(
+            stored,
+            Stored {
+                url_key: capture.url_key,
+                fetch_time_ms,
+                input: InputId(3),
+                offset: 1 << 40,
+                url: url.into(),
+                mime: "text/html".into(),
+                status: 200,
+                digest: digest.into(),
+                length: 77,
+                kind: CaptureKind::Arc,
+            }
+        );
+    }
+
+    #[test]
+    fn rows_come_back() {
+        check(
+            "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ",
+            1_404_000_000_123,
+            "http://example.com/A",
+        );
+        check(
+            "3i42h3s6nnfq2msvx7xzkyayscx5qbyj",
+            0,
+            "https://www.example.com/a/",
+        );
+        check("", -5, "http://example.com/a");
+    }
+}

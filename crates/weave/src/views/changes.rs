@@ -1,0 +1,105 @@
+//! Which pages an epoch changed: what search reads to catch up.
+//!
+//! One row an epoch, for the last [`EPOCHS_KEPT`] epochs; who is further behind gets every key that has a
+//! version.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 1 | version |
+//! | for each change: 1 | 0 delete, 1 upsert |
+//! | varint, varint, n | URL key, front-coded |
+
+use crate::codec::{self, Corrupt, Reader};
+use crate::cut::Cut;
+use crate::tables::Table;
+use crate::views::versions;
+use crate::write::Write;
+use crate::{Epoch, PageChange, SnapshotError};
+
+const ROW_VERSION: u8 = 1;
+
+/// Rows kept; at 5,000 pages an epoch some 100 MiB on disk.
+const EPOCHS_KEPT: u64 = 1024;
+
+/// Writes the changes of an epoch, sorted by URL key, and drops the oldest row.
+pub(crate) fn apply(write: &mut Write<'_>, epoch: Epoch, changes: &[PageChange]) {
+    if !changes.is_empty() {
+        write.put(Table::Changes, epoch.0.to_be_bytes(), encode(changes));
+    }
+    if let Some(old) = epoch.0.checked_sub(EPOCHS_KEPT) {
+        write.remove(Table::Changes, old.to_be_bytes());
+    }
+}
+
+/// Changes of all epochs after `since` up to that of the cut (`now`), oldest first.
+pub(crate) fn read(
+    cut: &Cut,
+    since: Epoch,
+    now: Epoch,
+) -> Box<dyn Iterator<Item = Result<PageChange, SnapshotError>> + '_> {
+    if now.0.saturating_sub(since.0) >= EPOCHS_KEPT {
+        return Box::new(cut.iter(Table::Versions).map(|row| {
+            let (key, value) = row?;
+            let change = codec::to_text(&key).and_then(|url_key| {
+                let is_page = versions::decode(&url_key, &value)?.is_page;
+                Ok(if is_page {
+                    PageChange::Upsert(url_key)
+                } else {
+                    PageChange::Delete(url_key)
+                })
+            });
+            cut.decode(Table::Versions, &key, change)
+        }));
+    }
+    let rows = cut.from(Table::Changes, &(since.0 + 1).to_be_bytes());
+    Box::new(rows.flat_map(|row| {
+        let decoded = row.and_then(|(key, value)| cut.decode(Table::Changes, &key, decode(&value)));
+        match decoded {
+            Ok(changes) => changes.into_iter().map(Ok).collect::<Vec<_>>(),
+            Err(e) => vec![Err(e)],
+        }
+    }))
+}
+
+fn encode(changes: &[PageChange]) -> Vec<u8> {
+    let mut out = vec![ROW_VERSION];
+    let mut previous = "";
+    for change in changes {
+        let (code, url_key) = match change {
+            PageChange::Delete(key) => (0, key),
+            PageChange::Upsert(key) => (1, key),
+        };
+        out.push(code);
+        codec::put_front_coded(&mut out, previous.as_bytes(), url_key.as_bytes());
+        previous = url_key;
+    }
+    out
+}
+
+fn decode(row: &[u8]) -> Result<Vec<PageChange>, Corrupt> {
+    let mut r = Reader::versioned(row, ROW_VERSION)?;
+    let mut changes = Vec::new();
+    let mut key = Vec::new();
+    while !r.is_empty() {
+        let code = r.u8()?;
+        r.front_coded(&mut key)?;
+        let url_key = codec::to_text(&key)?;
+        changes.push(match code {
+            0 => PageChange::Delete(url_key),
+            1 => PageChange::Upsert(url_key),
+            _ => return Err(Corrupt("unknown page change")),
+        });
+    }
+    Ok(changes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_back() {
+        let changes = vec![PageChange::Upsert("a".into()), PageChange::Delete("ab".into())];
+        assert_eq!(decode(&encode(&changes)), Ok(changes));
+    }
+}

@@ -1,0 +1,149 @@
+//! View `domains`: one row for each registered domain of a URI.
+//!
+//! Definition: `uris` the number of URIs, `pages` those of them whose current version is a page,
+//! `inlinks_external` the sum of theirs. A domain whose last URI goes has no row. The row also holds the state
+//! of the domain's ranking (see [`super::rankings`]).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::SnapshotError;
+use crate::codec::{self, Corrupt, Reader};
+use crate::cut::{Cut, Rows};
+use crate::tables::Table;
+use crate::views::rankings::{self, RankingState, Scope};
+use crate::views::uris::UriChange;
+use crate::write::Write;
+
+const ROW_VERSION: u8 = 1;
+
+/// Counts of a domain, and its ranking.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct DomainState {
+    pub(crate) uris: u64,
+    pub(crate) pages: u64,
+    pub(crate) inlinks_external: u64,
+    pub(crate) ranking: RankingState,
+}
+
+/// How many domains came and went.
+#[derive(Debug, Default)]
+pub(crate) struct DomainsMoved {
+    pub(crate) new: u64,
+    pub(crate) gone: u64,
+}
+
+/// Folds URI changes into their domains and into the domains' rankings.
+pub(crate) fn apply(
+    cut: &Cut,
+    write: &mut Write<'_>,
+    uris: &[UriChange],
+    ranking_rows_max: u64,
+) -> Result<DomainsMoved, SnapshotError> {
+    let mut groups: BTreeMap<Arc<str>, Vec<&UriChange>> = BTreeMap::new();
+    for uri in uris {
+        match groups.get_mut(&uri.domain) {
+            Some(group) => group.push(uri),
+            None => {
+                groups.insert(uri.domain.clone(), vec![uri]);
+            }
+        }
+    }
+    let mut moved = DomainsMoved::default();
+    for (domain, changes) in groups {
+        let key = row_key(&domain);
+        let before = read(cut, &domain)?;
+        let mut now = before.clone().unwrap_or_default();
+        for change in &changes {
+            count(&mut now, change);
+        }
+        let scope = Scope::Domain(&domain);
+        rankings::apply(
+            cut,
+            write,
+            scope,
+            &mut now.ranking,
+            now.uris,
+            &changes,
+            ranking_rows_max,
+        )?;
+        moved.new += u64::from(before.is_none() && now.uris > 0);
+        moved.gone += u64::from(before.is_some() && now.uris == 0);
+        if now.uris > 0 {
+            if before.as_ref() != Some(&now) {
+                write.put(Table::Domains, key, encode(&now));
+            }
+        } else if before.is_some() {
+            write.remove(Table::Domains, key);
+        }
+    }
+    Ok(moved)
+}
+
+fn count(now: &mut DomainState, change: &UriChange) {
+    let shift = |value: u64, before: u64, after: u64| (value + after).saturating_sub(before);
+    let is_page_before = change.before.is_some() && change.was_page;
+    let is_page_after = change.after.is_some() && change.is_page;
+    now.uris = shift(
+        now.uris,
+        u64::from(change.before.is_some()),
+        u64::from(change.after.is_some()),
+    );
+    now.pages = shift(now.pages, u64::from(is_page_before), u64::from(is_page_after));
+    now.inlinks_external = shift(
+        now.inlinks_external,
+        change.before.map_or(0, |c| c.inlinks_external),
+        change.after.map_or(0, |c| c.inlinks_external),
+    );
+}
+
+/// Key of a domain's row: the name closed by a NUL, so that no key is empty.
+pub(crate) fn row_key(domain: &str) -> Vec<u8> {
+    let mut key = Vec::with_capacity(domain.len() + 1);
+    key.extend_from_slice(domain.as_bytes());
+    key.push(0);
+    key
+}
+
+pub(crate) fn domain_of_row(key: &[u8]) -> Result<String, Corrupt> {
+    let (_, name) = key.split_last().ok_or(Corrupt("key too short"))?;
+    codec::to_text(name)
+}
+
+pub(crate) fn read(cut: &Cut, domain: &str) -> Result<Option<DomainState>, SnapshotError> {
+    let key = row_key(domain);
+    cut.get(Table::Domains, &key)?
+        .map(|row| cut.decode(Table::Domains, &key, decode(&row)))
+        .transpose()
+}
+
+/// Rows of all domains after `after`.
+pub(crate) fn scan(cut: &Cut, after: Option<&str>) -> Rows {
+    match after {
+        None => cut.iter(Table::Domains),
+        Some(after) => {
+            let mut from = row_key(after);
+            from.push(0);
+            cut.from(Table::Domains, &from)
+        }
+    }
+}
+
+fn encode(domain: &DomainState) -> Vec<u8> {
+    let mut out = vec![ROW_VERSION];
+    codec::put_varint(&mut out, domain.uris);
+    codec::put_varint(&mut out, domain.pages);
+    codec::put_varint(&mut out, domain.inlinks_external);
+    domain.ranking.encode(&mut out);
+    out
+}
+
+pub(crate) fn decode(row: &[u8]) -> Result<DomainState, Corrupt> {
+    let mut r = Reader::versioned(row, ROW_VERSION)?;
+    Ok(DomainState {
+        uris: r.varint()?,
+        pages: r.varint()?,
+        inlinks_external: r.varint()?,
+        ranking: RankingState::decode(&mut r)?,
+    })
+}

@@ -1,0 +1,214 @@
+//! View `links`: the links of every current version.
+//!
+//! Definition: one row per (source key, target key) for each key whose current version has links. Stored as
+//! one row per source with all its links, sorted by target and front-coded: a page crawled again is compared
+//! by merging two lists, and links that stay cost nothing more.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 1 | version |
+//! | varint | number of links |
+//! | for each: varint, varint, n | target key: bytes shared with the key before, length of the rest, rest |
+//! | | target URL, see `url_code`; bit 4: nofollow, bit 5: an anchor follows |
+//! | varint, n | with bit 5: anchor |
+
+use extract::Link;
+
+use crate::codec::{self, Corrupt, Reader};
+use crate::cut::Cut;
+use crate::tables::Table;
+use crate::views::versions::VersionChange;
+use crate::write::Write;
+use crate::{SnapshotError, url_code};
+
+const ROW_VERSION: u8 = 1;
+const NOFOLLOW: u8 = 0x10;
+const HAS_ANCHOR: u8 = 0x20;
+
+/// A link gained or lost by a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LinkChange {
+    pub(crate) target_key: String,
+    /// Index of the source among the version changes.
+    pub(crate) source: u32,
+    pub(crate) added: bool,
+}
+
+/// Compares old and new links of every replaced version, writes the new rows, and gives what was gained and
+/// lost, sorted by target and source.
+pub(crate) fn apply(
+    cut: &Cut,
+    write: &mut Write<'_>,
+    versions: &mut [VersionChange],
+) -> Result<Vec<LinkChange>, SnapshotError> {
+    let mut changes = Vec::new();
+    for (source, version) in (0u32..).zip(versions) {
+        let Some(links) = version.links.take() else {
+            continue;
+        };
+        let key = version.url_key.as_bytes();
+        let before = match version.links_before {
+            0 => None,
+            _ => cut.get(Table::Links, key)?,
+        };
+        let after = encode(&links);
+        match &before {
+            None if links.is_empty() => continue,
+            Some(before) if **before == *after => continue,
+            Some(_) if links.is_empty() => write.remove(Table::Links, key),
+            _ => write.put(Table::Links, key, after),
+        }
+        let old = match &before {
+            Some(row) => cut.decode(Table::Links, key, decode_targets(row))?,
+            None => Vec::new(),
+        };
+        diff(source, old, links, &mut changes);
+    }
+    changes.sort_unstable_by(|a, b| {
+        (a.target_key.as_bytes(), a.source).cmp(&(b.target_key.as_bytes(), b.source))
+    });
+    Ok(changes)
+}
+
+/// Merges two lists sorted by target.
+fn diff(source: u32, old: Vec<String>, new: Vec<Link>, changes: &mut Vec<LinkChange>) {
+    let mut old = old.into_iter().peekable();
+    for link in new {
+        while let Some(gone) = old.next_if(|key| key.as_bytes() < link.url_key.as_bytes()) {
+            changes.push(LinkChange {
+                target_key: gone,
+                source,
+                added: false,
+            });
+        }
+        if old.next_if(|key| *key == link.url_key).is_none() {
+            changes.push(LinkChange {
+                target_key: link.url_key,
+                source,
+                added: true,
+            });
+        }
+    }
+    changes.extend(old.map(|gone| LinkChange {
+        target_key: gone,
+        source,
+        added: false,
+    }));
+}
+
+fn encode(links: &[Link]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(8 + links.len() * 64);
+    out.push(ROW_VERSION);
+    codec::put_varint(&mut out, links.len() as u64);
+    let mut previous: &[u8] = b"";
+    for link in links {
+        codec::put_front_coded(&mut out, previous, link.url_key.as_bytes());
+        previous = link.url_key.as_bytes();
+        let nofollow = if link.nofollow { NOFOLLOW } else { 0 };
+        let anchor = if link.anchor.is_empty() { 0 } else { HAS_ANCHOR };
+        url_code::put(&mut out, &link.url_key, &link.url, nofollow | anchor);
+        if !link.anchor.is_empty() {
+            codec::put_bytes(&mut out, link.anchor.as_bytes());
+        }
+    }
+    out
+}
+
+/// Target keys only.
+fn decode_targets(row: &[u8]) -> Result<Vec<String>, Corrupt> {
+    let mut r = Reader::versioned(row, ROW_VERSION)?;
+    let count = r.varint()?;
+    let mut targets = Vec::new();
+    let mut key = Vec::new();
+    for _ in 0..count {
+        r.front_coded(&mut key)?;
+        if url_code::skip(&mut r)? & HAS_ANCHOR != 0 {
+            r.bytes()?;
+        }
+        targets.push(codec::to_text(&key)?);
+    }
+    Ok(targets)
+}
+
+/// All links of a row for which `wanted` (of the target key) holds.
+pub(crate) fn decode(row: &[u8], mut wanted: impl FnMut(&[u8]) -> bool) -> Result<Vec<Link>, Corrupt> {
+    let mut r = Reader::versioned(row, ROW_VERSION)?;
+    let count = r.varint()?;
+    let mut links = Vec::new();
+    let mut key = Vec::new();
+    for _ in 0..count {
+        r.front_coded(&mut key)?;
+        if !wanted(&key) {
+            if url_code::skip(&mut r)? & HAS_ANCHOR != 0 {
+                r.bytes()?;
+            }
+            continue;
+        }
+        let url_key = codec::to_text(&key)?;
+        let (url, flags) = url_code::get(&mut r, &url_key)?;
+        let anchor = if flags & HAS_ANCHOR == 0 { "" } else { r.str()? };
+        links.push(Link {
+            url_key,
+            url,
+            anchor: anchor.to_owned(),
+            nofollow: flags & NOFOLLOW != 0,
+        });
+    }
+    Ok(links)
+}
+
+/// The links of one source for which `wanted` (of the target key) holds, sorted by target.
+pub(crate) fn read(
+    cut: &Cut,
+    source_key: &str,
+    wanted: impl FnMut(&[u8]) -> bool,
+) -> Result<Vec<Link>, SnapshotError> {
+    match cut.get(Table::Links, source_key.as_bytes())? {
+        None => Ok(Vec::new()),
+        Some(row) => cut.decode(Table::Links, source_key.as_bytes(), decode(&row, wanted)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn link(key: &str, anchor: &str, nofollow: bool) -> Link {
+        Link {
+            url_key: key.into(),
+            url: format!("http://x/{key}"),
+            anchor: anchor.into(),
+            nofollow,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn rows_come_back(rows in proptest::collection::btree_map("[a-c]{1,4}", ("[x ]{0,3}", any::<bool>()), 0..9)) {
+            let links: Vec<Link> = rows.iter().map(|(k, (a, n))| link(k, a, *n)).collect();
+            let row = encode(&links);
+            prop_assert_eq!(decode(&row, |_| true).unwrap(), links.clone());
+            prop_assert_eq!(decode_targets(&row).unwrap(), rows.keys().cloned().collect::<Vec<_>>());
+            let only = links.iter().filter(|l| l.url_key == "a").cloned().collect::<Vec<_>>();
+            prop_assert_eq!(decode(&row, |k| k == b"a").unwrap(), only);
+        }
+
+        #[test]
+        fn the_difference_leads_from_old_to_new(
+            old in proptest::collection::btree_set("[a-c]{1,3}", 0..9),
+            new in proptest::collection::btree_set("[a-c]{1,3}", 0..9),
+        ) {
+            let mut changes = Vec::new();
+            let links = new.iter().map(|k| link(k, "", false)).collect();
+            diff(4, old.iter().cloned().collect(), links, &mut changes);
+            let mut now = old.clone();
+            for change in &changes {
+                prop_assert_eq!(change.source, 4);
+                let moved = if change.added { now.insert(change.target_key.clone()) } else { now.remove(&change.target_key) };
+                prop_assert!(moved);
+            }
+            prop_assert_eq!(&now, &new);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The chain of views: captures -> versions -> links -> URIs -> domains -> rankings.
+//!
+//! Each step takes the changes of the step before, reads the rows they touch once and in key order, writes
+//! the new ones, and says what changed. No step reads what another has computed.
+
+pub(crate) mod captures;
+pub(crate) mod changes;
+pub(crate) mod domains;
+pub(crate) mod links;
+pub(crate) mod rankings;
+pub(crate) mod texts;
+pub(crate) mod totals;
+pub(crate) mod uris;
+pub(crate) mod versions;

@@ -1,0 +1,85 @@
+//! Texts of pages, compressed.
+
+use crate::SnapshotError;
+use crate::codec::{self, Corrupt, Reader};
+use crate::cut::Cut;
+use crate::tables::Table;
+use crate::write::Write;
+
+/// Longest text, in bytes, that is unpacked: extraction keeps at most 1 MiB.
+const TEXT_BYTES_MAX: u64 = 64 << 20;
+
+/// Compresses texts, reusing its memory. Level 1: text at rest is read once in a while, written all the time.
+pub(crate) struct Compressor(Option<zstd::bulk::Compressor<'static>>);
+
+impl Compressor {
+    pub(crate) fn new() -> Compressor {
+        Compressor(None)
+    }
+
+    /// First byte 1: length of the text and zstd follow; 0: the text itself (where compression fails for want
+    /// of memory).
+    fn compress(&mut self, text: &str) -> Vec<u8> {
+        if self.0.is_none() {
+            self.0 = zstd::bulk::Compressor::new(1).ok();
+        }
+        let packed = self.0.as_mut().and_then(|c| c.compress(text.as_bytes()).ok());
+        let mut out = Vec::with_capacity(packed.as_ref().map_or(text.len(), Vec::len) + 5);
+        match packed {
+            Some(packed) => {
+                out.push(1);
+                codec::put_varint(&mut out, text.len() as u64);
+                out.extend_from_slice(&packed);
+            }
+            None => {
+                out.push(0);
+                out.extend_from_slice(text.as_bytes());
+            }
+        }
+        out
+    }
+}
+
+pub(crate) fn put(write: &mut Write<'_>, compressor: &mut Compressor, url_key: &str, text: &str) {
+    write.put(Table::Texts, url_key, compressor.compress(text));
+}
+
+pub(crate) fn remove(write: &mut Write<'_>, url_key: &str) {
+    write.remove(Table::Texts, url_key);
+}
+
+pub(crate) fn read(cut: &Cut, url_key: &str) -> Result<Option<String>, SnapshotError> {
+    let Some(value) = cut.get(Table::Texts, url_key.as_bytes())? else {
+        return Ok(None);
+    };
+    cut.decode(Table::Texts, url_key.as_bytes(), decode(&value))
+        .map(Some)
+}
+
+fn decode(value: &[u8]) -> Result<String, Corrupt> {
+    let mut r = Reader::new(value);
+    let bytes = match r.u8()? {
+        0 => r.rest().to_vec(),
+        1 => {
+            let length = r.varint()?.min(TEXT_BYTES_MAX) as usize;
+            zstd::bulk::decompress(r.rest(), length).map_err(|_| Corrupt("text does not unpack"))?
+        }
+        _ => return Err(Corrupt("unknown form of text")),
+    };
+    String::from_utf8(bytes).map_err(|_| Corrupt("text is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_come_back() {
+        let mut compressor = Compressor::new();
+        for text in ["", "é", &"word ".repeat(300_000)] {
+            assert_eq!(decode(&compressor.compress(text)).as_deref(), Ok(text));
+        }
+        assert!(decode(&[]).is_err());
+        assert!(decode(&[1, 2, 3]).is_err());
+    }
+}

@@ -1,0 +1,387 @@
+//! View `uris`: every URL key that is captured or linked to, with its in-links.
+//!
+//! Definition: `captured` where the key has any capture; `inlinks` the number of sources whose current version
+//! links to it, `inlinks_external` of those in another domain. A key neither captured nor linked to has no row.
+//!
+//! Most URIs have one or two in-links: their sources stand in the row itself, which must be read and written for
+//! its counts anyway. Beyond [`INLINE_MAX`] the URI gets a number, and its sources a row each in table
+//! `inlinks` under that number, sorted by source. Numbers are never seen outside: views stay a pure function
+//! of the captures.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 1 | version |
+//! | 1 | bit 0 captured, bit 1 page, bit 2 sources stand in `inlinks` |
+//! | varint, varint | inlinks, inlinks_external |
+//! | varint | with bit 2: number of the URI |
+//! | for each in-link: varint, n | without bit 2: source key |
+
+use std::sync::Arc;
+
+use crate::SnapshotError;
+use crate::codec::{self, Corrupt, Reader};
+use crate::cut::{Cut, Rows};
+use crate::domain_of::DomainOf;
+use crate::tables::Table;
+use crate::views::links::LinkChange;
+use crate::views::versions::VersionChange;
+use crate::write::Write;
+
+const ROW_VERSION: u8 = 1;
+const CAPTURED: u8 = 1;
+const IS_PAGE: u8 = 2;
+const SPILLED: u8 = 4;
+
+/// In-links kept in the row itself.
+const INLINE_MAX: usize = 4;
+
+/// In-link counts of a URI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Counts {
+    pub(crate) inlinks: u64,
+    pub(crate) inlinks_external: u64,
+}
+
+/// A URI row taken apart.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct UriState<'a> {
+    pub(crate) captured: bool,
+    pub(crate) is_page: bool,
+    pub(crate) counts: Counts,
+    sources: Sources<'a>,
+}
+
+/// The sources that link to a URI.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Sources<'a> {
+    /// All of them, sorted; at most [`INLINE_MAX`].
+    Inline(Vec<&'a str>),
+    /// In table `inlinks` under this number.
+    Spilled(u64),
+}
+
+impl Default for Sources<'_> {
+    fn default() -> Self {
+        Sources::Inline(Vec::new())
+    }
+}
+
+/// What an epoch did to one URI.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UriChange {
+    pub(crate) url_key: String,
+    pub(crate) domain: Arc<str>,
+    /// Counts before, if it was there.
+    pub(crate) before: Option<Counts>,
+    /// Counts now, if it is there.
+    pub(crate) after: Option<Counts>,
+    pub(crate) was_page: bool,
+    pub(crate) is_page: bool,
+}
+
+/// Folds link changes (sorted by target and source) and version changes (sorted by key) into the URIs they
+/// touch. `next_number` is the first number not yet given to a URI.
+pub(crate) fn apply(
+    cut: &Cut,
+    write: &mut Write<'_>,
+    domain_of: &mut DomainOf,
+    versions: &[VersionChange],
+    links: Vec<LinkChange>,
+    next_number: &mut u64,
+) -> Result<Vec<UriChange>, SnapshotError> {
+    let source_domains = domains_of_sources(domain_of, versions, &links);
+    let mut changes = Vec::with_capacity(links.len() / 2 + versions.len());
+    let mut captured = versions
+        .iter()
+        .filter(|v| v.maybe_first_capture || v.was_page != v.is_page)
+        .peekable();
+    let mut links = links.into_iter().peekable();
+    while let Some(url_key) = smaller(links.peek(), captured.peek()) {
+        let version = captured.next_if(|v| v.url_key == url_key);
+        let mut incoming = Vec::new();
+        while let Some(link) = links.next_if(|l| l.target_key == url_key) {
+            incoming.push(Incoming {
+                source_key: &versions[link.source as usize].url_key,
+                source_domain: source_domains[link.source as usize].clone(),
+                added: link.added,
+            });
+        }
+        let row = cut.get(Table::Uris, url_key.as_bytes())?;
+        let was = row.as_deref().map(decode).transpose();
+        let was = cut.decode(Table::Uris, url_key.as_bytes(), was)?;
+        let domain = domain_of.get(&url_key);
+        let change = fold(write, url_key, domain, was, version, &incoming, next_number);
+        changes.extend(change);
+    }
+    Ok(changes)
+}
+
+/// The next key of two sorted lists.
+fn smaller(link: Option<&LinkChange>, captured: Option<&&VersionChange>) -> Option<String> {
+    let target = link.map(|l| l.target_key.as_str());
+    let captured = captured.map(|v| v.url_key.as_str());
+    let smallest = match (target, captured) {
+        (Some(a), Some(b)) => a.min(b),
+        (a, b) => a.or(b)?,
+    };
+    Some(smallest.to_owned())
+}
+
+/// Domain of every version that is the source of a changed link.
+fn domains_of_sources(
+    domain_of: &mut DomainOf,
+    versions: &[VersionChange],
+    links: &[LinkChange],
+) -> Vec<Arc<str>> {
+    let mut domains = vec![Arc::from(""); versions.len()];
+    let mut is_source = vec![false; versions.len()];
+    for link in links {
+        is_source[link.source as usize] = true;
+    }
+    for (i, version) in versions.iter().enumerate().filter(|&(i, _)| is_source[i]) {
+        domains[i] = domain_of.get(&version.url_key);
+    }
+    domains
+}
+
+/// A link to the URI at hand, gained or lost.
+struct Incoming<'a> {
+    source_key: &'a str,
+    source_domain: Arc<str>,
+    added: bool,
+}
+
+/// One URI: its row before, what happens to it, its row after.
+fn fold<'a>(
+    write: &mut Write<'_>,
+    url_key: String,
+    domain: Arc<str>,
+    was: Option<UriState<'a>>,
+    version: Option<&VersionChange>,
+    incoming: &[Incoming<'a>],
+    next_number: &mut u64,
+) -> Option<UriChange> {
+    let existed = was.is_some();
+    let old = was.unwrap_or_default();
+    let captured = old.captured || version.is_some();
+    let is_page = version.map_or(old.is_page, |v| v.is_page);
+    if incoming.is_empty() && existed && captured == old.captured && is_page == old.is_page {
+        return None;
+    }
+    let counts = count(old.counts, &domain, incoming);
+    let now = UriState {
+        captured,
+        is_page,
+        counts,
+        sources: move_sources(write, old.sources, incoming, next_number),
+    };
+    let stays = captured || counts.inlinks > 0;
+    if stays {
+        write.put(Table::Uris, url_key.as_str(), encode(&now));
+    } else if existed {
+        write.remove(Table::Uris, url_key.as_str());
+    }
+    Some(UriChange {
+        url_key,
+        domain,
+        before: existed.then_some(old.counts),
+        after: stays.then_some(counts),
+        was_page: old.is_page,
+        is_page,
+    })
+}
+
+fn count(before: Counts, domain: &str, incoming: &[Incoming<'_>]) -> Counts {
+    let mut now = before;
+    for link in incoming {
+        let external = u64::from(*link.source_domain != *domain);
+        if link.added {
+            now.inlinks += 1;
+            now.inlinks_external += external;
+        } else {
+            now.inlinks = now.inlinks.saturating_sub(1);
+            now.inlinks_external = now.inlinks_external.saturating_sub(external);
+        }
+    }
+    now
+}
+
+/// Adds and removes sources: in the row as long as there are few, then as rows of their own.
+fn move_sources<'a>(
+    write: &mut Write<'_>,
+    before: Sources<'a>,
+    incoming: &[Incoming<'a>],
+    next_number: &mut u64,
+) -> Sources<'a> {
+    let mut inline = match before {
+        Sources::Spilled(number) => {
+            for link in incoming {
+                let key = inlink_key(number, link.source_key);
+                if link.added {
+                    write.put(Table::Inlinks, key, []);
+                } else {
+                    write.remove(Table::Inlinks, key);
+                }
+            }
+            return Sources::Spilled(number);
+        }
+        Sources::Inline(inline) => inline,
+    };
+    for link in incoming {
+        match inline.binary_search(&link.source_key) {
+            Err(place) if link.added => inline.insert(place, link.source_key),
+            Ok(place) if !link.added => {
+                inline.remove(place);
+            }
+            _ => {}
+        }
+    }
+    if inline.len() <= INLINE_MAX {
+        return Sources::Inline(inline);
+    }
+    let number = *next_number;
+    *next_number += 1;
+    for source_key in inline {
+        write.put(Table::Inlinks, inlink_key(number, source_key), []);
+    }
+    Sources::Spilled(number)
+}
+
+fn inlink_key(number: u64, source_key: &str) -> Vec<u8> {
+    let mut key = Vec::with_capacity(8 + source_key.len());
+    key.extend_from_slice(&number.to_be_bytes());
+    key.extend_from_slice(source_key.as_bytes());
+    key
+}
+
+fn encode(uri: &UriState<'_>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64);
+    out.push(ROW_VERSION);
+    let spilled = matches!(uri.sources, Sources::Spilled(_));
+    out.push(
+        u8::from(uri.captured) * CAPTURED + u8::from(uri.is_page) * IS_PAGE + u8::from(spilled) * SPILLED,
+    );
+    codec::put_varint(&mut out, uri.counts.inlinks);
+    codec::put_varint(&mut out, uri.counts.inlinks_external);
+    match &uri.sources {
+        Sources::Spilled(number) => codec::put_varint(&mut out, *number),
+        Sources::Inline(sources) => {
+            for source in sources {
+                codec::put_bytes(&mut out, source.as_bytes());
+            }
+        }
+    }
+    out
+}
+
+pub(crate) fn decode(row: &[u8]) -> Result<UriState<'_>, Corrupt> {
+    let mut r = Reader::versioned(row, ROW_VERSION)?;
+    let flags = r.u8()?;
+    let counts = Counts {
+        inlinks: r.varint()?,
+        inlinks_external: r.varint()?,
+    };
+    let sources = if flags & SPILLED != 0 {
+        Sources::Spilled(r.varint()?)
+    } else {
+        let mut sources = Vec::with_capacity(INLINE_MAX + 1);
+        while !r.is_empty() {
+            sources.push(r.str()?);
+        }
+        Sources::Inline(sources)
+    };
+    Ok(UriState {
+        captured: flags & CAPTURED != 0,
+        is_page: flags & IS_PAGE != 0,
+        counts,
+        sources,
+    })
+}
+
+/// Flags and counts of a row, without its sources.
+pub(crate) fn decode_counts(row: &[u8]) -> Result<UriState<'static>, Corrupt> {
+    let mut r = Reader::versioned(row, ROW_VERSION)?;
+    let flags = r.u8()?;
+    Ok(UriState {
+        captured: flags & CAPTURED != 0,
+        is_page: flags & IS_PAGE != 0,
+        counts: Counts {
+            inlinks: r.varint()?,
+            inlinks_external: r.varint()?,
+        },
+        sources: Sources::default(),
+    })
+}
+
+/// Flags and counts of one URI.
+pub(crate) fn read(cut: &Cut, url_key: &str) -> Result<Option<UriState<'static>>, SnapshotError> {
+    cut.get(Table::Uris, url_key.as_bytes())?
+        .map(|row| cut.decode(Table::Uris, url_key.as_bytes(), decode_counts(&row)))
+        .transpose()
+}
+
+/// Keys of the sources linking to a URI, sorted, those after `after`, at most `limit`.
+pub(crate) fn read_sources(
+    cut: &Cut,
+    url_key: &str,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Vec<String>, SnapshotError> {
+    let Some(row) = cut.get(Table::Uris, url_key.as_bytes())? else {
+        return Ok(Vec::new());
+    };
+    let is_wanted = |source: &str| after.is_none_or(|after| source > after);
+    match cut.decode(Table::Uris, url_key.as_bytes(), decode(&row))?.sources {
+        Sources::Inline(sources) => Ok(sources
+            .into_iter()
+            .filter(|s| is_wanted(s))
+            .take(limit)
+            .map(str::to_owned)
+            .collect()),
+        Sources::Spilled(number) => {
+            let mut from = inlink_key(number, after.unwrap_or(""));
+            if after.is_some() {
+                from.push(0);
+            }
+            cut.range(Table::Inlinks, &from, &inlink_key(number + 1, ""))
+                .take(limit)
+                .map(|row| {
+                    let (key, _) = row?;
+                    cut.decode(Table::Inlinks, &key, codec::to_text(&key[8.min(key.len())..]))
+                })
+                .collect()
+        }
+    }
+}
+
+/// All rows in key order.
+pub(crate) fn scan(cut: &Cut) -> Rows {
+    cut.iter(Table::Uris)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_back() {
+        for sources in [
+            Sources::Inline(vec![]),
+            Sources::Inline(vec!["a", "b"]),
+            Sources::Spilled(300),
+        ] {
+            let uri = UriState {
+                captured: true,
+                is_page: false,
+                counts: Counts {
+                    inlinks: 500,
+                    inlinks_external: 2,
+                },
+                sources,
+            };
+            let row = encode(&uri);
+            assert_eq!(decode(&row), Ok(uri.clone()));
+            assert_eq!(decode_counts(&row).map(|u| u.counts), Ok(uri.counts));
+        }
+    }
+}

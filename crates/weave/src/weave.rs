@@ -1,0 +1,381 @@
+//! The writer: registering inputs, applying epochs, handing out snapshots.
+//!
+//! Invariants:
+//! - one epoch at a time (the writer's lock), in one engine batch;
+//! - what readers see (`published`) is replaced only after the batch is durable;
+//! - after a failed commit or sync nothing more is written by this process: memory and disk may differ.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use extract::{Capture, LinkScope};
+use fjall::PersistMode;
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxHashMap;
+
+use crate::cut::Cut;
+use crate::domain_of::DomainOf;
+use crate::error::{is_disk_full, probe_disk_full};
+use crate::ledger::{self, Names};
+use crate::progress::LedgerMoves;
+use crate::tables::{Table, Tables};
+use crate::views::rankings::Scope;
+use crate::views::totals::TotalsRow;
+use crate::views::uris::UriChange;
+use crate::views::versions::VersionChange;
+use crate::views::{captures, changes, domains, links, rankings, totals, uris, versions};
+use crate::write::Write;
+use crate::{
+    ApplyError, Batch, EpochReport, InputId, InputState, LedgerEntry, OpenError, PageChange, Settings,
+    Snapshot, SnapshotError, crash, inlinks_bucket, place,
+};
+
+/// The index of one archive. Cheap to clone; one writer at a time, any number of snapshots.
+#[derive(Clone)]
+pub struct Weave {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    dir: PathBuf,
+    link_scope: LinkScope,
+    settings: Settings,
+    tables: Arc<Tables>,
+    published: RwLock<Snapshot>,
+    writer: Mutex<Writer>,
+}
+
+/// What only the writer knows, all of it also on disk.
+struct Writer {
+    /// Entry of input `i + 1`.
+    ledger: Vec<LedgerEntry>,
+    by_digest: FxHashMap<String, InputId>,
+    totals: TotalsRow,
+    domain_of: DomainOf,
+    /// Why nothing is written any more.
+    poisoned: Option<String>,
+}
+
+impl Weave {
+    /// Opens or creates the index in `dir`. `links` is fixed when it is created (`None`: all links, or
+    /// whatever it was created with).
+    ///
+    /// # Errors
+    /// [`OpenError`]: not ours, newer, open elsewhere, other link scope, full disk.
+    pub fn open(dir: &Path, links: Option<LinkScope>, settings: Settings) -> Result<Weave, OpenError> {
+        let (tables, link_scope) = place::open(dir, links, &settings)?;
+        let cut = Cut::take(&tables);
+        let ledger: Vec<LedgerEntry> = ledger::read_all(&cut)?
+            .into_iter()
+            .map(|(_, entry)| entry)
+            .collect();
+        let by_digest = ledger
+            .iter()
+            .zip(1..)
+            .map(|(e, id)| (e.digest.clone(), InputId(id)))
+            .collect();
+        let totals = totals::read(&cut)?;
+        let writer = Writer {
+            ledger,
+            by_digest,
+            totals: totals.clone(),
+            domain_of: DomainOf::default(),
+            poisoned: None,
+        };
+        Ok(Weave {
+            inner: Arc::new(Inner {
+                dir: dir.to_owned(),
+                link_scope,
+                settings,
+                published: RwLock::new(Snapshot::new(dir, cut, totals)),
+                tables,
+                writer: Mutex::new(writer),
+            }),
+        })
+    }
+
+    /// Link scope this archive was created with.
+    pub fn link_scope(&self) -> LinkScope {
+        self.inner.link_scope
+    }
+
+    /// Finds the input by digest, or lets `entry` continue the unfinished input `continues` (whose bytes are a
+    /// prefix of the new ones: the caller has compared digests), or registers it as given; durable when it
+    /// returns.
+    ///
+    /// An input found by digest keeps its name, but takes the new location. One that is continued takes name,
+    /// location, digest and size of `entry` and keeps its position and sums.
+    ///
+    /// # Errors
+    /// [`ApplyError`], as [`Weave::apply`].
+    pub fn register_input(
+        &self,
+        entry: LedgerEntry,
+        continues: Option<InputId>,
+    ) -> Result<(InputId, LedgerEntry), ApplyError> {
+        let inner = &*self.inner;
+        let mut writer = inner.writer.lock();
+        inner.check_usable(&writer)?;
+        let known = writer.by_digest.get(&entry.digest).copied();
+        let (id, now) = match known.or(continues) {
+            Some(id) => {
+                let old = writer.entry(id)?;
+                let mut now = old.clone();
+                now.location = entry.location;
+                if known.is_none() {
+                    now.input = entry.input;
+                    now.digest = entry.digest;
+                    now.size = entry.size;
+                }
+                if now == *old {
+                    return Ok((id, now));
+                }
+                (id, now)
+            }
+            None => (InputId(writer.ledger.len() as u32 + 1), entry),
+        };
+        let mut write = Write::new(&inner.tables);
+        write.put(Table::Inputs, ledger::entry_key(id), ledger::encode_entry(&now));
+        crash::point("register.before_commit");
+        let committed = inner.commit(write, "register.before_sync");
+        inner.poison_on_error(&mut writer, committed)?;
+        crash::point("register.after_sync");
+        writer.by_digest.insert(now.digest.clone(), id);
+        match writer.ledger.get_mut(id.0 as usize - 1) {
+            Some(place) => {
+                let old = std::mem::replace(place, now.clone());
+                if old.digest != now.digest {
+                    writer.by_digest.remove(&old.digest);
+                }
+            }
+            None => writer.ledger.push(now.clone()),
+        }
+        inner.publish(&writer);
+        Ok((id, now))
+    }
+
+    /// Inputs in state `loading` or `failed`, to be compared by prefix digest with a grown or renamed file.
+    ///
+    /// # Errors
+    /// None at present; the ledger is held in memory.
+    pub fn unfinished_inputs(&self) -> Result<Vec<(InputId, LedgerEntry)>, SnapshotError> {
+        let writer = self.inner.writer.lock();
+        let entries = writer
+            .ledger
+            .iter()
+            .zip(1..)
+            .map(|(entry, id)| (InputId(id), entry.clone()));
+        Ok(entries
+            .filter(|(_, e)| matches!(e.state, InputState::Loading | InputState::Failed { .. }))
+            .collect())
+    }
+
+    /// One epoch: atomic, durable when it returns. A batch that changes nothing is no epoch.
+    ///
+    /// # Errors
+    /// [`ApplyError`]: after any but [`ApplyError::UnknownInput`] and [`ApplyError::Snapshot`], which change
+    /// nothing, the index must be opened again; it then holds the epoch whole or not at all.
+    pub fn apply(&self, batch: Batch) -> Result<EpochReport, ApplyError> {
+        let inner = &*self.inner;
+        let mut writer = inner.writer.lock();
+        inner.check_usable(&writer)?;
+        let room = inner.tables.wait_for_room();
+        inner.poison_on_error(&mut writer, room)?;
+        let cut = inner.published.read().cut().clone();
+        let mut woven = inner.weave(&mut writer, &cut, batch)?;
+        let Some(write) = woven.write.take() else {
+            return Ok(woven.report);
+        };
+        crash::point("apply.before_commit");
+        let committed = inner.commit(write, "apply.before_sync");
+        inner.poison_on_error(&mut writer, committed)?;
+        crash::point("apply.before_publish");
+        writer.totals = woven.totals;
+        for (id, entry) in woven.ledger {
+            writer.ledger[id.0 as usize - 1] = entry;
+        }
+        inner.publish(&writer);
+        Ok(woven.report)
+    }
+
+    /// A consistent read view of the newest epoch.
+    pub fn snapshot(&self) -> Snapshot {
+        self.inner.published.read().clone()
+    }
+
+    /// Bytes on disk, per table and for the journal.
+    pub fn disk_bytes(&self) -> Vec<(&'static str, u64)> {
+        self.inner.tables.disk_bytes()
+    }
+}
+
+/// An epoch ready to be committed.
+struct Woven<'t> {
+    /// `None` where nothing changed.
+    write: Option<Write<'t>>,
+    totals: TotalsRow,
+    ledger: Vec<(InputId, LedgerEntry)>,
+    report: EpochReport,
+}
+
+impl Inner {
+    /// The chain of views, top to bottom.
+    fn weave(&self, writer: &mut Writer, cut: &Cut, batch: Batch) -> Result<Woven<'_>, ApplyError> {
+        let mut write = Write::new(&self.tables);
+        let mut totals = writer.totals.clone();
+        let mut report = EpochReport {
+            epoch: totals.epoch,
+            ..EpochReport::default()
+        };
+        let mut ledger = LedgerMoves::new(&writer.ledger);
+        let rows_max = self.settings.ranking_rows_max;
+
+        let arrived = ledger.keep_usable(batch.captures)?;
+        let arrived_count = arrived.len() as u64;
+        let captures = captures::apply(cut, &mut write, arrived)?;
+        report.captures_new = captures.len() as u64;
+        report.captures_known = arrived_count - report.captures_new;
+        count_captures(&mut totals, &captures);
+        ledger.count_captures(&captures)?;
+
+        let mut versions = versions::apply(cut, &mut write, Names::new(&writer.ledger), captures)?;
+        report.pages_changed = versions.iter().filter(|v| v.page_changed).count() as u64;
+
+        let links = links::apply(cut, &mut write, &mut versions)?;
+        report.links_added = links.iter().filter(|l| l.added).count() as u64;
+        report.links_removed = links.len() as u64 - report.links_added;
+        totals.links = totals.links + report.links_added - report.links_removed;
+
+        let number = &mut totals.next_number;
+        let uris = uris::apply(cut, &mut write, &mut writer.domain_of, &versions, links, number)?;
+        count_uris(&mut totals, &mut report, &uris);
+
+        let domains = domains::apply(cut, &mut write, &uris, rows_max)?;
+        totals.domains = totals.domains + domains.new - domains.gone;
+
+        let (uris_now, all) = (totals.uris, uris.iter().collect::<Vec<_>>());
+        rankings::apply(
+            cut,
+            &mut write,
+            Scope::All,
+            &mut totals.ranking,
+            uris_now,
+            &all,
+            rows_max,
+        )?;
+
+        let ledger = ledger.finish(cut, &mut write, &mut totals, batch.progress)?;
+        if write.len() == 0 {
+            return Ok(Woven {
+                write: None,
+                totals,
+                ledger,
+                report,
+            });
+        }
+        totals.epoch.0 += 1;
+        report.epoch = totals.epoch;
+        report.page_changes = page_changes(&versions, &uris);
+        changes::apply(&mut write, totals.epoch, &report.page_changes);
+        write.put(Table::Meta, totals::ROW, totals.encode());
+        Ok(Woven {
+            write: Some(write),
+            totals,
+            ledger,
+            report,
+        })
+    }
+
+    fn commit(&self, write: Write<'_>, before_sync: &'static str) -> fjall::Result<()> {
+        write.commit()?;
+        crash::point(before_sync);
+        self.tables.db.persist(PersistMode::SyncData)
+    }
+
+    fn publish(&self, writer: &Writer) {
+        let snapshot = Snapshot::new(&self.dir, Cut::take(&self.tables), writer.totals.clone());
+        *self.published.write() = snapshot;
+    }
+
+    fn check_usable(&self, writer: &Writer) -> Result<(), ApplyError> {
+        match &writer.poisoned {
+            None => Ok(()),
+            Some(since) => Err(ApplyError::Poisoned {
+                dir: self.dir.display().to_string(),
+                since: since.clone(),
+            }),
+        }
+    }
+
+    fn poison_on_error(&self, writer: &mut Writer, result: fjall::Result<()>) -> Result<(), ApplyError> {
+        let Err(error) = result else { return Ok(()) };
+        let dir = self.dir.display().to_string();
+        let is_unexplained = matches!(error, fjall::Error::Poisoned);
+        let error = if is_disk_full(&error) || (is_unexplained && probe_disk_full(&self.dir)) {
+            ApplyError::DiskFull { dir }
+        } else {
+            ApplyError::Engine {
+                doing: "write",
+                dir,
+                detail: error.to_string(),
+            }
+        };
+        tracing::error!(%error, "index refuses writes until it is opened again");
+        writer.poisoned = Some(error.to_string());
+        Err(error)
+    }
+}
+
+impl Writer {
+    fn entry(&self, id: InputId) -> Result<&LedgerEntry, ApplyError> {
+        let index = (id.0 as usize).wrapping_sub(1);
+        self.ledger.get(index).ok_or(ApplyError::UnknownInput(id))
+    }
+}
+
+fn count_captures(totals: &mut TotalsRow, captures: &[(InputId, Capture)]) {
+    for (_, capture) in captures {
+        let time = capture.fetch_time_ms;
+        let is_first = totals.captures == 0;
+        totals.captures += 1;
+        totals.fetch_time_ms_first = if is_first {
+            time
+        } else {
+            totals.fetch_time_ms_first.min(time)
+        };
+        totals.fetch_time_ms_last = if is_first {
+            time
+        } else {
+            totals.fetch_time_ms_last.max(time)
+        };
+    }
+}
+
+fn count_uris(totals: &mut TotalsRow, report: &mut EpochReport, uris: &[UriChange]) {
+    for uri in uris {
+        let shift = |sum: u64, before: bool, after: bool| sum + u64::from(after) - u64::from(before);
+        totals.uris = shift(totals.uris, uri.before.is_some(), uri.after.is_some());
+        totals.pages = shift(totals.pages, uri.was_page, uri.is_page);
+        report.uris_new += u64::from(uri.before.is_none() && uri.after.is_some());
+    }
+}
+
+/// Pages that look different now, or whose bucket of in-links changed, sorted by key.
+fn page_changes(versions: &[VersionChange], uris: &[UriChange]) -> Vec<PageChange> {
+    let bucket = |counts: Option<uris::Counts>| inlinks_bucket(counts.map_or(0, |c| c.inlinks_external));
+    let changed = versions
+        .iter()
+        .filter(|v| v.page_changed)
+        .map(|v| (&v.url_key, v.is_page));
+    let linked = uris
+        .iter()
+        .filter(|u| u.is_page && bucket(u.before) != bucket(u.after));
+    let mut all: Vec<(&String, bool)> = changed.chain(linked.map(|u| (&u.url_key, true))).collect();
+    all.sort_unstable();
+    all.dedup();
+    let change = |(key, is_page): (&String, bool)| match is_page {
+        true => PageChange::Upsert(key.clone()),
+        false => PageChange::Delete(key.clone()),
+    };
+    all.into_iter().map(change).collect()
+}
