@@ -13,7 +13,7 @@ pub(crate) enum Container {
     Skippable(u32),
 }
 
-/// Bytes needed to tell.
+/// Bytes needed to tell; also the length of a skippable frame's header.
 pub(crate) const MAGIC_BYTES: usize = 8;
 
 /// First bytes (as a little-endian number) of the skippable frame that holds the dictionary of a `.warc.zst`.
@@ -31,14 +31,4 @@ pub(crate) fn sniff(bytes: &[u8]) -> Option<Container> {
         }
         _ => None,
     }
-}
-
-/// Whether these last bytes of a file may be the cut beginning of a container.
-pub(crate) fn may_begin(bytes: &[u8]) -> bool {
-    let magics: [&[u8]; 3] = [
-        &[0x1f, 0x8b, 8],
-        &[0x28, 0xb5, 0x2f, 0xfd],
-        &[0x04, 0x22, 0x4d, 0x18],
-    ];
-    !bytes.is_empty() && magics.iter().any(|magic| magic.starts_with(bytes))
 }

@@ -17,10 +17,11 @@
 
 use std::collections::VecDeque;
 
+use crate::budget::Budget;
+use crate::decoders::{Coding, Decoders};
 use crate::entry::Defect;
 use crate::error::ReadError;
 use crate::frame::{Decode, End, Trailer};
-use crate::gzip::Gzip;
 use crate::reason;
 use crate::source::Source;
 
@@ -53,20 +54,16 @@ pub(crate) enum Opened {
 pub(crate) struct Feed {
     pub(crate) source: Source,
     pub(crate) frame: Option<Frame>,
-    pub(crate) gzip: Gzip,
+    pub(crate) decoders: Decoders,
     window: Vec<u8>,
     window_head: usize,
     window_tail: usize,
+    /// Decides when going back over damaged bytes has cost enough.
+    pub(crate) budget: Budget,
     /// Known end of unreadable bytes that begin at the source's position.
     pub(crate) junk_end: Option<(u64, Defect)>,
     /// ARC records have been seen, or no record yet.
     pub(crate) arc: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Coding {
-    Plain,
-    Gzip,
 }
 
 pub(crate) struct Frame {
@@ -90,10 +87,11 @@ impl Feed {
         Feed {
             source,
             frame: None,
-            gzip: Gzip::new(),
+            decoders: Decoders::default(),
             window: vec![0; WINDOW_BYTES],
             window_head: 0,
             window_tail: 0,
+            budget: Budget::default(),
             junk_end: None,
             arc: true,
         }
@@ -136,7 +134,8 @@ impl Feed {
         self.source.position()
     }
 
-    pub(crate) fn begin(&mut self, coding: Coding, start: u64) {
+    /// Opens a frame whose decoder is ready.
+    pub(crate) fn begin_frame(&mut self, coding: Coding, start: u64) {
         (self.window_head, self.window_tail) = (0, 0);
         self.frame = Some(Frame {
             coding,
@@ -277,6 +276,9 @@ impl Feed {
         let Some(frame) = self.frame.as_mut().filter(|frame| frame.end.is_none()) else {
             return Ok(0);
         };
+        let Some(decoder) = self.decoders.current(frame.coding) else {
+            return Ok(0);
+        };
         loop {
             if frame.grain_left == 0 && !frame.pending {
                 frame.grains.push_back((frame.decoded, self.source.position()));
@@ -286,13 +288,13 @@ impl Feed {
             let available = self.source.available();
             let input = &available[..available.len().min(frame.grain_left)];
             let starved = input.is_empty() && frame.grain_left > 0;
-            let decoded = self.gzip.decode(input, output);
+            let decoded = decoder.decode(input, output);
             self.source.consume(decoded.consumed);
             frame.grain_left -= decoded.consumed;
             frame.decoded += decoded.produced as u64;
             frame.pending = decoded.produced == output.len();
             if decoded.finished {
-                frame.end = Some(read_trailer(&mut self.source, &self.gzip)?);
+                frame.end = Some(read_trailer(&mut self.source, decoder)?);
                 return Ok(decoded.produced);
             }
             if let Some(why) = decoded.failed {
@@ -317,7 +319,7 @@ impl Feed {
     }
 }
 
-fn read_trailer(source: &mut Source, decoder: &impl Decode) -> Result<End, ReadError> {
+fn read_trailer(source: &mut Source, decoder: &dyn Decode) -> Result<End, ReadError> {
     let bytes = decoder.trailer_bytes();
     if source.ensure(bytes)? < bytes {
         let rest = source.available().len();

@@ -98,10 +98,7 @@ pub(crate) enum MemberHeader {
 /// Measures a member header; its checksum is not verified, because nothing in it is used.
 pub(crate) fn member_header(bytes: &[u8]) -> MemberHeader {
     if bytes.len() < 10 {
-        return match bytes.starts_with(&[0x1f, 0x8b, 8]) || container::may_begin(bytes) {
-            true => MemberHeader::Incomplete,
-            false => MemberHeader::Invalid,
-        };
+        return MemberHeader::Incomplete;
     }
     if container::sniff(bytes) != Some(container::Container::Gzip) {
         return MemberHeader::Invalid;

@@ -5,8 +5,10 @@
 
 mod arc_header;
 mod body;
+mod budget;
 mod container;
 mod date;
+mod decoders;
 mod digest;
 mod draft;
 mod encode;
@@ -17,17 +19,20 @@ mod frame;
 mod gzip;
 mod head;
 mod headers;
+mod lz4;
 mod open;
 mod payload;
 mod reader;
 pub mod reason;
 mod record;
 mod resync;
+mod search;
 mod settings;
 mod source;
 mod transfer;
 mod warc_header;
 mod writer;
+mod zstandard;
 
 pub use date::{RecordDate, format_date, parse_date};
 pub use draft::Draft;

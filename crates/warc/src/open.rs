@@ -1,15 +1,50 @@
-//! Going from frame to frame: what begins where the last one ended, and where to go on when nothing does.
+//! Going from frame to frame: what begins where the last one ended.
 
 use crate::container::{self, Container};
+use crate::decoders::Coding;
 use crate::entry::Defect;
 use crate::error::ReadError;
-use crate::feed::{Coding, Feed, Opened};
-use crate::frame::{Decode, End};
-use crate::gzip::{self, Gzip, MemberHeader};
+use crate::feed::{Feed, Opened};
+use crate::gzip::{self, MemberHeader};
 use crate::reason;
-use crate::resync::{self, Search, Searcher, Start};
+use crate::resync::{self, Start};
+use crate::zstandard;
+
+/// Largest dictionary frame accepted.
+const DICTIONARY_FRAME_BYTES_MAX: u32 = 64 << 20;
 
 impl Feed {
+    /// Reads the dictionary of a `.warc.zst`, wherever reading is to start.
+    pub(crate) fn load_dictionary(&mut self) -> Result<(), ReadError> {
+        let Some(content_bytes) = self.dictionary_frame()? else {
+            return Ok(());
+        };
+        let mut content = vec![0; content_bytes as usize];
+        let read = self.source.read_at(container::MAGIC_BYTES as u64, &mut content)?;
+        let dictionary = zstandard::read_dictionary(&content[..read]);
+        if let Ok(dictionary) = dictionary
+            && read == content.len()
+        {
+            self.decoders.set_dictionary(dictionary);
+        }
+        Ok(())
+    }
+
+    /// Length of the content of the dictionary frame that the input begins with, if it does.
+    fn dictionary_frame(&mut self) -> Result<Option<u32>, ReadError> {
+        let mut start = [0; container::MAGIC_BYTES];
+        self.source.read_at(0, &mut start)?;
+        Ok(match container::sniff(&start) {
+            Some(Container::Skippable(bytes))
+                if start.starts_with(&container::DICTIONARY_MAGIC.to_le_bytes())
+                    && bytes <= DICTIONARY_FRAME_BYTES_MAX =>
+            {
+                Some(bytes)
+            }
+            _ => None,
+        })
+    }
+
     /// Looks at what begins at the stored position and opens it if it is a frame.
     pub(crate) fn open(&mut self) -> Result<Opened, ReadError> {
         debug_assert!(self.frame.is_none());
@@ -21,9 +56,11 @@ impl Feed {
             return Ok(Opened::Nothing);
         }
         match container::sniff(self.source.available()) {
-            Some(Container::Gzip) => self.open_gzip(),
             Some(Container::Skippable(bytes)) => self.open_skippable(bytes),
-            Some(_) | None => self.open_plain(),
+            Some(Container::Gzip) => self.open_gzip(),
+            Some(Container::Zstd) => self.open_zstd(),
+            Some(Container::Lz4) => self.begin(Coding::Lz4, self.source.position()),
+            None => self.open_plain(),
         }
     }
 
@@ -36,35 +73,44 @@ impl Feed {
                 MemberHeader::Bytes(length) => break length,
                 MemberHeader::Incomplete if available >= wanted => wanted *= 4,
                 MemberHeader::Incomplete => {
-                    let end = self.size();
-                    self.source.seek(end);
-                    let defect = Defect::new(reason::TRUNCATED_MEMBER, "the file ends inside a gzip header");
-                    return Ok(Opened::Junk(end, defect));
+                    return self.junk(reason::TRUNCATED_MEMBER, "the file ends inside a gzip header");
                 }
-                MemberHeader::Invalid => return self.junk(1),
+                MemberHeader::Invalid => return self.junk(reason::JUNK, "a gzip header without end"),
             }
         };
         self.source.consume(length);
-        self.gzip.reset();
-        self.begin(Coding::Gzip, start);
-        Ok(Opened::Frame)
+        self.begin(Coding::Gzip, start)
+    }
+
+    fn open_zstd(&mut self) -> Result<Opened, ReadError> {
+        // The longest frame header.
+        self.source.ensure(18)?;
+        if self.decoders.dictionary().is_none() && zstandard::names_dictionary(self.source.available()) {
+            return self.junk(reason::DICTIONARY_MISSING, "a zstd frame names a dictionary");
+        }
+        self.begin(Coding::Zstd, self.source.position())
     }
 
     fn open_skippable(&mut self, content_bytes: u32) -> Result<Opened, ReadError> {
-        let end = self.source.position() + 8 + u64::from(content_bytes);
-        let defect = (end > self.size())
-            .then(|| Defect::new(reason::TRUNCATED_MEMBER, "the file ends inside a skippable frame"));
-        let end = end.min(self.size());
+        let start = self.source.position();
+        let end = start + container::MAGIC_BYTES as u64 + u64::from(content_bytes);
+        if end > self.size() {
+            return self.junk(reason::TRUNCATED_MEMBER, "the file ends inside a skippable frame");
+        }
         self.source.seek(end);
-        Ok(match defect {
-            Some(defect) => Opened::Junk(end, defect),
-            None => Opened::Padding(end),
-        })
+        let is_dictionary = start == 0 && self.dictionary_frame()?.is_some();
+        if is_dictionary && self.decoders.dictionary().is_none() {
+            let defect = Defect::new(
+                reason::DICTIONARY_DAMAGED,
+                "the dictionary cannot be decompressed",
+            );
+            return Ok(Opened::Junk(end, defect));
+        }
+        Ok(Opened::Padding(end))
     }
 
     fn open_plain(&mut self) -> Result<Opened, ReadError> {
-        let padding = self.skip_padding()?;
-        if let Some(end) = padding {
+        if let Some(end) = self.skip_padding()? {
             return Ok(Opened::Padding(end));
         }
         let mut wanted = 256;
@@ -73,11 +119,12 @@ impl Feed {
             match resync::start_of(self.source.available(), available < wanted) {
                 Start::Warc | Start::Arc => break,
                 Start::Unsure => wanted = (wanted * 4).min(resync::START_BYTES_MAX + 1),
-                Start::Neither => return self.junk(1),
+                Start::Neither => {
+                    return self.junk(reason::JUNK, "neither a record nor a compressed member");
+                }
             }
         }
-        self.begin(Coding::Plain, self.source.position());
-        Ok(Opened::Frame)
+        self.begin(Coding::Plain, self.source.position())
     }
 
     /// Steps over line ends and zero bytes; their end, if there are any.
@@ -99,160 +146,26 @@ impl Feed {
         Ok((end > start).then_some(end))
     }
 
-    fn junk(&mut self, from: u64) -> Result<Opened, ReadError> {
+    /// Unreadable bytes up to where reading can go on.
+    fn junk(&mut self, reason: &'static str, what: &str) -> Result<Opened, ReadError> {
         let start = self.source.position();
-        let end = self.find_next(start + from)?;
+        let end = self.find_next(start + 1)?;
         self.source.seek(end);
-        let detail = format!(
-            "{} bytes that are neither a record nor a compressed member",
-            end - start
-        );
-        Ok(Opened::Junk(end, Defect::new(reason::JUNK, detail)))
+        Ok(Opened::Junk(
+            end,
+            Defect::new(reason, format!("{what}, {} bytes", end - start)),
+        ))
     }
 
-    /// Leaves the open frame; gives the offset where its bytes end. After damage that is where the next readable
-    /// member begins, or else where decoding stopped, and what lies between comes out of `open` as junk.
-    pub(crate) fn close(&mut self) -> Result<u64, ReadError> {
-        let Some(frame) = self.frame.take() else {
-            return Ok(self.stored());
-        };
-        let stopped = self.source.position();
-        if frame.end.as_ref().is_none_or(End::is_complete) {
-            return Ok(stopped);
-        }
-        // The damage may have made the decoder run over the beginnings of good members.
-        if let Some(next) = self.find(frame.start + 1, stopped, Wanted::Members)? {
-            self.source.seek(next);
-            return Ok(next);
-        }
-        let next = self.find_next(stopped)?;
-        self.source.seek(stopped);
-        if next > stopped {
-            let detail = format!("{} bytes after the damage", next - stopped);
-            self.junk_end = Some((next, Defect::new(reason::DAMAGED_MEMBER, detail)));
-        }
-        Ok(stopped)
-    }
-
-    /// Offset from `from` on where reading can go on; the end of the input if nowhere.
-    pub(crate) fn find_next(&mut self, from: u64) -> Result<u64, ReadError> {
-        let size = self.size();
-        Ok(self.find(from, size, Wanted::Anything)?.unwrap_or(size))
-    }
-
-    /// Offset of the first plain record in `from..until`.
-    pub(crate) fn find_plain(&mut self, from: u64, until: u64) -> Result<Option<u64>, ReadError> {
-        self.find(from, until, Wanted::PlainRecords)
-    }
-
-    fn find(&mut self, from: u64, until: u64, wanted: Wanted) -> Result<Option<u64>, ReadError> {
-        let mut searcher = Searcher::new(self.arc, true);
-        self.source.seek(from);
-        loop {
-            let at = self.source.position();
-            let most = usize::try_from(until.saturating_sub(at)).unwrap_or(usize::MAX);
-            if most == 0 {
-                return Ok(None);
+    /// Opens a frame whose header, if any, the source has passed.
+    fn begin(&mut self, coding: Coding, start: u64) -> Result<Opened, ReadError> {
+        match self.decoders.start(coding) {
+            Ok(()) => {
+                self.begin_frame(coding, start);
+                Ok(Opened::Frame)
             }
-            // A record that begins before `until` may be told by bytes beyond it.
-            let available = self.source.ensure(SEARCH_BYTES)?;
-            let last = available < SEARCH_BYTES;
-            let piece = self.source.available();
-            let (text, decided) = match wanted {
-                Wanted::Members => (
-                    None,
-                    if last {
-                        piece.len()
-                    } else {
-                        piece.len() - container::MAGIC_BYTES
-                    },
-                ),
-                _ => match searcher.search(piece, last) {
-                    Search::Found(text) => (Some(text), text),
-                    Search::NotBefore(decided) => (None, decided),
-                },
-            };
-            let magics: Vec<usize> = match wanted {
-                Wanted::PlainRecords => Vec::new(),
-                _ => magics_in(piece, decided.min(most)),
-            };
-            for magic in magics {
-                let offset = at + magic as u64;
-                match self.try_member(offset)? {
-                    Trial::Record => return Ok(Some(offset)),
-                    Trial::Decodes if wanted == Wanted::Anything => return Ok(Some(offset)),
-                    _ => {}
-                }
-            }
-            if let Some(text) = text {
-                let offset = at + text as u64;
-                return Ok((offset < until).then_some(offset));
-            }
-            if last {
-                return Ok(None);
-            }
-            self.source.consume(decided);
+            // Only zstd can fail here, when its dictionary is none.
+            Err(error) => self.junk(reason::DICTIONARY_DAMAGED, &error.to_string()),
         }
     }
-
-    /// Decodes the beginning of what may be a member, without moving.
-    fn try_member(&mut self, offset: u64) -> Result<Trial, ReadError> {
-        let mut bytes = vec![0; TRIAL_BYTES];
-        let read = self.source.read_at(offset, &mut bytes)?;
-        bytes.truncate(read);
-        let mut header = gzip::member_header(&bytes);
-        if header == MemberHeader::Incomplete && read == TRIAL_BYTES {
-            bytes.resize(gzip::HEADER_BYTES_MAX + TRIAL_BYTES, 0);
-            let read = self.source.read_at(offset, &mut bytes)?;
-            bytes.truncate(read);
-            header = gzip::member_header(&bytes);
-        }
-        let MemberHeader::Bytes(length) = header else {
-            return Ok(Trial::Fails);
-        };
-        let mut output = [0; TRIAL_OUTPUT_BYTES];
-        let decoded = Gzip::new().decode(&bytes[length..], &mut output);
-        if decoded.failed.is_some() {
-            return Ok(Trial::Fails);
-        }
-        let text = &output[..decoded.produced];
-        let blank = text.iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
-        Ok(match resync::start_of(&text[blank..], true) {
-            Start::Warc | Start::Arc => Trial::Record,
-            _ => Trial::Decodes,
-        })
-    }
-}
-
-/// What a search is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
-    /// Compressed members, whatever they hold, and plain records.
-    Anything,
-    /// Compressed members that begin with a record.
-    Members,
-    /// Plain records.
-    PlainRecords,
-}
-
-/// What decoding the beginning of a member gave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trial {
-    Fails,
-    Decodes,
-    Record,
-}
-
-/// Stored bytes searched at once: more than the longest line looked at.
-const SEARCH_BYTES: usize = resync::START_BYTES_MAX * 2;
-
-/// Stored bytes that a trial looks at, and decoded bytes it asks for. Random bytes fail much sooner.
-const TRIAL_BYTES: usize = 2 << 10;
-const TRIAL_OUTPUT_BYTES: usize = 512;
-
-/// Where containers may begin among the first `decided` of `bytes`.
-fn magics_in(bytes: &[u8], decided: usize) -> Vec<usize> {
-    let starts = memchr::memchr3_iter(0x1f, 0x28, 0x04, &bytes[..decided.min(bytes.len())]);
-    let known = |at: &usize| matches!(container::sniff(&bytes[*at..]), Some(Container::Gzip));
-    starts.filter(known).collect()
 }

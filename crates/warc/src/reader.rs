@@ -52,6 +52,7 @@ impl Reader {
     ) -> Result<Reader, ReadError> {
         let mut feed = Feed::new(Source::new(input, name.to_owned())?);
         let mark = settings.start_offset.min(feed.size());
+        feed.load_dictionary()?;
         feed.seek(mark);
         Ok(Reader {
             feed,

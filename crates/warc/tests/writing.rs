@@ -103,3 +103,22 @@ fn ids_differ_and_are_the_same_again() {
     };
     assert_eq!(write(), write());
 }
+
+#[test]
+fn lz4() {
+    check(Compression::Lz4);
+}
+
+#[test]
+fn zstd_with_and_without_dictionary() {
+    check(Compression::Zstd {
+        level: 3,
+        dictionary: None,
+    });
+    let words =
+        b"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <p>some words, again and again</p>\n".repeat(9);
+    check(Compression::Zstd {
+        level: 19,
+        dictionary: Some(words),
+    });
+}

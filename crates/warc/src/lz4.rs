@@ -1,0 +1,344 @@
+//! An LZ4 frame: descriptor, blocks (linked or not, compressed or not), end mark, checksums.
+//!
+//! ```text
+//! magic 4 | FLG 1 | BD 1 | [content size 8] | [dictionary id 4] | header check 1
+//! block: size 4 (highest bit: stored as it is) | data | [checksum 4]
+//! end: zero 4 | [content checksum 4]
+//! ```
+//!
+//! Invariant: `history[..history_bytes]` are the last decoded bytes (at most 64 KiB) that a linked block may
+//! refer to; `block[block_head..]` are decoded bytes not yet given out.
+
+use std::hash::Hasher;
+
+use twox_hash::XxHash32;
+
+use crate::frame::{Decode, Decoded};
+
+const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
+
+/// How far back a linked block may refer.
+const HISTORY_BYTES: usize = 64 << 10;
+
+pub(crate) struct Lz4 {
+    part: Part,
+    /// Bytes of the current part that came so far.
+    held: Vec<u8>,
+    descriptor: Descriptor,
+    block: Vec<u8>,
+    block_head: usize,
+    history: Vec<u8>,
+    content: XxHash32,
+    content_bytes: u64,
+}
+
+/// The part of the frame that comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Magic, FLG and BD: they say how long the header is.
+    HeaderStart,
+    Header(usize),
+    BlockSize,
+    Block {
+        bytes: usize,
+        stored: bool,
+    },
+    ContentChecksum,
+    Finished,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Descriptor {
+    linked: bool,
+    block_checksums: bool,
+    content_size: Option<u64>,
+    content_checksum: bool,
+    block_bytes_max: usize,
+}
+
+impl Lz4 {
+    pub(crate) fn new() -> Lz4 {
+        Lz4 {
+            part: Part::HeaderStart,
+            held: Vec::new(),
+            descriptor: Descriptor::default(),
+            block: Vec::new(),
+            block_head: 0,
+            history: Vec::new(),
+            content: XxHash32::with_seed(0),
+            content_bytes: 0,
+        }
+    }
+
+    /// Makes ready for the next frame.
+    pub(crate) fn reset(&mut self) {
+        self.part = Part::HeaderStart;
+        self.held.clear();
+        self.block.clear();
+        self.block_head = 0;
+        self.history.clear();
+        self.content = XxHash32::with_seed(0);
+        self.content_bytes = 0;
+    }
+
+    fn part_bytes(&self) -> usize {
+        match self.part {
+            Part::HeaderStart => 6,
+            Part::Header(bytes) => bytes,
+            Part::BlockSize | Part::ContentChecksum => 4,
+            Part::Block { bytes, .. } => bytes + if self.descriptor.block_checksums { 4 } else { 0 },
+            Part::Finished => 0,
+        }
+    }
+
+    /// All bytes of the part are held: takes them in, and goes to the next.
+    fn take_part(&mut self) -> Result<(), String> {
+        self.part = match self.part {
+            Part::HeaderStart => {
+                let bytes = header_bytes(&self.held)?;
+                self.part = Part::Header(bytes);
+                // The bytes held are the header's first.
+                return Ok(());
+            }
+            Part::Header(_) => {
+                self.descriptor = read_header(&self.held)?;
+                Part::BlockSize
+            }
+            Part::BlockSize => self.read_block_size()?,
+            Part::Block { bytes, stored } => {
+                let held = std::mem::take(&mut self.held);
+                let decoded = self.decode_block(&held[..bytes], &held[bytes..], stored);
+                self.held = held;
+                decoded?;
+                Part::BlockSize
+            }
+            Part::ContentChecksum => {
+                if self.content.finish_32() != le32(&self.held) {
+                    return Err("the content's checksum disagrees".to_owned());
+                }
+                Part::Finished
+            }
+            Part::Finished => Part::Finished,
+        };
+        self.held.clear();
+        Ok(())
+    }
+
+    fn read_block_size(&self) -> Result<Part, String> {
+        let word = le32(&self.held);
+        if word == 0 {
+            let declared = self.descriptor.content_size;
+            if declared.is_some_and(|size| size != self.content_bytes) {
+                return Err(format!(
+                    "content has {} bytes, declared {declared:?}",
+                    self.content_bytes
+                ));
+            }
+            return Ok(match self.descriptor.content_checksum {
+                true => Part::ContentChecksum,
+                false => Part::Finished,
+            });
+        }
+        let (bytes, stored) = ((word & 0x7fff_ffff) as usize, word & 0x8000_0000 != 0);
+        if bytes > self.descriptor.block_bytes_max {
+            return Err(format!(
+                "a block of {bytes} bytes, at most {}",
+                self.descriptor.block_bytes_max
+            ));
+        }
+        Ok(Part::Block { bytes, stored })
+    }
+
+    fn decode_block(&mut self, data: &[u8], checksum: &[u8], stored: bool) -> Result<(), String> {
+        if !checksum.is_empty() && XxHash32::oneshot(0, data) != le32(checksum) {
+            return Err("a block's checksum disagrees".to_owned());
+        }
+        self.block_head = 0;
+        if stored {
+            self.block.clear();
+            self.block.extend_from_slice(data);
+        } else {
+            self.block.resize(self.descriptor.block_bytes_max, 0);
+            let decoded = match self.descriptor.linked {
+                true => lz4_flex::block::decompress_into_with_dict(data, &mut self.block, &self.history),
+                false => lz4_flex::block::decompress_into(data, &mut self.block),
+            };
+            let bytes = decoded.map_err(|error| error.to_string());
+            self.block.truncate(bytes.as_ref().copied().unwrap_or(0));
+            bytes?;
+        }
+        self.content_bytes += self.block.len() as u64;
+        if self.descriptor.content_checksum {
+            self.content.write(&self.block);
+        }
+        if self.descriptor.linked {
+            self.remember();
+        }
+        Ok(())
+    }
+
+    fn remember(&mut self) {
+        if self.block.len() >= HISTORY_BYTES {
+            self.history.clear();
+            self.history
+                .extend_from_slice(&self.block[self.block.len() - HISTORY_BYTES..]);
+            return;
+        }
+        let surplus = (self.history.len() + self.block.len()).saturating_sub(HISTORY_BYTES);
+        self.history.drain(..surplus);
+        self.history.extend_from_slice(&self.block);
+    }
+}
+
+impl Decode for Lz4 {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Decoded {
+        let mut done = Decoded::default();
+        loop {
+            let ready = &self.block[self.block_head..];
+            let given = ready.len().min(output.len() - done.produced);
+            output[done.produced..done.produced + given].copy_from_slice(&ready[..given]);
+            self.block_head += given;
+            done.produced += given;
+            if self.block_head < self.block.len() {
+                return done;
+            }
+            if self.part == Part::Finished {
+                done.finished = true;
+                return done;
+            }
+            let missing = self.part_bytes() - self.held.len();
+            let taken = missing.min(input.len() - done.consumed);
+            self.held
+                .extend_from_slice(&input[done.consumed..done.consumed + taken]);
+            done.consumed += taken;
+            if taken < missing {
+                return done;
+            }
+            if let Err(why) = self.take_part() {
+                done.failed = Some(why);
+                return done;
+            }
+        }
+    }
+}
+
+/// Length of the header whose first six bytes are given.
+fn header_bytes(start: &[u8]) -> Result<usize, String> {
+    let flags = start[4];
+    if start[..4] != MAGIC || flags >> 6 != 1 {
+        return Err(format!("flags {flags:#04x} of an unknown version"));
+    }
+    let content_size = if flags & 0x08 != 0 { 8 } else { 0 };
+    let dictionary_id = if flags & 0x01 != 0 { 4 } else { 0 };
+    Ok(7 + content_size + dictionary_id)
+}
+
+fn read_header(header: &[u8]) -> Result<Descriptor, String> {
+    let (flags, sizes, check) = (header[4], header[5], header[header.len() - 1]);
+    if (XxHash32::oneshot(0, &header[4..header.len() - 1]) >> 8) as u8 != check {
+        return Err("the header's checksum disagrees".to_owned());
+    }
+    if flags & 0x01 != 0 {
+        return Err("a dictionary is needed".to_owned());
+    }
+    let block_bytes_max = match sizes >> 4 & 7 {
+        4 => 64 << 10,
+        5 => 256 << 10,
+        6 => 1 << 20,
+        7 => 4 << 20,
+        other => return Err(format!("block size code {other}")),
+    };
+    let content_size = (flags & 0x08 != 0).then(|| header[6..14].try_into().map(u64::from_le_bytes));
+    Ok(Descriptor {
+        linked: flags & 0x20 == 0,
+        block_checksums: flags & 0x10 != 0,
+        content_size: content_size
+            .transpose()
+            .map_err(|_| "no content size".to_owned())?,
+        content_checksum: flags & 0x04 != 0,
+        block_bytes_max,
+    })
+}
+
+fn le32(bytes: &[u8]) -> u32 {
+    bytes
+        .iter()
+        .take(4)
+        .rev()
+        .fold(0, |word, b| word << 8 | u32::from(*b))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
+
+    use super::*;
+
+    fn frame(content: &[u8], info: FrameInfo) -> Vec<u8> {
+        let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
+        encoder.write_all(content).expect("encoded");
+        encoder.finish().expect("finished")
+    }
+
+    fn decode(frame: &[u8], input_bytes: usize, output_bytes: usize) -> Result<Vec<u8>, String> {
+        let (mut lz4, mut content, mut at) = (Lz4::new(), Vec::new(), 0);
+        let mut output = vec![0; output_bytes];
+        loop {
+            let input = &frame[at..frame.len().min(at + input_bytes)];
+            let done = lz4.decode(input, &mut output);
+            at += done.consumed;
+            content.extend_from_slice(&output[..done.produced]);
+            if let Some(why) = done.failed {
+                return Err(why);
+            }
+            if done.finished {
+                assert_eq!(at, frame.len(), "the frame's end is found");
+                return Ok(content);
+            }
+            if input.is_empty() && done.produced == 0 {
+                return Err("cut".to_owned());
+            }
+        }
+    }
+
+    #[test]
+    fn frames_of_every_form_come_back() {
+        let words = b"some words, some more words, and some again; ".repeat(9000);
+        let noise: Vec<u8> = (0..300_000u32)
+            .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
+            .collect();
+        for content in [&words[..], &noise, b"", b"x"] {
+            for mode in [BlockMode::Linked, BlockMode::Independent] {
+                for size in [BlockSize::Max64KB, BlockSize::Max1MB] {
+                    let info = FrameInfo::new()
+                        .block_mode(mode)
+                        .block_size(size)
+                        .block_checksums(content.len() % 2 == 0)
+                        .content_checksum(true)
+                        .content_size(Some(content.len() as u64));
+                    let frame = frame(content, info);
+                    for (input, output) in [(1 << 14, 1 << 13), (777, 5000), (frame.len(), 1 << 20)] {
+                        assert_eq!(decode(&frame, input, output).as_deref(), Ok(content));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn flipped_bytes_are_found() {
+        let content = b"some words, some more words, and some again; ".repeat(40);
+        let whole = frame(&content, FrameInfo::new().content_checksum(true));
+        for at in 0..whole.len() {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 0x11;
+            assert_ne!(
+                decode(&flipped, 100, 100).as_deref(),
+                Ok(&content[..]),
+                "byte {at}"
+            );
+        }
+    }
+}

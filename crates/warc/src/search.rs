@@ -1,0 +1,209 @@
+//! Where to go on after damage, and after bytes that are nothing.
+
+use crate::container;
+use crate::decoders::{Coding, Decoders};
+use crate::entry::Defect;
+use crate::error::ReadError;
+use crate::feed::Feed;
+use crate::frame::End;
+use crate::gzip::{self, MemberHeader};
+use crate::reason;
+use crate::resync::{self, Search, Searcher, Start};
+
+impl Feed {
+    /// Leaves the open frame; gives the offset where its bytes end. After damage that is where the next readable
+    /// member begins, or else where decoding stopped, and what lies between comes out of `open` as junk.
+    pub(crate) fn close(&mut self) -> Result<u64, ReadError> {
+        let Some(frame) = self.frame.take() else {
+            return Ok(self.stored());
+        };
+        let stopped = self.source.position();
+        if frame.end.as_ref().is_none_or(End::is_complete) {
+            return Ok(stopped);
+        }
+        let looked_at = stopped - frame.start;
+        let again = self.budget.allows(looked_at, stopped);
+        // The damage may have made the decoder run over the beginnings of good members.
+        if again && let Some(next) = self.find(frame.start + 1, stopped, Wanted::Members)? {
+            self.source.seek(next);
+            return Ok(next);
+        }
+        let next = self.find_next(stopped)?;
+        self.source.seek(stopped);
+        if next > stopped {
+            let detail = format!("{} bytes after the damage", next - stopped);
+            self.junk_end = Some((next, Defect::new(reason::DAMAGED_MEMBER, detail)));
+        }
+        Ok(stopped)
+    }
+
+    /// Offset from `from` on where reading can go on; the end of the input if nowhere.
+    pub(crate) fn find_next(&mut self, from: u64) -> Result<u64, ReadError> {
+        let size = self.size();
+        Ok(self.find(from, size, Wanted::Anything)?.unwrap_or(size))
+    }
+
+    /// Offset of the first plain record in `from..until`.
+    pub(crate) fn find_plain(&mut self, from: u64, until: u64) -> Result<Option<u64>, ReadError> {
+        self.find(from, until, Wanted::PlainRecords)
+    }
+
+    fn find(&mut self, from: u64, until: u64, wanted: Wanted) -> Result<Option<u64>, ReadError> {
+        let mut searcher = Searcher::new(self.arc, true);
+        let mut trials = Trials::new();
+        self.source.seek(from);
+        loop {
+            let at = self.source.position();
+            let most = usize::try_from(until.saturating_sub(at)).unwrap_or(usize::MAX);
+            if most == 0 {
+                return Ok(None);
+            }
+            // A record that begins before `until` may be told by bytes beyond it.
+            let available = self.source.ensure(SEARCH_BYTES)?;
+            let last = available < SEARCH_BYTES;
+            let piece = self.source.available();
+            let (text, decided) = match wanted {
+                Wanted::Members => (
+                    None,
+                    if last {
+                        piece.len()
+                    } else {
+                        piece.len() - container::MAGIC_BYTES
+                    },
+                ),
+                _ => match searcher.search(piece, last) {
+                    Search::Found(text) => (Some(text), text),
+                    Search::NotBefore(decided) => (None, decided),
+                },
+            };
+            let magics: Vec<usize> = match wanted {
+                Wanted::PlainRecords => Vec::new(),
+                _ => magics_in(piece, decided.min(most)).collect(),
+            };
+            for magic in magics {
+                let offset = at + magic as u64;
+                match self.try_member(offset, &mut trials)? {
+                    Trial::Record => return Ok(Some(offset)),
+                    Trial::Decodes | Trial::Unsure if wanted == Wanted::Anything => return Ok(Some(offset)),
+                    _ => {}
+                }
+            }
+            if let Some(text) = text {
+                let offset = at + text as u64;
+                return Ok((offset < until).then_some(offset));
+            }
+            if last {
+                return Ok(None);
+            }
+            self.source.consume(decided);
+        }
+    }
+
+    /// Decodes the beginning of what may be a member, without moving.
+    fn try_member(&mut self, offset: u64, trials: &mut Trials) -> Result<Trial, ReadError> {
+        let answer = self.try_bytes(offset, TRIAL_BYTES, trials)?;
+        if answer == Trial::Unsure && trials.long_left > 0 {
+            // A long header, or a block of which nothing comes out before it is whole.
+            trials.long_left -= 1;
+            return self.try_bytes(offset, TRIAL_BYTES_LONG, trials);
+        }
+        Ok(answer)
+    }
+
+    fn try_bytes(&mut self, offset: u64, most: usize, trials: &mut Trials) -> Result<Trial, ReadError> {
+        let mut bytes = std::mem::take(&mut trials.bytes);
+        bytes.resize(most, 0);
+        let read = self.source.read_at(offset, &mut bytes)?;
+        let answer = trials.decode(&bytes[..read], self.decoders.dictionary());
+        trials.bytes = bytes;
+        Ok(answer)
+    }
+}
+
+/// What trials share: they are many where bytes are hostile.
+struct Trials {
+    decoders: Decoders,
+    bytes: Vec<u8>,
+    /// Long trials that may still be made in this search.
+    long_left: u32,
+}
+
+impl Trials {
+    fn new() -> Trials {
+        Trials {
+            decoders: Decoders::default(),
+            bytes: Vec::new(),
+            long_left: 1000,
+        }
+    }
+
+    fn decode(&mut self, bytes: &[u8], dictionary: Option<&[u8]>) -> Trial {
+        let Some(coding) = container::sniff(bytes).and_then(Coding::of) else {
+            return Trial::Fails;
+        };
+        let header = match coding {
+            Coding::Gzip => match gzip::member_header(bytes) {
+                MemberHeader::Bytes(length) => length,
+                MemberHeader::Incomplete => return Trial::Unsure,
+                MemberHeader::Invalid => return Trial::Fails,
+            },
+            _ => 0,
+        };
+        if let Some(dictionary) = dictionary
+            && self.decoders.dictionary().is_none()
+        {
+            self.decoders.set_dictionary(dictionary.to_vec());
+        }
+        if self.decoders.start(coding).is_err() {
+            return Trial::Fails;
+        }
+        let Some(decoder) = self.decoders.current(coding) else {
+            return Trial::Fails;
+        };
+        let mut output = [0; TRIAL_OUTPUT_BYTES];
+        let decoded = decoder.decode(&bytes[header..], &mut output);
+        let text = &output[..decoded.produced];
+        let blank = text.iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
+        match resync::start_of(&text[blank..], true) {
+            _ if decoded.failed.is_some() => Trial::Fails,
+            Start::Warc | Start::Arc => Trial::Record,
+            _ if text.is_empty() && !decoded.finished => Trial::Unsure,
+            _ => Trial::Decodes,
+        }
+    }
+}
+
+/// What a search is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// Compressed members, whatever they hold, and plain records.
+    Anything,
+    /// Compressed members that begin with a record.
+    Members,
+    /// Plain records.
+    PlainRecords,
+}
+
+/// What decoding the beginning of a member gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trial {
+    Fails,
+    /// Nothing came out yet.
+    Unsure,
+    Decodes,
+    Record,
+}
+
+/// Stored bytes searched at once: more than the longest line looked at.
+const SEARCH_BYTES: usize = resync::START_BYTES_MAX * 2;
+
+/// Stored bytes that a trial looks at, and decoded bytes it asks for. Random bytes fail much sooner.
+const TRIAL_BYTES: usize = 2 << 10;
+const TRIAL_BYTES_LONG: usize = 512 << 10;
+const TRIAL_OUTPUT_BYTES: usize = 2 << 10;
+
+/// Where containers may begin among the first `decided` of `bytes`.
+fn magics_in(bytes: &[u8], decided: usize) -> impl Iterator<Item = usize> {
+    let starts = memchr::memchr3_iter(0x1f, 0x28, 0x04, &bytes[..decided.min(bytes.len())]);
+    starts.filter(|at| container::sniff(&bytes[*at..]).and_then(Coding::of).is_some())
+}
