@@ -1,0 +1,149 @@
+//! Beginning and cancelling loads over HTTP.
+//!
+//! A load reads any file that the server may read, so it is refused unless all of this holds: the setting
+//! allows it; the connection comes from this machine; no proxy says that it speaks for somebody else; the
+//! `Host` is a name of this machine (a page of another site that had its name resolve to us is not); and a
+//! browser's `Origin`, if there is one, is this server itself. A JSON body keeps plain forms of other sites out.
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use archive::question::{Answer, LoadRequest, Question};
+use axum::extract::Request;
+use axum::http::{HeaderMap, StatusCode, header};
+
+use crate::failure::Failure;
+use crate::serve::Peer;
+use crate::state::State;
+
+/// Headers by which a proxy says that the request is not its own.
+const PROXY_HEADERS: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
+
+/// `POST /api/v1/loads`.
+pub(crate) async fn begin(state: &State, request: Request) -> Result<Answer, Failure> {
+    allow(state, &request)?;
+    let json = request
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .is_some_and(|value| value.split(';').next().unwrap_or("").trim() == "application/json");
+    if !json {
+        return Err(Failure::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            "the body must be application/json",
+        ));
+    }
+    let body = axum::body::to_bytes(request.into_body(), state.settings.body_bytes_max)
+        .await
+        .map_err(|_| {
+            Failure::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "too_large",
+                "the body is too large",
+            )
+        })?;
+    let load: LoadRequest = serde_json::from_slice(&body)
+        .map_err(|error| Failure::bad_request(format!("the body is not a load request: {error}")))?;
+    check(&load)?;
+    state.asker.ask(Question::Load(load)).await
+}
+
+/// `POST /api/v1/jobs/{id}/cancel`.
+pub(crate) async fn cancel(state: &State, id: u64, request: Request) -> Result<Answer, Failure> {
+    allow(state, &request)?;
+    state.asker.ask(Question::Cancel { id }).await
+}
+
+fn check(load: &LoadRequest) -> Result<(), Failure> {
+    if load.inputs.is_empty() {
+        return Err(Failure::bad_request("inputs is empty: nothing to load"));
+    }
+    match load
+        .inputs
+        .iter()
+        .find(|input| !Path::new(&input.path).is_absolute())
+    {
+        Some(input) => Err(Failure::bad_request(format!(
+            "path {:?} is not absolute",
+            input.path
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn allow(state: &State, request: &Request) -> Result<(), Failure> {
+    if !state.settings.loads_over_http {
+        return Err(Failure::forbidden(
+            "loads over HTTP are off; on the server's machine: weft load INPUT",
+        ));
+    }
+    let peer = request
+        .extensions()
+        .get::<Peer>()
+        .map(|peer| peer.0.ip().to_canonical());
+    let headers = request.headers();
+    let from_here = peer.is_some_and(|ip| ip.is_loopback())
+        && PROXY_HEADERS.iter().all(|name| !headers.contains_key(*name))
+        && host_is_here(headers)
+        && origin_is_here(headers);
+    match from_here {
+        true => Ok(()),
+        false => Err(Failure::forbidden(
+            "loads are only begun from the server's own machine",
+        )),
+    }
+}
+
+fn host_is_here(headers: &HeaderMap) -> bool {
+    let host = headers.get(header::HOST).and_then(|value| value.to_str().ok());
+    host.is_some_and(|host| is_here(host_without_port(host)))
+}
+
+fn origin_is_here(headers: &HeaderMap) -> bool {
+    let Some(origin) = headers.get(header::ORIGIN) else {
+        return true;
+    };
+    let host = headers.get(header::HOST).map(|value| value.as_bytes());
+    origin.as_bytes().strip_prefix(b"http://") == host
+}
+
+fn host_without_port(host: &str) -> &str {
+    match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, _)) => address,
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    }
+}
+
+fn is_here(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_are_here() {
+        for host in [
+            "localhost",
+            "localhost:8080",
+            "127.0.0.1:1",
+            "[::1]:8080",
+            "[::1]",
+            "LOCALHOST:1",
+        ] {
+            assert!(is_here(host_without_port(host)), "{host}");
+        }
+        for host in [
+            "example.com:8080",
+            "",
+            "localhost.example.com",
+            "10.0.0.1:8080",
+            "[::2]:1",
+            "127.0.0.1.example.com",
+        ] {
+            assert!(!is_here(host_without_port(host)), "{host}");
+        }
+    }
+}

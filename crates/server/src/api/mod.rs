@@ -1,0 +1,81 @@
+//! The JSON API: each route puts its question and gives the answer as it is.
+
+pub(crate) mod cdx;
+pub(crate) mod loads;
+mod openapi;
+mod sample;
+pub(crate) mod table;
+
+use std::sync::Arc;
+
+use archive::question::{Answer, Body};
+use axum::Json;
+use axum::extract::{RawPathParams, RawQuery};
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get, on};
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::link;
+use crate::state::State;
+use table::{Endpoint, Serves};
+
+/// The handler of one row of the table.
+pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<State>> {
+    type Context = axum::extract::State<Arc<State>>;
+    let arguments = move |query: RawQuery, path: RawPathParams| {
+        let path: Vec<(&str, &str)> = path.iter().collect();
+        Arguments::parse(endpoint.parameters, query.0.as_deref().unwrap_or(""), &path)
+    };
+    match &endpoint.serves {
+        Serves::Answer { question, .. } => get(
+            move |state: Context, path: RawPathParams, query: RawQuery| async move {
+                let question = question(&arguments(query, path)?)?;
+                state.asker.ask(question).await.map(json)
+            },
+        ),
+        Serves::Cdx => get(
+            move |state: Context, path: RawPathParams, query: RawQuery| async move {
+                cdx::lines(&state.asker, &arguments(query, path)?).await
+            },
+        ),
+        Serves::Metrics => get(
+            move |state: Context, path: RawPathParams, query: RawQuery| async move {
+                arguments(query, path)?;
+                Ok::<_, Failure>(crate::metrics::page(&state).await)
+            },
+        ),
+        Serves::Load => on(
+            axum::routing::MethodFilter::POST,
+            move |state: Context, request: axum::extract::Request| async move {
+                loads::begin(&state, request).await.map(json)
+            },
+        ),
+        Serves::Cancel => on(
+            axum::routing::MethodFilter::POST,
+            move |state: Context, path: RawPathParams, query: RawQuery, request: axum::extract::Request| async move {
+                let id = arguments(query, path)?.number("id");
+                loads::cancel(&state, id, request).await.map(json)
+            },
+        ),
+    }
+}
+
+/// An answer as JSON. Where a record lies on the server's disks is not the asker's business: it gets the
+/// address to fetch it from.
+pub(crate) fn json(mut answer: Answer) -> Response {
+    if let Body::Record(record) = &mut answer.body {
+        record.location = link::record(&record.capture.url, Some(&record.capture.timestamp));
+    }
+    let mut response = Json(&answer).into_response();
+    response
+        .headers_mut()
+        .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}
+
+/// `/api/v1/openapi.json`.
+pub(crate) async fn openapi() -> Json<serde_json::Value> {
+    Json(openapi::document())
+}

@@ -1,0 +1,167 @@
+//! The OpenAPI 3.1 document, made from the table of routes and from one sample of every answer.
+
+use serde_json::{Map, Value, json};
+
+use super::sample::samples;
+use super::table::{ENDPOINTS, Endpoint, Serves};
+use crate::arguments::{Kind, LIMIT_MAX, Parameter, Place};
+
+/// The whole document.
+pub(crate) fn document() -> Value {
+    let mut paths = Map::new();
+    for endpoint in ENDPOINTS {
+        let path = paths.entry(endpoint.path).or_insert_with(|| json!({}));
+        path[endpoint.method] = operation(endpoint);
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Weft",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "A web archive, to search and to ask",
+            "description": "Every JSON answer names the epoch it comes from. Lists are paged by key: give `next` of an \
+                answer as `after` of the next request.",
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+        },
+        "paths": paths,
+        "components": { "schemas": schemas() },
+    })
+}
+
+fn operation(endpoint: &Endpoint) -> Value {
+    let mut operation = json!({
+        "summary": endpoint.summary,
+        "operationId": operation_id(endpoint),
+        "responses": {
+            "200": success(&endpoint.serves),
+            "default": {
+                "description": "Why there is no answer",
+                "content": { "application/json": { "schema": reference("Error") } },
+            },
+        },
+    });
+    if !endpoint.parameters.is_empty() {
+        operation["parameters"] = endpoint.parameters.iter().map(parameter).collect();
+    }
+    if let Serves::Load = endpoint.serves {
+        operation["requestBody"] = json!({
+            "required": true,
+            "content": { "application/json": { "schema": reference("LoadRequest") } },
+        });
+    }
+    operation
+}
+
+/// `get /api/v1/jobs/{id}` becomes `get_jobs_id`.
+fn operation_id(endpoint: &Endpoint) -> String {
+    let path = endpoint
+        .path
+        .trim_start_matches("/api/v1")
+        .trim_start_matches('/');
+    let words: String = path.chars().filter(|c| !"{}".contains(*c)).collect();
+    format!("{}_{}", endpoint.method, words.replace('/', "_"))
+}
+
+fn success(serves: &Serves) -> Value {
+    let (description, media, schema) = match serves {
+        Serves::Answer { answer, .. } => ("The answer", "application/json", reference(&schema_name(answer))),
+        Serves::Load | Serves::Cancel => ("The job", "application/json", reference("JobAnswer")),
+        Serves::Cdx => (
+            "One capture a line, by key, then time",
+            "text/x-cdxj",
+            json!({ "type": "string" }),
+        ),
+        Serves::Metrics => ("All metrics", "text/plain", json!({ "type": "string" })),
+    };
+    json!({ "description": description, "content": { media: { "schema": schema } } })
+}
+
+fn parameter(parameter: &Parameter) -> Value {
+    let schema = match parameter.kind {
+        Kind::Text => json!({ "type": "string" }),
+        Kind::Flag => {
+            json!({ "type": "string", "enum": ["1", "true", "yes", "on", "0", "false", "no", "off"] })
+        }
+        Kind::Limit(Some(default)) => {
+            json!({ "type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": default })
+        }
+        Kind::Limit(None) => json!({ "type": "integer", "minimum": 1 }),
+        Kind::Time => json!({ "type": "string", "pattern": "^[0-9]{1,14}$" }),
+        Kind::OneOf(values) => json!({ "type": "string", "enum": values }),
+        Kind::Number => json!({ "type": "integer", "minimum": 0 }),
+    };
+    json!({
+        "name": parameter.name,
+        "in": match parameter.place { Place::Query => "query", Place::Path => "path" },
+        "required": parameter.required,
+        "description": parameter.about,
+        "schema": schema,
+    })
+}
+
+fn schemas() -> Map<String, Value> {
+    let mut schemas = Map::new();
+    for (name, answer) in samples() {
+        // A plain struct of strings, numbers and lists always has a JSON form.
+        let sample = serde_json::to_value(&answer).unwrap_or_default();
+        let mut schema = schema_of(&sample);
+        schema["properties"]["answer"] = json!({ "type": "string", "const": name });
+        schema["required"] = json!(["epoch", "answer"]);
+        schemas.insert(schema_name(name), schema);
+    }
+    let load = archive::question::LoadRequest {
+        inputs: vec![archive::question::LoadInput {
+            name: "crawl.warc.gz".into(),
+            path: "/data/crawl.warc.gz".into(),
+        }],
+        collection: Some("news".into()),
+        links: Some("all".into()),
+        rate_pages_per_s: Some(100.0),
+        threads: Some(2),
+        verify: true,
+    };
+    schemas.insert(
+        "LoadRequest".into(),
+        schema_of(&serde_json::to_value(&load).unwrap_or_default()),
+    );
+    schemas.insert(
+        "Error".into(),
+        schema_of(&json!({ "error": { "code": "not_found", "message": "no capture of this URL" } })),
+    );
+    schemas
+}
+
+/// `links` becomes `LinksAnswer`.
+fn schema_name(answer: &str) -> String {
+    let mut letters = answer.chars();
+    let first: String = letters.next().iter().flat_map(|c| c.to_uppercase()).collect();
+    format!("{first}{}Answer", letters.as_str())
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+/// The schema a sample value fits, with the sample as example where it says something. Fields may be null
+/// (absent values are), so scalar strings allow it.
+fn schema_of(sample: &Value) -> Value {
+    match sample {
+        Value::Null => json!({}),
+        Value::Bool(_) => json!({ "type": "boolean" }),
+        Value::Number(number) if number.is_f64() => json!({ "type": ["number", "null"] }),
+        Value::Number(_) => json!({ "type": ["integer", "null"] }),
+        Value::String(text) if text.is_empty() => json!({ "type": ["string", "null"] }),
+        Value::String(text) => json!({ "type": ["string", "null"], "examples": [text] }),
+        Value::Array(items) => match items.first() {
+            Some(item) => json!({ "type": "array", "items": schema_of(item) }),
+            None => json!({ "type": "array" }),
+        },
+        Value::Object(fields) => {
+            let properties: Map<String, Value> = fields
+                .iter()
+                .map(|(name, value)| (name.clone(), schema_of(value)))
+                .collect();
+            json!({ "type": "object", "properties": properties })
+        }
+    }
+}

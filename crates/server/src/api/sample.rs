@@ -1,0 +1,232 @@
+//! One full answer of each kind: what the OpenAPI document derives its schemas from, so that they cannot
+//! differ from the types. Every optional field is filled and every list has one row.
+
+use archive::question::*;
+
+/// Name of `answer` in the JSON, and an answer of that kind with all its fields.
+pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
+    let next = || Some("com,example)/b".to_owned());
+    let bodies = vec![
+        ("status", Body::Status(status())),
+        (
+            "stages",
+            Body::Stages {
+                stages: vec![stage()],
+            },
+        ),
+        (
+            "ledger",
+            Body::Ledger {
+                rows: vec![ledger()],
+                next: next(),
+            },
+        ),
+        (
+            "quarantine",
+            Body::Quarantine {
+                rows: vec![quarantine()],
+                next: next(),
+            },
+        ),
+        ("page", Body::Page(Box::new(page()))),
+        (
+            "links",
+            Body::Links {
+                url_key: "com,example)/".into(),
+                rows: vec![link()],
+                total: 1,
+                next: next(),
+            },
+        ),
+        ("domain", Body::Domain(domain())),
+        (
+            "domains",
+            Body::Domains {
+                rows: vec![domain_row()],
+                next: next(),
+            },
+        ),
+        (
+            "top",
+            Body::Top {
+                rows: vec![top()],
+                next: next(),
+            },
+        ),
+        (
+            "cdx",
+            Body::Cdx {
+                rows: vec![capture()],
+                next: next(),
+            },
+        ),
+        ("search", Body::Search(search())),
+        (
+            "record",
+            Body::Record(RecordBody {
+                capture: capture(),
+                location: "/record?url=http%3A%2F%2Fexample.com%2F".into(),
+            }),
+        ),
+        ("job", Body::Job(job())),
+        ("jobs", Body::Jobs { rows: vec![job()] }),
+    ];
+    bodies
+        .into_iter()
+        .map(|(name, body)| (name, Answer { epoch: 12, body }))
+        .collect()
+}
+
+fn status() -> StatusBody {
+    StatusBody {
+        archive: "weft-archive".into(),
+        fetch_time_first: Some("2014-01-26T20:06:24.000Z".into()),
+        fetch_time_last: Some("2014-01-26T20:10:55.000Z".into()),
+        collections: vec!["news".into()],
+        links_scope: "all".into(),
+        ..StatusBody::default()
+    }
+}
+
+fn stage() -> StageRow {
+    StageRow {
+        stage: "read".into(),
+        threads: 1,
+        done: 343,
+        total: 343,
+        ms_per_item: 0.2,
+        ..StageRow::default()
+    }
+}
+
+fn ledger() -> LedgerRow {
+    LedgerRow {
+        input: "iana.warc.gz".into(),
+        state: "done".into(),
+        records: 343,
+        ..LedgerRow::default()
+    }
+}
+
+fn quarantine() -> QuarantineRow {
+    QuarantineRow {
+        input: "iana.warc.gz".into(),
+        offset: 334,
+        reason: "truncated-member".into(),
+        detail: "found the end of the file, expected 120 more bytes".into(),
+    }
+}
+
+fn page() -> PageBody {
+    let time = || Some("2014-01-26T20:06:24.000Z".to_owned());
+    PageBody {
+        url_key: "com,example)/".into(),
+        url: "http://example.com/".into(),
+        captured: true,
+        is_page: true,
+        fetch_time: time(),
+        last_seen: time(),
+        status: 200,
+        mime: "text/html".into(),
+        title: "Example".into(),
+        canonical: Some("http://example.com/".into()),
+        robots: Some("noindex".into()),
+        captures: vec![capture()],
+        ..PageBody::default()
+    }
+}
+
+fn link() -> LinkRow {
+    LinkRow {
+        source_key: "com,example)/".into(),
+        source_url: "http://example.com/".into(),
+        target_key: "org,archive)/".into(),
+        target_url: "http://www.archive.org/".into(),
+        anchor: "the archive".into(),
+        external: true,
+        ..LinkRow::default()
+    }
+}
+
+fn domain() -> DomainBody {
+    DomainBody {
+        domain: "example.com".into(),
+        top: vec![top()],
+        linking_domains: vec![LinkingDomain {
+            domain: "archive.org".into(),
+            links: 3,
+        }],
+        ..DomainBody::default()
+    }
+}
+
+fn domain_row() -> DomainRow {
+    DomainRow {
+        domain: "example.com".into(),
+        uris: 3,
+        pages: 2,
+        inlinks_external: 1,
+    }
+}
+
+fn top() -> TopRow {
+    TopRow {
+        rank: 1,
+        url_key: "com,example)/".into(),
+        url: "http://example.com/".into(),
+        ..TopRow::default()
+    }
+}
+
+fn capture() -> CdxRow {
+    CdxRow {
+        url_key: "com,example)/".into(),
+        timestamp: "20140126200624".into(),
+        fetch_time: "2014-01-26T20:06:24.000Z".into(),
+        url: "http://example.com/".into(),
+        mime: "text/html".into(),
+        status: 200,
+        digest: "OSSAPWJ23L56IYVRW3GFEAR4MCJMGPTB".into(),
+        length: 2258,
+        offset: 334,
+        filename: "iana.warc.gz".into(),
+        collection: "news".into(),
+        kind: "response".into(),
+    }
+}
+
+fn search() -> SearchBody {
+    SearchBody {
+        query: "example".into(),
+        notes: vec!["the closing quote is missing".into()],
+        hits: vec![SearchHit {
+            url: "http://example.com/".into(),
+            snippet_html: "an <mark>example</mark>".into(),
+            score: 7.5,
+            explanation: Some(serde_json::json!({ "value": 7.5 })),
+            ..SearchHit::default()
+        }],
+        facets: vec![Facet {
+            field: "year".into(),
+            values: vec![FacetValue {
+                value: "2014".into(),
+                count: 1,
+                query: "example year:2014".into(),
+            }],
+        }],
+        next: Some("7.5 com,example)/".into()),
+        took_ms: 1.5,
+        ..SearchBody::default()
+    }
+}
+
+fn job() -> JobBody {
+    JobBody {
+        id: 1,
+        state: "running".into(),
+        error: Some("no space left on device".into()),
+        problems: vec![ledger()],
+        stages: vec![stage()],
+        ..JobBody::default()
+    }
+}

@@ -1,0 +1,469 @@
+//! The one table of the API: routing, the checks of parameters and the OpenAPI document all come from it.
+
+use archive::question::{CdxQuestion, MatchType, Question, SearchQuestion};
+
+use crate::arguments::{Arguments, Kind, Parameter, Place};
+use crate::failure::Failure;
+
+/// One route of the API.
+pub(crate) struct Endpoint {
+    /// `get` or `post`.
+    pub(crate) method: &'static str,
+    /// With `{name}` for path parameters.
+    pub(crate) path: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) parameters: &'static [Parameter],
+    pub(crate) serves: Serves,
+}
+
+/// What a route gives.
+pub(crate) enum Serves {
+    /// The answer to a question, as JSON.
+    Answer {
+        /// The value of `answer` in it.
+        answer: &'static str,
+        question: fn(&Arguments) -> Result<Question, Failure>,
+    },
+    /// Lines of CDXJ, streamed.
+    Cdx,
+    /// Metrics in Prometheus text.
+    Metrics,
+    /// The job begun by a load (only from this machine, and only if the settings say so).
+    Load,
+    /// Whether a job could be cancelled (same condition).
+    Cancel,
+}
+
+const fn query(name: &'static str, kind: Kind, about: &'static str) -> Parameter {
+    Parameter {
+        name,
+        place: Place::Query,
+        kind,
+        required: false,
+        about,
+    }
+}
+
+const fn required(name: &'static str, about: &'static str) -> Parameter {
+    Parameter {
+        name,
+        place: Place::Query,
+        kind: Kind::Text,
+        required: true,
+        about,
+    }
+}
+
+const fn limit(default: usize) -> Parameter {
+    query("limit", Kind::Limit(Some(default)), "most rows in the answer")
+}
+
+const URL: Parameter = required("url", "a URL, or a URL key");
+const AFTER: Parameter = query(
+    "after",
+    Kind::Text,
+    "`next` of the answer before, for the rows that follow",
+);
+const JOB: Parameter = Parameter {
+    name: "id",
+    place: Place::Path,
+    kind: Kind::Number,
+    required: true,
+    about: "the job's number",
+};
+const CDX: &[Parameter] = &[
+    required(
+        "url",
+        "a URL; `example.com/*` asks for all that begins so, `*.example.com` for a whole domain",
+    ),
+    query(
+        "matchType",
+        Kind::OneOf(&["exact", "prefix", "host", "domain"]),
+        "how the URL is matched; `exact` where nothing else is said",
+    ),
+    query(
+        "from",
+        Kind::Time,
+        "captures at this time or later; 1 to 14 digits, in UTC",
+    ),
+    query(
+        "to",
+        Kind::Time,
+        "captures at this time or earlier; a shorter one covers all it begins",
+    ),
+    query("collection", Kind::Text, "only captures of this collection"),
+];
+const CAPTURES: &[Parameter] = &[CDX[0], CDX[1], CDX[2], CDX[3], CDX[4], AFTER, limit(100)];
+const CDX_LINES: &[Parameter] = &[
+    CDX[0],
+    CDX[1],
+    CDX[2],
+    CDX[3],
+    CDX[4],
+    query(
+        "limit",
+        Kind::Limit(None),
+        "most lines; all there are where absent",
+    ),
+    query(
+        "output",
+        Kind::OneOf(&["cdxj", "json"]),
+        "`cdxj`: key, timestamp and a JSON object on each line; `json`: one object a line",
+    ),
+];
+const RECORD: &[Parameter] = &[
+    URL,
+    query(
+        "at",
+        Kind::Time,
+        "the capture nearest to this time; the current version where absent",
+    ),
+];
+
+/// Every route of the API, in the order of the document.
+pub(crate) const ENDPOINTS: &[Endpoint] = &[
+    Endpoint {
+        method: "get",
+        path: "/api/v1/status",
+        summary: "Totals and state of the archive",
+        parameters: &[],
+        serves: Serves::Answer {
+            answer: "status",
+            question: |_| Ok(Question::Status),
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/search",
+        summary: "Full-text search in the current versions of pages",
+        parameters: &[
+            required(
+                "q",
+                "words, \"phrases\", -words, site:, type:, lang:, year:, from:, to:, collection:",
+            ),
+            limit(20),
+            AFTER,
+            query(
+                "explain",
+                Kind::Flag,
+                "say of each result how its score came about",
+            ),
+            query(
+                "facets",
+                Kind::Flag,
+                "count the results by domain, year, type and language",
+            ),
+        ],
+        serves: Serves::Answer {
+            answer: "search",
+            question: search,
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/page",
+        summary: "Everything known of one URL",
+        parameters: &[URL],
+        serves: Serves::Answer {
+            answer: "page",
+            question: |a| {
+                Ok(Question::Page {
+                    url: a.required("url"),
+                })
+            },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/inlinks",
+        summary: "Links to a URL, with their anchors",
+        parameters: &[URL, AFTER, limit(100)],
+        serves: Serves::Answer {
+            answer: "links",
+            question: |a| {
+                Ok(Question::Inlinks {
+                    url: a.required("url"),
+                    after: a.owned("after"),
+                    limit: rows(a),
+                })
+            },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/outlinks",
+        summary: "Links of a page",
+        parameters: &[URL, AFTER, limit(100)],
+        serves: Serves::Answer {
+            answer: "links",
+            question: |a| {
+                Ok(Question::Outlinks {
+                    url: a.required("url"),
+                    after: a.owned("after"),
+                    limit: rows(a),
+                })
+            },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/domain",
+        summary: "A domain: its size, its best pages, the domains that link to it",
+        parameters: &[required(
+            "name",
+            "the registered domain, for example `example.co.uk`",
+        )],
+        serves: Serves::Answer {
+            answer: "domain",
+            question: |a| {
+                Ok(Question::Domain {
+                    name: a.required("name"),
+                })
+            },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/domains",
+        summary: "All domains, in the order of their names",
+        parameters: &[AFTER, limit(100)],
+        serves: Serves::Answer {
+            answer: "domains",
+            question: |a| {
+                Ok(Question::Domains {
+                    after: a.owned("after"),
+                    limit: rows(a),
+                })
+            },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/top",
+        summary: "The URIs with most in-links from other domains, over all or of one domain",
+        parameters: &[
+            query("domain", Kind::Text, "only URIs of this domain"),
+            AFTER,
+            limit(100),
+        ],
+        serves: Serves::Answer {
+            answer: "top",
+            question: |a| {
+                Ok(Question::Top {
+                    domain: a.owned("domain"),
+                    after: a.owned("after"),
+                    limit: rows(a),
+                })
+            },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/captures",
+        summary: "Captures of a URL, of all that begins with it, of a host or of a domain",
+        parameters: CAPTURES,
+        serves: Serves::Answer {
+            answer: "cdx",
+            question: |a| cdx_question(a).map(Question::Cdx),
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/record",
+        summary: "The capture nearest to a time, and where its record can be had",
+        parameters: RECORD,
+        serves: Serves::Answer {
+            answer: "record",
+            question: |a| {
+                Ok(Question::Record {
+                    url: a.required("url"),
+                    at: a.owned("at"),
+                })
+            },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/stages",
+        summary: "Statistics of the stages of loading",
+        parameters: &[],
+        serves: Serves::Answer {
+            answer: "stages",
+            question: |_| Ok(Question::Stages),
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/ledger",
+        summary: "Inputs: how far each was loaded, and with what outcome",
+        parameters: &[AFTER, limit(100)],
+        serves: Serves::Answer {
+            answer: "ledger",
+            question: |a| {
+                Ok(Question::Ledger {
+                    after: a.owned("after"),
+                    limit: rows(a),
+                })
+            },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/quarantine",
+        summary: "Records that could not be used, with reason and position",
+        parameters: &[
+            query("input", Kind::Text, "only records of this input"),
+            AFTER,
+            limit(100),
+        ],
+        serves: Serves::Answer {
+            answer: "quarantine",
+            question: |a| {
+                Ok(Question::Quarantine {
+                    input: a.owned("input"),
+                    after: a.owned("after"),
+                    limit: rows(a),
+                })
+            },
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/jobs",
+        summary: "Loads, running and finished, since the archive was opened",
+        parameters: &[],
+        serves: Serves::Answer {
+            answer: "jobs",
+            question: |_| Ok(Question::Jobs),
+        },
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/jobs/{id}",
+        summary: "One load: how far it is",
+        parameters: &[JOB],
+        serves: Serves::Answer {
+            answer: "job",
+            question: |a| Ok(Question::Job { id: a.number("id") }),
+        },
+    },
+    Endpoint {
+        method: "post",
+        path: "/api/v1/loads",
+        summary: "Begin to load inputs of the server's machine; only from that machine, and off unless set",
+        parameters: &[],
+        serves: Serves::Load,
+    },
+    Endpoint {
+        method: "post",
+        path: "/api/v1/jobs/{id}/cancel",
+        summary: "Stop a load; same condition as for beginning one",
+        parameters: &[JOB],
+        serves: Serves::Cancel,
+    },
+    Endpoint {
+        method: "get",
+        path: "/cdx",
+        summary: "Captures as CDXJ lines, streamed",
+        parameters: CDX_LINES,
+        serves: Serves::Cdx,
+    },
+    Endpoint {
+        method: "get",
+        path: "/metrics",
+        summary: "Metrics in Prometheus text format",
+        parameters: &[],
+        serves: Serves::Metrics,
+    },
+];
+
+fn rows(arguments: &Arguments) -> usize {
+    arguments.limit("limit").unwrap_or(crate::arguments::LIMIT_MAX)
+}
+
+fn search(arguments: &Arguments) -> Result<Question, Failure> {
+    Ok(Question::Search(SearchQuestion {
+        query: arguments.required("q"),
+        limit: rows(arguments),
+        after: arguments.owned("after"),
+        explain: arguments.flag("explain"),
+        facets: arguments.flag("facets"),
+    }))
+}
+
+/// The CDX question in `arguments`, with `example.com/*` and `*.example.com` understood.
+pub(crate) fn cdx_question(arguments: &Arguments) -> Result<CdxQuestion, Failure> {
+    let (url, match_type) = url_and_match(arguments.text("url").unwrap_or(""), arguments.text("matchType"));
+    Ok(CdxQuestion {
+        url: url.to_owned(),
+        match_type,
+        from: arguments.owned("from"),
+        to: arguments.owned("to"),
+        collection: arguments.owned("collection"),
+        limit: rows(arguments),
+        after: arguments.owned("after"),
+    })
+}
+
+/// A match type given by name wins over the one that a star in the URL asks for.
+pub(crate) fn url_and_match<'a>(url: &'a str, named: Option<&str>) -> (&'a str, MatchType) {
+    let (bare, starred) = match url.strip_suffix('*') {
+        Some(bare) => (bare, MatchType::Prefix),
+        None => match url.strip_prefix("*.") {
+            Some(bare) => (bare.trim_end_matches('/'), MatchType::Domain),
+            None => (url, MatchType::Exact),
+        },
+    };
+    match named {
+        Some("exact") => (url, MatchType::Exact),
+        Some("prefix") => (bare, MatchType::Prefix),
+        Some("host") => (bare, MatchType::Host),
+        Some("domain") => (bare, MatchType::Domain),
+        _ => (bare, starred),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_ask_for_prefix_or_domain() {
+        assert_eq!(
+            url_and_match("http://a.org/x", None),
+            ("http://a.org/x", MatchType::Exact)
+        );
+        assert_eq!(url_and_match("a.org/*", None), ("a.org/", MatchType::Prefix));
+        assert_eq!(url_and_match("*.a.org", None), ("a.org", MatchType::Domain));
+        assert_eq!(url_and_match("*.a.org/", None), ("a.org", MatchType::Domain));
+        assert_eq!(
+            url_and_match("a.org/*", Some("host")),
+            ("a.org/", MatchType::Host)
+        );
+        assert_eq!(
+            url_and_match("a.org/*", Some("exact")),
+            ("a.org/*", MatchType::Exact)
+        );
+        assert_eq!(
+            url_and_match("a.org", Some("domain")),
+            ("a.org", MatchType::Domain)
+        );
+    }
+
+    #[test]
+    fn no_route_twice_and_path_parameters_agree_with_the_path() {
+        for (i, endpoint) in ENDPOINTS.iter().enumerate() {
+            let again = ENDPOINTS[..i]
+                .iter()
+                .any(|e| (e.method, e.path) == (endpoint.method, endpoint.path));
+            assert!(!again, "{} twice", endpoint.path);
+            for parameter in endpoint.parameters.iter().filter(|p| p.place == Place::Path) {
+                assert!(
+                    endpoint.path.contains(&format!("{{{}}}", parameter.name)),
+                    "{}",
+                    endpoint.path
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Query and path parameters, checked against the table that also describes them in the OpenAPI document.
+//!
+//! Lenient where a reader cannot help it (an empty value counts as absent), strict where a silent guess would
+//! give a wrong answer: unknown and repeated names and values out of range are refused with the name in the
+//! message.
+
+use crate::failure::Failure;
+
+/// Most rows one answer may hold.
+pub(crate) const LIMIT_MAX: usize = 1000;
+
+/// One parameter of a route.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    pub(crate) place: Place,
+    pub(crate) kind: Kind,
+    pub(crate) required: bool,
+    pub(crate) about: &'static str,
+}
+
+/// Where a parameter stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Query,
+    Path,
+}
+
+/// What a parameter may hold.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    Text,
+    /// `1`, `true`, `yes` or `on`; `0`, `false`, `no` or `off`.
+    Flag,
+    /// A number of rows from 1 to [`LIMIT_MAX`]; the default where absent, `None` for all there are.
+    Limit(Option<usize>),
+    /// 1 to 14 digits: a time, or the beginning of one.
+    Time,
+    OneOf(&'static [&'static str]),
+    Number,
+}
+
+/// The parameters of one request.
+#[derive(Debug, Clone)]
+pub(crate) struct Arguments {
+    known: &'static [Parameter],
+    given: Vec<(&'static str, String)>,
+}
+
+impl Arguments {
+    /// Reads `query` (as in the request line) and `path` pairs.
+    pub(crate) fn parse(
+        known: &'static [Parameter],
+        query: &str,
+        path: &[(&str, &str)],
+    ) -> Result<Arguments, Failure> {
+        let mut arguments = Arguments {
+            known,
+            given: Vec::new(),
+        };
+        for (name, value) in path {
+            arguments.take(Place::Path, name, value)?;
+        }
+        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+            arguments.take(Place::Query, &name, &value)?;
+        }
+        let missing = known
+            .iter()
+            .find(|p| p.required && arguments.text(p.name).is_none());
+        match missing {
+            Some(parameter) => Err(Failure::bad_request(format!(
+                "parameter {} is missing: {}",
+                parameter.name, parameter.about
+            ))),
+            None => Ok(arguments),
+        }
+    }
+
+    fn take(&mut self, place: Place, name: &str, value: &str) -> Result<(), Failure> {
+        let Some(parameter) = self.known.iter().find(|p| p.place == place && p.name == name) else {
+            let names: Vec<&str> = self.known.iter().map(|p| p.name).collect();
+            let name: String = name.chars().take(40).collect();
+            return Err(Failure::bad_request(format!(
+                "parameter {name:?} is not known here; known: {}",
+                if names.is_empty() {
+                    "none".to_owned()
+                } else {
+                    names.join(", ")
+                }
+            )));
+        };
+        if value.trim().is_empty() {
+            return Ok(());
+        }
+        if self.text(parameter.name).is_some() {
+            return Err(Failure::bad_request(format!(
+                "parameter {} is given twice",
+                parameter.name
+            )));
+        }
+        check(parameter, value)?;
+        self.given.push((parameter.name, value.to_owned()));
+        Ok(())
+    }
+
+    /// A value as it came.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.given
+            .iter()
+            .find(|(n, _)| *n == name)
+            .map(|(_, v)| v.as_str())
+    }
+
+    /// As [`Arguments::text`], owned.
+    pub(crate) fn owned(&self, name: &str) -> Option<String> {
+        self.text(name).map(str::to_owned)
+    }
+
+    /// A value the table requires; empty otherwise.
+    pub(crate) fn required(&self, name: &str) -> String {
+        self.owned(name).unwrap_or_default()
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.text(name).and_then(flag_of).unwrap_or(false)
+    }
+
+    /// The rows wanted, or the table's default.
+    pub(crate) fn limit(&self, name: &str) -> Option<usize> {
+        let default = self
+            .known
+            .iter()
+            .find(|p| p.name == name)
+            .and_then(|p| match p.kind {
+                Kind::Limit(default) => default,
+                _ => None,
+            });
+        self.text(name).and_then(|value| value.parse().ok()).or(default)
+    }
+
+    pub(crate) fn number(&self, name: &str) -> u64 {
+        self.text(name).and_then(|value| value.parse().ok()).unwrap_or(0)
+    }
+}
+
+fn flag_of(value: &str) -> Option<bool> {
+    match value {
+        "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+fn check(parameter: &Parameter, value: &str) -> Result<(), Failure> {
+    let wanted = match parameter.kind {
+        Kind::Text => return Ok(()),
+        Kind::Flag if flag_of(value).is_some() => return Ok(()),
+        Kind::Flag => "1 or 0".to_owned(),
+        Kind::Limit(default) if limit_fits(default, value) => return Ok(()),
+        Kind::Limit(Some(_)) => format!("a number from 1 to {LIMIT_MAX}"),
+        Kind::Limit(None) => "a number from 1 on".to_owned(),
+        Kind::Time if is_time(value) => return Ok(()),
+        Kind::Time => "1 to 14 digits, for example 2014 or 20140126200624".to_owned(),
+        Kind::OneOf(values) if values.contains(&value) => return Ok(()),
+        Kind::OneOf(values) => format!("one of {}", values.join(", ")),
+        Kind::Number if value.parse::<u64>().is_ok() => return Ok(()),
+        Kind::Number => "a number".to_owned(),
+    };
+    Err(Failure::bad_request(format!(
+        "parameter {} takes {wanted}",
+        parameter.name
+    )))
+}
+
+/// An answer held whole has a limit; a streamed one need not.
+fn limit_fits(default: Option<usize>, value: &str) -> bool {
+    let max = if default.is_some() { LIMIT_MAX } else { usize::MAX };
+    value.parse::<usize>().is_ok_and(|n| (1..=max).contains(&n))
+}
+
+fn is_time(value: &str) -> bool {
+    (1..=14).contains(&value.len()) && value.bytes().all(|b| b.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: &[Parameter] = &[
+        Parameter {
+            name: "url",
+            place: Place::Query,
+            kind: Kind::Text,
+            required: true,
+            about: "a URL",
+        },
+        Parameter {
+            name: "limit",
+            place: Place::Query,
+            kind: Kind::Limit(Some(20)),
+            required: false,
+            about: "",
+        },
+        Parameter {
+            name: "from",
+            place: Place::Query,
+            kind: Kind::Time,
+            required: false,
+            about: "",
+        },
+        Parameter {
+            name: "explain",
+            place: Place::Query,
+            kind: Kind::Flag,
+            required: false,
+            about: "",
+        },
+    ];
+
+    #[track_caller]
+    fn check(query: &str, expected: Result<(&str, usize, bool), &str>) {
+        let parsed = Arguments::parse(KNOWN, query, &[]);
+        let got = parsed
+            .as_ref()
+            .map(|a| {
+                (
+                    a.text("url").unwrap_or(""),
+                    a.limit("limit").unwrap_or(0),
+                    a.flag("explain"),
+                )
+            })
+            .map_err(|failure| failure.message.as_str());
+        match (got, expected) {
+            (Err(message), Err(part)) => assert!(message.contains(part), "{message:?} has no {part:?}"),
+            (got, expected) => assert_eq!(got, expected, "{query}"),
+        }
+    }
+
+    #[test]
+    fn defaults_bounds_and_refusals() {
+        check("url=http%3A%2F%2Fa%2F%3Fx%3D1", Ok(("http://a/?x=1", 20, false)));
+        check("url=a&limit=&explain=1", Ok(("a", 20, true)));
+        check("url=a&limit=1000", Ok(("a", 1000, false)));
+        check("url=a&limit=1001", Err("from 1 to 1000"));
+        check("url=a&limit=0", Err("from 1 to 1000"));
+        check("url=a&limit=-1", Err("limit takes"));
+        check("url=a&limit=99999999999999999999999", Err("limit takes"));
+        check("url=a&from=2014x", Err("from takes 1 to 14 digits"));
+        check("url=a&explain=maybe", Err("1 or 0"));
+        check("", Err("parameter url is missing"));
+        check("url=%20", Err("parameter url is missing"));
+        check("url=a&url=b", Err("given twice"));
+        check("url=a&colour=red", Err("\"colour\" is not known here"));
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_replaced() {
+        check("url=%FF%00", Ok(("\u{fffd}\0", 20, false)));
+    }
+}

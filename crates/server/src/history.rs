@@ -1,0 +1,170 @@
+//! The last minutes of the archive's work, for the statistics charts.
+//!
+//! Rates come from the loads' own counts, load by load, so that pages that were crawled again count too and
+//! a load that begins or is forgotten makes no jump. At most [`POINTS_MAX`] points are kept.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use archive::question::{Body, JobBody, Question, StageRow};
+
+use crate::state::State;
+
+/// Points kept: ten minutes at the default interval.
+pub(crate) const POINTS_MAX: usize = 300;
+
+/// One moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Point {
+    pub(crate) pages_per_s: f64,
+    pub(crate) links_per_s: f64,
+    pub(crate) epochs_per_s: f64,
+    /// Items waiting for or being worked on by any stage.
+    pub(crate) in_flight: u64,
+    pub(crate) memory_bytes: u64,
+}
+
+/// What the counters of one load stood at.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    pages: u64,
+    links: u64,
+    epochs: u64,
+}
+
+impl Counts {
+    fn of(job: &JobBody) -> Counts {
+        Counts {
+            pages: job.pages,
+            links: job.links,
+            epochs: job.epochs,
+        }
+    }
+}
+
+/// The points, oldest first.
+pub(crate) struct History(Mutex<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    points: VecDeque<Point>,
+    /// When the last sample was taken, and what it saw.
+    last: Option<(Instant, BTreeMap<u64, Counts>)>,
+}
+
+impl History {
+    pub(crate) fn new() -> History {
+        History(Mutex::default())
+    }
+
+    /// The points so far, oldest first.
+    pub(crate) fn points(&self) -> Vec<Point> {
+        self.lock().points.iter().copied().collect()
+    }
+
+    fn add(&self, now: Instant, jobs: &[JobBody], stages: &[StageRow], memory_bytes: u64) {
+        let mut inner = self.lock();
+        let counts: BTreeMap<u64, Counts> = jobs.iter().map(|job| (job.id, Counts::of(job))).collect();
+        let mut point = Point {
+            in_flight: stages.iter().map(|stage| stage.waiting + stage.running).sum(),
+            memory_bytes,
+            ..Point::default()
+        };
+        if let Some((then, before)) = &inner.last {
+            rates(&mut point, before, &counts, now.saturating_duration_since(*then));
+        }
+        inner.last = Some((now, counts));
+        if inner.points.len() == POINTS_MAX {
+            inner.points.pop_front();
+        }
+        inner.points.push_back(point);
+    }
+
+    /// A poisoned lock only means that a point may be missing.
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+fn rates(point: &mut Point, before: &BTreeMap<u64, Counts>, now: &BTreeMap<u64, Counts>, took: Duration) {
+    let seconds = took.as_secs_f64().max(0.001);
+    for (id, counts) in now {
+        let was = before.get(id).copied().unwrap_or_default();
+        point.pages_per_s += counts.pages.saturating_sub(was.pages) as f64 / seconds;
+        point.links_per_s += counts.links.saturating_sub(was.links) as f64 / seconds;
+        point.epochs_per_s += counts.epochs.saturating_sub(was.epochs) as f64 / seconds;
+    }
+}
+
+/// Takes a sample every interval, until the task is aborted.
+pub(crate) async fn sample_forever(state: Arc<State>) {
+    let mut ticks = tokio::time::interval(state.settings.sample_interval.max(Duration::from_millis(100)));
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+    loop {
+        ticks.tick().await;
+        sample(&state).await;
+    }
+}
+
+async fn sample(state: &State) {
+    let questions = [Question::Status, Question::Jobs, Question::Stages];
+    // A moment that the archive cannot speak of has no point.
+    let Ok([Ok(status), Ok(jobs), Ok(stages)]) = state.asker.ask_together(questions).await else {
+        return;
+    };
+    if let (Body::Status(status), Body::Jobs { rows }, Body::Stages { stages }) =
+        (status.body, jobs.body, stages.body)
+    {
+        state
+            .history
+            .add(Instant::now(), &rows, &stages, status.memory_bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(id: u64, pages: u64) -> JobBody {
+        JobBody {
+            id,
+            pages,
+            links: pages * 10,
+            epochs: pages / 10,
+            ..JobBody::default()
+        }
+    }
+
+    #[test]
+    fn rates_add_up_over_loads_and_never_jump() {
+        let history = History::new();
+        let begun = Instant::now();
+        let second = |n: u64| begun + Duration::from_secs(n);
+        history.add(second(0), &[job(1, 1000)], &[], 7);
+        history.add(second(2), &[job(1, 1200), job(2, 100)], &[], 7);
+        history.add(second(3), &[job(2, 150)], &[], 7);
+        let pages: Vec<f64> = history.points().iter().map(|p| p.pages_per_s).collect();
+        assert_eq!(pages, [0.0, 150.0, 50.0]);
+        assert_eq!(history.points()[1].links_per_s, 1500.0);
+        assert_eq!(history.points()[1].epochs_per_s, 15.0);
+    }
+
+    #[test]
+    fn only_the_last_points_are_kept() {
+        let history = History::new();
+        let stage = StageRow {
+            waiting: 2,
+            running: 1,
+            ..StageRow::default()
+        };
+        for n in 0..POINTS_MAX as u64 + 5 {
+            history.add(Instant::now(), &[], std::slice::from_ref(&stage), n);
+        }
+        let points = history.points();
+        assert_eq!(
+            (points.len(), points[0].memory_bytes, points[0].in_flight),
+            (POINTS_MAX, 5, 3)
+        );
+    }
+}

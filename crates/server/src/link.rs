@@ -1,0 +1,101 @@
+//! Addresses within this server, with every part escaped.
+
+use url::form_urlencoded::byte_serialize;
+
+/// `/page?url=...`
+pub(crate) fn page(url: &str) -> String {
+    format!("/page?url={}", escaped(url))
+}
+
+/// `/domain?name=...`
+pub(crate) fn domain(name: &str) -> String {
+    format!("/domain?name={}", escaped(name))
+}
+
+/// `/search?q=...`
+pub(crate) fn search(query: &str) -> String {
+    format!("/search?q={}", escaped(query))
+}
+
+/// `/record?url=...&at=...`
+pub(crate) fn record(url: &str, at: Option<&str>) -> String {
+    with("/record", &[("url", Some(url)), ("at", at)])
+}
+
+/// `/sandbox/content?url=...&at=...`
+pub(crate) fn sandbox(url: &str, at: Option<&str>) -> String {
+    with("/sandbox/content", &[("url", Some(url)), ("at", at)])
+}
+
+/// `path` with the parameters that have a value.
+pub(crate) fn with(path: &str, parameters: &[(&str, Option<&str>)]) -> String {
+    let mut link = path.to_owned();
+    let mut mark = '?';
+    for (name, value) in parameters {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            link.push(mark);
+            link.push_str(name);
+            link.push('=');
+            link.push_str(&escaped(value));
+            mark = '&';
+        }
+    }
+    link
+}
+
+/// `url` if a browser may follow it: http and https only, never `javascript:` and its like.
+pub(crate) fn outside(url: &str) -> Option<&str> {
+    let head = url
+        .get(..8)
+        .or_else(|| url.get(..7))
+        .unwrap_or("")
+        .to_ascii_lowercase();
+    let web = head.starts_with("http://") || head.starts_with("https://");
+    (web && !url.chars().any(char::is_control)).then_some(url)
+}
+
+fn escaped(text: &str) -> String {
+    byte_serialize(text.as_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_web_addresses_are_followed() {
+        for url in ["http://a", "HTTPS://a/b", "https://\u{e4}.example/"] {
+            assert_eq!(outside(url), Some(url));
+        }
+        let bad = [
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "",
+            "http:",
+            "//a",
+            " http://a",
+            "http://a/\nb",
+            "\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}",
+        ];
+        for url in bad {
+            assert_eq!(outside(url), None, "{url:?}");
+        }
+    }
+
+    #[test]
+    fn values_are_escaped_and_empty_ones_left_out() {
+        assert_eq!(
+            with(
+                "/p",
+                &[
+                    ("a", Some("x y&z")),
+                    ("b", None),
+                    ("c", Some("")),
+                    ("d", Some("\"<>"))
+                ]
+            ),
+            "/p?a=x+y%26z&d=%22%3C%3E"
+        );
+        assert_eq!(page("http://a/?b=c#d"), "/page?url=http%3A%2F%2Fa%2F%3Fb%3Dc%23d");
+    }
+}

@@ -1,0 +1,63 @@
+//! What this is, how to ask it, and the API.
+
+use maud::{Markup, html};
+
+use super::layout::{Frame, Section};
+use super::parts::{Align, Column};
+use super::{Html, parts, results};
+use crate::api::table::ENDPOINTS;
+
+pub(super) async fn show() -> Html {
+    let frame = Frame {
+        title: "About and API",
+        section: Section::About,
+        query: "",
+        epoch: None,
+    };
+    let content = html! {
+        header.page-head { h1 { "About" } }
+        div.reading {
+            p { "This is a web archive: pages of the web as they were when they were captured. Weft reads the archive's "
+                "files, and lets you search the pages, follow their links in both directions, look up every capture, and "
+                "see what was linked to most." }
+            h2 { "Searching" }
+            p { "Press " kbd { "/" } " on any page to go to the search box." }
+        }
+        (results::syntax())
+        div.reading {
+            h2 { "Reading archived pages" }
+            p { "An archived page is shown in a sandbox: its scripts do not run, and it reaches nothing outside. Pictures "
+                "and styles that are not part of the page itself are therefore missing. The stored record is there to download." }
+            h2 #epochs { "Epochs" }
+            p { "The archive changes in steps called epochs. Pages, links, counts, rankings and captures move together in "
+                "each; every answer comes from one epoch and names it." }
+            h2 #api { "API" }
+            p { "Everything on these pages can be asked by programs as well. The "
+                a href="/api/v1/openapi.json" { "OpenAPI document" } " describes it in full; errors come as "
+                code { "{\"error\": {\"code\", \"message\"}}" } "." }
+        }
+        (routes())
+    };
+    Html::ok(frame.around(content))
+}
+
+fn routes() -> Markup {
+    let columns = [
+        Column("Route", Align::Text),
+        Column("What it gives", Align::Text),
+        Column("Parameters", Align::Text),
+    ];
+    let cells = ENDPOINTS.iter().map(|endpoint| {
+        vec![
+            html! { code { @if endpoint.method != "get" { (endpoint.method.to_uppercase()) " " } (endpoint.path) } },
+            html! { (endpoint.summary) },
+            html! {
+                @for (i, parameter) in endpoint.parameters.iter().enumerate() {
+                    @if i > 0 { ", " }
+                    code title=(parameter.about) { (parameter.name) }
+                }
+            },
+        ]
+    });
+    parts::table("Routes of the API", &columns, cells.collect())
+}

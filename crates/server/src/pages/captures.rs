@@ -1,0 +1,180 @@
+//! Looking up captures: of a URL, of all that begins with it, of a host, of a domain.
+
+use archive::question::{Body, CdxQuestion, MatchType, Question};
+use maud::{Markup, html};
+
+use super::layout::{Frame, Section};
+use super::{Context, Html, Query, Shown, chart, expect_body, parts};
+use crate::api::table::url_and_match;
+use crate::{link, present};
+
+/// Captures on a page.
+const ROWS: usize = 100;
+
+const MATCHES: [(&str, &str); 4] = [
+    ("exact", "this URL"),
+    ("prefix", "all that begins with it"),
+    ("host", "the whole host"),
+    ("domain", "the whole domain"),
+];
+
+/// What the form holds.
+struct Form {
+    url: String,
+    match_type: MatchType,
+    from: Option<String>,
+    to: Option<String>,
+}
+
+impl Form {
+    fn of(query: &Query) -> Form {
+        let given = query.text("url");
+        let (url, match_type) = url_and_match(&given, query.get("match"));
+        Form {
+            url: url.to_owned(),
+            match_type,
+            from: query.time("from"),
+            to: query.time("to"),
+        }
+    }
+
+    fn link(&self, path: &str, match_name: &str, after: Option<&str>) -> String {
+        link::with(
+            path,
+            &[
+                ("url", Some(&self.url)),
+                (match_name, Some(name_of(self.match_type))),
+                ("from", self.from.as_deref()),
+                ("to", self.to.as_deref()),
+                ("after", after),
+            ],
+        )
+    }
+}
+
+fn name_of(match_type: MatchType) -> &'static str {
+    match match_type {
+        MatchType::Exact => "exact",
+        MatchType::Prefix => "prefix",
+        MatchType::Host => "host",
+        MatchType::Domain => "domain",
+    }
+}
+
+pub(super) async fn show(context: Context, query: Query) -> Shown {
+    let form = Form::of(&query);
+    let after = query.owned("after");
+    if form.url.is_empty() {
+        let frame = Frame {
+            title: "Captures",
+            section: Section::Captures,
+            query: "",
+            epoch: None,
+        };
+        return Ok(Html::ok(frame.around(html! { (head(&form)) (help()) })));
+    }
+    let question = Question::Cdx(CdxQuestion {
+        url: form.url.clone(),
+        match_type: form.match_type,
+        from: form.from.clone(),
+        to: form.to.clone(),
+        collection: query.owned("collection"),
+        limit: ROWS,
+        after: after.clone(),
+    });
+    let (epoch, (rows, next)) = match context.asker.ask(question).await {
+        Err(failure) if failure.code == "bad_request" => return Ok(refused(&form, &failure.message)),
+        answer => expect_body!(answer?, Body::Cdx { rows, next } => (rows, next)),
+    };
+    let title = format!("Captures of {}", form.url);
+    let frame = Frame {
+        title: &title,
+        section: Section::Captures,
+        query: "",
+        epoch: Some(epoch),
+    };
+    let content = html! {
+        (head(&form))
+        @if rows.is_empty() { (none(&form)) } @else {
+            @if form.match_type == MatchType::Exact && after.is_none() { (chart::timeline(&rows)) }
+            (parts::captures(&rows, true))
+            p.actions { a.button.quiet href=(form.link("/cdx", "matchType", None)) { "As CDXJ" } }
+        }
+        (parts::pager(
+            after.as_ref().map(|_| form.link("/captures", "match", None)),
+            next.map(|next| form.link("/captures", "match", Some(&next))),
+        ))
+    };
+    Ok(Html::ok(frame.around(content)))
+}
+
+fn head(form: &Form) -> Markup {
+    html! {
+        header.page-head { h1 { "Captures" } }
+        form.fields action="/captures" method="get" {
+            div.grow {
+                label for="url" { "URL" }
+                input #url type="text" name="url" value=(present::clean(&form.url)) required inputmode="url"
+                    autocapitalize="off" spellcheck="false" placeholder="http://www.example.org/" dir="ltr";
+            }
+            div {
+                label for="match" { "Look up" }
+                select #match name="match" {
+                    @for (value, words) in MATCHES {
+                        option value=(value) selected[value == name_of(form.match_type)] { (words) }
+                    }
+                }
+            }
+            div.short {
+                label for="from" { "From" }
+                input #from type="text" name="from" value=[form.from.as_deref()] placeholder="2008" inputmode="numeric" maxlength="24";
+            }
+            div.short {
+                label for="to" { "To" }
+                input #to type="text" name="to" value=[form.to.as_deref()] placeholder="2014" inputmode="numeric" maxlength="24";
+            }
+            button type="submit" { "Look up" }
+        }
+    }
+}
+
+fn help() -> Markup {
+    html! {
+        section.reading {
+            p { "A capture is one archived answer for a URL at a time. Times are in UTC: a year, "
+                code { "201401" } " for a month, or up to 14 digits." }
+            p { code { "example.org/news/*" } " looks up all that begins so, " code { "*.example.org" } " a whole domain. "
+                "Programs ask " code { "/cdx?url=\u{2026}" } " for the same as CDXJ lines." }
+        }
+    }
+}
+
+fn none(form: &Form) -> Markup {
+    parts::nothing(
+        "No captures",
+        html! {
+            p { "Nothing was captured of " (parts::url_text(&form.url)) @if form.from.is_some() || form.to.is_some() { " in that time" } "." }
+            @if form.match_type == MatchType::Exact {
+                p { a.button.quiet href=(link::with("/captures", &[("url", Some(&form.url)), ("match", Some("host"))])) { "Look in its whole host" } }
+            }
+        },
+    )
+}
+
+fn refused(form: &Form, message: &str) -> Html {
+    let frame = Frame {
+        title: "Captures",
+        section: Section::Captures,
+        query: "",
+        epoch: None,
+    };
+    let content = html! {
+        (head(form))
+        (parts::nothing("This cannot be looked up", html! { p dir="auto" { (present::clean(message)) } }))
+        (help())
+    };
+    Html {
+        status: axum::http::StatusCode::BAD_REQUEST,
+        markup: frame.around(content),
+    }
+}

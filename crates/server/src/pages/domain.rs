@@ -1,0 +1,138 @@
+//! A domain, and the list of all domains.
+
+use archive::question::{Body, DomainBody, LinkingDomain, Question};
+use maud::{Markup, html};
+
+use super::layout::{Frame, Section};
+use super::parts::{Align, Column};
+use super::{Context, Html, Query, Shown, expect_body, parts, ranking};
+use crate::failure::Failure;
+use crate::{link, present};
+
+/// Domains on a page of the list.
+const ROWS: usize = 100;
+/// Linking domains shown.
+const LINKING: usize = 20;
+
+pub(super) async fn show(context: Context, query: Query) -> Shown {
+    let Some(name) = query.owned("name") else {
+        return Err(Failure::bad_request("which domain? The address names none.").into());
+    };
+    let answer = context.asker.ask(Question::Domain { name }).await?;
+    let (epoch, domain) = expect_body!(answer, Body::Domain(domain) => domain);
+    let frame = Frame {
+        title: &domain.domain,
+        section: Section::Domains,
+        query: "",
+        epoch: Some(epoch),
+    };
+    Ok(Html::ok(frame.around(content(&domain))))
+}
+
+fn content(domain: &DomainBody) -> Markup {
+    let name = Some(domain.domain.as_str());
+    html! {
+        header.page-head {
+            p.kind { "Domain" }
+            h1 { (parts::url_text(&domain.domain)) }
+        }
+        (parts::figures(&[
+            ("URIs known", html! { (present::count(domain.uris)) }),
+            ("Pages", html! { (present::count(domain.pages)) }),
+            ("In-links from other domains", html! { (present::count(domain.inlinks_external)) }),
+        ]))
+        p.actions {
+            a.button.quiet href=(link::search(&format!("site:{}", domain.domain))) { "Search its pages" }
+            a.button.quiet href=(link::with("/captures", &[("url", name), ("match", Some("domain"))])) { "All its captures" }
+        }
+        div.columns.first-wide {
+            section aria-labelledby="top" {
+                h2 #top { "Most linked to" }
+                @if domain.top.is_empty() { p.soft { "No links to this domain yet." } } @else {
+                    (ranking::list(&domain.top))
+                    p { a.more href=(link::with("/ranking", &[("domain", name)])) { "All its URIs" } }
+                }
+            }
+            section aria-labelledby="linking" {
+                h2 #linking { "Domains that link here" }
+                (linking(domain))
+            }
+        }
+    }
+}
+
+fn linking(domain: &DomainBody) -> Markup {
+    let most = domain
+        .linking_domains
+        .iter()
+        .map(|row| row.links)
+        .max()
+        .unwrap_or(1)
+        .max(1);
+    html! {
+        @if domain.linking_domains.is_empty() {
+            p.soft { "None." }
+        } @else {
+            ul.lines { @for row in domain.linking_domains.iter().take(LINKING) { (linking_row(row, most)) } }
+            @if !domain.linking_domains_complete {
+                p.soft { "Counted over the links to its most linked pages, not over all." }
+            }
+        }
+    }
+}
+
+fn linking_row(row: &LinkingDomain, most: u64) -> Markup {
+    html! {
+        li.measured {
+            a href=(link::domain(&row.domain)) { (parts::url_text(&row.domain)) }
+            span.amount { (present::counted(row.links, "link", "links")) }
+            meter min="0" max=(most) value=(row.links) aria-hidden="true" {}
+        }
+    }
+}
+
+pub(super) async fn list(context: Context, query: Query) -> Shown {
+    let after = query.owned("after");
+    let question = Question::Domains {
+        after: after.clone(),
+        limit: ROWS,
+    };
+    let (epoch, (rows, next)) =
+        expect_body!(context.asker.ask(question).await?, Body::Domains { rows, next } => (rows, next));
+    let columns = [
+        Column("Domain", Align::Text),
+        Column("URIs", Align::Number),
+        Column("Pages", Align::Number),
+        Column("In-links from other domains", Align::Number),
+    ];
+    let table_rows = rows.iter().map(|row| {
+        vec![
+            html! { a href=(link::domain(&row.domain)) { (parts::url_text(&row.domain)) } },
+            html! { (present::count(row.uris)) },
+            html! { (present::count(row.pages)) },
+            html! { (present::count(row.inlinks_external)) },
+        ]
+    });
+    let content = html! {
+        header.page-head { h1 { "Domains" } p.soft { "Every registered domain of a URL that is captured or linked to, by name." } }
+        form.inline action="/domain" method="get" {
+            label for="name" { "Go to a domain" }
+            input #name type="text" name="name" placeholder="example.org" autocapitalize="off" spellcheck="false" required;
+            button type="submit" { "Show" }
+        }
+        @if rows.is_empty() && after.is_none() { (parts::nothing_loaded()) } @else {
+            (parts::table("Domains", &columns, table_rows.collect()))
+        }
+        (parts::pager(
+            after.as_ref().map(|_| "/domains".to_owned()),
+            next.map(|next| link::with("/domains", &[("after", Some(&next))])),
+        ))
+    };
+    let frame = Frame {
+        title: "Domains",
+        section: Section::Domains,
+        query: "",
+        epoch: Some(epoch),
+    };
+    Ok(Html::ok(frame.around(content)))
+}

@@ -1,0 +1,38 @@
+//! The page for a request that cannot be answered.
+
+use axum::http::StatusCode;
+use maud::html;
+
+use super::Html;
+use super::layout::{Frame, Section};
+use crate::failure::Failure;
+use crate::present;
+
+/// `failure` as a page with its status.
+pub(crate) fn page(failure: &Failure) -> Html {
+    let heading = match failure.status {
+        StatusCode::NOT_FOUND => "Not found",
+        StatusCode::BAD_REQUEST => "This cannot be asked so",
+        StatusCode::SERVICE_UNAVAILABLE => "Not available at the moment",
+        StatusCode::METHOD_NOT_ALLOWED => "This cannot be done here",
+        _ => "Something went wrong",
+    };
+    let frame = Frame {
+        title: heading,
+        section: Section::None,
+        query: "",
+        epoch: None,
+    };
+    let content = html! {
+        section.nothing {
+            p.code { (failure.status.as_u16()) }
+            h1 { (heading) }
+            p dir="auto" { (present::clean(present::cut(&failure.message, 500).0)) }
+            p { a.button href="/" { "Go to the start" } " " a.button.quiet href="/captures" { "Look up captures of a URL" } }
+        }
+    };
+    Html {
+        status: failure.status,
+        markup: frame.around(content),
+    }
+}

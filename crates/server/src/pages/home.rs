@@ -1,0 +1,193 @@
+//! The start: the search box, and what the archive holds.
+
+use archive::question::{Body, JobBody, Question, StatusBody, TopRow};
+use maud::{Markup, html};
+
+use super::layout::{Frame, Section, search_box};
+use super::{Context, Html, Shown, beside, expect_body, loads, parts};
+use crate::link;
+use crate::present::{self, Moment};
+
+/// URIs shown of the ranking.
+const TOP_ROWS: usize = 8;
+/// URIs among which the domains shown are found.
+const TOP_LOOKED_AT: usize = 200;
+/// Domains and loads shown.
+const DOMAINS: usize = 8;
+const LOADS: usize = 4;
+
+pub(super) async fn show(context: Context) -> Shown {
+    let questions = [
+        Question::Status,
+        Question::Top {
+            domain: None,
+            after: None,
+            limit: TOP_LOOKED_AT,
+        },
+        Question::Jobs,
+    ];
+    let [status, top, jobs] = context.asker.ask_together(questions).await?;
+    let (epoch, status) = expect_body!(status?, Body::Status(status) => status);
+    let top = beside(top, |body| match body {
+        Body::Top { rows, .. } => Some(rows),
+        _ => None,
+    });
+    let jobs = beside(jobs, |body| match body {
+        Body::Jobs { rows } => Some(rows),
+        _ => None,
+    });
+    let frame = Frame {
+        title: "",
+        section: Section::Home,
+        query: "",
+        epoch: Some(epoch),
+    };
+    let content = content(&status, &top.unwrap_or_default(), &jobs.unwrap_or_default());
+    Ok(Html::ok(frame.around(content)))
+}
+
+fn content(status: &StatusBody, top: &[TopRow], jobs: &[JobBody]) -> Markup {
+    html! {
+        section.hero {
+            h1 { (headline(status)) }
+            (search_box("", true))
+            @if status.captures > 0 { (hints(status)) }
+        }
+        @if status.captures == 0 {
+            (parts::nothing_loaded())
+        } @else {
+            (parts::figures(&[
+                ("Pages", html! { (present::count(status.pages)) }),
+                ("Captures", html! { (present::count(status.captures)) }),
+                ("Links", html! { (present::count(status.links)) }),
+                ("Domains", html! { (present::count(status.domains)) }),
+            ]))
+            div.columns {
+                (most_linked(top))
+                (domains(top))
+            }
+            (collections(status))
+        }
+        (recent_loads(jobs))
+    }
+}
+
+fn headline(status: &StatusBody) -> String {
+    let year = |time: &Option<String>| time.as_deref().and_then(Moment::parse).map(|moment| moment.year);
+    match (year(&status.fetch_time_first), year(&status.fetch_time_last)) {
+        (Some(first), Some(last)) if first == last => format!("The web of {first}, to search and to read"),
+        (Some(first), Some(last)) => format!("The web from {first} to {last}, to search and to read"),
+        _ => "A web archive, to search and to read".to_owned(),
+    }
+}
+
+fn hints(status: &StatusBody) -> Markup {
+    html! {
+        p.hint {
+            "Words are all to be found; " code { "\"a phrase\"" } ", " code { "-without" } ", "
+            code { "site:example.org" } ", " code { "year:2014" } " and more narrow it down. "
+            @if let (Some(first), Some(last)) = (&status.fetch_time_first, &status.fetch_time_last) {
+                "Captured between " (parts::date(first)) " and " (parts::date(last)) "."
+            }
+        }
+    }
+}
+
+fn most_linked(top: &[TopRow]) -> Markup {
+    html! {
+        section aria-labelledby="most-linked" {
+            h2 #most-linked { "Most linked to" }
+            @if top.is_empty() {
+                p.soft { "No links between domains yet." }
+            } @else {
+                ol.lines {
+                    @for row in top.iter().take(TOP_ROWS) {
+                        li {
+                            (parts::page_link(&row.url, &row.title))
+                            span.amount { (present::counted(row.inlinks_external, "in-link", "in-links")) }
+                        }
+                    }
+                }
+                p { a.more href="/ranking" { "The whole ranking" } }
+            }
+        }
+    }
+}
+
+fn domains(top: &[TopRow]) -> Markup {
+    let domains = domains_of(top);
+    html! {
+        section aria-labelledby="top-domains" {
+            h2 #top-domains { "Domains linked to from most places" }
+            @if domains.is_empty() {
+                p.soft { "None yet." }
+            } @else {
+                ol.lines {
+                    @for (name, inlinks) in domains.iter().take(DOMAINS) {
+                        li {
+                            a href=(link::domain(name)) { (parts::url_text(name)) }
+                            span.amount { (present::counted(*inlinks, "in-link", "in-links")) }
+                        }
+                    }
+                }
+                p { a.more href="/domains" { "All domains" } }
+            }
+        }
+    }
+}
+
+/// Domains of the ranking's first rows with the in-links of those rows, most first.
+fn domains_of(top: &[TopRow]) -> Vec<(String, u64)> {
+    let mut domains: Vec<(String, u64)> = Vec::new();
+    for row in top.iter().filter(|row| row.inlinks_external > 0) {
+        let name = urlkey::domain_of_key(&row.url_key);
+        match domains.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, inlinks)) => *inlinks += row.inlinks_external,
+            None => domains.push((name, row.inlinks_external)),
+        }
+    }
+    domains.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    domains
+}
+
+fn collections(status: &StatusBody) -> Markup {
+    let named: Vec<&String> = status
+        .collections
+        .iter()
+        .filter(|name| !name.is_empty())
+        .collect();
+    html! {
+        @if !named.is_empty() {
+            section aria-labelledby="collections" {
+                h2 #collections { "Collections" }
+                ul.chips {
+                    @for name in named {
+                        li { a href=(link::search(&format!("collection:{}", quoted(name)))) { (parts::text(name)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn quoted(name: &str) -> String {
+    match name.contains(char::is_whitespace) {
+        true => format!("\"{}\"", name.replace('"', "")),
+        false => name.to_owned(),
+    }
+}
+
+fn recent_loads(jobs: &[JobBody]) -> Markup {
+    let mut recent: Vec<&JobBody> = jobs.iter().collect();
+    recent.sort_by_key(|job| std::cmp::Reverse(job.id));
+    recent.truncate(LOADS);
+    html! {
+        @if !recent.is_empty() {
+            section aria-labelledby="recent-loads" {
+                h2 #recent-loads { "Recent loads" }
+                @for job in recent { (loads::job(job)) }
+                p { a.more href="/loads" { "All loads and inputs" } }
+            }
+        }
+    }
+}

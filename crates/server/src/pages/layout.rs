@@ -1,0 +1,132 @@
+//! What every page has: head, landmarks, navigation, the search box, and the epoch it speaks of.
+
+use maud::{DOCTYPE, Markup, html};
+
+use super::assets::ADDRESSES;
+use crate::present;
+
+/// A page without its content.
+pub(super) struct Frame<'a> {
+    /// For the browser's tab and history.
+    pub(super) title: &'a str,
+    pub(super) section: Section,
+    /// What stands in the search box.
+    pub(super) query: &'a str,
+    /// The epoch that the content comes from, where it comes from one.
+    pub(super) epoch: Option<u64>,
+}
+
+/// Entry of the navigation that the page belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Section {
+    Home,
+    Results,
+    Ranking,
+    Domains,
+    Captures,
+    Loads,
+    Statistics,
+    About,
+    None,
+}
+
+const NAVIGATION: [(Section, &str, &str); 6] = [
+    (Section::Ranking, "/ranking", "Ranking"),
+    (Section::Domains, "/domains", "Domains"),
+    (Section::Captures, "/captures", "Captures"),
+    (Section::Loads, "/loads", "Loads"),
+    (Section::Statistics, "/statistics", "Statistics"),
+    (Section::About, "/about", "About"),
+];
+
+impl Frame<'_> {
+    /// The whole document around `content`.
+    pub(super) fn around(&self, content: Markup) -> Markup {
+        let title = match present::clean(self.title) {
+            title if title.is_empty() => "Weft".to_owned(),
+            title => format!("{} \u{b7} Weft", present::cut(&title, 120).0),
+        };
+        html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    title { (title) }
+                    link rel="stylesheet" href=(ADDRESSES.styles);
+                    link rel="icon" type="image/svg+xml" href=(ADDRESSES.icon);
+                    script src=(ADDRESSES.script) defer {}
+                }
+                body {
+                    a.skip href="#main" { "Skip to the content" }
+                    (self.header())
+                    main #main tabindex="-1" { (content) }
+                    (self.footer())
+                }
+            }
+        }
+    }
+
+    fn header(&self) -> Markup {
+        html! {
+            header.site {
+                div.bar {
+                    a.brand href="/" aria-current=[(self.section == Section::Home).then_some("page")] {
+                        (mark()) span { "Weft" }
+                    }
+                    @if self.section != Section::Home {
+                        (search_box(self.query, false))
+                    }
+                    nav aria-label="Main" {
+                        ul {
+                            @for (section, address, name) in NAVIGATION {
+                                li { a href=(address) aria-current=[(section == self.section).then_some("page")] { (name) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn footer(&self) -> Markup {
+        html! {
+            footer.site {
+                div.bar {
+                    p {
+                        @if let Some(epoch) = self.epoch {
+                            "This page shows epoch " span.epoch { (present::count(epoch)) } " of the archive."
+                        } @else {
+                            "A web archive, to search and to ask."
+                        }
+                    }
+                    p { a href="/about" { "About and API" } " \u{b7} Weft " (env!("CARGO_PKG_VERSION")) }
+                }
+            }
+        }
+    }
+}
+
+/// The search form; `large` on the home page.
+pub(super) fn search_box(query: &str, large: bool) -> Markup {
+    html! {
+        form.search.large[large] role="search" action="/search" method="get" {
+            label.hidden for="q" { "Search the archive" }
+            input #q type="search" name="q" value=(present::clean(query)) placeholder="Search the archive"
+                autocomplete="off" autocapitalize="off" spellcheck="false" maxlength="2000" dir="auto"
+                aria-keyshortcuts="/";
+            button type="submit" { "Search" }
+        }
+    }
+}
+
+/// Threads over and under each other.
+fn mark() -> Markup {
+    html! {
+        svg.mark viewBox="0 0 24 24" width="24" height="24" aria-hidden="true" focusable="false" {
+            path d="M3 7h5m4 0h9M3 12h9m4 0h5M3 17h5m4 0h9" {}
+            path d="M10 3v6m0 4v8M14 3v2m0 4v5m0 4v3" {}
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Links of a page, from either end, in full.
+
+use archive::question::{Body, LinkRow, Question};
+use maud::{Markup, html};
+
+use super::layout::{Frame, Section};
+use super::{Context, Html, Query, Shown, expect_body, parts};
+use crate::failure::Failure;
+use crate::{link, present};
+
+/// Links on a page.
+const ROWS: usize = 100;
+
+/// Which end of a link is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Source,
+    Target,
+}
+
+pub(super) async fn inlinks(context: Context, query: Query) -> Shown {
+    show(context, query, Side::Source).await
+}
+
+pub(super) async fn outlinks(context: Context, query: Query) -> Shown {
+    show(context, query, Side::Target).await
+}
+
+async fn show(context: Context, query: Query, side: Side) -> Shown {
+    let Some(url) = query.owned("url") else {
+        return Err(Failure::bad_request("links of which page? The address names no URL.").into());
+    };
+    let after = query.owned("after");
+    let (path, heading) = match side {
+        Side::Source => ("/page/inlinks", "In-links"),
+        Side::Target => ("/page/outlinks", "Links"),
+    };
+    let question = match side {
+        Side::Source => Question::Inlinks {
+            url: url.clone(),
+            after: after.clone(),
+            limit: ROWS,
+        },
+        Side::Target => Question::Outlinks {
+            url: url.clone(),
+            after: after.clone(),
+            limit: ROWS,
+        },
+    };
+    let (epoch, (rows, total, next)) = expect_body!(context.asker.ask(question).await?, Body::Links { rows, total, next, .. } => (rows, total, next));
+    let address = |after: Option<&str>| link::with(path, &[("url", Some(&url)), ("after", after)]);
+    let title = format!("{heading}: {url}");
+    let frame = Frame {
+        title: &title,
+        section: Section::None,
+        query: "",
+        epoch: Some(epoch),
+    };
+    let content = html! {
+        header.page-head {
+            h1 { (heading) span.amount { (present::count(total)) } }
+            p.where { @if side == Side::Source { "to " } @else { "of " } (parts::url_link(&url)) }
+        }
+        @if rows.is_empty() { p.soft { "None." } } @else { (list(&rows, side)) }
+        (parts::pager(after.as_ref().map(|_| address(None)), next.map(|next| address(Some(&next)))))
+    };
+    Ok(Html::ok(frame.around(content)))
+}
+
+/// Links with their anchors.
+pub(super) fn list(rows: &[LinkRow], side: Side) -> Markup {
+    html! {
+        ul.links { @for row in rows { li { (item(row, side)) } } }
+    }
+}
+
+fn item(row: &LinkRow, side: Side) -> Markup {
+    let (url, key, title) = match side {
+        Side::Source => (&row.source_url, &row.source_key, row.source_title.as_str()),
+        Side::Target => (&row.target_url, &row.target_key, ""),
+    };
+    let url = if url.is_empty() { key } else { url };
+    html! {
+        @match side {
+            Side::Source => {
+                (parts::page_link(url, title))
+                @if !title.trim().is_empty() { span.where { (parts::url_text(url)) } }
+                @if !row.anchor.is_empty() { q dir="auto" { (parts::text(&row.anchor)) } }
+            }
+            Side::Target => {
+                (parts::page_link(url, &row.anchor))
+                @if !row.anchor.trim().is_empty() { span.where { (parts::url_text(url)) } }
+            }
+        }
+        @if row.external { span.badge.plain { "other domain" } }
+        @if row.nofollow { span.badge.plain title="Marked nofollow, ugc or sponsored" { "nofollow" } }
+    }
+}

@@ -1,0 +1,211 @@
+//! Loads: what is running and how far it is, and the ledger of all inputs.
+
+use archive::question::{Body, JobBody, LedgerRow, Question};
+use maud::{Markup, html};
+
+use super::layout::{Frame, Section};
+use super::parts::{Align, Column};
+use super::{Context, Html, Query, Shown, beside, expect_body, parts};
+use crate::{link, present};
+
+/// Inputs on a page.
+const ROWS: usize = 100;
+/// Finished loads shown.
+const FINISHED: usize = 10;
+/// Problems of a load that are listed.
+const PROBLEMS: usize = 5;
+
+pub(super) async fn show(context: Context, query: Query) -> Shown {
+    let after = query.owned("after");
+    let questions = [
+        Question::Ledger {
+            after: after.clone(),
+            limit: ROWS,
+        },
+        Question::Jobs,
+        Question::Status,
+    ];
+    let [ledger, jobs, status] = context.asker.ask_together(questions).await?;
+    let (epoch, (rows, next)) = expect_body!(ledger?, Body::Ledger { rows, next } => (rows, next));
+    let jobs = beside(jobs, |body| match body {
+        Body::Jobs { rows } => Some(rows),
+        _ => None,
+    });
+    let quarantined = beside(status, |body| match body {
+        Body::Status(status) => Some(status.quarantined),
+        _ => None,
+    });
+    let content = html! {
+        header.page-head { h1 { "Loads" } }
+        div data-live="/loads/live" data-every-ms="1500" { (live_part(&jobs.unwrap_or_default())) }
+        section aria-labelledby="ledger" {
+            h2 #ledger { "Inputs" }
+            @if let Some(quarantined) = quarantined.filter(|n| *n > 0) {
+                p { a href="/quarantine" { (present::counted(quarantined, "record is", "records are")) " in quarantine" }
+                    ": they could not be used, and are listed with the reason." }
+            }
+            @if rows.is_empty() && after.is_none() { (parts::nothing_loaded()) } @else { (inputs(&rows)) }
+        }
+        (parts::pager(
+            after.as_ref().map(|_| "/loads".to_owned()),
+            next.map(|next| link::with("/loads", &[("after", Some(&next))])),
+        ))
+    };
+    let frame = Frame {
+        title: "Loads",
+        section: Section::Loads,
+        query: "",
+        epoch: Some(epoch),
+    };
+    Ok(Html::ok(frame.around(content)))
+}
+
+/// The part of the page that the script fetches again and again.
+pub(super) async fn live(context: Context) -> Shown {
+    let (_, jobs) = expect_body!(context.asker.ask(Question::Jobs).await?, Body::Jobs { rows } => rows);
+    Ok(Html::ok(live_part(&jobs)))
+}
+
+fn live_part(jobs: &[JobBody]) -> Markup {
+    let mut jobs: Vec<&JobBody> = jobs.iter().collect();
+    jobs.sort_by_key(|job| (job.state != "running", std::cmp::Reverse(job.id)));
+    let running = jobs.iter().filter(|job| job.state == "running").count();
+    jobs.truncate(running + FINISHED);
+    html! {
+        @if jobs.is_empty() {
+            p.soft { "Nothing was loaded since the archive was opened. On its machine: " code { "weft load INPUT\u{2026}" } }
+        }
+        @for job in jobs { (self::job(job)) }
+    }
+}
+
+/// One load: how far it is, or how it ended.
+pub(super) fn job(job: &JobBody) -> Markup {
+    let running = job.state == "running";
+    html! {
+        article.job {
+            h3 {
+                "Load " (present::count(job.id)) " "
+                span class=(format!("badge {}", job_class(job))) { (job_word(job)) }
+            }
+            @if running {
+                progress max=(job.bytes.max(1)) value=(job.bytes_done.min(job.bytes.max(1)))
+                    aria-label=(format!("Progress of load {}", job.id)) { (share(job)) }
+            }
+            (parts::facts(&job_facts(job)))
+            @if let Some(error) = &job.error { p.bad { (parts::text(error)) } }
+            @if !job.problems.is_empty() {
+                ul.problems {
+                    @for problem in job.problems.iter().take(PROBLEMS) { li { (parts::url_text(&problem.input)) ": " (problem_of(problem)) } }
+                    @if job.problems.len() > PROBLEMS { li.soft { "and more, in the list of inputs" } }
+                }
+            }
+        }
+    }
+}
+
+fn job_class(job: &JobBody) -> &'static str {
+    match job.state.as_str() {
+        "done" if job.problems.is_empty() => "good",
+        "done" | "running" => "plain",
+        _ => "bad",
+    }
+}
+
+fn job_word(job: &JobBody) -> String {
+    match job.state.as_str() {
+        "running" => format!("running, {}", share(job)),
+        "done" if job.problems.is_empty() => "done".to_owned(),
+        "done" => "done, with losses listed".to_owned(),
+        other => present::clean(other).into_owned(),
+    }
+}
+
+fn share(job: &JobBody) -> String {
+    match job.bytes {
+        0 => "just begun".to_owned(),
+        bytes => format!(
+            "{} %",
+            (job.bytes_done as u128 * 100 / u128::from(bytes)).min(100)
+        ),
+    }
+}
+
+fn job_facts(job: &JobBody) -> Vec<Markup> {
+    let seconds = (job.elapsed_ms as f64 / 1000.0).max(0.001);
+    let mut facts = vec![
+        html! { (present::count(job.inputs_done)) " of " (present::counted(job.inputs, "input", "inputs")) },
+        html! { (present::size(job.bytes_done)) @if job.bytes > job.bytes_done { " of " (present::size(job.bytes)) } },
+        html! { (present::counted(job.records, "record", "records")) },
+        html! { (present::counted(job.pages, "page", "pages")) },
+        html! { (present::counted(job.links, "link", "links")) },
+        html! { (present::span(job.elapsed_ms)) },
+        html! { (present::rate(job.pages as f64 / seconds)) " pages/s" },
+    ];
+    if job.inputs_known > 0 {
+        facts.push(
+            html! { (present::counted(job.inputs_known, "input was", "inputs were")) " known already" },
+        );
+    }
+    if job.inputs_failed > 0 {
+        facts.push(html! { span.bad { (present::counted(job.inputs_failed, "input", "inputs")) " failed" } });
+    }
+    if job.quarantined > 0 {
+        facts.push(html! { a href="/quarantine" { (present::count(job.quarantined)) " in quarantine" } });
+    }
+    facts
+}
+
+fn problem_of(row: &LedgerRow) -> Markup {
+    html! {
+        @if row.quarantined > 0 {
+            a href=(link::with("/quarantine", &[("input", Some(&row.input))])) {
+                (present::counted(row.quarantined, "record", "records")) " in quarantine"
+            }
+            @if row.state != "done" { ", " }
+        }
+        @if row.state != "done" || row.quarantined == 0 { (parts::text(&row.state)) }
+    }
+}
+
+fn inputs(rows: &[LedgerRow]) -> Markup {
+    let columns = [
+        Column("Input", Align::Text),
+        Column("State", Align::Text),
+        Column("Size", Align::Number),
+        Column("Records", Align::Number),
+        Column("Captures", Align::Number),
+        Column("Quarantine", Align::Number),
+        Column("Collection", Align::Text),
+    ];
+    let cells = rows.iter().map(|row| {
+        vec![
+            html! { (parts::url_text(&row.input)) },
+            state(row),
+            html! { (present::size(row.size)) },
+            html! { (present::count(row.records)) },
+            html! { (present::count(row.captures)) },
+            html! {
+                @if row.quarantined > 0 {
+                    a href=(link::with("/quarantine", &[("input", Some(&row.input))])) { (present::count(row.quarantined)) }
+                } @else { "0" }
+            },
+            parts::text(if row.collection.is_empty() { "\u{2013}" } else { &row.collection }),
+        ]
+    });
+    parts::table("Inputs", &columns, cells.collect())
+}
+
+fn state(row: &LedgerRow) -> Markup {
+    let class = match row.state.as_str() {
+        "done" => "good",
+        "pending" | "loading" => "plain",
+        _ => "bad",
+    };
+    html! {
+        span class=(format!("badge {class}")) { (parts::text(&row.state)) }
+        @if row.state == "loading" && row.size > 0 {
+            " " span.soft { (row.bytes_done.min(row.size) as u128 * 100 / u128::from(row.size)) " %" }
+        }
+    }
+}

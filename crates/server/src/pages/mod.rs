@@ -1,0 +1,201 @@
+//! The pages for readers: rendered here, readable without script.
+//!
+//! Queries are read leniently: a reader who shortens or mistypes an address gets the best page there is, not
+//! a lecture. Archived text goes through `parts` or `maud`'s escaping, nothing else.
+
+mod about;
+mod assets;
+mod captures;
+mod chart;
+mod domain;
+pub(crate) mod failure;
+mod home;
+mod layout;
+mod links;
+mod loads;
+mod page;
+mod parts;
+mod quarantine;
+mod ranking;
+mod results;
+mod snippet;
+mod statistics;
+
+use std::sync::Arc;
+
+use archive::question::{Answer, Body};
+use axum::Router;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use maud::Markup;
+
+use crate::failure::Failure;
+use crate::state::State;
+
+/// What a page may load and do: its own styles and script, its own images, questions to this server, and
+/// archived content in a frame. Nothing inline, nothing from elsewhere.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
+    connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Routes of all pages and their styles and script.
+pub(crate) fn routes() -> Router<Arc<State>> {
+    Router::new()
+        .route("/", get(home::show))
+        .route("/search", get(results::show))
+        .route("/page", get(page::show))
+        .route("/page/inlinks", get(links::inlinks))
+        .route("/page/outlinks", get(links::outlinks))
+        .route("/domain", get(domain::show))
+        .route("/domains", get(domain::list))
+        .route("/ranking", get(ranking::show))
+        .route("/captures", get(captures::show))
+        .route("/loads", get(loads::show))
+        .route("/loads/live", get(loads::live))
+        .route("/quarantine", get(quarantine::show))
+        .route("/statistics", get(statistics::show))
+        .route("/statistics/live", get(statistics::live))
+        .route("/about", get(about::show))
+        .merge(assets::routes())
+}
+
+/// A page, or a piece of one that the script puts in place.
+pub(crate) struct Html {
+    pub(crate) status: StatusCode,
+    pub(crate) markup: Markup,
+}
+
+impl Html {
+    fn ok(markup: Markup) -> Html {
+        Html {
+            status: StatusCode::OK,
+            markup,
+        }
+    }
+}
+
+impl IntoResponse for Html {
+    fn into_response(self) -> Response {
+        let headers = [
+            (
+                header::CONTENT_TYPE,
+                HeaderValue::from_static("text/html; charset=utf-8"),
+            ),
+            (
+                header::CONTENT_SECURITY_POLICY,
+                HeaderValue::from_static(PAGE_POLICY),
+            ),
+            (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        ];
+        (self.status, headers, self.markup.into_string()).into_response()
+    }
+}
+
+/// A failure shown as a page.
+pub(crate) struct PageFailure(Failure);
+
+impl From<Failure> for PageFailure {
+    fn from(failure: Failure) -> PageFailure {
+        PageFailure(failure)
+    }
+}
+
+impl From<archive::AskError> for PageFailure {
+    fn from(error: archive::AskError) -> PageFailure {
+        PageFailure(error.into())
+    }
+}
+
+impl IntoResponse for PageFailure {
+    fn into_response(self) -> Response {
+        failure::page(&self.0).into_response()
+    }
+}
+
+/// What a page's handler gives.
+type Shown = Result<Html, PageFailure>;
+
+/// Handlers' view of what they share.
+type Context = axum::extract::State<Arc<State>>;
+
+/// The query of a page's address.
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Query {
+    pub(crate) fn of(query: Option<&str>) -> Query {
+        let pairs = url::form_urlencoded::parse(query.unwrap_or("").as_bytes());
+        Query(pairs.into_owned().collect())
+    }
+
+    /// The first value of `name` that says something.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let values = self.0.iter().filter(|(n, _)| n == name);
+        values
+            .map(|(_, value)| value.trim())
+            .find(|value| !value.is_empty())
+    }
+
+    pub(crate) fn owned(&self, name: &str) -> Option<String> {
+        self.get(name).map(str::to_owned)
+    }
+
+    pub(crate) fn text(&self, name: &str) -> String {
+        self.owned(name).unwrap_or_default()
+    }
+
+    /// A time, where it can be one: digits, dashes and colons of an ISO date are understood.
+    fn time(&self, name: &str) -> Option<String> {
+        let digits: String = self
+            .get(name)?
+            .chars()
+            .filter(char::is_ascii_digit)
+            .take(14)
+            .collect();
+        (!digits.is_empty()).then_some(digits)
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Query {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Query, Self::Rejection> {
+        Ok(Query::of(parts.uri.query()))
+    }
+}
+
+/// The body of an answer as the kind it must be, with its epoch.
+macro_rules! expect_body {
+    ($answer:expr, $pattern:pat => $value:expr) => {{
+        let answer = $answer;
+        match answer.body {
+            $pattern => (answer.epoch, $value),
+            _ => return Err($crate::pages::mismatch().into()),
+        }
+    }};
+}
+use expect_body;
+
+/// The archive answered another question: a broken invariant, said so rather than shown as nothing.
+fn mismatch() -> Failure {
+    tracing::error!("the archive answered another question");
+    Failure::internal()
+}
+
+/// Rows of an answer that is shown beside another: what failed is left out of the page, not the page.
+fn beside<T>(answer: Result<Answer, archive::AskError>, rows: impl FnOnce(Body) -> Option<T>) -> Option<T> {
+    match answer {
+        Ok(answer) => rows(answer.body),
+        Err(error) => {
+            if error.code != "not_found" {
+                tracing::warn!(
+                    code = error.code,
+                    message = error.message,
+                    "part of a page has no answer"
+                );
+            }
+            None
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! All that is known of one URL.
+
+use archive::question::{Body, LinkRow, PageBody, Question};
+use maud::{Markup, html};
+
+use super::layout::{Frame, Section};
+use super::{Context, Html, Query, Shown, beside, chart, expect_body, links, parts};
+use crate::failure::Failure;
+use crate::{link, present, sandbox};
+
+/// Links shown of each direction; the rest is a click away.
+const LINKS: usize = 12;
+/// Captures shown; the rest is a click away.
+const CAPTURES: usize = 12;
+/// Characters of the text that stand open.
+const TEXT_OPEN: usize = 1200;
+
+/// Links of one direction: those shown, and how many there are.
+type Links = Option<(Vec<LinkRow>, u64)>;
+
+pub(super) async fn show(context: Context, query: Query) -> Shown {
+    let Some(url) = query.owned("url") else {
+        return Err(Failure::bad_request("which page? The address names no URL.").into());
+    };
+    let questions = [
+        Question::Page { url: url.clone() },
+        Question::Inlinks {
+            url: url.clone(),
+            after: None,
+            limit: LINKS,
+        },
+        Question::Outlinks {
+            url: url.clone(),
+            after: None,
+            limit: LINKS,
+        },
+    ];
+    let [page, inlinks, outlinks] = context.asker.ask_together(questions).await?;
+    let page = match page {
+        Err(error) if error.code == "not_found" => return Ok(unknown(&url)),
+        page => page?,
+    };
+    let (epoch, page) = expect_body!(page, Body::Page(page) => page);
+    let links = |body| match body {
+        Body::Links { rows, total, .. } => Some((rows, total)),
+        _ => None,
+    };
+    let title = if page.title.is_empty() {
+        &page.url
+    } else {
+        &page.title
+    };
+    let frame = Frame {
+        title,
+        section: Section::None,
+        query: "",
+        epoch: Some(epoch),
+    };
+    let content = content(&page, &beside(inlinks, links), &beside(outlinks, links));
+    Ok(Html::ok(frame.around(content)))
+}
+
+fn unknown(url: &str) -> Html {
+    let frame = Frame {
+        title: "Not in the archive",
+        section: Section::None,
+        query: url,
+        epoch: None,
+    };
+    let content = parts::nothing(
+        "This URL is not in the archive",
+        html! {
+            p { (parts::url_text(url)) }
+            p { "It was not captured, and no captured page links to it." }
+            p {
+                a.button href=(link::with("/captures", &[("url", Some(url)), ("match", Some("host"))])) { "Captures of its host" }
+                " " a.button.quiet href=(link::search(url)) { "Search for it" }
+            }
+        },
+    );
+    Html {
+        status: axum::http::StatusCode::NOT_FOUND,
+        markup: frame.around(content),
+    }
+}
+
+fn content(page: &PageBody, inlinks: &Links, outlinks: &Links) -> Markup {
+    html! {
+        article.page {
+            (head(page))
+            @if !page.captured {
+                p.callout { "This URL was never captured: the archive knows it only from the links to it." }
+            }
+            div.with-aside.wide {
+                div.main-column {
+                    (reading(page))
+                    (captures(page))
+                }
+                aside aria-label="Links" {
+                    (link_list("In-links", "inlinks", &page.url, inlinks, links::Side::Source))
+                    @if page.captured {
+                        (link_list("Links on this page", "outlinks", &page.url, outlinks, links::Side::Target))
+                        @if page.links_dropped > 0 {
+                            p.soft { (present::counted(page.links_dropped, "more link was", "more links were")) " beyond what is kept." }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn head(page: &PageBody) -> Markup {
+    html! {
+        header.page-head {
+            h1 dir="auto" { @if page.title.trim().is_empty() { (parts::url_text(&page.url)) } @else { (parts::text(&page.title)) } }
+            p.where { (parts::url_text(&page.url)) " " (parts::outside_link(&page.url)) }
+            (parts::facts(&head_facts(page)))
+        }
+    }
+}
+
+fn head_facts(page: &PageBody) -> Vec<Markup> {
+    let mut facts = Vec::new();
+    if !page.domain.is_empty() {
+        facts.push(html! { a href=(link::domain(&page.domain)) { (parts::url_text(&page.domain)) } });
+    }
+    if let Some(time) = &page.fetch_time {
+        facts.push(html! { "Captured " (parts::time(time)) });
+    }
+    if let Some(seen) = page
+        .last_seen
+        .as_ref()
+        .filter(|seen| Some(*seen) != page.fetch_time.as_ref())
+    {
+        facts.push(html! { "last seen " (parts::time(seen)) });
+    }
+    if page.fetch_time.is_some() {
+        facts.push(parts::status(page.status, ""));
+        facts.push(parts::text(&page.mime));
+    }
+    if !page.language.is_empty() {
+        facts.push(html! { "language " (parts::text(&page.language)) });
+    }
+    if let Some(robots) = &page.robots {
+        facts.push(html! { "robots " (parts::text(robots)) });
+    }
+    if let Some(canonical) = page
+        .canonical
+        .as_ref()
+        .filter(|canonical| **canonical != page.url)
+    {
+        facts.push(html! { a href=(link::page(canonical)) { "canonical address" } });
+    }
+    facts
+}
+
+fn reading(page: &PageBody) -> Markup {
+    let text = page.text_preview.trim();
+    html! {
+        @if !text.is_empty() {
+            section aria-labelledby="text" {
+                h2 #text { "Text" }
+                (text_of(text, page.text_truncated))
+            }
+        }
+        @if page.fetch_time.is_some() {
+            section.archived aria-labelledby="archived" {
+                h2 #archived { "Archived page" }
+                (archived(page))
+            }
+        }
+    }
+}
+
+/// The beginning stands open; the rest of a long text folds out.
+fn text_of(text: &str, truncated: bool) -> Markup {
+    let (head, cut) = present::cut(text, TEXT_OPEN);
+    let rest = text[head.len()..].trim_start();
+    html! {
+        div.reading dir="auto" {
+            (paragraphs(head))
+            @if cut {
+                details {
+                    summary { "More of the text" }
+                    (paragraphs(rest))
+                    @if truncated { p.soft { "The text goes on; this is as much as is kept for previews." } }
+                }
+            }
+        }
+    }
+}
+
+fn paragraphs(text: &str) -> Markup {
+    let text = present::clean_lines(text);
+    html! {
+        @for line in text.split('\n').map(str::trim).filter(|line| !line.is_empty()) {
+            p dir="auto" { (line) }
+        }
+    }
+}
+
+fn archived(page: &PageBody) -> Markup {
+    let at = page.fetch_time.as_deref().map(|time| {
+        time.chars()
+            .filter(char::is_ascii_digit)
+            .take(14)
+            .collect::<String>()
+    });
+    let at = at.as_deref();
+    html! {
+        @if sandbox::can_show(&page.mime) {
+            details.frame {
+                summary { "Show it here, without scripts and without reaching the network" }
+                iframe sandbox="" loading="lazy" referrerpolicy="no-referrer" title="Archived page, in a sandbox"
+                    src=(link::sandbox(&page.url, at)) {}
+            }
+        }
+        p.actions {
+            @if sandbox::can_show(&page.mime) {
+                a.button.quiet href=(link::sandbox(&page.url, at)) rel="noopener" target="_blank" { "Open it alone" }
+            }
+            a.button.quiet href=(link::record(&page.url, at)) download { "Download the record" }
+        }
+    }
+}
+
+fn captures(page: &PageBody) -> Markup {
+    let all = link::with("/captures", &[("url", Some(&page.url))]);
+    html! {
+        @if !page.captures.is_empty() {
+            section aria-labelledby="captures" {
+                h2 #captures { "Captures" span.amount { (present::count(page.captures.len() as u64)) } }
+                (chart::timeline(&page.captures))
+                (parts::captures(&page.captures[..page.captures.len().min(CAPTURES)], false))
+                @if page.captures.len() > CAPTURES { p { a.more href=(all) { "All captures" } } }
+            }
+        }
+    }
+}
+
+fn link_list(heading: &str, name: &str, url: &str, links: &Links, side: links::Side) -> Markup {
+    let (rows, total) = match links {
+        Some((rows, total)) => (rows.as_slice(), *total),
+        None => (&[][..], 0),
+    };
+    html! {
+        section aria-labelledby=(name) {
+            h2 id=(name) { (heading) span.amount { (present::count(total)) } }
+            @if rows.is_empty() { p.soft { "None." } } @else { (links::list(rows, side)) }
+            @if total > rows.len() as u64 {
+                p { a.more href=(link::with(&format!("/page/{name}"), &[("url", Some(url))])) { "All " (present::count(total)) } }
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Pieces that pages share. Archived text enters pages through these: cleaned, isolated in its direction,
+//! and never as markup or as an address that is not http.
+
+use archive::question::CdxRow;
+use maud::{Markup, html};
+
+use crate::{link, present};
+
+/// Most characters of a URL or an anchor that are shown; the rest is in the address or the download.
+const SHOWN_MAX: usize = 300;
+
+/// Archived text in its own direction.
+pub(super) fn text(text: &str) -> Markup {
+    let (shown, cut) = present::cut(text, SHOWN_MAX);
+    html! { bdi { (present::clean(shown)) @if cut { "\u{2026}" } } }
+}
+
+/// A URL as text.
+pub(super) fn url_text(url: &str) -> Markup {
+    let (shown, cut) = match url.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => (&url[..end], true),
+        None => (url, false),
+    };
+    html! { bdi.url dir="ltr" { (present::clean(shown)) @if cut { "\u{2026}" } } }
+}
+
+/// A URL, leading to what the archive knows of it.
+pub(super) fn url_link(url: &str) -> Markup {
+    html! { a href=(link::page(url)) { (url_text(url)) } }
+}
+
+/// A page by its title where it has one, else by its URL.
+pub(super) fn page_link(url: &str, title: &str) -> Markup {
+    html! {
+        a href=(link::page(url)) {
+            @if title.trim().is_empty() { (url_text(url)) } @else { (text(title)) }
+        }
+    }
+}
+
+/// A link to the live web, where the URL is of the web.
+pub(super) fn outside_link(url: &str) -> Markup {
+    html! {
+        @if let Some(address) = link::outside(url) {
+            a.outside href=(address) rel="external nofollow noopener noreferrer" {
+                "Live site" span.hidden { " (leaves the archive)" }
+            }
+        }
+    }
+}
+
+/// A time for people and machines; what is no time is shown as it is.
+pub(super) fn time(text: &str) -> Markup {
+    match present::Moment::parse(text) {
+        Some(moment) => html! {
+            time datetime=(moment.machine()) title=(format!("{} UTC", moment.machine())) { (moment.date_and_time()) }
+        },
+        None => html! { (present::clean(text)) },
+    }
+}
+
+/// As [`time`], the day only.
+pub(super) fn date(text: &str) -> Markup {
+    match present::Moment::parse(text) {
+        Some(moment) => html! { time datetime=(moment.machine()) { (moment.date()) } },
+        None => html! { (present::clean(text)) },
+    }
+}
+
+/// Named figures: `(name, value)`.
+pub(super) fn figures(figures: &[(&str, Markup)]) -> Markup {
+    html! {
+        dl.figures {
+            @for (name, value) in figures {
+                div { dt { (name) } dd { (value) } }
+            }
+        }
+    }
+}
+
+/// A line of small facts with dots between.
+pub(super) fn facts(facts: &[Markup]) -> Markup {
+    html! { ul.facts { @for fact in facts { li { (fact) } } } }
+}
+
+/// A column of a table.
+#[derive(Clone, Copy)]
+pub(super) struct Column(pub(super) &'static str, pub(super) Align);
+
+/// How a column is set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Align {
+    Text,
+    Number,
+}
+
+/// A table that becomes a list of cards on narrow screens. The roles say what styles would take away.
+pub(super) fn table(caption: &str, columns: &[Column], rows: Vec<Vec<Markup>>) -> Markup {
+    html! {
+        table.cards role="table" {
+            caption.hidden { (caption) }
+            thead role="rowgroup" {
+                tr role="row" {
+                    @for Column(name, align) in columns {
+                        th.number[*align == Align::Number] scope="col" role="columnheader" { (name) }
+                    }
+                }
+            }
+            tbody role="rowgroup" {
+                @for row in rows {
+                    tr role="row" {
+                        @for (Column(name, align), cell) in columns.iter().zip(row) {
+                            td.number[*align == Align::Number] role="cell" data-name=(name) { div { (cell) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Back to the first rows, and on to the next. `next` is an address.
+pub(super) fn pager(first: Option<String>, next: Option<String>) -> Markup {
+    html! {
+        @if first.is_some() || next.is_some() {
+            nav.pager aria-label="Pages" {
+                @if let Some(first) = first { a.button.quiet href=(first) { "\u{2190} First" } }
+                @if let Some(next) = next { a.button rel="next" href=(next) { "Next \u{2192}" } }
+            }
+        }
+    }
+}
+
+/// What is said where there is nothing to show.
+pub(super) fn nothing(heading: &str, content: Markup) -> Markup {
+    html! { section.nothing { h2 { (heading) } (content) } }
+}
+
+/// What to do with an archive that holds nothing yet.
+pub(super) fn nothing_loaded() -> Markup {
+    nothing(
+        "This archive is empty",
+        html! {
+            p { "Load web-archive files into it, and this page fills while they are read:" }
+            pre.command { code { "weft load crawl.warc.gz" } }
+            p { "WARC, ARC, WAT and WET are read, compressed or not; folders and lists of paths as well. "
+                "Have nothing at hand? " code { "weft demo" } " makes an archive to try." }
+            p { a href="/loads" { "See what is being loaded" } }
+        },
+    )
+}
+
+/// Status code as a badge whose meaning does not rest on colour alone.
+pub(super) fn status(status: u16, kind: &str) -> Markup {
+    let (class, word) = match (status, kind) {
+        (_, "revisit") => ("plain", "unchanged"),
+        (0, _) => ("plain", "no status"),
+        (200..=299, _) => ("good", "found"),
+        (300..=399, _) => ("plain", "redirect"),
+        (400..=499, _) => ("bad", "refused"),
+        _ => ("bad", "failed"),
+    };
+    html! {
+        span class=(format!("badge {class}")) {
+            @if status != 0 { (status) " " }
+            (word)
+        }
+    }
+}
+
+/// Captures as a table, newest first as they come.
+pub(super) fn captures(rows: &[CdxRow], with_url: bool) -> Markup {
+    const COLUMNS: [Column; 6] = [
+        Column("Captured (UTC)", Align::Text),
+        Column("URL", Align::Text),
+        Column("Status", Align::Text),
+        Column("Type", Align::Text),
+        Column("Size", Align::Number),
+        Column("Record", Align::Text),
+    ];
+    let columns: Vec<Column> = COLUMNS.into_iter().filter(|c| with_url || c.0 != "URL").collect();
+    let rows = rows.iter().map(|row| {
+        let mut cells = vec![html! { (time(&row.fetch_time)) }];
+        if with_url {
+            cells.push(url_link(&row.url));
+        }
+        cells.extend([
+            status(row.status, &row.kind),
+            text(&row.mime),
+            html! { (present::size(row.length)) },
+            html! {
+                a href=(link::record(&row.url, Some(&row.timestamp))) download
+                    aria-label=(format!("Download the record of {}", present::clean(&row.timestamp))) { "Download" }
+            },
+        ]);
+        cells
+    });
+    table("Captures", &columns, rows.collect())
+}

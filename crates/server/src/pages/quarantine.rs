@@ -1,0 +1,62 @@
+//! Records that could not be used, with reason and position.
+
+use archive::question::{Body, Question};
+use maud::html;
+
+use super::layout::{Frame, Section};
+use super::parts::{Align, Column};
+use super::{Context, Html, Query, Shown, expect_body, parts};
+use crate::{link, present};
+
+/// Records on a page.
+const ROWS: usize = 100;
+
+pub(super) async fn show(context: Context, query: Query) -> Shown {
+    let input = query.owned("input");
+    let after = query.owned("after");
+    let question = Question::Quarantine {
+        input: input.clone(),
+        after: after.clone(),
+        limit: ROWS,
+    };
+    let (epoch, (rows, next)) =
+        expect_body!(context.asker.ask(question).await?, Body::Quarantine { rows, next } => (rows, next));
+    let columns = [
+        Column("Input", Align::Text),
+        Column("Offset", Align::Number),
+        Column("Reason", Align::Text),
+        Column("Detail", Align::Text),
+    ];
+    let cells = rows.iter().map(|row| {
+        vec![
+            parts::url_text(&row.input),
+            html! { (present::count(row.offset)) },
+            html! { code { (present::clean(&row.reason)) } },
+            parts::text(&row.detail),
+        ]
+    });
+    let address =
+        |after: Option<&str>| link::with("/quarantine", &[("input", input.as_deref()), ("after", after)]);
+    let content = html! {
+        header.page-head {
+            h1 { "Quarantine" }
+            p.soft { "Nothing is lost silently: what could not be used is listed here, with its place in the input." }
+            @if let Some(input) = &input {
+                p { "Of " (parts::url_text(input)) " \u{b7} " a href="/quarantine" { "of all inputs" } }
+            }
+        }
+        @if rows.is_empty() {
+            (parts::nothing("Nothing in quarantine", html! { p { "Every record could be used." } p { a.button.quiet href="/loads" { "Loads" } } }))
+        } @else {
+            (parts::table("Records in quarantine", &columns, cells.collect()))
+        }
+        (parts::pager(after.as_ref().map(|_| address(None)), next.map(|next| address(Some(&next)))))
+    };
+    let frame = Frame {
+        title: "Quarantine",
+        section: Section::Loads,
+        query: "",
+        epoch: Some(epoch),
+    };
+    Ok(Html::ok(frame.around(content)))
+}

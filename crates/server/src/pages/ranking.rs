@@ -1,0 +1,92 @@
+//! The URIs with most in-links from other domains, over all or of one domain.
+
+use archive::question::{Body, Question, TopRow};
+use maud::{Markup, html};
+
+use super::layout::{Frame, Section};
+use super::{Context, Html, Query, Shown, expect_body, parts};
+use crate::{link, present};
+
+/// URIs on a page.
+const ROWS: usize = 50;
+
+pub(super) async fn show(context: Context, query: Query) -> Shown {
+    let domain = query.owned("domain");
+    let after = query.owned("after");
+    let question = Question::Top {
+        domain: domain.clone(),
+        after: after.clone(),
+        limit: ROWS,
+    };
+    let (epoch, (rows, next)) =
+        expect_body!(context.asker.ask(question).await?, Body::Top { rows, next } => (rows, next));
+    let address =
+        |after: Option<&str>| link::with("/ranking", &[("domain", domain.as_deref()), ("after", after)]);
+    let title = domain
+        .as_ref()
+        .map_or("Ranking".to_owned(), |name| format!("Ranking of {name}"));
+    let frame = Frame {
+        title: &title,
+        section: Section::Ranking,
+        query: "",
+        epoch: Some(epoch),
+    };
+    let content = html! {
+        header.page-head {
+            h1 { "Ranking" @if let Some(name) = &domain { " of " (parts::url_text(name)) } }
+            p.soft { "By the number of pages of other domains that link to a URI, then by all in-links." }
+        }
+        (domain_form(domain.as_deref()))
+        @if rows.is_empty() && after.is_none() {
+            (parts::nothing("Nothing to rank", html! {
+                p { @if domain.is_some() { "The archive knows no URI of this domain." } @else { "There are no links yet." } }
+                p { a.button.quiet href="/domains" { "All domains" } }
+            }))
+        } @else {
+            (list(&rows))
+        }
+        (parts::pager(after.as_ref().map(|_| address(None)), next.map(|next| address(Some(&next)))))
+    };
+    Ok(Html::ok(frame.around(content)))
+}
+
+fn domain_form(domain: Option<&str>) -> Markup {
+    html! {
+        form.inline action="/ranking" method="get" {
+            label for="domain" { "Only of the domain" }
+            input #domain type="text" name="domain" value=(present::clean(domain.unwrap_or(""))) placeholder="all"
+                autocapitalize="off" spellcheck="false";
+            button type="submit" { "Show" }
+        }
+    }
+}
+
+/// Ranked URIs with their in-links.
+pub(super) fn list(rows: &[TopRow]) -> Markup {
+    html! {
+        ol.ranking {
+            @for row in rows {
+                li {
+                    span.rank { (present::count(row.rank)) }
+                    div.what {
+                        (parts::page_link(shown_url(row), &row.title))
+                        @if !row.title.trim().is_empty() { span.where { (parts::url_text(shown_url(row))) } }
+                        @if !row.captured { span.badge.plain { "not captured" } }
+                    }
+                    div.amount {
+                        strong { (present::count(row.inlinks_external)) } " from other domains"
+                        span.soft { (present::count(row.inlinks)) " in all" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn shown_url(row: &TopRow) -> &str {
+    if row.url.is_empty() {
+        &row.url_key
+    } else {
+        &row.url
+    }
+}

@@ -1,0 +1,279 @@
+//! Results of a search.
+
+use archive::question::{Body, Facet, Question, SearchBody, SearchHit, SearchQuestion};
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::layout::{Frame, Section};
+use super::snippet::snippet;
+use super::{Context, Html, Query, Shown, expect_body, parts};
+use crate::{link, present};
+
+/// Results on a page.
+const HITS: usize = 20;
+/// Values shown of a facet.
+const FACET_VALUES: usize = 8;
+/// Depth to which an explanation is shown.
+const EXPLANATION_DEPTH: usize = 12;
+
+/// What the address asks for.
+struct Asked {
+    query: String,
+    after: Option<String>,
+    explain: bool,
+    /// Results on the pages before this one.
+    before: u64,
+}
+
+impl Asked {
+    fn link(&self, after: Option<&str>, explain: bool, before: u64) -> String {
+        let before = (before > 0).then(|| before.to_string());
+        let explain = explain.then_some("1");
+        link::with(
+            "/search",
+            &[
+                ("q", Some(&self.query)),
+                ("after", after),
+                ("before", before.as_deref()),
+                ("explain", explain),
+            ],
+        )
+    }
+}
+
+pub(super) async fn show(context: Context, query: Query) -> Shown {
+    let asked = Asked {
+        query: query.text("q"),
+        after: query.owned("after"),
+        explain: query.get("explain").is_some_and(|value| value != "0"),
+        before: query.get("before").and_then(|n| n.parse().ok()).unwrap_or(0),
+    };
+    if asked.query.is_empty() {
+        return Ok(Html::ok(prompt()));
+    }
+    let question = Question::Search(SearchQuestion {
+        query: asked.query.clone(),
+        limit: HITS,
+        after: asked.after.clone(),
+        explain: asked.explain,
+        facets: true,
+    });
+    let (epoch, found) = expect_body!(context.asker.ask(question).await?, Body::Search(found) => found);
+    let frame = Frame {
+        title: &asked.query,
+        section: Section::Results,
+        query: &asked.query,
+        epoch: Some(epoch),
+    };
+    Ok(Html::ok(frame.around(content(&asked, &found))))
+}
+
+fn prompt() -> Markup {
+    let frame = Frame {
+        title: "Search",
+        section: Section::Results,
+        query: "",
+        epoch: None,
+    };
+    frame.around(parts::nothing(
+        "What are you looking for?",
+        html! {
+            p { "Write one or more words in the box above. All of them are to be found in a page." }
+            (syntax())
+        },
+    ))
+}
+
+/// How to ask, with an example each.
+pub(super) fn syntax() -> Markup {
+    const FORMS: [(&str, &str); 7] = [
+        ("web archive", "both words, anywhere in title, text or address"),
+        ("\"web archive\"", "the words next to each other"),
+        ("archive -museum", "without a word"),
+        ("site:example.org", "only of this domain"),
+        ("type:text/html lang:en", "only of this type, in this language"),
+        ("year:2014, from:2012 to:2014", "only captured then"),
+        ("collection:news", "only of this collection"),
+    ];
+    html! {
+        dl.syntax {
+            @for (form, meaning) in FORMS { div { dt { code { (form) } } dd { (meaning) } } }
+        }
+    }
+}
+
+fn content(asked: &Asked, found: &SearchBody) -> Markup {
+    let next = found.next.as_deref();
+    let shown = asked.before + found.hits.len() as u64;
+    html! {
+        h1.hidden { "Results for " (parts::text(&asked.query)) }
+        div.with-aside {
+            div.main-column {
+                p.summary role="status" { (summary(asked, found)) }
+                (notes(found))
+                @if found.hits.is_empty() {
+                    (no_hits(asked))
+                } @else {
+                    ol.hits start=(asked.before + 1) {
+                        @for hit in &found.hits { li { (hit_item(hit)) } }
+                    }
+                    (parts::pager(
+                        asked.after.as_ref().map(|_| asked.link(None, asked.explain, 0)),
+                        next.map(|next| asked.link(Some(next), asked.explain, shown)),
+                    ))
+                }
+            }
+            (facets(&found.facets))
+        }
+    }
+}
+
+fn summary(asked: &Asked, found: &SearchBody) -> Markup {
+    let shown = asked.before + found.hits.len() as u64;
+    html! {
+        strong { (present::counted(found.total, "result", "results")) }
+        @if asked.before > 0 && !found.hits.is_empty() {
+            ", " (present::count(asked.before + 1)) " to " (present::count(shown))
+        }
+        span.soft { " \u{b7} " (format!("{:.0}", found.took_ms.max(1.0))) " ms" }
+        @if !found.hits.is_empty() {
+            span.soft { " \u{b7} " }
+            a href=(asked.link(asked.after.as_deref(), !asked.explain, asked.before)) rel="nofollow" {
+                @if asked.explain { "Hide the explanations" } @else { "Explain the order" }
+            }
+        }
+    }
+}
+
+fn notes(found: &SearchBody) -> Markup {
+    html! {
+        @if !found.notes.is_empty() {
+            ul.notes { @for note in &found.notes { li { (parts::text(note)) } } }
+            @if !found.understood.is_empty() {
+                p.soft { "Understood as " code { (parts::text(&found.understood)) } }
+            }
+        }
+    }
+}
+
+fn no_hits(asked: &Asked) -> Markup {
+    let address = asked.query.contains('.') && !asked.query.contains(char::is_whitespace);
+    parts::nothing(
+        if asked.after.is_some() {
+            "No more results"
+        } else {
+            "Nothing found"
+        },
+        html! {
+            @if address {
+                p { "Is it an address? " a href=(link::page(&asked.query)) { "See what the archive knows of it" }
+                    ", or " a href=(link::with("/captures", &[("url", Some(&asked.query)), ("match", Some("prefix"))])) { "look up captures" } "." }
+            }
+            p { "All words must be found in one page. Fewer or other words may help." }
+            (syntax())
+        },
+    )
+}
+
+fn hit_item(hit: &SearchHit) -> Markup {
+    let mut facts = vec![parts::date(&hit.fetch_time)];
+    if hit.inlinks > 0 {
+        let address = link::with("/page/inlinks", &[("url", Some(&hit.url))]);
+        facts.push(html! { a href=(address) { (present::counted(hit.inlinks, "in-link", "in-links")) } });
+    }
+    if !matches!(hit.mime.as_str(), "text/html" | "") {
+        facts.push(parts::text(&hit.mime));
+    }
+    if !hit.language.is_empty() {
+        facts.push(html! { span title="Language" { (parts::text(&hit.language)) } });
+    }
+    if !hit.collection.is_empty() {
+        facts.push(html! { span title="Collection" { (parts::text(&hit.collection)) } });
+    }
+    html! {
+        article.hit {
+            p.where { (parts::url_text(&hit.url)) }
+            h2 { (parts::page_link(&hit.url, &hit.title)) }
+            @if !hit.snippet_html.is_empty() { p.snippet dir="auto" { (snippet(&hit.snippet_html)) } }
+            (parts::facts(&facts))
+            @if let Some(explanation) = &hit.explanation {
+                details.explanation open {
+                    summary { "Score " (format!("{:.3}", hit.score)) }
+                    (explained(explanation, EXPLANATION_DEPTH))
+                }
+            }
+        }
+    }
+}
+
+/// Any JSON as nested lists.
+fn explained(value: &Value, depth: usize) -> Markup {
+    html! {
+        @match value {
+            Value::Object(_) | Value::Array(_) if depth == 0 => { "\u{2026}" }
+            Value::Object(fields) => {
+                ul { @for (name, value) in fields { @if !is_empty(value) {
+                    li { span.soft { (present::clean(name)) ": " } (explained(value, depth - 1)) }
+                } } }
+            }
+            Value::Array(items) => { ul { @for item in items { li { (explained(item, depth - 1)) } } } }
+            Value::String(text) => { (parts::text(text)) }
+            Value::Number(number) => { (number_text(number)) }
+            Value::Bool(flag) => { (flag) }
+            Value::Null => {}
+        }
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
+    }
+}
+
+fn number_text(number: &serde_json::Number) -> String {
+    match number.as_f64() {
+        Some(value) if !number.is_u64() && !number.is_i64() => format!("{value:.4}"),
+        _ => number.to_string(),
+    }
+}
+
+fn facets(facets: &[Facet]) -> Markup {
+    let facets: Vec<&Facet> = facets.iter().filter(|facet| !facet.values.is_empty()).collect();
+    html! {
+        @if !facets.is_empty() {
+            aside.facets aria-labelledby="narrow" {
+                h2 #narrow { "Narrow down" }
+                @for facet in facets {
+                    section {
+                        h3 { (facet_name(&facet.field)) }
+                        ul.lines {
+                            @for value in facet.values.iter().take(FACET_VALUES) {
+                                li {
+                                    a href=(link::search(&value.query)) {
+                                        @if value.value.is_empty() { "not known" } @else { (parts::text(&value.value)) }
+                                    }
+                                    span.amount { (present::count(value.count)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn facet_name(field: &str) -> &str {
+    match field {
+        "domain" => "Domain",
+        "year" => "Year",
+        "type" => "Type",
+        "language" => "Language",
+        "collection" => "Collection",
+        other => other,
+    }
+}

@@ -1,0 +1,233 @@
+//! Figures, dates, sizes and archived text, put for readers.
+
+use std::borrow::Cow;
+
+/// `1234567` as `1,234,567`.
+pub(crate) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `3 pages`, `1 page`.
+pub(crate) fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
+}
+
+/// A rate: whole numbers from ten on, one decimal below.
+pub(crate) fn rate(value: f64) -> String {
+    match value {
+        v if v >= 9.95 => count(v.round() as u64),
+        v if v > 0.0 => format!("{v:.1}"),
+        _ => "0".to_owned(),
+    }
+}
+
+/// Bytes in decimal units: `999 B`, `1.4 MB`.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1000.0;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let decimals = usize::from(value < 9.95);
+    format!("{value:.decimals$} {}", UNITS[unit])
+}
+
+/// Milliseconds as people say it: `0.4 s`, `2 min 3 s`, `1 h 4 min`.
+pub(crate) fn span(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        0..10 => format!("{:.1} s", ms as f64 / 1000.0),
+        10..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// The parts of a time given as 14 digits or in ISO 8601; parts beyond what is given are absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Moment {
+    pub(crate) year: u32,
+    pub(crate) month: u32,
+    pub(crate) day: u32,
+    pub(crate) hour: u32,
+    pub(crate) minute: u32,
+    pub(crate) second: u32,
+}
+
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+
+impl Moment {
+    /// Reads `20140126200624`, `2014-01-26T20:06:24.000Z` or the beginning of either, to the day at least.
+    pub(crate) fn parse(text: &str) -> Option<Moment> {
+        let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).take(14).collect();
+        let part = |from: usize, len: usize| {
+            digits
+                .get(from..from + len)
+                .map(|ds| ds.iter().fold(0, |n, d| n * 10 + d))
+        };
+        let moment = Moment {
+            year: part(0, 4)?,
+            month: part(4, 2)?,
+            day: part(6, 2)?,
+            hour: part(8, 2).unwrap_or(0),
+            minute: part(10, 2).unwrap_or(0),
+            second: part(12, 2).unwrap_or(0),
+        };
+        ((1..=12).contains(&moment.month) && (1..=31).contains(&moment.day)).then_some(moment)
+    }
+
+    /// `26 January 2014`
+    pub(crate) fn date(self) -> String {
+        format!("{} {} {}", self.day, MONTHS[self.month as usize - 1], self.year)
+    }
+
+    /// `26 January 2014, 20:06`
+    pub(crate) fn date_and_time(self) -> String {
+        format!("{}, {:02}:{:02}", self.date(), self.hour, self.minute)
+    }
+
+    /// `2014-01-26T20:06:24Z`, for machines.
+    pub(crate) fn machine(self) -> String {
+        format!(
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
+            self.year, self.month, self.day, self.hour, self.minute, self.second
+        )
+    }
+
+    /// Seconds since the year 0 in the Gregorian calendar: only for distances.
+    pub(crate) fn seconds(self) -> i64 {
+        let (y, m) = match self.month {
+            1 | 2 => (i64::from(self.year) - 1, i64::from(self.month) + 9),
+            _ => (i64::from(self.year), i64::from(self.month) - 3),
+        };
+        let days = 365 * y + y.div_euclid(4) - y.div_euclid(100)
+            + y.div_euclid(400)
+            + (153 * m + 2) / 5
+            + i64::from(self.day)
+            - 1;
+        days * 86_400 + i64::from(self.hour * 3600 + self.minute * 60 + self.second)
+    }
+}
+
+/// Archived text without what a page cannot show: control characters become the replacement character
+/// (white space a blank), and marks that reverse the direction of what follows are dropped.
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+    let odd = |c: char| c.is_control() || is_direction_mark(c);
+    if !text.contains(odd) {
+        return Cow::Borrowed(text);
+    }
+    let shown = text.chars().filter(|c| !is_direction_mark(*c));
+    Cow::Owned(shown.map(|c| shown_control(c, ' ')).collect())
+}
+
+/// As [`clean`], but lines stay lines.
+pub(crate) fn clean_lines(text: &str) -> String {
+    let shown = text.chars().filter(|c| !is_direction_mark(*c));
+    shown
+        .map(|c| if c == '\n' { '\n' } else { shown_control(c, ' ') })
+        .collect()
+}
+
+fn shown_control(c: char, blank: char) -> char {
+    match c {
+        '\t' | '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' => blank,
+        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c => c,
+    }
+}
+
+/// Embeddings, overrides and isolates: what may reach beyond its own text.
+fn is_direction_mark(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// `text` cut to at most `max` characters at a word's end where there is one near, and whether it was cut.
+pub(crate) fn cut(text: &str, max: usize) -> (&str, bool) {
+    let Some((end, _)) = text.char_indices().nth(max) else {
+        return (text, false);
+    };
+    let head = &text[..end];
+    let end = head
+        .rfind(char::is_whitespace)
+        .filter(|at| *at > end / 2)
+        .unwrap_or(end);
+    (&text[..end], true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures() {
+        assert_eq!(
+            [0, 999, 1000, 1234567].map(count),
+            ["0", "999", "1,000", "1,234,567"]
+        );
+        assert_eq!(counted(1, "page", "pages"), "1 page");
+        assert_eq!([0.0, 0.25, 9.96, 12345.6].map(rate), ["0", "0.2", "10", "12,346"]);
+        let sizes = [0, 999, 1000, 1_449_000, 999_499, 999_500, 25_000_000_000];
+        assert_eq!(
+            sizes.map(size),
+            ["0 B", "999 B", "1.0 kB", "1.4 MB", "999 kB", "1.0 MB", "25 GB"]
+        );
+        assert_eq!(
+            [400, 42_000, 123_000, 3_840_000].map(span),
+            ["0.4 s", "42 s", "2 min 3 s", "1 h 4 min"]
+        );
+    }
+
+    #[test]
+    fn moments() {
+        let moment = Moment::parse("20140126200624").expect("a time");
+        assert_eq!(Moment::parse("2014-01-26T20:06:24.000Z"), Some(moment));
+        assert_eq!(moment.date_and_time(), "26 January 2014, 20:06");
+        assert_eq!(moment.machine(), "2014-01-26T20:06:24Z");
+        assert_eq!(Moment::parse("20141326"), None);
+        assert_eq!(Moment::parse("2014"), None);
+        let day = |text| Moment::parse(text).expect("a time").seconds() / 86_400;
+        assert_eq!(day("20240301") - day("20240228"), 2);
+        assert_eq!(day("20230301") - day("20230228"), 1);
+        assert_eq!(day("20000101") - day("19700101"), 10_957);
+    }
+
+    #[test]
+    fn text_without_controls() {
+        assert_eq!(clean("plain \u{e4}"), "plain \u{e4}");
+        assert_eq!(clean("a\0b\nc\u{1b}[0m\u{202e}d"), "a\u{fffd}b c\u{fffd}[0md");
+        assert_eq!(clean_lines("a\nb\rc\0"), "a\nb c\u{fffd}");
+    }
+
+    #[test]
+    fn cuts_at_words() {
+        assert_eq!(cut("one two three", 9), ("one two", true));
+        assert_eq!(cut("one", 9), ("one", false));
+        assert_eq!(cut("\u{e4}\u{e4}\u{e4}\u{e4}", 2), ("\u{e4}\u{e4}", true));
+    }
+}

@@ -1,0 +1,200 @@
+//! Binding, accepting, limits of a connection, and the orderly end.
+//!
+//! Invariants: at most `connections_max` connections are held, each with one task; a header that is too
+//! long or too slow ends its connection; after shutdown no connection is accepted and those held may finish
+//! the request they are in, for at most [`SHUTDOWN_GRACE`].
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use archive::Archive;
+use axum::Router;
+use axum::http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::ask::Ask;
+use crate::history;
+use crate::settings::ServerSettings;
+use crate::state::State;
+
+/// Time for requests under way to finish after shutdown was asked for.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
+/// Time to send the header of a request, also for the next one on a kept connection.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(60);
+/// Pause after the system refused to accept (out of file descriptors, say).
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Why serving could not begin.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The address is taken, not ours, or not allowed.
+    #[error("listen on {address}: {source}")]
+    Bind {
+        /// The address asked for.
+        address: SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// The other end of the connection a request came on. Absent where there is no TCP connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
+
+/// A server that is bound but does not accept yet.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    settings: ServerSettings,
+    state: Arc<State>,
+}
+
+impl Server {
+    /// Binds `settings.listen`.
+    ///
+    /// # Errors
+    /// [`ServeError::Bind`] where that is not possible.
+    pub async fn bind(archive: Archive, settings: ServerSettings) -> Result<Server, ServeError> {
+        Server::bind_over(Arc::new(archive), settings).await
+    }
+
+    /// As [`Server::bind`], over anything that answers questions.
+    ///
+    /// # Errors
+    /// [`ServeError::Bind`].
+    pub async fn bind_over(source: Arc<dyn Ask>, settings: ServerSettings) -> Result<Server, ServeError> {
+        let failed = |source| ServeError::Bind {
+            address: settings.listen,
+            source,
+        };
+        let listener = TcpListener::bind(settings.listen).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let state = State::new(source, settings.clone());
+        Ok(Server {
+            listener,
+            address,
+            settings,
+            state,
+        })
+    }
+
+    /// The address bound: with the real port where 0 was asked for.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `shutdown` is ready, then lets the requests under way finish.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) {
+        let sampler = tokio::spawn(history::sample_forever(Arc::clone(&self.state)));
+        let router = crate::routes::router(Arc::clone(&self.state));
+        let (closing, closed) = watch::channel(false);
+        let slots = Arc::new(Semaphore::new(self.settings.connections_max.max(1)));
+        let mut shutdown = std::pin::pin!(shutdown);
+        loop {
+            let (stream, peer, slot) = tokio::select! {
+                accepted = accept(&self.listener, &slots) => accepted,
+                () = &mut shutdown => break,
+            };
+            let service = router.clone();
+            tokio::spawn(hold(
+                stream,
+                peer,
+                slot,
+                service,
+                closed.clone(),
+                self.settings.header_bytes_max,
+            ));
+        }
+        drop(self.listener);
+        sampler.abort();
+        drop(closed);
+        // A send fails only where no connection is left, and then there is nobody to tell.
+        let _ = closing.send(true);
+        if tokio::time::timeout(SHUTDOWN_GRACE, closing.closed())
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                connections = closing.receiver_count(),
+                "left connections that did not finish"
+            );
+        }
+    }
+}
+
+/// Binds, logs the address and serves until `shutdown` is ready. [`Server`] has the steps apart.
+///
+/// # Errors
+/// [`ServeError::Bind`] where the address cannot be bound.
+pub async fn serve(
+    archive: Archive,
+    settings: ServerSettings,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
+    let server = Server::bind(archive, settings).await?;
+    tracing::info!(address = %server.address(), "listening");
+    server.run(shutdown).await;
+    Ok(())
+}
+
+/// A slot first, so that what cannot be held stays in the system's queue.
+async fn accept(
+    listener: &TcpListener,
+    slots: &Arc<Semaphore>,
+) -> (TcpStream, SocketAddr, Option<OwnedSemaphorePermit>) {
+    let slot = Arc::clone(slots).acquire_owned().await.ok();
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => return (stream, peer, slot),
+            Err(error) => {
+                tracing::warn!(%error, "accept a connection");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn hold(
+    stream: TcpStream,
+    peer: SocketAddr,
+    slot: Option<OwnedSemaphorePermit>,
+    router: Router,
+    mut closed: watch::Receiver<bool>,
+    header_bytes_max: usize,
+) {
+    let _slot = slot;
+    // Without it small answers wait for the acknowledgement of the one before.
+    let _ = stream.set_nodelay(true);
+    let routes = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        routes.call(request)
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT)
+        .max_header_size(header_bytes_max)
+        .max_buf_size(header_bytes_max.max(64 * 1024))
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        ended = connection.as_mut() => return trace_end(ended),
+        _ = closed.wait_for(|closing| *closing) => connection.as_mut().graceful_shutdown(),
+    }
+    trace_end(connection.await);
+}
+
+fn trace_end(ended: Result<(), hyper::Error>) {
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
