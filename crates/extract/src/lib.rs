@@ -1,6 +1,35 @@
 //! A record to a capture: HTTP layer, character set, title, text, links, language; WAT and WET.
 //!
-//! Pure functions from a [`warc::Record`] to an [`Extracted`]; no input or output of its own.
+//! Pure functions from a [`warc::Record`] to an [`Extracted`]; no input or output of its own, no state
+//! between records.
+//!
+//! Invariants:
+//! - no bytes make it panic, and none cost more than time and memory linear in the record and in the
+//!   limits stated here ([`LINKS_MAX`], [`TEXT_BYTES_MAX`], 16 MiB of decoded payload);
+//! - every record gets exactly one outcome, and one that should be a capture and cannot be says why, in
+//!   one of the words of [`reason`].
+
+mod capture;
+mod charset;
+mod digest;
+mod html;
+mod http;
+mod language;
+mod links;
+mod mime;
+mod page;
+pub mod reason;
+mod resolve;
+mod simple;
+mod target;
+mod text;
+mod wat;
+mod wet;
+
+pub use html::TEXT_BYTES_MAX;
+pub use links::{ANCHOR_CHARS_MAX, LINKS_MAX};
+
+use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
@@ -109,8 +138,23 @@ pub struct Link {
     pub nofollow: bool,
 }
 
+/// The payload of a record as its reader saw it: after the HTTP head, without transfer and content
+/// codings. What cannot be decoded is given as it stands.
+pub fn payload(record: &warc::Record) -> Cow<'_, [u8]> {
+    capture::payload(record)
+}
+
 /// Turns one record into its outcome. Never panics, whatever the bytes.
 pub fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
-    let _ = (record, settings);
-    Extracted::Counted
+    match record.kind {
+        warc::Kind::Response => capture::extract_response(record, settings),
+        warc::Kind::Resource => capture::extract_resource(record, settings),
+        warc::Kind::Revisit => capture::extract_revisit(record),
+        warc::Kind::Metadata => wat::extract(record, settings),
+        warc::Kind::Conversion => wet::extract(record, settings),
+        _ => Extracted::Counted,
+    }
 }
+
+#[cfg(test)]
+mod tests;

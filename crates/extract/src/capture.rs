@@ -1,0 +1,250 @@
+//! From a record to its capture: which records are captures, and their row (target, time, type,
+//! status, digest). What a page says is read in `page`.
+
+use crate::html;
+use crate::http::{self, Head, chunked, coding};
+use crate::page::{self, PageSource};
+use crate::target::{self, Target, defect};
+use crate::{
+    Capture, CaptureKind, Extracted, LinkScope, Settings, charset, digest, links, mime, reason, resolve,
+};
+use std::borrow::Cow;
+
+/// What every capture needs of its record's header.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    pub(crate) url_key: String,
+    pub(crate) url: String,
+    pub(crate) fetch_time_ms: i64,
+}
+
+/// Target and time of a record, or the outcome where it has none that can be used.
+pub(crate) fn facts_of(target: Option<&str>, date_text: Option<&str>) -> Result<Facts, Extracted> {
+    let (url, url_key) = match target::read(target) {
+        Target::Web { url, url_key } => (url, url_key),
+        Target::Other => return Err(Extracted::Counted),
+        Target::Unusable(defect) => return Err(Extracted::Unusable(defect)),
+    };
+    let Some(date_text) = date_text.filter(|text| !text.trim().is_empty()) else {
+        return Err(Extracted::Unusable(defect(reason::MISSING_DATE, &url)));
+    };
+    match warc::parse_date(date_text) {
+        Some(date) => Ok(Facts {
+            url_key,
+            url,
+            fetch_time_ms: date.ms,
+        }),
+        None => Err(Extracted::Unusable(defect(reason::BAD_DATE, date_text))),
+    }
+}
+
+fn facts_of_record(record: &warc::Record) -> Result<Facts, Extracted> {
+    facts_of(
+        record.headers.get("WARC-Target-URI"),
+        record.headers.get("WARC-Date"),
+    )
+}
+
+/// A `response` record or an ARC document.
+pub(crate) fn extract_response(record: &warc::Record, settings: &Settings) -> Extracted {
+    let facts = match facts_of_record(record) {
+        Ok(facts) => facts,
+        Err(outcome) => return outcome,
+    };
+    let is_arc = matches!(record.format, warc::Format::Arc(_));
+    let holds_http = http::begins_like_http(&record.body);
+    if !holds_http && !is_arc {
+        let found = String::from_utf8_lossy(&record.body[..record.body.len().min(40)]);
+        return Extracted::Unusable(defect(
+            reason::NOT_HTTP,
+            &format!("{}: block begins {found:?}", facts.url),
+        ));
+    }
+    // Early ARC files, and Alexa's, hold documents without their HTTP head.
+    let head = if holds_http {
+        http::parse_head(&record.body)
+    } else {
+        Head::default()
+    };
+    let kind = if is_arc {
+        CaptureKind::Arc
+    } else {
+        CaptureKind::Response
+    };
+    Answer {
+        record,
+        facts,
+        kind,
+        head,
+    }
+    .into_capture(settings)
+}
+
+/// A `resource` record: the payload alone.
+pub(crate) fn extract_resource(record: &warc::Record, settings: &Settings) -> Extracted {
+    match facts_of_record(record) {
+        Ok(facts) => Answer {
+            record,
+            facts,
+            kind: CaptureKind::Resource,
+            head: Head::default(),
+        }
+        .into_capture(settings),
+        Err(outcome) => outcome,
+    }
+}
+
+/// A `revisit` record: it has no payload, but may have the HTTP head.
+pub(crate) fn extract_revisit(record: &warc::Record) -> Extracted {
+    let facts = match facts_of_record(record) {
+        Ok(facts) => facts,
+        Err(outcome) => return outcome,
+    };
+    let status = if http::begins_like_http(&record.body) {
+        http::parse_head(&record.body).status
+    } else {
+        0
+    };
+    Extracted::Capture(Box::new(Capture {
+        url_key: facts.url_key,
+        url: facts.url,
+        fetch_time_ms: facts.fetch_time_ms,
+        mime: "warc/revisit".to_owned(),
+        status,
+        digest: declared_digest(record).unwrap_or_else(|| digest::UNKNOWN.to_owned()),
+        offset: record.span.offset,
+        length: record.span.length,
+        kind: CaptureKind::Revisit,
+        page: None,
+        redirect: None,
+    }))
+}
+
+fn declared_digest(record: &warc::Record) -> Option<String> {
+    record
+        .headers
+        .get("WARC-Payload-Digest")
+        .and_then(digest::declared)
+}
+
+/// The payload digest: declared, else computed.
+pub(crate) fn digest_of(record: &warc::Record) -> String {
+    declared_digest(record).unwrap_or_else(|| warc::payload_digest(record))
+}
+
+fn transfer_decoded<'a>(record: &'a warc::Record, head: &Head) -> Cow<'a, [u8]> {
+    let raw = &record.body[head.length..];
+    if head.chunked {
+        chunked::decode(raw)
+    } else {
+        Cow::Borrowed(raw)
+    }
+}
+
+/// See [`crate::payload`].
+pub(crate) fn payload(record: &warc::Record) -> Cow<'_, [u8]> {
+    let may_be_http = matches!(record.kind, warc::Kind::Response | warc::Kind::Revisit);
+    if !may_be_http || !http::begins_like_http(&record.body) {
+        return Cow::Borrowed(&record.body);
+    }
+    let head = http::parse_head(&record.body);
+    coding::decode(transfer_decoded(record, &head), &head.codings, PAYLOAD_BYTES_MAX).bytes
+}
+
+/// Bytes that a payload may grow to when it is asked for as a whole.
+const PAYLOAD_BYTES_MAX: usize = 1 << 30;
+
+/// A record whose block holds a payload, perhaps behind an HTTP head.
+struct Answer<'a> {
+    record: &'a warc::Record,
+    facts: Facts,
+    kind: CaptureKind,
+    head: Head,
+}
+
+impl Answer<'_> {
+    fn into_capture(self, settings: &Settings) -> Extracted {
+        let raw = &self.record.body[self.head.length..];
+        let payload = if self.head.chunked {
+            chunked::decode(raw)
+        } else {
+            Cow::Borrowed(raw)
+        };
+        let digest = digest_of(self.record);
+        let mime = mime::normalize(self.content_type());
+        let is_page_status = matches!(self.head.status, 200..=299) || self.kind == CaptureKind::Resource;
+        let page = if is_page_status && mime::may_be_html(&mime) {
+            self.page(payload, &mime, settings)
+        } else {
+            None
+        };
+        let redirect = self.redirect(settings.links);
+        Extracted::Capture(Box::new(Capture {
+            url_key: self.facts.url_key,
+            url: self.facts.url,
+            fetch_time_ms: self.facts.fetch_time_ms,
+            mime,
+            status: self.head.status,
+            digest,
+            offset: self.record.span.offset,
+            length: self.record.span.length,
+            kind: self.kind,
+            page,
+            redirect,
+        }))
+    }
+
+    /// The HTTP header's type; for a payload without HTTP head, and for ARC, the record's.
+    fn content_type(&self) -> Option<&str> {
+        let of_record = || self.record.headers.get("Content-Type");
+        match self.kind {
+            CaptureKind::Response => self.head.content_type.as_deref(),
+            CaptureKind::Arc => self.head.content_type.as_deref().or_else(of_record),
+            _ => of_record(),
+        }
+    }
+
+    fn page(&self, payload: Cow<'_, [u8]>, mime: &str, settings: &Settings) -> Option<crate::Page> {
+        let decoded = coding::decode(payload, &self.head.codings, coding::DECODED_BYTES_MAX);
+        if !mime::is_html(mime, &decoded.bytes) {
+            return None;
+        }
+        let host = urlkey::host_of_key(&self.facts.url_key);
+        let declared = self.content_type().and_then(mime::charset);
+        let text = charset::decode(&decoded.bytes, declared, host.rsplit('.').next());
+        let document = html::read(&text, settings.text);
+        let mut page = page::assemble(PageSource {
+            document,
+            url: &self.facts.url,
+            url_key: &self.facts.url_key,
+            content_language: self.head.content_language.as_deref(),
+            scope: settings.links,
+        });
+        page.text_truncated |= settings.text && (decoded.truncated || !self.record.body_is_whole());
+        Some(page)
+    }
+
+    fn redirect(&self, scope: LinkScope) -> Option<crate::Link> {
+        if !matches!(self.head.status, 300..=399) {
+            return None;
+        }
+        redirect_to(
+            self.head.location.as_deref()?,
+            &self.facts.url,
+            &self.facts.url_key,
+            scope,
+        )
+    }
+}
+
+/// The link that a `Location` makes.
+pub(crate) fn redirect_to(location: &str, url: &str, url_key: &str, scope: LinkScope) -> Option<crate::Link> {
+    let resolver = resolve::Resolver::new(url, None)?;
+    let mut set = links::LinkSet::new(&resolver, url_key, scope);
+    set.add(links::Occurrence {
+        reference: location,
+        anchor: "",
+        nofollow: false,
+    });
+    set.finish().0.pop()
+}

@@ -1,0 +1,179 @@
+//! Payload bytes to text: byte order mark, HTTP header, `meta` or XML declaration, then detection.
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
+use std::borrow::Cow;
+
+/// Browsers look for a `meta` in the first 1,024 bytes; pages that put it later are common enough.
+const PRESCAN_BYTES: usize = 4096;
+
+/// The detector's verdict is steady well before this.
+const DETECT_BYTES: usize = 64 << 10;
+
+/// Decodes `bytes`, borrowing where they are UTF-8 already. `declared` is the charset of the HTTP
+/// header; `top_level` the last label of the host, a hint for the detector.
+pub(crate) fn decode<'a>(bytes: &'a [u8], declared: Option<&str>, top_level: Option<&str>) -> Cow<'a, str> {
+    if let Some((encoding, mark_length)) = Encoding::for_bom(bytes) {
+        return encoding.decode_without_bom_handling(&bytes[mark_length..]).0;
+    }
+    let encoding = declared
+        .and_then(|label| Encoding::for_label(label.as_bytes()))
+        .or_else(|| declared_inside(&bytes[..bytes.len().min(PRESCAN_BYTES)]));
+    match encoding {
+        Some(encoding) => encoding.decode_without_bom_handling(bytes).0,
+        None => match std::str::from_utf8(bytes) {
+            // ISO-2022-JP is all ASCII bytes, with escapes.
+            Ok(text) if !text.contains("\u{1b}$") => Cow::Borrowed(text),
+            _ => detect(bytes, top_level).decode_without_bom_handling(bytes).0,
+        },
+    }
+}
+
+fn detect(bytes: &[u8], top_level: Option<&str>) -> &'static Encoding {
+    let head = &bytes[..bytes.len().min(DETECT_BYTES)];
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
+    detector.feed(head, head.len() == bytes.len());
+    // The detector demands a lower-case ASCII label without dots.
+    let top_level = top_level
+        .map(str::as_bytes)
+        .filter(|t| !t.is_empty() && t.iter().all(|b| b.is_ascii_lowercase() || b == &b'-'));
+    detector.guess(top_level, Utf8Detection::Allow)
+}
+
+/// The encoding that the document itself declares: XML declaration or the first `meta` with a
+/// charset, comments passed over.
+fn declared_inside(head: &[u8]) -> Option<&'static Encoding> {
+    if head.starts_with(b"<?xml") {
+        let end = memchr::memmem::find(head, b"?>")?;
+        if let Some(encoding) = label_after(&head[..end], b"encoding") {
+            return Some(encoding);
+        }
+    }
+    let mut rest = head;
+    while let Some(at) = memchr::memchr(b'<', rest) {
+        rest = &rest[at + 1..];
+        if let Some(comment) = rest.strip_prefix(b"!--") {
+            rest = &comment[memchr::memmem::find(comment, b"-->")?..];
+        } else if rest.len() > 5 && rest[..4].eq_ignore_ascii_case(b"meta") {
+            let tag = &rest[4..memchr::memchr(b'>', rest).unwrap_or(rest.len()).max(4)];
+            if let Some(encoding) = label_after(tag, b"charset") {
+                return Some(encoding);
+            }
+        }
+    }
+    None
+}
+
+/// `name = "label"`, quoted or not.
+fn label_after(text: &[u8], name: &[u8]) -> Option<&'static Encoding> {
+    let at = text
+        .windows(name.len())
+        .position(|window| window.eq_ignore_ascii_case(name))?;
+    let value = text[at + name.len()..]
+        .trim_ascii_start()
+        .strip_prefix(b"=")?
+        .trim_ascii_start();
+    let value = value
+        .strip_prefix(b"\"")
+        .or_else(|| value.strip_prefix(b"'"))
+        .unwrap_or(value);
+    let end = value
+        .iter()
+        .position(|b| b"\"'; >/".contains(b) || b.is_ascii_whitespace())
+        .unwrap_or(value.len());
+    let encoding = Encoding::for_label(&value[..end])?;
+    // The declaration was legible as ASCII, so the document cannot be UTF-16.
+    Some(if encoding == UTF_16LE || encoding == UTF_16BE {
+        UTF_8
+    } else if encoding == X_USER_DEFINED {
+        WINDOWS_1252
+    } else {
+        encoding
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(bytes: &[u8], declared: Option<&str>, expected: &str) {
+        assert_eq!(
+            decode(bytes, declared, None),
+            expected,
+            "{}",
+            String::from_utf8_lossy(bytes)
+        );
+    }
+
+    #[test]
+    fn the_mark_beats_the_header_beats_the_document() {
+        check(b"\xef\xbb\xbfcaf\xc3\xa9", Some("iso-8859-1"), "café");
+        check(b"\xff\xfea\0b\0", Some("utf-8"), "ab");
+        check(
+            b"<meta charset=utf-8>caf\xe9",
+            Some("ISO-8859-1"),
+            "<meta charset=utf-8>café",
+        );
+        check(
+            b"<meta charset=iso-8859-2>\xb3",
+            None,
+            "<meta charset=iso-8859-2>ł",
+        );
+        check(b"caf\xc3\xa9", Some("no-such-thing"), "café");
+    }
+
+    #[test]
+    fn declared_in_the_document() {
+        let check = |head: &str, expected: Option<&'static Encoding>| {
+            assert_eq!(declared_inside(head.as_bytes()), expected, "{head}");
+        };
+        check(
+            "<META HTTP-EQUIV='Content-Type' CONTENT='text/html; charset=windows-1251'>",
+            Some(encoding_rs::WINDOWS_1251),
+        );
+        check(
+            "<meta name=x><meta charset = 'shift_jis' >",
+            Some(encoding_rs::SHIFT_JIS),
+        );
+        check(
+            "<!-- <meta charset=big5> --><meta charset=euc-kr>",
+            Some(encoding_rs::EUC_KR),
+        );
+        check(
+            "<?xml version='1.0' encoding='koi8-r'?><html>",
+            Some(encoding_rs::KOI8_R),
+        );
+        check("<meta charset=utf-16le>", Some(UTF_8));
+        check(
+            "<meta charset=nonsense><meta charset=gbk>",
+            Some(encoding_rs::GBK),
+        );
+        check("<metal charset", None);
+        check("<!-- never closed <meta charset=big5>", None);
+    }
+
+    #[test]
+    fn detected() {
+        check("Ωραία, café".as_bytes(), None, "Ωραία, café");
+        let russian =
+            "Съешь ещё этих мягких французских булок, да выпей чаю. Широкая электрификация южных губерний";
+        let (bytes, _, _) = encoding_rs::WINDOWS_1251.encode(russian);
+        check(&bytes, None, russian);
+        let japanese = "これは日本語の文章です。文字コードを推定できるはずです。";
+        let (bytes, _, _) = encoding_rs::SHIFT_JIS.encode(japanese);
+        assert_eq!(decode(&bytes, None, Some("jp")), japanese);
+        let (bytes, _, _) = encoding_rs::ISO_2022_JP.encode(japanese);
+        check(&bytes, None, japanese);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_decode(bytes in proptest::collection::vec(any::<u8>(), 0..300), tld in "[a-zA-Z0-9.-]{0,4}") {
+            let _ = decode(&bytes, None, Some(&tld));
+            let mut meta = b"<meta charset".to_vec();
+            meta.extend(&bytes);
+            let _ = decode(&meta, None, None);
+        }
+    }
+}

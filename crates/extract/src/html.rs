@@ -1,0 +1,37 @@
+//! HTML: title, visible text, links and a few declarations, from the tokens alone.
+//!
+//! The tokenizer is html5gum with an emitter of our own. Measured on the 306 HTML pages (11.4 MB) of
+//! six real crawls, one thread, counting links and text: html5gum with such an emitter 594 MB/s,
+//! `tl` 410 (not after the standard: 126 links lost, entities left), lol_html 169 (359 without
+//! text; entities left), html5gum's ready-made tokens 138, html5ever's tokenizer 115. html5gum and
+//! html5ever found the same 57,423 links and the same text, byte for byte in length.
+//!
+//! No tree is built, so depth costs nothing and time is linear in the input. What a tree would add
+//! is decided from the tags: see `scanner` and `document`.
+
+mod attributes;
+mod document;
+mod raw_links;
+pub(crate) mod refresh;
+mod scanner;
+mod tag;
+
+pub(crate) use document::{Document, TITLE_CHARS_MAX};
+
+/// Text kept of a page, in bytes.
+pub use document::TEXT_BYTES_MAX;
+
+use scanner::Scanner;
+
+/// Reads a document. Never fails: the standard gives every input a meaning.
+pub(crate) fn read(html: &str, wants_text: bool) -> Document {
+    let mut document = Document::new(wants_text);
+    let tokenizer = html5gum::Tokenizer::new_with_emitter(html, Scanner::new(&mut document));
+    // Reading from memory cannot fail.
+    let Ok(()) = tokenizer.finish();
+    document.finish();
+    document
+}
+
+#[cfg(test)]
+mod tests;

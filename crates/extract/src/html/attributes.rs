@@ -1,0 +1,128 @@
+//! The few attributes that matter, of the tag being read.
+
+use crate::links::REFERENCE_BYTES_MAX;
+
+/// Attributes that are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attribute {
+    Href,
+    Rel,
+    Alt,
+    Content,
+    HttpEquiv,
+    Name,
+    Lang,
+    XmlLang,
+}
+
+const COUNT: usize = 8;
+
+impl Attribute {
+    fn of(name: &[u8]) -> Option<Attribute> {
+        Some(match name {
+            b"href" => Attribute::Href,
+            b"rel" => Attribute::Rel,
+            b"alt" => Attribute::Alt,
+            b"content" => Attribute::Content,
+            b"http-equiv" => Attribute::HttpEquiv,
+            b"name" => Attribute::Name,
+            b"lang" => Attribute::Lang,
+            b"xml:lang" => Attribute::XmlLang,
+            _ => return None,
+        })
+    }
+}
+
+/// Values of one tag; the buffers serve all tags of a document.
+///
+/// Of repeated attributes the first counts. A value longer than any reference that is followed is
+/// kept just long enough to be known as such.
+#[derive(Debug, Default)]
+pub(super) struct Attributes {
+    values: [Vec<u8>; COUNT],
+    /// Bit n: attribute n stands in the tag.
+    present: u8,
+    /// The name being read.
+    name: Vec<u8>,
+    state: Reading,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    #[default]
+    Nothing,
+    Name,
+    Value(Attribute),
+    /// The value of an attribute that is not looked at.
+    Other,
+}
+
+impl Attributes {
+    /// A new tag begins.
+    pub(super) fn clear(&mut self) {
+        self.present = 0;
+        self.state = Reading::Nothing;
+    }
+
+    /// A new attribute begins.
+    pub(super) fn begin(&mut self) {
+        self.end();
+        self.name.clear();
+        self.state = Reading::Name;
+    }
+
+    pub(super) fn push_name(&mut self, part: &[u8]) {
+        // No name of interest is as long as this.
+        if self.name.len() <= 32 {
+            self.name.extend_from_slice(part);
+        }
+    }
+
+    pub(super) fn push_value(&mut self, part: &[u8]) {
+        self.end();
+        if let Reading::Value(attribute) = self.state {
+            let value = &mut self.values[attribute as usize];
+            let room = (REFERENCE_BYTES_MAX + 1).saturating_sub(value.len());
+            value.extend_from_slice(&part[..part.len().min(room)]);
+        }
+    }
+
+    /// The name has been read, or the tag ends.
+    pub(super) fn end(&mut self) {
+        if self.state != Reading::Name {
+            return;
+        }
+        self.state = match Attribute::of(&self.name) {
+            Some(attribute) if self.present & (1 << attribute as u8) == 0 => {
+                self.present |= 1 << attribute as u8;
+                self.values[attribute as usize].clear();
+                Reading::Value(attribute)
+            }
+            _ => Reading::Other,
+        };
+    }
+
+    pub(super) fn get(&self, attribute: Attribute) -> Option<&[u8]> {
+        (self.present & (1 << attribute as u8) != 0).then(|| self.values[attribute as usize].as_slice())
+    }
+
+    /// As text: the input was UTF-8, but a value may have been cut inside a character.
+    pub(super) fn text(&self, attribute: Attribute) -> Option<std::borrow::Cow<'_, str>> {
+        self.get(attribute).map(String::from_utf8_lossy)
+    }
+
+    /// Whether the value is `word`, in any case and with blanks around.
+    pub(super) fn is(&self, attribute: Attribute, word: &[u8]) -> bool {
+        self.get(attribute)
+            .is_some_and(|value| value.trim_ascii().eq_ignore_ascii_case(word))
+    }
+
+    /// Whether one of the value's words is `word`, in any case.
+    pub(super) fn has_word(&self, attribute: Attribute, word: &[u8]) -> bool {
+        self.get(attribute).is_some_and(|value| {
+            value
+                .split(u8::is_ascii_whitespace)
+                .any(|found| found.eq_ignore_ascii_case(word))
+        })
+    }
+}

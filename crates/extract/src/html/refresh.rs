@@ -1,0 +1,63 @@
+//! The target of `meta http-equiv=refresh`.
+
+/// The reference in a refresh such as `5; URL='next.html'`, after the HTML standard's "shared
+/// declarative refresh steps"; `None` where there is only a time, or nothing that makes sense.
+pub(crate) fn target(content: &str) -> Option<&str> {
+    let after_time = content.trim_ascii_start();
+    let time_length = after_time
+        .bytes()
+        .take_while(|b| b.is_ascii_digit() || *b == b'.')
+        .count();
+    if time_length == 0 {
+        return None;
+    }
+    let rest = &after_time[time_length..];
+    let is_separator = |c: char| c == ';' || c == ',' || c.is_ascii_whitespace();
+    if !rest.starts_with(is_separator) {
+        return None;
+    }
+    let rest = rest.trim_ascii_start();
+    let rest = rest.strip_prefix([';', ',']).unwrap_or(rest).trim_ascii_start();
+    let reference = after_url_word(rest).unwrap_or(rest);
+    let reference = match reference.chars().next() {
+        Some(quote @ ('"' | '\'')) => {
+            let inner = &reference[1..];
+            inner.split(quote).next().unwrap_or(inner)
+        }
+        _ => reference,
+    };
+    let reference = reference.trim_ascii();
+    (!reference.is_empty()).then_some(reference)
+}
+
+/// What follows `url =`.
+fn after_url_word(text: &str) -> Option<&str> {
+    let (word, rest) = text.split_at_checked(3)?;
+    let rest = rest.trim_ascii_start().strip_prefix('=')?;
+    word.eq_ignore_ascii_case("url").then(|| rest.trim_ascii_start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refreshes() {
+        let check =
+            |content: &str, expected: Option<&str>| assert_eq!(target(content), expected, "{content}");
+        check(
+            "5; URL=http://www.example.com/x",
+            Some("http://www.example.com/x"),
+        );
+        check("0;url='a b.html' ; junk", Some("a b.html"));
+        check(" 0 , uRl = \"x\"", Some("x"));
+        check("0; x.html", Some("x.html"));
+        check("0;URL=", None);
+        check("30", None);
+        check("1.5;url=x", Some("x"));
+        check("url=x", None);
+        check("5x; url=x", None);
+        check("", None);
+        check("0;é=", Some("é="));
+    }
+}

@@ -1,0 +1,243 @@
+use super::*;
+use crate::links::Occurrence;
+use proptest::prelude::*;
+
+fn links(html: &str) -> Vec<(String, String, bool)> {
+    let document = read(html, true);
+    let owned = |o: Occurrence| (o.reference.to_owned(), o.anchor.to_owned(), o.nofollow);
+    document.links().map(owned).collect()
+}
+
+fn check_links(html: &str, expected: &[(&str, &str)]) {
+    let found = links(html);
+    let found: Vec<(&str, &str)> = found.iter().map(|(r, a, _)| (r.as_str(), a.as_str())).collect();
+    assert_eq!(found, expected, "{html}");
+}
+
+fn check_text(html: &str, expected: &str) {
+    assert_eq!(read(html, true).text.finish().0, expected, "{html}");
+}
+
+fn check_title(html: &str, expected: &str) {
+    assert_eq!(read(html, true).title.finish().0, expected, "{html}");
+}
+
+#[test]
+fn anchors() {
+    check_links("<a href=x>one <b>two</b>\n three</a>", &[("x", "one two three")]);
+    check_links("<A HREF='x&amp;y'>&lt;&eacute;&nbsp;z</A>", &[("x&y", "<é z")]);
+    check_links("<a name=x>no</a><a href>empty</a>", &[("", "empty")]);
+    check_links("<a href=x><img alt=' a  picture '></a>", &[("x", "a picture")]);
+    check_links("<a href=x>text<img alt=picture></a>", &[("x", "text")]);
+    check_links("<a href=x><img alt=p><img alt=q><img></a>", &[("x", "p q")]);
+    check_links(
+        "<a href=x>one<a href=y>two</a>three",
+        &[("x", "one"), ("y", "two")],
+    );
+    check_links("<a href=x>one<div>two</div><p>three", &[("x", "one two three")]);
+    check_links("<a href=x href=y>dup</a>", &[("x", "dup")]);
+    check_links("<map><area href=x alt='the  area'></map>", &[("x", "the  area")]);
+    check_links("<a href=x>unclosed", &[("x", "unclosed")]);
+    check_links(
+        "<a href=x>a<script>b</script><style>c</style>d</a>",
+        &[("x", "ad")],
+    );
+    check_links("<noscript><a href=x>y</a></noscript>", &[("x", "")]);
+}
+
+#[test]
+fn what_is_no_link() {
+    check_links(
+        "<!-- <a href=x>y</a> --><script>'<a href=x>'</script><style><a href=x></style>",
+        &[],
+    );
+    check_links(
+        "<textarea><a href=x></textarea><title><a href=x></title><iframe><a href=x></iframe>",
+        &[],
+    );
+    check_links("<link href=x><img src=x><form action=x>", &[]);
+    check_links("<script><!-- <script> </script> <a href=x> --></script>", &[]);
+}
+
+#[test]
+fn relations() {
+    let nofollow = |html: &str| links(html)[0].2;
+    assert!(nofollow("<a rel='external NoFollow' href=x>"));
+    assert!(nofollow("<a href=x rel=ugc>"));
+    assert!(nofollow("<area href=x rel=sponsored>"));
+    assert!(!nofollow("<a href=x rel='follow'>"));
+}
+
+#[test]
+fn refreshes_are_links() {
+    check_links(
+        "<meta http-equiv=Refresh content='5; URL=next.html'>",
+        &[("next.html", "")],
+    );
+    check_links(
+        "<meta http-equiv=refresh content=5><meta name=refresh content='0;url=x'>",
+        &[],
+    );
+}
+
+#[test]
+fn titles() {
+    check_title("<title>\n A &amp; B\t</title><title>second</title>", "A & B");
+    check_title("<svg><title>drawing</title></svg><title>page</title>", "page");
+    check_title("<title></title><title>second</title>", "");
+    check_title("<title>a <b>b</title>", "a <b>b");
+    check_title(
+        "<svg><style>x</style><title>d</title><p>breaks out<title>page</title>",
+        "page",
+    );
+    check_title("no title", "");
+    check_title(
+        &format!("<title>{}", "x ".repeat(5000)),
+        "x ".repeat(512).trim_end(),
+    );
+}
+
+#[test]
+fn visible_text() {
+    check_text(
+        "<title>t</title><body>a<script>b</script><style>c</style> d",
+        "a d",
+    );
+    check_text(
+        "<p>one<p>two<br>three<div>four</div>five",
+        "one\ntwo\nthree\nfour\nfive",
+    );
+    check_text("foo<b>bar</b>foo <i> x </i> y", "foobarfoo x y");
+    check_text("<table><tr><td>a<td>b<tr><td>c", "a b\nc");
+    check_text(
+        "before<img src=x>after no<!-- comment -->space",
+        "before after nospace",
+    );
+    check_text(
+        "<noscript>no</noscript><template>no<template>no</template>no</template>yes",
+        "yes",
+    );
+    check_text(
+        "<svg><title>no</title><text>yes</text><desc>no</desc></svg> <math><ms><![CDATA[x<y]]></ms></math>",
+        "yes x<y",
+    );
+    check_text(
+        "<textarea>no</textarea><iframe>no</iframe><noembed>no</noembed><xmp><b></xmp>",
+        "<b>",
+    );
+    check_text("<svg><style/>a</svg>b", "ab");
+    check_text("a<plaintext>b</plaintext>", "a\nb</plaintext>");
+    check_text("<noscript>no<body>yes", "yes");
+}
+
+#[test]
+fn declarations() {
+    let document = read(
+        "<html lang=pt-BR xml:lang=en><head><base href=/b/><base href=/c/>\
+         <meta name=ROBOTS content='NoIndex'><meta http-equiv=Content-Language content=fr>\
+         <link rel='x Canonical' href='/canon'><link rel=canonical href=/other>",
+        true,
+    );
+    assert_eq!(document.language.as_deref(), Some("pt-BR"));
+    assert_eq!(document.content_language.as_deref(), Some("fr"));
+    assert_eq!(document.base.as_deref(), Some("/b/"));
+    assert_eq!(document.canonical.as_deref(), Some("/canon"));
+    assert_eq!(document.robots.as_deref(), Some("NoIndex"));
+    assert_eq!(
+        read("<html xml:lang=es-MX>", true).language.as_deref(),
+        Some("es-MX")
+    );
+}
+
+#[test]
+fn text_is_not_kept_where_it_is_not_wanted() {
+    let document = read("<a href=x>anchor</a>text", false);
+    assert!(document.text.is_empty());
+    assert_eq!(
+        document.links().next().map(|o| o.anchor.to_owned()).as_deref(),
+        Some("anchor")
+    );
+}
+
+#[test]
+fn hostile_documents_take_linear_time_and_no_stack() {
+    for piece in [
+        "<div>",
+        "<a href=x>",
+        "<svg>",
+        "<template>",
+        "</p>",
+        "<!--",
+        "<a ",
+        "&",
+        "<![CDATA[",
+        "<title>",
+        "<x y='",
+    ] {
+        read(&piece.repeat(200_000), true);
+    }
+    let long = format!("<a href='{}'>x</a>", "y".repeat(1 << 20));
+    assert!(links(&long)[0].0.len() > crate::links::REFERENCE_BYTES_MAX);
+    read(&format!("<{}>", "n".repeat(1 << 20)), true);
+    read(&format!("<a {}=1>", "n".repeat(1 << 20)), true);
+}
+
+/// Pieces of markup, so that random documents are more than noise.
+fn piece() -> impl Strategy<Value = &'static str> {
+    proptest::sample::select(vec![
+        "<a href=",
+        "<a href='/x'>",
+        "</a>",
+        "<title>",
+        "</title>",
+        "<svg>",
+        "</svg>",
+        "<script>",
+        "</script>",
+        "<!--",
+        "-->",
+        "<![CDATA[",
+        "]]>",
+        "<style",
+        ">",
+        "/>",
+        "'",
+        "\"",
+        "=",
+        "<",
+        "</",
+        "&amp",
+        ";",
+        "&#x41;",
+        "text",
+        " ",
+        "é",
+        "\0",
+        "\r",
+        "<base href=b>",
+        "<meta http-equiv=refresh content='0;url=r'>",
+        "<template>",
+        "</template>",
+        "<noscript>",
+        "</noscript>",
+        "<img alt=q>",
+        "<p>",
+        "<plaintext>",
+        "<textarea>",
+        "</textarea>",
+        "<math>",
+        "中",
+    ])
+}
+
+proptest! {
+    #[test]
+    fn any_document_is_read(pieces in proptest::collection::vec(piece(), 0..60), noise in any::<String>()) {
+        let html = format!("{}{noise}{}", pieces[..pieces.len() / 2].concat(), pieces[pieces.len() / 2..].concat());
+        let document = read(&html, true);
+        let found: Vec<_> = document.links().collect();
+        prop_assert!(found.len() <= html.len());
+        // The same tokens with text unwanted give the same links.
+        prop_assert_eq!(links(&html).len(), read(&html, false).links().count());
+    }
+}

@@ -1,0 +1,248 @@
+//! The HTTP layer of a response: status, the headers that matter here, and where the payload begins.
+//!
+//! Whatever the bytes, a head can be read: a status line without a number gives status 0, lines
+//! without a colon are skipped, lines may end in CR LF or LF, and a head without its empty line
+//! reaches to the end of the block.
+
+pub(crate) mod chunked;
+pub(crate) mod coding;
+
+use std::borrow::Cow;
+
+/// What is kept of an HTTP head.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// 0 where the status line has none.
+    pub(crate) status: u16,
+    /// Bytes up to the payload.
+    pub(crate) length: usize,
+    /// First Content-Type.
+    pub(crate) content_type: Option<String>,
+    /// Content-Language.
+    pub(crate) content_language: Option<String>,
+    /// Location.
+    pub(crate) location: Option<String>,
+    /// All Content-Encodings in the order they were applied, lower case.
+    pub(crate) codings: Vec<String>,
+    /// Whether Transfer-Encoding names `chunked`.
+    pub(crate) chunked: bool,
+}
+
+/// Whether a block begins like an HTTP response.
+pub(crate) fn begins_like_http(block: &[u8]) -> bool {
+    let Some((word, rest)) = block.split_at_checked(4) else {
+        return false;
+    };
+    word.eq_ignore_ascii_case(b"HTTP") && matches!(rest.first(), Some(b'/' | b' '))
+}
+
+/// Reads the head of `block`. Interim responses (`100 Continue`) before the real one are passed over.
+pub(crate) fn parse_head(block: &[u8]) -> Head {
+    let mut head = parse_one_head(block);
+    let mut skipped = 0;
+    while matches!(head.status, 100 | 102 | 103) && begins_like_http(&block[skipped + head.length..]) {
+        skipped += head.length;
+        head = parse_one_head(&block[skipped..]);
+    }
+    head.length += skipped;
+    head
+}
+
+fn parse_one_head(block: &[u8]) -> Head {
+    let mut lines = Lines { block, at: 0 };
+    let mut head = Head {
+        status: lines.next().map_or(0, status_of),
+        ..Head::default()
+    };
+    let mut field: Option<(&[u8], Cow<[u8]>)> = None;
+    for line in lines.by_ref() {
+        if line.is_empty() {
+            break;
+        }
+        let folded = line.starts_with(b" ") || line.starts_with(b"\t");
+        if folded && let Some((_, value)) = &mut field {
+            let value = value.to_mut();
+            value.push(b' ');
+            value.extend_from_slice(line.trim_ascii());
+            continue;
+        }
+        if let Some((name, value)) = field.take() {
+            head.take_field(name, &value);
+        }
+        field = memchr::memchr(b':', line).map(|colon| {
+            (
+                line[..colon].trim_ascii(),
+                Cow::Borrowed(line[colon + 1..].trim_ascii()),
+            )
+        });
+    }
+    if let Some((name, value)) = field {
+        head.take_field(name, &value);
+    }
+    head.length = lines.at;
+    head
+}
+
+impl Head {
+    /// Keeps one header field; of repeated ones the first, but all codings.
+    fn take_field(&mut self, name: &[u8], value: &[u8]) {
+        let slot = match name.len() {
+            12 if name.eq_ignore_ascii_case(b"content-type") => &mut self.content_type,
+            16 if name.eq_ignore_ascii_case(b"content-language") => &mut self.content_language,
+            8 if name.eq_ignore_ascii_case(b"location") => &mut self.location,
+            16 if name.eq_ignore_ascii_case(b"content-encoding") => {
+                self.codings.extend(words(value));
+                return;
+            }
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
+                self.chunked |= words(value).any(|word| word == "chunked");
+                return;
+            }
+            _ => return,
+        };
+        if slot.is_none() && !value.is_empty() {
+            *slot = Some(text(value));
+        }
+    }
+}
+
+/// Comma-separated words in lower case.
+fn words(value: &[u8]) -> impl Iterator<Item = String> {
+    value
+        .split(|b| *b == b',')
+        .map(|word| text(word.trim_ascii()).to_ascii_lowercase())
+        .filter(|word| !word.is_empty())
+}
+
+/// Header text: UTF-8, else Windows-1252.
+fn text(value: &[u8]) -> String {
+    match std::str::from_utf8(value) {
+        Ok(value) => value.to_owned(),
+        Err(_) => encoding_rs::WINDOWS_1252
+            .decode_without_bom_handling(value)
+            .0
+            .into_owned(),
+    }
+}
+
+/// `HTTP/1.1 200 OK`, `HTTP/2 200`, `HTTP 200`, `HTTP/1.1  404`: the first number after the version.
+fn status_of(line: &[u8]) -> u16 {
+    let mut words = line
+        .split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty());
+    let Some(code) = words.nth(1) else { return 0 };
+    let code = match code {
+        [a, b, c] | [a, b, c, b'.' | b',' | b':', ..] => [*a, *b, *c],
+        _ => return 0,
+    };
+    if !code.iter().all(u8::is_ascii_digit) {
+        return 0;
+    }
+    code.iter()
+        .fold(0, |sum, digit| sum * 10 + u16::from(digit - b'0'))
+}
+
+/// Lines without their ends.
+struct Lines<'a> {
+    block: &'a [u8],
+    /// Start of the next line; at most the length of `block`.
+    at: usize,
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = &self.block[self.at..];
+        if rest.is_empty() {
+            return None;
+        }
+        let (line, used) = match memchr::memchr(b'\n', rest) {
+            Some(end) => (&rest[..end], end + 1),
+            None => (rest, rest.len()),
+        };
+        self.at += used;
+        Some(line.strip_suffix(b"\r").unwrap_or(line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(block: &str, status: u16, payload: &str) -> Head {
+        let head = parse_head(block.as_bytes());
+        assert_eq!(head.status, status, "{block:?}");
+        assert_eq!(&block[head.length..], payload, "{block:?}");
+        head
+    }
+
+    #[test]
+    fn ordinary_head() {
+        let head = check(
+            "HTTP/1.1 301 Moved\r\nContent-Type: text/html; charset=x\r\nLOCATION:/y\r\n\
+             Transfer-Encoding: gzip, Chunked\r\nContent-Encoding: br\r\ncontent-encoding: GZIP\r\n\r\nbody",
+            301,
+            "body",
+        );
+        assert_eq!(head.content_type.as_deref(), Some("text/html; charset=x"));
+        assert_eq!(head.location.as_deref(), Some("/y"));
+        assert_eq!(head.codings, ["br", "gzip"]);
+        assert!(head.chunked);
+    }
+
+    #[test]
+    fn odd_heads() {
+        check("HTTP/1.1 200\r\n\r\nx", 200, "x");
+        check("HTTP/1.1 200 \n\nx", 200, "x");
+        check("HTTP 404 Not Found\n\r\nx", 404, "x");
+        check("HTTP/2 204\r\n\r\n", 204, "");
+        check("HTTP/1.1 OK\r\n\r\nx", 0, "x");
+        check("HTTP/1.1\r\n\r\nx", 0, "x");
+        check("HTTP/1.1 99999 x\r\n\r\nx", 0, "x");
+        check("HTTP/1.1 200 OK\r\nno colon\r\n: no name\r\n\r\nx", 200, "x");
+        check("", 0, "");
+    }
+
+    #[test]
+    fn head_without_end_reaches_to_the_end() {
+        let head = check("HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n", 200, "");
+        assert_eq!(head.content_type.as_deref(), Some("text/plain"));
+        check("HTTP/1.0 200 OK", 200, "");
+    }
+
+    #[test]
+    fn folded_lines_belong_to_the_field_before() {
+        let head = check(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html;\r\n  charset=utf-8\r\n\r\n",
+            200,
+            "",
+        );
+        assert_eq!(head.content_type.as_deref(), Some("text/html; charset=utf-8"));
+    }
+
+    #[test]
+    fn interim_responses_are_passed_over() {
+        check("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\nx", 200, "x");
+        check("HTTP/1.1 100 Continue\r\n\r\n", 100, "");
+    }
+
+    #[test]
+    fn header_values_that_are_not_utf8() {
+        let head = parse_head(b"HTTP/1.1 302 Found\r\nLocation: /caf\xe9\r\n\r\n");
+        assert_eq!(head.location.as_deref(), Some("/café"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_have_a_head(block in proptest::collection::vec(prop_oneof![
+            Just(b'\r'), Just(b'\n'), Just(b':'), Just(b' '), Just(b'H'), Just(b'1'), any::<u8>()
+        ], 0..200)) {
+            prop_assert!(parse_head(&block).length <= block.len());
+            let mut http = b"HTTP/1.1 100 X\r\n\r\nHTTP/".to_vec();
+            http.extend(&block);
+            prop_assert!(parse_head(&http).length <= http.len());
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Content codings, taken off: gzip, deflate (with and without zlib's wrapping), br, zstd.
+//!
+//! Servers and crawlers lie about codings in both directions, so a claim is believed only as far as
+//! the bytes bear it out: a payload that does not decode stays as it is. Of a payload that decodes
+//! part of the way, that part is used. The size decoded is bounded whatever the input says.
+
+use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use std::borrow::Cow;
+use std::io::Read;
+
+/// Bytes of a decoded payload that are looked at.
+pub(crate) const DECODED_BYTES_MAX: usize = 16 << 20;
+
+/// A server may apply several codings; nobody applies more than this.
+const CODINGS_MAX: usize = 4;
+
+/// A payload without its content codings.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Decoded<'a> {
+    pub(crate) bytes: Cow<'a, [u8]>,
+    /// Whether `bytes` was cut at the limit.
+    pub(crate) truncated: bool,
+}
+
+/// Undoes `codings`, the last applied first. `bytes_max` bounds every step.
+pub(crate) fn decode<'a>(payload: Cow<'a, [u8]>, codings: &[String], bytes_max: usize) -> Decoded<'a> {
+    let mut decoded = Decoded {
+        bytes: payload,
+        truncated: false,
+    };
+    for coding in codings.iter().rev().take(CODINGS_MAX) {
+        if matches!(coding.as_str(), "identity" | "none") {
+            continue;
+        }
+        let Some(bytes) = decode_one(&decoded.bytes, coding, bytes_max) else {
+            break;
+        };
+        decoded.truncated = bytes.len() > bytes_max;
+        decoded.bytes = Cow::Owned(bytes);
+        if let Cow::Owned(bytes) = &mut decoded.bytes {
+            bytes.truncate(bytes_max);
+        }
+    }
+    decoded
+}
+
+/// At most one byte more than `bytes_max`; `None` if the claim is false or the coding unknown.
+fn decode_one(payload: &[u8], coding: &str, bytes_max: usize) -> Option<Vec<u8>> {
+    match coding {
+        "gzip" | "x-gzip" => payload
+            .starts_with(&[0x1f, 0x8b])
+            .then(|| read_leniently(MultiGzDecoder::new(payload), bytes_max))?,
+        "deflate" | "x-deflate" if looks_like_zlib(payload) => {
+            read_leniently(ZlibDecoder::new(payload), bytes_max)
+                .or_else(|| read_leniently(DeflateDecoder::new(payload), bytes_max))
+        }
+        "deflate" | "x-deflate" => read_leniently(DeflateDecoder::new(payload), bytes_max),
+        "br" => read_brotli(payload, bytes_max),
+        "zstd" => read_zstd(payload, bytes_max),
+        _ => None,
+    }
+}
+
+/// RFC 1950: method 8, window at most 32 KiB, and a check that makes the first two bytes divisible by 31.
+fn looks_like_zlib(payload: &[u8]) -> bool {
+    matches!(payload, [cmf, flg, ..]
+        if cmf & 0x0f == 8 && cmf >> 4 <= 7 && (u16::from(*cmf) * 256 + u16::from(*flg)).is_multiple_of(31))
+}
+
+/// What can be read before the first error; `None` if that is nothing.
+fn read_leniently(decoder: impl Read, bytes_max: usize) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let outcome = decoder.take(bytes_max as u64 + 1).read_to_end(&mut bytes);
+    (outcome.is_ok() || !bytes.is_empty()).then_some(bytes)
+}
+
+/// Brotli has no magic number and its decoder does not tell a cut stream from a wrong one. A wrong one
+/// fails early, so the part is kept where it is no small one.
+fn read_brotli(payload: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let decoder = brotli_decompressor::Decompressor::new(payload, 16 << 10);
+    match decoder.take(bytes_max as u64 + 1).read_to_end(&mut bytes) {
+        Ok(_) => Some(bytes),
+        Err(_) => (bytes.len() > payload.len() / 3).then_some(bytes),
+    }
+}
+
+/// HTTP allows windows up to 8 MiB (RFC 9659), which bounds the memory that a frame can ask for.
+fn read_zstd(payload: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
+    const WINDOW_LOG_MAX: u32 = 23;
+    let mut decoder = zstd::stream::read::Decoder::with_buffer(payload).ok()?;
+    decoder.window_log_max(WINDOW_LOG_MAX).ok()?;
+    read_leniently(decoder, bytes_max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+    use proptest::prelude::*;
+    use std::io::Write;
+
+    const TEXT: &[u8] = b"<p>hello</p><p>hello</p><p>hello</p><p>hello</p><p>hello</p>";
+
+    fn encode(coding: &str, plain: &[u8]) -> Vec<u8> {
+        match coding {
+            "gzip" => {
+                let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+                encoder.write_all(plain).unwrap();
+                encoder.finish().unwrap()
+            }
+            "zlib" => {
+                let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+                encoder.write_all(plain).unwrap();
+                encoder.finish().unwrap()
+            }
+            "raw" => {
+                let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+                encoder.write_all(plain).unwrap();
+                encoder.finish().unwrap()
+            }
+            "zstd" => zstd::encode_all(plain, 3).unwrap(),
+            "br" => uncompressed_brotli(plain),
+            _ => unreachable!(),
+        }
+    }
+
+    /// A brotli stream of uncompressed meta-blocks (RFC 7932, 9.2), at most 65,536 bytes each.
+    fn uncompressed_brotli(plain: &[u8]) -> Vec<u8> {
+        // WBITS = 16 is the single bit 0; then ISLAST 0, MNIBBLES 00, MLEN-1 in 16 bits, ISUNCOMPRESSED 1.
+        let mut out = Vec::new();
+        let mut first = true;
+        for chunk in plain.chunks(65_536) {
+            let size = (chunk.len() - 1) as u32;
+            let header = (size << 3) | (1 << 19);
+            let (bits, width) = if first { (header << 1, 21) } else { (header, 20) };
+            out.extend(&bits.to_le_bytes()[..usize::div_ceil(width, 8)]);
+            out.extend(chunk);
+            first = false;
+        }
+        out.push(if first { 0b110 } else { 0b11 });
+        out
+    }
+
+    fn name(coding: &str) -> String {
+        match coding {
+            "zlib" | "raw" => "deflate".to_owned(),
+            other => other.to_owned(),
+        }
+    }
+
+    fn check(payload: &[u8], codings: &[&str], expected: &[u8]) {
+        let codings: Vec<String> = codings.iter().map(|c| (*c).to_owned()).collect();
+        let decoded = decode(Cow::Borrowed(payload), &codings, DECODED_BYTES_MAX);
+        assert_eq!(decoded.bytes.as_ref(), expected, "{codings:?}");
+        assert!(!decoded.truncated);
+    }
+
+    #[test]
+    fn every_coding() {
+        for coding in ["gzip", "zlib", "raw", "br", "zstd"] {
+            check(&encode(coding, TEXT), &[&name(coding)], TEXT);
+        }
+    }
+
+    #[test]
+    fn several_codings_come_off_in_reverse() {
+        check(&encode("gzip", &encode("br", TEXT)), &["br", "gzip"], TEXT);
+        check(
+            &encode("zstd", &encode("zlib", TEXT)),
+            &["identity", "deflate", "zstd"],
+            TEXT,
+        );
+    }
+
+    #[test]
+    fn false_claims_leave_the_bytes() {
+        for coding in ["gzip", "deflate", "br", "zstd", "unheard-of"] {
+            check(TEXT, &[coding], TEXT);
+            check(b"", &[coding], b"");
+        }
+        // One true coding under a false one.
+        check(&encode("gzip", TEXT), &["gzip", "utf-8"], &encode("gzip", TEXT));
+    }
+
+    #[test]
+    fn cut_payloads_give_their_part() {
+        let long: Vec<u8> = (0..100_000_u32)
+            .flat_map(|n| (n.wrapping_mul(2_654_435_761)).to_le_bytes())
+            .collect();
+        for coding in ["gzip", "zlib", "raw", "br", "zstd"] {
+            let encoded = encode(coding, &long);
+            let decoded = decode(
+                Cow::Borrowed(&encoded[..encoded.len() / 2]),
+                &[name(coding)],
+                DECODED_BYTES_MAX,
+            );
+            assert!(
+                !decoded.bytes.is_empty() && long.starts_with(&decoded.bytes),
+                "{coding}"
+            );
+        }
+    }
+
+    #[test]
+    fn bombs_are_cut_and_marked() {
+        let zeros = vec![0; 1 << 20];
+        for coding in ["gzip", "zlib", "raw", "br", "zstd"] {
+            let decoded = decode(Cow::Owned(encode(coding, &zeros)), &[name(coding)], 1000);
+            assert_eq!((decoded.bytes.len(), decoded.truncated), (1000, true), "{coding}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn mutated_payloads_do_no_harm(
+            plain in proptest::collection::vec(any::<u8>(), 0..300), coding in 0..5_usize,
+            at in any::<proptest::sample::Index>(), with in any::<u8>(),
+        ) {
+            let coding = ["gzip", "zlib", "raw", "br", "zstd"][coding];
+            let mut payload = encode(coding, &plain);
+            let at = at.index(payload.len());
+            payload[at] ^= with;
+            let decoded = decode(Cow::Borrowed(&payload), &[name(coding)], 10_000);
+            prop_assert!(decoded.bytes.len() <= 10_000);
+            if with == 0 {
+                prop_assert_eq!(decoded.bytes.as_ref(), plain.as_slice());
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The links of one capture: resolved, deduplicated, in scope, bounded.
+//!
+//! Invariants: one link per target key, in the order of first occurrence; `anchor` is the first that
+//! is not empty; `nofollow` holds only if every occurrence says so; never the page's own key; at
+//! most [`LINKS_MAX`] links, the distinct targets beyond that counted in `dropped`.
+
+use crate::resolve::Resolver;
+use crate::text::Collapser;
+use crate::{Link, LinkScope, simple};
+use hashbrown::{HashSet, HashTable};
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
+
+/// Links kept of a page.
+pub const LINKS_MAX: usize = 10_000;
+
+/// Characters kept of an anchor text.
+pub const ANCHOR_CHARS_MAX: usize = 256;
+
+/// Longer references are no links: nobody can follow them, and some pages hold megabytes of them.
+pub(crate) const REFERENCE_BYTES_MAX: usize = 64 << 10;
+
+/// Whether a `rel` says that the link is no recommendation.
+pub(crate) fn is_nofollow(rel: Option<&[u8]>) -> bool {
+    const WORDS: [&[u8]; 3] = [b"nofollow", b"ugc", b"sponsored"];
+    rel.is_some_and(|rel| {
+        rel.split(u8::is_ascii_whitespace)
+            .any(|word| WORDS.iter().any(|w| word.eq_ignore_ascii_case(w)))
+    })
+}
+
+/// One occurrence of a link, as the document spells it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Occurrence<'a> {
+    /// The reference, not yet resolved.
+    pub(crate) reference: &'a str,
+    /// Anchor text, in any spacing and length.
+    pub(crate) anchor: &'a str,
+    pub(crate) nofollow: bool,
+}
+
+/// Where a reference leads.
+#[derive(Debug)]
+pub(crate) struct LinkTarget {
+    url_key: String,
+    url: String,
+}
+
+/// Collects the links of one page.
+pub(crate) struct LinkSet<'a> {
+    resolver: &'a Resolver,
+    page_key: &'a str,
+    scope: Option<ExternalOnly>,
+    links: Vec<Link>,
+    /// Places in `links`, by the hash of the key.
+    places: HashTable<u32>,
+    /// Hashes of the keys beyond the limit; two keys with one hash would count once.
+    overflow: HashSet<u64, FxBuildHasher>,
+}
+
+/// What `LinkScope::External` needs to know to drop a link before resolving it.
+struct ExternalOnly {
+    page_host: String,
+    page_domain: String,
+    page_key: String,
+    /// Whether references without a host stay within the page's domain.
+    base_is_internal: bool,
+    /// The host asked last, with its answer: links to one host stand together.
+    last: (String, Place),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Internal,
+    External,
+    /// To be told from the key.
+    Unknown,
+}
+
+impl<'a> LinkSet<'a> {
+    /// An empty set for the page that `resolver` is of.
+    pub(crate) fn new(resolver: &'a Resolver, page_key: &'a str, scope: LinkScope) -> Self {
+        LinkSet {
+            resolver,
+            page_key,
+            scope: (scope == LinkScope::External).then(|| ExternalOnly::new(resolver, page_key)),
+            links: Vec::new(),
+            places: HashTable::new(),
+            overflow: HashSet::default(),
+        }
+    }
+
+    /// Takes one occurrence, in document order.
+    pub(crate) fn add(&mut self, occurrence: Occurrence) {
+        if let Some(target) = self.target_of(occurrence.reference) {
+            self.insert(target, occurrence.anchor, occurrence.nofollow);
+        }
+    }
+
+    /// Where a reference leads, if that makes a link of this page.
+    pub(crate) fn target_of(&mut self, reference: &str) -> Option<LinkTarget> {
+        if reference.len() > REFERENCE_BYTES_MAX {
+            return None;
+        }
+        let place = match &mut self.scope {
+            Some(scope) => scope.place_of(reference),
+            None => Place::External,
+        };
+        if place == Place::Internal {
+            return None;
+        }
+        let url = self.resolver.resolve(reference)?;
+        let url_key = urlkey::url_key(&url).ok()?;
+        if url_key == self.page_key {
+            return None;
+        }
+        if place == Place::Unknown
+            && self
+                .scope
+                .as_ref()
+                .is_some_and(|scope| scope.is_internal_key(&url_key))
+        {
+            return None;
+        }
+        Some(LinkTarget { url_key, url })
+    }
+
+    /// Takes an occurrence of a link to `target`.
+    pub(crate) fn insert(&mut self, target: LinkTarget, anchor: &str, nofollow: bool) {
+        let LinkTarget { url_key, url } = target;
+        let hash = FxBuildHasher.hash_one(url_key.as_str());
+        let links = &mut self.links;
+        if let Some(place) = self
+            .places
+            .find(hash, |place| links[*place as usize].url_key == url_key)
+        {
+            let link = &mut links[*place as usize];
+            link.nofollow &= nofollow;
+            if link.anchor.is_empty() {
+                link.anchor = anchor_of(anchor);
+            }
+            return;
+        }
+        if links.len() == LINKS_MAX {
+            self.overflow.insert(hash);
+            return;
+        }
+        let place = links.len() as u32;
+        links.push(Link {
+            url_key,
+            url,
+            anchor: anchor_of(anchor),
+            nofollow,
+        });
+        self.places.insert_unique(hash, place, |place| {
+            FxBuildHasher.hash_one(links[*place as usize].url_key.as_str())
+        });
+    }
+
+    /// The links, and how many were beyond the limit.
+    pub(crate) fn finish(self) -> (Vec<Link>, u32) {
+        (self.links, u32::try_from(self.overflow.len()).unwrap_or(u32::MAX))
+    }
+}
+
+impl ExternalOnly {
+    fn new(resolver: &Resolver, page_key: &str) -> Self {
+        let mut scope = ExternalOnly {
+            page_host: resolver.page_host().to_owned(),
+            page_domain: urlkey::domain_of_key(page_key),
+            page_key: page_key.to_owned(),
+            base_is_internal: false,
+            last: (String::new(), Place::Unknown),
+        };
+        scope.base_is_internal = scope.place_of_host(resolver.base_host()) == Place::Internal;
+        scope
+    }
+
+    fn place_of(&mut self, reference: &str) -> Place {
+        if let Some(absolute) = simple::split_absolute(reference) {
+            return self.place_of_host(absolute.host);
+        }
+        if self.base_is_internal && simple::is_relative(reference) {
+            Place::Internal
+        } else {
+            Place::Unknown
+        }
+    }
+
+    fn place_of_host(&mut self, host: &str) -> Place {
+        if host == self.page_host {
+            return Place::Internal;
+        }
+        if host != self.last.0 {
+            let place = self.look_up(host);
+            self.last.0.clear();
+            self.last.0.push_str(host);
+            self.last.1 = place;
+        }
+        self.last.1
+    }
+
+    /// The domain of a host is that of its key, unless the `www` that keys drop belongs to it.
+    fn look_up(&self, host: &str) -> Place {
+        if !simple::is_canonical_host(host) {
+            return Place::Unknown;
+        }
+        let domain = urlkey::domain_of_host(host);
+        if domain.starts_with("www") {
+            Place::Unknown
+        } else if domain == self.page_domain {
+            Place::Internal
+        } else {
+            Place::External
+        }
+    }
+
+    fn is_internal_key(&self, url_key: &str) -> bool {
+        urlkey::same_domain(url_key, &self.page_key)
+    }
+}
+
+/// Anchor text with its white space collapsed, cut to [`ANCHOR_CHARS_MAX`].
+fn anchor_of(text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    let mut collapser = Collapser::line(ANCHOR_CHARS_MAX);
+    collapser.push(text.as_bytes());
+    collapser.finish().0
+}
+
+#[cfg(test)]
+mod tests;

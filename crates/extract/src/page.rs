@@ -1,0 +1,63 @@
+//! From a document to the page: links resolved, declarations in one spelling, language settled.
+
+use crate::html::Document;
+use crate::links::LinkSet;
+use crate::resolve::Resolver;
+use crate::text::Collapser;
+use crate::{LinkScope, Page, language};
+
+/// Characters kept of `meta name=robots`.
+const ROBOTS_CHARS_MAX: usize = 256;
+
+/// A document, and what must be known of its capture.
+pub(crate) struct PageSource<'a> {
+    pub(crate) document: Document,
+    pub(crate) url: &'a str,
+    pub(crate) url_key: &'a str,
+    /// HTTP's Content-Language.
+    pub(crate) content_language: Option<&'a str>,
+    pub(crate) scope: LinkScope,
+}
+
+/// The page. A page whose URL the `url` crate cannot parse has no links.
+pub(crate) fn assemble(source: PageSource) -> Page {
+    let PageSource {
+        document,
+        url,
+        url_key,
+        content_language,
+        scope,
+    } = source;
+    let resolver = Resolver::new(url, document.base.as_deref());
+    let mut page = Page::default();
+    if let Some(resolver) = &resolver {
+        let mut set = LinkSet::new(resolver, url_key, scope);
+        document.links().for_each(|occurrence| set.add(occurrence));
+        (page.links, page.links_dropped) = set.finish();
+        page.canonical = document
+            .canonical
+            .as_deref()
+            .and_then(|reference| resolver.resolve(reference));
+    }
+    page.robots = document.robots.as_deref().and_then(robots);
+    let declared = [
+        document.language.as_deref(),
+        document.content_language.as_deref(),
+        content_language,
+    ];
+    let declared = declared.into_iter().flatten().find_map(language::declared);
+    page.title = document.title.finish().0;
+    (page.text, page.text_truncated) = document.text.finish();
+    page.language = declared
+        .or_else(|| language::detect(&page.text))
+        .unwrap_or_default();
+    page
+}
+
+/// The value of `meta name=robots` in lower case.
+pub(crate) fn robots(content: &str) -> Option<String> {
+    let mut collapser = Collapser::line(ROBOTS_CHARS_MAX);
+    collapser.push(content.as_bytes());
+    let robots = collapser.finish().0.to_lowercase();
+    (!robots.is_empty()).then_some(robots)
+}

@@ -1,0 +1,25 @@
+//! Why a record that should be a capture is none: the fixed set of [`warc::Defect`] reasons given by
+//! this crate, beside those of `warc`.
+
+/// No WARC-Target-URI (in WAT: none in the envelope).
+pub const MISSING_TARGET_URI: &str = "missing-target-uri";
+/// The target cannot be a URL with a key.
+pub const BAD_TARGET_URI: &str = "bad-target-uri";
+/// No WARC-Date, no date in the ARC header line.
+pub const MISSING_DATE: &str = "missing-date";
+/// The date is in none of the known spellings.
+pub const BAD_DATE: &str = "bad-date";
+/// A response of an http or https target whose block does not begin like HTTP.
+pub const NOT_HTTP: &str = "not-http";
+/// A WAT record whose block is not the JSON of an envelope.
+pub const BAD_WAT_JSON: &str = "bad-wat-json";
+
+/// All of them.
+pub const ALL: &[&str] = &[
+    MISSING_TARGET_URI,
+    BAD_TARGET_URI,
+    MISSING_DATE,
+    BAD_DATE,
+    NOT_HTTP,
+    BAD_WAT_JSON,
+];

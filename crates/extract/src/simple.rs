@@ -1,0 +1,223 @@
+//! What can be told of a reference by looking at its bytes, without parsing it.
+//!
+//! Each answer here is given only where it is certain; for everything else the caller takes the long
+//! way through the `url` crate.
+
+/// `scheme://host` and the rest of an absolute reference.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Absolute<'a> {
+    /// `http` or `https`.
+    pub(crate) scheme: &'a str,
+    /// Up to the first `/`, `?` or `#`; may be anything.
+    pub(crate) host: &'a str,
+    /// From there on.
+    pub(crate) rest: &'a str,
+}
+
+/// Splits a reference that begins with `http://` or `https://` in lower case.
+pub(crate) fn split_absolute(reference: &str) -> Option<Absolute<'_>> {
+    let (scheme, after) = match reference.strip_prefix("http")? {
+        rest if rest.starts_with("://") => ("http", &rest[3..]),
+        rest => ("https", rest.strip_prefix("s://")?),
+    };
+    let end = after
+        .bytes()
+        .position(|b| matches!(b, b'/' | b'?' | b'#'))
+        .unwrap_or(after.len());
+    let (host, rest) = after.split_at(end);
+    Some(Absolute { scheme, host, rest })
+}
+
+/// Whether `host` is a domain name that stands in URLs just as it is: lower-case letters, digits and
+/// hyphens, no empty label, none in Punycode, and a last label of letters (else it might be an
+/// address).
+pub(crate) fn is_canonical_host(host: &str) -> bool {
+    if host.len() > 253 {
+        return false;
+    }
+    let mut label_length = 0;
+    let mut label_is_alphabetic = true;
+    for byte in host.bytes() {
+        match byte {
+            b'a'..=b'z' => label_length += 1,
+            b'0'..=b'9' => {
+                label_length += 1;
+                label_is_alphabetic = false;
+            }
+            // Labels with hyphens at third and fourth place have a meaning to IDNA.
+            b'-' if label_length > 0 && label_length != 2 && label_length != 3 => {
+                label_length += 1;
+                label_is_alphabetic = false;
+            }
+            b'.' if label_length > 0 => {
+                label_length = 0;
+                label_is_alphabetic = true;
+            }
+            _ => return false,
+        }
+    }
+    label_length > 0 && label_is_alphabetic
+}
+
+/// Bytes that stand in paths and queries as they are.
+const PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = b'0';
+    while byte <= b'z' {
+        plain[byte as usize] = byte.is_ascii_alphanumeric();
+        byte += 1;
+    }
+    let others = b"-_~/?%!$&()*+,;=:@.";
+    let mut i = 0;
+    while i < others.len() {
+        plain[others[i] as usize] = true;
+        i += 1;
+    }
+    plain
+};
+
+/// Path, query and fragment without the fragment, if the rest is canonical as it stands: `rest` is
+/// empty or begins with `/`, `?` or `#`.
+pub(crate) fn canonical_path(rest: &str) -> Option<&str> {
+    let path = match memchr::memchr(b'#', rest.as_bytes()) {
+        // Blanks at the end are trimmed from the reference, and so would be gone from the fragment.
+        Some(end) => &rest[..end],
+        None => rest,
+    };
+    let bytes = path.as_bytes();
+    if !bytes.iter().all(|b| PLAIN[usize::from(*b)]) {
+        return None;
+    }
+    // Dot segments, plain or escaped, would be folded. A segment that only begins with a dot is rare.
+    let mut dots = memchr::memmem::find_iter(bytes, b"/.");
+    let escaped_dot = || {
+        bytes
+            .windows(3)
+            .any(|w| w[0] == b'%' && w[1] == b'2' && w[2] | 0x20 == b'e')
+    };
+    if dots.next().is_some() || escaped_dot() {
+        return None;
+    }
+    Some(path)
+}
+
+/// Whether `reference` certainly stays on the host of the base: it has neither a scheme nor a host of
+/// its own. (It may still be no URL at all.)
+pub(crate) fn is_relative(reference: &str) -> bool {
+    // The parser drops tabs and line ends anywhere, and blanks in front.
+    for (at, byte) in reference.bytes().enumerate() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' => {}
+            b'0'..=b'9' | b'+' | b'-' | b'.' if at > 0 => {}
+            b'#' | b'?' => return true,
+            b'/' if at > 0 => return true,
+            b'/' => {
+                return !matches!(
+                    reference.as_bytes().get(1),
+                    Some(b'/' | b'\\' | b'\t' | b'\n' | b'\r')
+                );
+            }
+            // A digit, dot or other plain character in front cannot begin a scheme.
+            b'0'..=b'9' | b'.' | b'-' | b'_' | b'%' | b'~' | b'=' | b'&' => return true,
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Whether `reference` certainly has a scheme that is neither http nor https.
+pub(crate) fn has_other_scheme(reference: &str) -> bool {
+    let Some(end) = reference
+        .bytes()
+        .position(|b| !(b.is_ascii_alphanumeric() || b"+-.".contains(&b)))
+    else {
+        return false;
+    };
+    let scheme = &reference[..end];
+    reference.as_bytes()[end] == b':'
+        && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && !scheme.eq_ignore_ascii_case("http")
+        && !scheme.eq_ignore_ascii_case("https")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn other_schemes() {
+        for reference in ["javascript:x", "mailto:a@b", "TEL:1", "a.b:80/x", "data:,", "h:"] {
+            assert!(has_other_scheme(reference), "{reference}");
+        }
+        for reference in [
+            "http:x",
+            "HTTPS://x",
+            "/a:b",
+            "1:2",
+            ":x",
+            "java\tscript:x",
+            "",
+            "x",
+        ] {
+            assert!(!has_other_scheme(reference), "{reference}");
+        }
+    }
+
+    #[test]
+    fn relative_references() {
+        for reference in [
+            "",
+            "#top",
+            "/x",
+            "x/y",
+            "index.html",
+            "?a=b",
+            "../x",
+            "a_b:c",
+            "1:2",
+            "/",
+            "a#b:c",
+        ] {
+            assert!(is_relative(reference), "{reference}");
+        }
+        for reference in [
+            "//x", "/\\x", "\\\\x", "http:x", "a:b", " /x", "/\t/x", "\t//x", "é",
+        ] {
+            assert!(!is_relative(reference), "{reference}");
+        }
+    }
+
+    #[test]
+    fn canonical_hosts() {
+        for host in ["a.b", "example.com", "x-1.example", "localhost"] {
+            assert!(is_canonical_host(host), "{host}");
+        }
+        for host in [
+            "", ".", "a.", ".a", "a..b", "A.b", "1.2.3.4", "a.0x1", "xn--a.b", "a_b.c", "a:80", "u@h", "é.b",
+            "a.b-c",
+        ] {
+            assert!(!is_canonical_host(host), "{host}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn relative_references_stay_on_the_host(
+            pieces in proptest::collection::vec(proptest::sample::select(vec![
+                "/", "\\", ":", "http", "a", ".", "..", "#", "?", "1", " ", "\t", "é", "%", "-", "_", "@", "x.org",
+            ]), 0..6),
+        ) {
+            let reference = pieces.concat();
+            let base = url::Url::parse("http://host.example/dir/page").unwrap();
+            if is_relative(&reference) && let Ok(url) = base.join(&reference) {
+                prop_assert_eq!(url.host_str(), Some("host.example"), "{}", reference);
+                prop_assert_eq!(url.scheme(), "http");
+            }
+            if has_other_scheme(&reference) && let Ok(url) = base.join(&reference) {
+                prop_assert!(!matches!(url.scheme(), "http" | "https"), "{}", reference);
+            }
+        }
+    }
+}

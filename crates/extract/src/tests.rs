@@ -1,0 +1,278 @@
+//! Whole records, built by hand.
+
+use super::*;
+
+/// A record as a reader would give it.
+pub(crate) fn record(kind: warc::Kind, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> warc::Record {
+    let body = body.into();
+    let mut header_fields = warc::Headers::new();
+    headers
+        .iter()
+        .for_each(|(name, value)| header_fields.push(name, value));
+    warc::Record {
+        span: warc::Span {
+            offset: 7,
+            length: 11,
+        },
+        format: warc::Format::Warc(1, 0),
+        kind,
+        headers: header_fields,
+        body_length: body.len() as u64,
+        body,
+        payload_sha1: None,
+        defects: Vec::new(),
+    }
+}
+
+const ALL: Settings = Settings {
+    links: LinkScope::All,
+    text: true,
+};
+
+fn response(target: &str, block: &str) -> warc::Record {
+    let headers = [
+        ("WARC-Target-URI", target),
+        ("WARC-Date", "2014-01-26T20:06:24.5Z"),
+        ("Content-Type", "application/http; msgtype=response"),
+    ];
+    record(warc::Kind::Response, &headers, block)
+}
+
+fn capture_of(record: &warc::Record) -> Capture {
+    match extract(record, &ALL) {
+        Extracted::Capture(capture) => *capture,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_response() {
+    let capture = capture_of(&response(
+        "<http://www.Example.com/a b>",
+        "HTTP/1.1 200 OK\r\nContent-Type: Text/HTML; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n\
+         2f\r\n<title>T</title><a href='/x'>y</a> some words..\r\n0\r\n\r\n",
+    ));
+    assert_eq!(
+        (capture.url.as_str(), capture.url_key.as_str()),
+        ("http://www.Example.com/a%20b", "com,example)/a%20b")
+    );
+    assert_eq!(
+        (capture.fetch_time_ms, capture.status, capture.mime.as_str()),
+        (1_390_766_784_500, 200, "text/html")
+    );
+    assert_eq!(capture.digest, "MJN63VL4IWM6I57FSPTWFKW7BOIDKBKA");
+    assert_eq!(
+        (capture.offset, capture.length, capture.kind),
+        (7, 11, CaptureKind::Response)
+    );
+    let page = capture.page.unwrap();
+    assert_eq!(
+        (page.title.as_str(), page.text.as_str(), page.text_truncated),
+        ("T", "y some words..", false)
+    );
+    assert_eq!(page.links.len(), 1);
+}
+
+#[test]
+fn redirects_and_errors_are_no_pages() {
+    let moved = capture_of(&response(
+        "http://a.org/",
+        "HTTP/1.1 302 Found\r\nLocation: //b.org/x#y\r\nContent-Type: text/html\r\n\r\n<a href=/z>",
+    ));
+    assert_eq!(moved.page, None);
+    assert_eq!(moved.redirect.map(|l| l.url).as_deref(), Some("http://b.org/x"));
+    let own_key = capture_of(&response(
+        "http://a.org/",
+        "HTTP/1.1 301 Moved\r\nLocation: https://www.a.org/\r\n\r\n",
+    ));
+    assert_eq!((own_key.redirect, own_key.mime.as_str()), (None, "unk"));
+    let missing = capture_of(&response(
+        "http://a.org/",
+        "HTTP/1.1 404 Not Found\r\nLocation: /x\r\n\r\n<html>",
+    ));
+    assert_eq!((missing.page, missing.redirect), (None, None));
+}
+
+#[test]
+fn undeclared_types_are_sniffed() {
+    assert!(
+        capture_of(&response(
+            "http://a.org/",
+            "HTTP/1.1 200 OK\r\n\r\n <!doctype HTML>x"
+        ))
+        .page
+        .is_some()
+    );
+    assert!(
+        capture_of(&response("http://a.org/", "HTTP/1.1 200 OK\r\n\r\nplain"))
+            .page
+            .is_none()
+    );
+    assert!(
+        capture_of(&response(
+            "http://a.org/",
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n<html>"
+        ))
+        .page
+        .is_none()
+    );
+}
+
+#[test]
+fn resources() {
+    let headers = [
+        ("WARC-Target-URI", "http://a.org/x"),
+        ("WARC-Date", "2014"),
+        ("Content-Type", "text/html; charset=iso-8859-1"),
+    ];
+    let capture = capture_of(&record(
+        warc::Kind::Resource,
+        &headers,
+        b"<title>caf\xe9</title>".to_vec(),
+    ));
+    assert_eq!((capture.status, capture.kind), (0, CaptureKind::Resource));
+    assert_eq!(capture.page.unwrap().title, "café");
+}
+
+#[test]
+fn revisits() {
+    let headers = [
+        ("WARC-Target-URI", "http://a.org/x"),
+        ("WARC-Date", "2014"),
+        ("WARC-Payload-Digest", "sha1:abc"),
+    ];
+    let capture = capture_of(&record(
+        warc::Kind::Revisit,
+        &headers,
+        "HTTP/1.1 304 Not Modified\r\n\r\n",
+    ));
+    assert_eq!(
+        (capture.status, capture.mime.as_str(), capture.digest.as_str()),
+        (304, "warc/revisit", "ABC")
+    );
+    let capture = capture_of(&record(warc::Kind::Revisit, &headers[..2], ""));
+    assert_eq!((capture.status, capture.digest.as_str()), (0, "-"));
+}
+
+#[test]
+fn arc_documents_may_lack_their_http_head() {
+    let headers = [
+        ("WARC-Target-URI", "http://a.org/x"),
+        ("WARC-Date", "2014"),
+        ("Content-Type", "text/html"),
+    ];
+    let mut document = record(warc::Kind::Response, &headers, "<html>");
+    document.format = warc::Format::Arc(1);
+    let capture = capture_of(&document);
+    assert_eq!(
+        (capture.status, capture.mime.as_str(), capture.kind),
+        (0, "text/html", CaptureKind::Arc)
+    );
+    document.body = b"HTTP/1.0 200 OK\r\n\r\n<title>t</title>".to_vec();
+    document.body_length = document.body.len() as u64;
+    let capture = capture_of(&document);
+    assert_eq!((capture.status, capture.mime.as_str()), (200, "text/html"));
+    assert_eq!(capture.page.unwrap().title, "t");
+}
+
+#[test]
+fn converted_text() {
+    let headers = [
+        ("WARC-Target-URI", "http://a.org/x"),
+        ("WARC-Date", "2014"),
+        ("WARC-Identified-Content-Language", "spa,cat"),
+        ("Content-Type", "text/plain"),
+    ];
+    let capture = capture_of(&record(
+        warc::Kind::Conversion,
+        &headers,
+        "A  title\n\n  line two \n",
+    ));
+    assert_eq!(
+        (capture.kind, capture.status, capture.mime.as_str()),
+        (CaptureKind::Wet, 0, "text/plain")
+    );
+    let page = capture.page.unwrap();
+    assert_eq!(
+        (page.title.as_str(), page.text.as_str(), page.language.as_str()),
+        ("A title", "A title\nline two", "es")
+    );
+}
+
+#[test]
+fn payloads() {
+    let block = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+    assert_eq!(payload(&response("http://a.org/", block)), b"abc".as_slice());
+    assert_eq!(
+        payload(&record(warc::Kind::Metadata, &[], "HTTP/1.1 is text here")),
+        b"HTTP/1.1 is text here".as_slice()
+    );
+}
+
+#[test]
+fn other_records_are_counted() {
+    for kind in [
+        warc::Kind::Warcinfo,
+        warc::Kind::Request,
+        warc::Kind::Metadata,
+        warc::Kind::Continuation,
+        warc::Kind::Unknown,
+    ] {
+        assert!(
+            matches!(extract(&record(kind, &[], "x"), &ALL), Extracted::Counted),
+            "{kind:?}"
+        );
+    }
+    let dns = record(
+        warc::Kind::Response,
+        &[("WARC-Target-URI", "dns:a.org")],
+        "20140126\na.org. 1 IN A 1.2.3.4",
+    );
+    assert!(matches!(extract(&dns, &ALL), Extracted::Counted));
+}
+
+#[test]
+fn unusable_records_say_why() {
+    let check = |headers: &[(&str, &str)], body: &str, expected: &str| match extract(
+        &record(warc::Kind::Response, headers, body),
+        &ALL,
+    ) {
+        Extracted::Unusable(defect) => {
+            assert_eq!(defect.reason, expected);
+            assert!(reason::ALL.contains(&defect.reason));
+        }
+        other => panic!("{other:?}"),
+    };
+    let http = "HTTP/1.1 200 OK\r\n\r\n";
+    check(&[("WARC-Date", "2014")], http, reason::MISSING_TARGET_URI);
+    check(
+        &[("WARC-Target-URI", "http:///"), ("WARC-Date", "2014")],
+        http,
+        reason::BAD_TARGET_URI,
+    );
+    check(
+        &[("WARC-Target-URI", "http://a.org/")],
+        http,
+        reason::MISSING_DATE,
+    );
+    check(
+        &[("WARC-Target-URI", "http://a.org/"), ("WARC-Date", "34b4b5a1")],
+        http,
+        reason::BAD_DATE,
+    );
+    check(
+        &[("WARC-Target-URI", "http://a.org/"), ("WARC-Date", "2014")],
+        "<html>",
+        reason::NOT_HTTP,
+    );
+}
+
+#[test]
+fn a_body_longer_than_was_kept_has_its_digest_from_the_reader() {
+    let mut long = response("http://a.org/", "HTTP/1.1 200 OK\r\n\r\n");
+    long.body_length = 1 << 30;
+    long.payload_sha1 = Some("COMPUTED".into());
+    assert_eq!(capture_of(&long).digest, "COMPUTED");
+    long.headers.push("WARC-Payload-Digest", "sha1:ABC");
+    assert_eq!(capture_of(&long).digest, "ABC");
+}

@@ -1,0 +1,258 @@
+//! Text with its white space collapsed, up to a limit.
+
+/// Collects text: runs of white space become one blank, or one line end where the markup breaks the
+/// line; none at the beginning or the end. Never longer than its limit, and never cut inside a
+/// character.
+///
+/// White space is what Unicode calls so, with the no-break space.
+#[derive(Debug)]
+pub(crate) struct Collapser {
+    out: Vec<u8>,
+    pending: Gap,
+    lines: bool,
+    /// Bytes that `out` may hold.
+    bytes_max: usize,
+    /// Characters the result may hold.
+    chars_max: usize,
+    truncated: bool,
+}
+
+/// White space seen since the last character, not yet written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Gap {
+    None,
+    Blank,
+    Line,
+}
+
+impl Collapser {
+    /// Text of several lines, at most `bytes_max` bytes.
+    pub(crate) fn lines(bytes_max: usize) -> Collapser {
+        Collapser::new(true, bytes_max, usize::MAX)
+    }
+
+    /// Text of one line, at most `chars_max` characters.
+    pub(crate) fn line(chars_max: usize) -> Collapser {
+        Collapser::new(false, chars_max * 4, chars_max)
+    }
+
+    fn new(lines: bool, bytes_max: usize, chars_max: usize) -> Collapser {
+        Collapser {
+            out: Vec::new(),
+            pending: Gap::None,
+            lines,
+            bytes_max,
+            chars_max,
+            truncated: false,
+        }
+    }
+
+    /// Forgets everything but the limits.
+    pub(crate) fn clear(&mut self) {
+        self.out.clear();
+        self.pending = Gap::None;
+        self.truncated = false;
+    }
+
+    /// Whether any character was taken.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.out.is_empty()
+    }
+
+    /// White space without characters, as between table cells.
+    pub(crate) fn blank(&mut self) {
+        self.pending = self.pending.max(Gap::Blank);
+    }
+
+    /// The end of a line, as at the border of a block.
+    pub(crate) fn break_line(&mut self) {
+        self.pending = Gap::Line;
+    }
+
+    /// Takes UTF-8 text, or a part of it.
+    pub(crate) fn push(&mut self, text: &[u8]) {
+        if self.truncated {
+            return;
+        }
+        let mut word_start = 0;
+        let mut at = 0;
+        while let Some(class) = text.get(at).map(|byte| CLASSES[usize::from(*byte)]) {
+            let width = match class {
+                Class::Plain => {
+                    at += 1;
+                    continue;
+                }
+                Class::Blank => 1,
+                Class::MayBeBlank => blank_width(&text[at..]),
+            };
+            if width == 0 {
+                at += 1;
+                continue;
+            }
+            self.push_word(&text[word_start..at]);
+            self.blank();
+            at += width;
+            word_start = at;
+        }
+        self.push_word(&text[word_start..]);
+    }
+
+    fn push_word(&mut self, word: &[u8]) {
+        if word.is_empty() || self.truncated {
+            return;
+        }
+        if self.out.len() + 1 + word.len() > self.bytes_max {
+            self.push_part(word);
+            return;
+        }
+        self.push_gap();
+        self.out.extend_from_slice(word);
+    }
+
+    /// The last word that is taken, as far as it fits.
+    fn push_part(&mut self, word: &[u8]) {
+        self.push_gap();
+        let mut room = self.bytes_max.saturating_sub(self.out.len()).min(word.len());
+        self.truncated = room < word.len();
+        while room > 0 && word.get(room).is_some_and(|byte| byte & 0xc0 == 0x80) {
+            room -= 1;
+        }
+        self.out.extend_from_slice(&word[..room]);
+    }
+
+    fn push_gap(&mut self) {
+        let gap = std::mem::replace(&mut self.pending, Gap::None);
+        if self.out.is_empty() {
+            return;
+        }
+        match gap {
+            Gap::None => {}
+            Gap::Line if self.lines => self.out.push(b'\n'),
+            Gap::Blank | Gap::Line => self.out.push(b' '),
+        }
+    }
+
+    /// The text so far, leaving none.
+    pub(crate) fn take(&mut self) -> String {
+        let taken = std::mem::take(&mut self.out);
+        let mut text = match String::from_utf8(taken) {
+            Ok(text) => text,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        };
+        self.cut(&mut text);
+        if self.truncated {
+            text.truncate(text.trim_end().len());
+        }
+        text
+    }
+
+    /// The text, and whether there was more.
+    pub(crate) fn finish(mut self) -> (String, bool) {
+        let text = self.take();
+        (text, self.truncated)
+    }
+
+    fn cut(&mut self, text: &mut String) {
+        if text.len() <= self.chars_max.min(self.bytes_max) {
+            return;
+        }
+        if let Some((end, _)) = text.char_indices().nth(self.chars_max) {
+            text.truncate(end);
+            self.truncated = true;
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Plain,
+    Blank,
+    /// First byte of a character that may be white space.
+    MayBeBlank,
+}
+
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Plain; 256];
+    let blanks = b"\t\n\x0b\x0c\r ";
+    let mut i = 0;
+    while i < blanks.len() {
+        classes[blanks[i] as usize] = Class::Blank;
+        i += 1;
+    }
+    classes[0xc2] = Class::MayBeBlank;
+    classes[0xe1] = Class::MayBeBlank;
+    classes[0xe2] = Class::MayBeBlank;
+    classes[0xe3] = Class::MayBeBlank;
+    classes
+};
+
+/// Bytes of the white space character at the beginning of `text`, else 0.
+fn blank_width(text: &[u8]) -> usize {
+    match text {
+        [0xc2, 0x85 | 0xa0, ..] => 2,
+        // U+1680, U+2000-200A, U+2028, U+2029, U+202F, U+205F, U+3000
+        [0xe1, 0x9a, 0x80, ..]
+        | [0xe2, 0x80, 0x80..=0x8a | 0xa8 | 0xa9 | 0xaf, ..]
+        | [0xe2, 0x81, 0x9f, ..]
+        | [0xe3, 0x80, 0x80, ..] => 3,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn blanks_and_line_ends() {
+        let mut text = Collapser::lines(100);
+        text.push(b"  a\xc2\xa0 b");
+        text.push(b"c\n\n");
+        text.break_line();
+        text.blank();
+        text.push(b" d");
+        text.blank();
+        text.push("\u{3000}e ".as_bytes());
+        text.break_line();
+        assert_eq!(text.finish(), ("a bc\nd e".to_owned(), false));
+    }
+
+    #[test]
+    fn cut_at_a_character() {
+        let check = |bytes_max, input: &str, expected: &str, truncated| {
+            let mut text = Collapser::lines(bytes_max);
+            text.push(input.as_bytes());
+            text.push(b" more");
+            assert_eq!(
+                text.finish(),
+                (expected.to_owned(), truncated),
+                "{input} in {bytes_max}"
+            );
+        };
+        check(3, "ééé", "é", true);
+        check(4, "ééé", "éé", true);
+        check(5, "ab", "ab mo", true);
+        check(3, "ab", "ab", true);
+        check(7, "ab", "ab more", false);
+        check(0, "ab", "", true);
+    }
+
+    proptest! {
+        #[test]
+        fn same_as_splitting_at_white_space(pieces in proptest::collection::vec("[a-c \u{a0}\u{3000}\u{2028}\n\u{e9}\u{201c}\u{4e2d}]{0,6}", 0..6), chars_max in 1..12_usize) {
+            let whole: String = pieces.concat();
+            let words: Vec<&str> = whole.split_whitespace().collect();
+            let mut text = Collapser::lines(1000);
+            let mut line = Collapser::line(chars_max);
+            for piece in &pieces {
+                text.push(piece.as_bytes());
+                line.push(piece.as_bytes());
+            }
+            prop_assert_eq!(text.finish(), (words.join(" "), false));
+            let model: String = words.join(" ").chars().take(chars_max).collect();
+            let line = line.finish().0;
+            prop_assert_eq!(line.as_str(), model.trim_end());
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! WAT: the metadata of a capture, as JSON; here read for its row and its links.
+//!
+//! Both layouts of Common Crawl are read: that of 2015 (`Envelope` before `Container`) and the present
+//! one (the header metadata after the payload's), which may have any order of fields. Until June 2019
+//! its writer left HTML's character references in URLs and texts as they were; they are decoded here.
+
+mod entities;
+mod envelope;
+mod json;
+
+use crate::capture::{Facts, facts_of, redirect_to};
+use crate::links::LinkSet;
+use crate::resolve::Resolver;
+use crate::text::Collapser;
+use crate::{
+    Capture, CaptureKind, Extracted, LinkScope, Page, Settings, digest, html, language, mime, page, reason,
+};
+use entities::References;
+use envelope::{Envelope, LinkEntry};
+use json::Text;
+
+/// Milliseconds of 2019-07-01: captures from before have character references left in their WAT.
+const REFERENCES_DECODED_SINCE_MS: i64 = 1_561_939_200_000;
+
+/// The capture behind a `metadata` record, if it is WAT's of a response.
+pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
+    if !begins_like_wat(&record.body) {
+        return Extracted::Counted;
+    }
+    let envelope = match Envelope::parse(&record.body) {
+        Ok(envelope) => envelope,
+        Err(malformed) => {
+            let detail = format!("no JSON at byte {} of {}", malformed.at, record.body.len());
+            return Extracted::Unusable(warc::Defect {
+                reason: reason::BAD_WAT_JSON,
+                detail,
+            });
+        }
+    };
+    if !envelope.is_response() {
+        return Extracted::Counted;
+    }
+    let target = envelope.target_uri.map(Text::decode);
+    let date = envelope.date.map(Text::decode);
+    match facts_of(target.as_deref(), date.as_deref()) {
+        Ok(facts) => Extracted::Capture(Box::new(capture(record, &envelope, facts, settings.links))),
+        Err(outcome) => outcome,
+    }
+}
+
+/// Whether a block begins like the JSON of WAT: other metadata records hold `name: value` lines.
+fn begins_like_wat(block: &[u8]) -> bool {
+    let start = block.trim_ascii_start();
+    let Some(name) = start.strip_prefix(b"{") else {
+        return false;
+    };
+    let name = name.trim_ascii_start();
+    name.starts_with(b"\"Envelope\"") || name.starts_with(b"\"Container\"")
+}
+
+fn capture(record: &warc::Record, envelope: &Envelope, facts: Facts, scope: LinkScope) -> Capture {
+    let mime = mime::normalize(envelope.content_type.map(Text::decode).as_deref());
+    let status = envelope.status();
+    let digests = [envelope.payload_digest, envelope.entity_digest];
+    let digest = digests
+        .into_iter()
+        .flatten()
+        .find_map(|text| digest::declared(&text.decode()));
+    let is_html = mime::may_be_html(&mime) && (mime != mime::UNKNOWN || envelope.has_html);
+    let page = (matches!(status, 200..=299) && is_html).then(|| page_of(envelope, &facts, scope));
+    let redirect = match envelope.location {
+        Some(location) if matches!(status, 300..=399) => {
+            redirect_to(&location.decode(), &facts.url, &facts.url_key, scope)
+        }
+        _ => None,
+    };
+    Capture {
+        url_key: facts.url_key,
+        url: facts.url,
+        fetch_time_ms: facts.fetch_time_ms,
+        mime,
+        status,
+        digest: digest.unwrap_or_else(|| digest::UNKNOWN.to_owned()),
+        offset: record.span.offset,
+        length: record.span.length,
+        kind: CaptureKind::Wat,
+        page,
+        redirect,
+    }
+}
+
+fn page_of(envelope: &Envelope, facts: &Facts, scope: LinkScope) -> Page {
+    let references = if facts.fetch_time_ms < REFERENCES_DECODED_SINCE_MS {
+        References::Decode
+    } else {
+        References::Keep
+    };
+    let mut page = Page {
+        title: title(envelope, references),
+        ..Page::default()
+    };
+    let base = envelope.base.map(|base| references.text(base));
+    if let Some(resolver) = Resolver::new(&facts.url, base.as_deref()) {
+        let mut set = LinkSet::new(&resolver, &facts.url_key, scope);
+        if let Some(content) = envelope.refresh.map(|content| references.text(content))
+            && let Some(reference) = html::refresh::target(&content)
+            && let Some(target) = set.target_of(reference)
+        {
+            set.insert(target, "", false);
+        }
+        for link in &envelope.links {
+            add_link(&mut set, link, references);
+        }
+        (page.links, page.links_dropped) = set.finish();
+        let canonical = envelope.canonical.map(|reference| references.text(reference));
+        page.canonical = canonical.and_then(|reference| resolver.resolve(&reference));
+    }
+    page.robots = envelope
+        .robots
+        .and_then(|content| page::robots(&content.decode()));
+    let declared = [
+        envelope.html_language,
+        envelope.meta_language,
+        envelope.content_language,
+    ];
+    page.language = declared
+        .into_iter()
+        .flatten()
+        .find_map(|text| language::declared(&text.decode()))
+        .unwrap_or_default();
+    page
+}
+
+fn add_link(set: &mut LinkSet, link: &LinkEntry, references: References) {
+    let Some(target) = set.target_of(&references.text(link.reference)) else {
+        return;
+    };
+    let texts = [link.text, link.title, link.alt];
+    let anchor = texts.into_iter().flatten().map(|text| references.text(text));
+    let anchor = anchor
+        .into_iter()
+        .find(|text| !text.trim().is_empty())
+        .unwrap_or_default();
+    set.insert(target, &anchor, link.is_nofollow());
+}
+
+fn title(envelope: &Envelope, references: References) -> String {
+    let Some(title) = envelope.title else {
+        return String::new();
+    };
+    let mut collapser = Collapser::line(html::TITLE_CHARS_MAX);
+    collapser.push(references.text(title).as_bytes());
+    collapser.finish().0
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+//! The fields of WAT's JSON that are wanted, as they stand in the record.
+
+use super::json::{Json, Result, Text};
+use crate::links::is_nofollow;
+
+/// One WAT record. Texts are not decoded until they are asked for.
+#[derive(Debug, Default)]
+pub(super) struct Envelope<'a> {
+    warc_type: Option<Text<'a>>,
+    pub(super) target_uri: Option<Text<'a>>,
+    pub(super) date: Option<Text<'a>>,
+    pub(super) payload_digest: Option<Text<'a>>,
+    pub(super) entity_digest: Option<Text<'a>>,
+    status: Option<Text<'a>>,
+    pub(super) content_type: Option<Text<'a>>,
+    pub(super) content_language: Option<Text<'a>>,
+    pub(super) location: Option<Text<'a>>,
+    /// Whether the writer took the payload for HTML.
+    pub(super) has_html: bool,
+    pub(super) title: Option<Text<'a>>,
+    pub(super) base: Option<Text<'a>>,
+    /// Content of the first `meta http-equiv=refresh`.
+    pub(super) refresh: Option<Text<'a>>,
+    pub(super) robots: Option<Text<'a>>,
+    pub(super) html_language: Option<Text<'a>>,
+    pub(super) meta_language: Option<Text<'a>>,
+    pub(super) canonical: Option<Text<'a>>,
+    /// `a` and `area` only.
+    pub(super) links: Vec<LinkEntry<'a>>,
+}
+
+/// One entry of `Links`.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct LinkEntry<'a> {
+    pub(super) reference: Text<'a>,
+    pub(super) text: Option<Text<'a>>,
+    pub(super) title: Option<Text<'a>>,
+    pub(super) alt: Option<Text<'a>>,
+    rel: Option<Text<'a>>,
+}
+
+impl LinkEntry<'_> {
+    pub(super) fn is_nofollow(&self) -> bool {
+        is_nofollow(self.rel.map(|rel| rel.raw))
+    }
+}
+
+impl<'a> Envelope<'a> {
+    pub(super) fn parse(block: &'a [u8]) -> Result<Envelope<'a>> {
+        let mut envelope = Envelope::default();
+        Json::new(block).object(|json, name| match name {
+            b"Envelope" => envelope.read(json),
+            _ => json.skip(),
+        })?;
+        Ok(envelope)
+    }
+
+    pub(super) fn is_response(&self) -> bool {
+        self.warc_type
+            .is_some_and(|word| word.raw.eq_ignore_ascii_case(b"response"))
+    }
+
+    /// 0 where there is none.
+    pub(super) fn status(&self) -> u16 {
+        let status = self
+            .status
+            .map(Text::decode)
+            .and_then(|text| text.trim().parse().ok());
+        status.filter(|status| (100..1000).contains(status)).unwrap_or(0)
+    }
+
+    fn read(&mut self, json: &mut Json<'a>) -> Result<()> {
+        json.object(|json, name| match name {
+            b"WARC-Header-Metadata" => self.read_warc_header(json),
+            b"Payload-Metadata" => json.object(|json, name| match name {
+                b"HTTP-Response-Metadata" => self.read_http(json),
+                _ => json.skip(),
+            }),
+            _ => json.skip(),
+        })
+    }
+
+    fn read_warc_header(&mut self, json: &mut Json<'a>) -> Result<()> {
+        json.object(|json, name| {
+            let slot = match name {
+                b"WARC-Type" => &mut self.warc_type,
+                b"WARC-Target-URI" => &mut self.target_uri,
+                b"WARC-Date" => &mut self.date,
+                b"WARC-Payload-Digest" => &mut self.payload_digest,
+                _ => return json.skip(),
+            };
+            *slot = json.scalar()?;
+            Ok(())
+        })
+    }
+
+    fn read_http(&mut self, json: &mut Json<'a>) -> Result<()> {
+        json.object(|json, name| match name {
+            b"Response-Message" => json.object(|json, name| match name {
+                b"Status" => json.scalar().map(|status| self.status = status),
+                _ => json.skip(),
+            }),
+            b"Headers" => self.read_http_headers(json),
+            b"Entity-Digest" => json.scalar().map(|digest| self.entity_digest = digest),
+            b"HTML-Metadata" => {
+                self.has_html = true;
+                self.read_html(json)
+            }
+            _ => json.skip(),
+        })
+    }
+
+    fn read_http_headers(&mut self, json: &mut Json<'a>) -> Result<()> {
+        json.object(|json, name| {
+            let slot = match name.len() {
+                12 if name.eq_ignore_ascii_case(b"content-type") => &mut self.content_type,
+                16 if name.eq_ignore_ascii_case(b"content-language") => &mut self.content_language,
+                8 if name.eq_ignore_ascii_case(b"location") => &mut self.location,
+                _ => return json.skip(),
+            };
+            let value = json.scalar()?;
+            *slot = slot.or(value);
+            Ok(())
+        })
+    }
+
+    fn read_html(&mut self, json: &mut Json<'a>) -> Result<()> {
+        json.object(|json, name| match name {
+            b"Links" => json.array(|json| {
+                if let Some(link) = read_link(json)? {
+                    self.links.push(link);
+                }
+                Ok(())
+            }),
+            b"Head" => json.object(|json, name| match name {
+                b"Title" => json.scalar().map(|title| self.title = title),
+                b"Base" => json.scalar().map(|base| self.base = base),
+                b"Metas" => json.array(|json| self.read_meta(json)),
+                b"Link" => json.array(|json| self.read_head_link(json)),
+                _ => json.skip(),
+            }),
+            _ => json.skip(),
+        })
+    }
+
+    fn read_meta(&mut self, json: &mut Json<'a>) -> Result<()> {
+        let (mut name, mut http_equiv, mut content) = (None, None, None);
+        json.object(|json, field| {
+            let slot = match field {
+                b"name" => &mut name,
+                b"http-equiv" => &mut http_equiv,
+                b"content" => &mut content,
+                _ => return json.skip(),
+            };
+            *slot = json.scalar()?;
+            Ok(())
+        })?;
+        let is = |text: Option<Text>, word: &[u8]| {
+            text.is_some_and(|t| t.raw.trim_ascii().eq_ignore_ascii_case(word))
+        };
+        let slot = if is(http_equiv, b"refresh") {
+            &mut self.refresh
+        } else if is(http_equiv, b"content-language") {
+            &mut self.meta_language
+        } else if is(name, b"robots") {
+            &mut self.robots
+        } else if is(name, b"HTML@/lang") || is(name, b"HTML@\\/lang") || is(name, b"HTML@/xml:lang") {
+            &mut self.html_language
+        } else {
+            return Ok(());
+        };
+        *slot = slot.or(content);
+        Ok(())
+    }
+
+    fn read_head_link(&mut self, json: &mut Json<'a>) -> Result<()> {
+        let (mut rel, mut reference) = (None, None);
+        json.object(|json, field| {
+            let slot = match field {
+                b"rel" => &mut rel,
+                b"url" | b"href" => &mut reference,
+                _ => return json.skip(),
+            };
+            *slot = json.scalar()?;
+            Ok(())
+        })?;
+        let is_canonical = |rel: Text| {
+            rel.raw
+                .split(u8::is_ascii_whitespace)
+                .any(|w| w.eq_ignore_ascii_case(b"canonical"))
+        };
+        if rel.is_some_and(is_canonical) {
+            self.canonical = self.canonical.or(reference);
+        }
+        Ok(())
+    }
+}
+
+/// An entry of `Links`, if it is one of an `a` or `area`. Slashes may be escaped, as in all JSON.
+fn read_link<'a>(json: &mut Json<'a>) -> Result<Option<LinkEntry<'a>>> {
+    let mut link = LinkEntry::default();
+    let (mut is_wanted, mut has_reference) = (false, false);
+    json.object(|json, name| {
+        let slot = match name {
+            b"path" => {
+                let path = json.scalar()?.unwrap_or_default();
+                is_wanted = matches!(
+                    path.raw,
+                    b"A@/href" | b"AREA@/href" | b"A@\\/href" | b"AREA@\\/href"
+                );
+                return Ok(());
+            }
+            b"url" | b"href" => {
+                if let Some(reference) = json.scalar()? {
+                    link.reference = reference;
+                    has_reference = true;
+                }
+                return Ok(());
+            }
+            b"text" => &mut link.text,
+            b"title" => &mut link.title,
+            b"alt" => &mut link.alt,
+            b"rel" => &mut link.rel,
+            _ => return json.skip(),
+        };
+        *slot = json.scalar()?;
+        Ok(())
+    })?;
+    Ok((is_wanted && has_reference).then_some(link))
+}

@@ -1,0 +1,381 @@
+//! A reader for JSON that is walked once and mostly skipped.
+//!
+//! WAT records are the largest part of what Weft reads fast: 30 to 45 KB of JSON a page, of which a
+//! few strings are wanted. This reader hands out strings as they stand in the input and decodes only
+//! those asked for; what is skipped is looked at for quotes and brackets and not checked further.
+//! Measured on one thread beside the typed parsers, with the same fields: see the crate's `wat` module.
+//!
+//! Invariant: nothing here recurses, so that depth costs no stack; every call either advances or fails.
+
+use std::borrow::Cow;
+
+/// The input is no JSON, or not what the caller expects at this place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Malformed {
+    /// Byte of the input.
+    pub(super) at: usize,
+}
+
+pub(super) type Result<T> = std::result::Result<T, Malformed>;
+
+/// A string as it stands in the input, without its quotes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Text<'a> {
+    pub(super) raw: &'a [u8],
+    has_escapes: bool,
+}
+
+/// A place in the input.
+pub(super) struct Json<'a> {
+    input: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Json<'a> {
+    pub(super) fn new(input: &'a [u8]) -> Self {
+        Json { input, at: 0 }
+    }
+
+    /// The first byte of the next value or punctuation, without taking it.
+    pub(super) fn peek(&mut self) -> Option<u8> {
+        while let Some(byte) = self.input.get(self.at) {
+            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                return Some(*byte);
+            }
+            self.at += 1;
+        }
+        None
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<()> {
+        if self.peek() == Some(byte) {
+            self.at += 1;
+            return Ok(());
+        }
+        self.fail()
+    }
+
+    fn fail<T>(&self) -> Result<T> {
+        Err(Malformed { at: self.at })
+    }
+
+    /// Walks an object: `field` is called with each name as it stands, and must take the value.
+    /// A value that is no object is skipped.
+    pub(super) fn object(&mut self, mut field: impl FnMut(&mut Self, &'a [u8]) -> Result<()>) -> Result<()> {
+        if self.peek() != Some(b'{') {
+            return self.skip();
+        }
+        self.at += 1;
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            let name = self.text()?;
+            self.expect(b':')?;
+            field(self, name.raw)?;
+            if !self.has_more(b'}')? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Walks an array: `item` is called for each and must take it. A value that is no array is taken
+    /// for an array of one, as writers do that turn a repeated header into an array.
+    pub(super) fn array(&mut self, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        if self.peek() != Some(b'[') {
+            return item(self);
+        }
+        self.at += 1;
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            item(self)?;
+            if !self.has_more(b']')? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// After a field or an item: a comma, or the end.
+    fn has_more(&mut self, end: u8) -> Result<bool> {
+        match self.peek() {
+            Some(b',') => {
+                self.at += 1;
+                self.peek();
+                Ok(true)
+            }
+            Some(byte) if byte == end => {
+                self.at += 1;
+                Ok(false)
+            }
+            _ => self.fail(),
+        }
+    }
+
+    /// A string.
+    pub(super) fn text(&mut self) -> Result<Text<'a>> {
+        if self.peek() != Some(b'"') {
+            return self.fail();
+        }
+        let start = self.at + 1;
+        let mut has_escapes = false;
+        let mut from = start;
+        loop {
+            let rest = self.input.get(from..).unwrap_or_default();
+            match memchr::memchr2(b'"', b'\\', rest) {
+                None => return self.fail(),
+                Some(found) if rest[found] == b'"' => {
+                    self.at = from + found + 1;
+                    return Ok(Text {
+                        raw: &self.input[start..from + found],
+                        has_escapes,
+                    });
+                }
+                Some(found) => {
+                    has_escapes = true;
+                    from += found + 2;
+                }
+            }
+        }
+    }
+
+    /// A string or a number, as text; of an array the first; `None` for other values, which are skipped.
+    pub(super) fn scalar(&mut self) -> Result<Option<Text<'a>>> {
+        match self.peek() {
+            Some(b'"') => Ok(Some(self.text()?)),
+            Some(b'-' | b'0'..=b'9') => {
+                let start = self.at;
+                self.skip()?;
+                Ok(Some(Text {
+                    raw: &self.input[start..self.at],
+                    has_escapes: false,
+                }))
+            }
+            Some(b'[') => {
+                let mut first = None;
+                self.array(|json| {
+                    if first.is_none() && json.peek() == Some(b'"') {
+                        first = Some(json.text()?);
+                        return Ok(());
+                    }
+                    json.skip()
+                })?;
+                Ok(first)
+            }
+            _ => self.skip().map(|()| None),
+        }
+    }
+
+    /// Passes over one value of any kind.
+    pub(super) fn skip(&mut self) -> Result<()> {
+        match self.peek() {
+            Some(b'"') => self.text().map(drop),
+            Some(b'{' | b'[') => self.skip_nested(),
+            Some(b'-' | b'0'..=b'9' | b'a'..=b'z') => {
+                let rest = &self.input[self.at..];
+                let is_word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'+' | b'.');
+                self.at += rest.iter().position(|b| !is_word(b)).unwrap_or(rest.len());
+                Ok(())
+            }
+            _ => self.fail(),
+        }
+    }
+
+    fn skip_nested(&mut self) -> Result<()> {
+        let mut depth = 0_usize;
+        while let Some(byte) = self.input.get(self.at) {
+            match byte {
+                b'"' => {
+                    self.text()?;
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+        self.fail()
+    }
+}
+
+impl<'a> Text<'a> {
+    /// Decoded: escapes resolved, bytes that are not UTF-8 and lone surrogates replaced.
+    pub(super) fn decode(self) -> Cow<'a, str> {
+        if self.has_escapes {
+            Cow::Owned(self.unescape())
+        } else {
+            String::from_utf8_lossy(self.raw)
+        }
+    }
+
+    fn unescape(self) -> String {
+        let mut out = Vec::with_capacity(self.raw.len());
+        let mut rest = self.raw;
+        while let Some(at) = memchr::memchr(b'\\', rest) {
+            out.extend_from_slice(&rest[..at]);
+            let Some(letter) = rest.get(at + 1) else { break };
+            rest = &rest[at + 2..];
+            let plain = match letter {
+                b'n' => b'\n',
+                b't' => b'\t',
+                b'r' => b'\r',
+                b'b' => 8,
+                b'f' => 12,
+                b'u' => {
+                    let c = take_unicode(&mut rest);
+                    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                    continue;
+                }
+                other => *other,
+            };
+            out.push(plain);
+        }
+        out.extend_from_slice(rest);
+        match String::from_utf8(out) {
+            Ok(text) => text,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        }
+    }
+}
+
+/// The character after `\u`, with its second surrogate where there are two.
+fn take_unicode(rest: &mut &[u8]) -> char {
+    let Some(first) = take_hex(rest) else {
+        return char::REPLACEMENT_CHARACTER;
+    };
+    if (0xd800..0xdc00).contains(&first)
+        && let Some(mut after) = rest.strip_prefix(b"\\u")
+        && let Some(second) = take_hex(&mut after)
+        && (0xdc00..0xe000).contains(&second)
+    {
+        *rest = after;
+        let code = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+        return char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+    }
+    char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+fn take_hex(rest: &mut &[u8]) -> Option<u32> {
+    let (digits, tail) = rest.split_at_checked(4)?;
+    let code = digits
+        .iter()
+        .try_fold(0, |sum, d| Some(sum * 16 + char::from(*d).to_digit(16)?))?;
+    *rest = tail;
+    Some(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// All strings and numbers of the input in order, by walking everything.
+    fn walk(json: &mut Json, out: &mut Vec<String>) -> Result<()> {
+        match json.peek() {
+            Some(b'{') => json.object(|json, name| {
+                out.push(
+                    Text {
+                        raw: name,
+                        has_escapes: true,
+                    }
+                    .decode()
+                    .into_owned(),
+                );
+                walk(json, out)
+            }),
+            Some(b'[') => json.array(|json| walk(json, out)),
+            _ => {
+                if let Some(text) = json.scalar()? {
+                    out.push(text.decode().into_owned());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn model(value: &serde_json::Value, out: &mut Vec<String>) {
+        match value {
+            serde_json::Value::Object(fields) => {
+                for (name, value) in fields {
+                    out.push(name.clone());
+                    model(value, out);
+                }
+            }
+            serde_json::Value::Array(items) => items.iter().for_each(|item| model(item, out)),
+            serde_json::Value::String(text) => out.push(text.clone()),
+            serde_json::Value::Number(number) => out.push(number.to_string()),
+            _ => {}
+        }
+    }
+
+    fn value() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<i32>().prop_map(Into::into),
+            any::<String>().prop_map(Into::into),
+            "[a\\\\\"\n/é😀]{0,6}".prop_map(Into::into),
+        ];
+        leaf.prop_recursive(4, 40, 5, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..5).prop_map(serde_json::Value::Array),
+                proptest::collection::btree_map("[a-z\"]{0,4}", inner, 0..5)
+                    .prop_map(|fields| serde_json::Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    #[test]
+    fn escapes() {
+        let check = |json: &str, expected: &str| {
+            assert_eq!(
+                Json::new(json.as_bytes()).text().unwrap().decode(),
+                expected,
+                "{json}"
+            );
+        };
+        check(r#""a\"b\\c\/d\n\u00e9\u4e2d""#, "a\"b\\c/d\né中");
+        check(r#""\ud83d\ude00""#, "😀");
+        check(r#""\ud83dx\ude00""#, "\u{fffd}x\u{fffd}");
+        check(r#""\u12""#, "\u{fffd}12");
+        check(r#""""#, "");
+    }
+
+    #[test]
+    fn depth_costs_no_stack() {
+        let deep = "[".repeat(5_000_000);
+        assert!(Json::new(deep.as_bytes()).skip().is_err());
+        let closed = format!("{deep}{}", "]".repeat(5_000_000));
+        assert!(Json::new(closed.as_bytes()).skip().is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn same_as_serde_json(value in value(), pretty in any::<bool>()) {
+            let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.unwrap();
+            let (mut found, mut expected) = (Vec::new(), Vec::new());
+            walk(&mut Json::new(text.as_bytes()), &mut found).unwrap();
+            model(&value, &mut expected);
+            prop_assert_eq!(found, expected);
+            prop_assert_eq!(Json::new(text.as_bytes()).skip(), Ok(()));
+        }
+
+        #[test]
+        fn mutated_input_does_no_harm(value in value(), at in any::<proptest::sample::Index>(), with in any::<u8>(), cut in any::<proptest::sample::Index>()) {
+            let mut text = serde_json::to_vec(&value).unwrap();
+            let at = at.index(text.len());
+            text[at] = with;
+            text.truncate(cut.index(text.len() + 1));
+            let mut json = Json::new(&text);
+            let _ = walk(&mut json, &mut Vec::new());
+            let _ = Json::new(&text).skip();
+        }
+    }
+}

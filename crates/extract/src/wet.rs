@@ -1,0 +1,66 @@
+//! WET: a page's text, already extracted.
+
+use crate::capture::{digest_of, facts_of};
+use crate::html::{TEXT_BYTES_MAX, TITLE_CHARS_MAX};
+use crate::text::Collapser;
+use crate::{Capture, CaptureKind, Extracted, Page, Settings, language, mime};
+
+/// The capture behind a `conversion` record.
+pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
+    let facts = match facts_of(
+        record.headers.get("WARC-Target-URI"),
+        record.headers.get("WARC-Date"),
+    ) {
+        Ok(facts) => facts,
+        Err(outcome) => return outcome,
+    };
+    Extracted::Capture(Box::new(Capture {
+        url_key: facts.url_key,
+        url: facts.url,
+        fetch_time_ms: facts.fetch_time_ms,
+        mime: mime::normalize(record.headers.get("Content-Type")),
+        status: 0,
+        digest: digest_of(record),
+        offset: record.span.offset,
+        length: record.span.length,
+        kind: CaptureKind::Wet,
+        page: Some(page(record, settings)),
+        redirect: None,
+    }))
+}
+
+fn page(record: &warc::Record, settings: &Settings) -> Page {
+    let decoded = String::from_utf8_lossy(&record.body);
+    let declared = record
+        .headers
+        .get("WARC-Identified-Content-Language")
+        .and_then(language::declared);
+    let mut page = Page {
+        title: first_line(&decoded),
+        ..Page::default()
+    };
+    page.language = declared
+        .or_else(|| language::detect(&decoded))
+        .unwrap_or_default();
+    if settings.text {
+        let mut text = Collapser::lines(TEXT_BYTES_MAX);
+        for line in decoded.lines() {
+            text.push(line.as_bytes());
+            text.break_line();
+        }
+        (page.text, page.text_truncated) = text.finish();
+        page.text_truncated |= !record.body_is_whole();
+    }
+    page
+}
+
+/// WET has no field for the title; its writer puts it first.
+fn first_line(text: &str) -> String {
+    let line = text
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default();
+    let mut title = Collapser::line(TITLE_CHARS_MAX);
+    title.push(line.as_bytes());
+    title.finish().0
+}
