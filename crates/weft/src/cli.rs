@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand};
 
-use crate::commands::{cdx, domain, dump, inspect, links, load, page, search, status, top};
+use crate::commands::{cdx, domain, dump, inspect, links, load, page, search, serve, status, top};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -69,6 +69,8 @@ pub(crate) enum Command {
     Cdx(cdx::Args),
     /// Full-text search
     Search(search::Args),
+    /// Serve pages, API and CDX to browsers
+    Serve(serve::Args),
 }
 
 #[cfg(test)]

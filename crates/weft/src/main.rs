@@ -18,6 +18,7 @@ mod exit;
 mod list;
 mod logs;
 mod out;
+mod serving;
 mod stop;
 mod style;
 mod table;

@@ -32,7 +32,12 @@ impl Serving {
             // An error is a sender that was dropped: the end as well.
             let _ = ended.await;
         }));
-        Ok(Serving { runtime, address, end, task })
+        Ok(Serving {
+            runtime,
+            address,
+            end,
+            task,
+        })
     }
 
     /// Where it listens, with the real port.
@@ -60,7 +65,10 @@ impl Serving {
 async fn bind(archive: &Archive, listen: &[SocketAddr]) -> anyhow::Result<Server> {
     let mut refused = None;
     for &address in listen {
-        let settings = ServerSettings { listen: address, ..ServerSettings::default() };
+        let settings = ServerSettings {
+            listen: address,
+            ..ServerSettings::default()
+        };
         match Server::bind(archive.clone(), settings).await {
             Ok(server) => return Ok(server),
             Err(error) => refused = Some(error),

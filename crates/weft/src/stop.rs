@@ -3,8 +3,7 @@
 //! Ending at once is safe for an archive at any moment (every epoch is one atomic step); a clean stop only
 //! saves the work since the last epoch.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context as _;
 
@@ -14,14 +13,14 @@ const EXIT_INTERRUPTED: i32 = 130;
 /// Whether a stop was asked for.
 #[derive(Clone)]
 pub(crate) struct Stop {
-    asked: Arc<AtomicBool>,
+    state: Arc<(Mutex<bool>, Condvar)>,
 }
 
 impl Stop {
     /// Takes over Ctrl-C and SIGTERM from now on.
     pub(crate) fn listen() -> anyhow::Result<Stop> {
         let stop = Stop {
-            asked: Arc::default(),
+            state: Arc::default(),
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -37,7 +36,7 @@ impl Stop {
             .spawn(move || {
                 runtime.block_on(async {
                     signals.next().await;
-                    flag.asked.store(true, Ordering::SeqCst);
+                    flag.ask();
                     signals.next().await;
                     std::process::exit(EXIT_INTERRUPTED);
                 });
@@ -48,7 +47,25 @@ impl Stop {
 
     /// Whether a stop was asked for.
     pub(crate) fn asked(&self) -> bool {
-        self.asked.load(Ordering::SeqCst)
+        *self.lock()
+    }
+
+    /// Returns when a stop was asked for.
+    pub(crate) fn wait(&self) {
+        let mut asked = self.lock();
+        while !*asked {
+            asked = self.state.1.wait(asked).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn ask(&self) {
+        *self.lock() = true;
+        self.state.1.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        // A bool cannot be left half changed.
+        self.state.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use archive::question::{Answer, Body, CdxQuestion, CdxRow, MatchType, Question};
+use archive::question::{Answer, Body, CdxQuestion, MatchType, Question};
 use clap::ValueEnum;
 
 use crate::ask;
@@ -71,7 +71,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
             all.extend(rows);
         } else {
             for row in &rows {
-                writeln!(context.out, "{}", line(row))?;
+                context.out.write_all(server::cdxj_line(row).as_bytes())?;
             }
         }
         if last {
@@ -124,34 +124,6 @@ impl From<Match> for MatchType {
     }
 }
 
-/// `url_key timestamp {fields}`, with the names, order and spacing that other CDXJ writers use: all values
-/// are strings, an unknown status is absent.
-fn line(row: &CdxRow) -> String {
-    let fields = [
-        ("url", Some(row.url.clone())),
-        ("mime", Some(row.mime.clone())),
-        ("status", (row.status > 0).then(|| row.status.to_string())),
-        ("digest", Some(row.digest.clone())),
-        ("length", Some(row.length.to_string())),
-        ("offset", Some(row.offset.to_string())),
-        ("filename", Some(row.filename.clone())),
-        (
-            "collection",
-            Some(row.collection.clone()).filter(|name| !name.is_empty()),
-        ),
-    ];
-    let json: Vec<String> = fields
-        .iter()
-        .filter_map(|(name, value)| {
-            Some(format!(
-                "\"{name}\": {}",
-                serde_json::Value::from(value.as_deref()?)
-            ))
-        })
-        .collect();
-    format!("{} {} {{{}}}", row.url_key, row.timestamp, json.join(", "))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,30 +138,6 @@ mod tests {
         assert_eq!(
             implied_match("http://x.org/"),
             ("http://x.org/", MatchType::Exact)
-        );
-    }
-
-    #[test]
-    fn a_line_is_key_time_and_string_fields() {
-        let row = CdxRow {
-            url_key: "org,iana)/".into(),
-            timestamp: "20140126200624".into(),
-            url: "http://www.iana.org/".into(),
-            mime: "text/html".into(),
-            status: 200,
-            digest: "B2LTWWPUOYAH7UIPQ7ZUPQ4VMBSVC36A".into(),
-            length: 2258,
-            offset: 334,
-            filename: "iana.warc.gz".into(),
-            ..CdxRow::default()
-        };
-        assert_eq!(
-            line(&row),
-            concat!(
-                r#"org,iana)/ 20140126200624 {"url": "http://www.iana.org/", "mime": "text/html", "status": "200", "#,
-                r#""digest": "B2LTWWPUOYAH7UIPQ7ZUPQ4VMBSVC36A", "length": "2258", "offset": "334", "#,
-                r#""filename": "iana.warc.gz"}"#
-            )
         );
     }
 }

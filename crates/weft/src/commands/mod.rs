@@ -12,6 +12,7 @@ pub(crate) mod links;
 pub(crate) mod load;
 pub(crate) mod page;
 pub(crate) mod search;
+pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod top;
 
@@ -29,5 +30,6 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Top(args) => top::run(args, context),
         Command::Cdx(args) => cdx::run(args, context),
         Command::Search(args) => search::run(args, context),
+        Command::Serve(args) => serve::run(&args, context),
     }
 }

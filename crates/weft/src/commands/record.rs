@@ -4,11 +4,11 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use archive::question::{Body, Question, RecordBody};
-use warc::{Entry, Reader, ReaderSettings, Record};
+use warc::{Entry, Format, Reader, ReaderSettings, Record};
 
 use crate::ask;
 use crate::context::Context;
@@ -75,7 +75,7 @@ fn write_part(place: &RecordBody, part: &Part, out: &mut impl Write) -> anyhow::
     match (part.headers, part.payload) {
         (true, _) => write_headers(&record, out)?,
         (_, true) => out.write_all(&extract::payload(&record))?,
-        _ => record.write_to(out)?,
+        _ => write_whole(&record, out)?,
     }
     Ok(())
 }
@@ -85,7 +85,7 @@ fn read(place: &RecordBody) -> anyhow::Result<Record> {
     let mut settings = ReaderSettings::default();
     settings.start_offset = place.capture.offset;
     settings.body_bytes_max = u64::MAX;
-    let mut reader = Reader::open(&place.location, settings)?;
+    let mut reader = Reader::open(Path::new(&place.location), settings)?;
     while let Some(entry) = reader.next_entry()? {
         match entry {
             Entry::Record(record) if record.span.offset == place.capture.offset => return Ok(record),
@@ -98,6 +98,35 @@ fn read(place: &RecordBody) -> anyhow::Result<Record> {
         place.location,
         place.capture.offset
     )
+}
+
+/// The record as it stands in an uncompressed file. One from an ARC file is shown as a WARC record.
+fn write_whole(record: &Record, out: &mut impl Write) -> io::Result<()> {
+    write_record_head(record, out)?;
+    out.write_all(&record.body)?;
+    out.write_all(b"\r\n\r\n")
+}
+
+fn write_record_head(record: &Record, out: &mut impl Write) -> io::Result<()> {
+    let (major, minor) = match record.format {
+        Format::Warc(major, minor) => (major, minor),
+        _ => (1, 1),
+    };
+    write!(out, "WARC/{major}.{minor}\r\n")?;
+    for (name, value) in record.headers.iter() {
+        write!(out, "{name}: {value}\r\n")?;
+    }
+    out.write_all(b"\r\n")
+}
+
+/// The record's header fields, an empty line, and those of HTTP if it is HTTP.
+fn write_headers(record: &Record, out: &mut impl Write) -> io::Result<()> {
+    write_record_head(record, out)?;
+    if record.is_http() {
+        let length = warc::http_header_length(&record.body).unwrap_or(record.body.len());
+        out.write_all(&record.body[..length])?;
+    }
+    Ok(())
 }
 
 fn write_stored(place: &RecordBody, out: &mut impl Write) -> anyhow::Result<()> {

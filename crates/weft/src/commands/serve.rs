@@ -32,7 +32,9 @@ pub(crate) struct Args {
 
 pub(crate) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     let expected = "expected HOST:PORT, such as 127.0.0.1:8080";
-    let mut addresses = text.to_socket_addrs().map_err(|error| format!("{error}; {expected}"))?;
+    let mut addresses = text
+        .to_socket_addrs()
+        .map_err(|error| format!("{error}; {expected}"))?;
     addresses.next().ok_or_else(|| expected.to_owned())
 }
 
@@ -56,7 +58,9 @@ fn announce(serving: &Serving, context: &mut Context) -> anyhow::Result<()> {
     let archive = context.archive.display().to_string();
     if context.json {
         let address = serving.address().to_string();
-        context.out.json(&serde_json::json!({ "archive": archive, "address": address, "url": serving.url() }))?;
+        context
+            .out
+            .json(&serde_json::json!({ "archive": archive, "address": address, "url": serving.url() }))?;
     } else {
         let url = context.out.style.address(&serving.url());
         writeln!(context.out, "{archive} is served at {url}")?;

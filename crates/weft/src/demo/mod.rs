@@ -12,8 +12,14 @@ mod sources;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use anyhow::{Context as _, bail};
+use extract::{Extracted, LinkScope};
+use warc::{Compression, Draft, Entry, Reader, ReaderSettings, Writer};
+
 pub(crate) use check::check;
 use sources::Crate;
+
+use crate::synth;
 
 /// A WARC that was written, and what to ask of it.
 pub(crate) struct Web {
@@ -41,6 +47,40 @@ pub(crate) fn write_crates(path: &Path) -> anyhow::Result<Option<Web>> {
     Ok(Some(web))
 }
 
+/// Visits of the made-up web.
+const SYNTH_PAGES: u64 = 500;
+
+/// Writes a made-up web to `path`, for where no sources are found.
+pub(crate) fn write_synth(path: &Path) -> anyhow::Result<Web> {
+    let settings = synth::Settings {
+        pages: SYNTH_PAGES,
+        seed: 1,
+        format: synth::Format::Warc,
+        recrawls_permille: 100,
+        files: 1,
+        threads: 1,
+    };
+    let report = synth::write(&settings, path, &mut |_| {})?;
+    let (url, query) = synth_example(path)?;
+    Ok(Web { pages: report.pages - report.recrawls, url, inlinks_min: 0, query })
+}
+
+/// The first page of a file, and the first words of its title.
+fn synth_example(path: &Path) -> anyhow::Result<(String, String)> {
+    let mut reader = Reader::open(path, ReaderSettings::default())?;
+    let settings = extract::Settings { links: LinkScope::All, text: false };
+    while let Some(entry) = reader.next_entry()? {
+        if let Entry::Record(record) = entry
+            && let Extracted::Capture(capture) = extract::extract(&record, &settings)
+            && let Some(page) = capture.page
+        {
+            let words: Vec<&str> = page.title.split_whitespace().take(3).collect();
+            return Ok((capture.url, words.join(" ")));
+        }
+    }
+    bail!("{} holds no page", path.display())
+}
+
 /// The crate most others depend on, by name, and the number of pages that say so.
 fn most_used(crates: &[Crate]) -> Option<(&str, u64)> {
     let mut dependents: BTreeMap<&str, u64> = BTreeMap::new();
@@ -51,4 +91,57 @@ fn most_used(crates: &[Crate]) -> Option<(&str, u64)> {
         .iter()
         .filter_map(|of| Some((of.name.as_str(), *dependents.get(of.name.as_str())?)))
         .max_by_key(|(_, number)| *number)
+}
+
+/// Head of every response, up to its length.
+const HTTP_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n";
+
+fn write(path: &Path, crates: &[Crate]) -> anyhow::Result<()> {
+    let describe = || format!("write {}", path.display());
+    let mut writer = Writer::create(path, Compression::GZIP).with_context(describe)?;
+    let about = [("software", concat!("weft/", env!("CARGO_PKG_VERSION"))), ("format", "WARC File Format 1.1")];
+    let newest_ms = crates.iter().map(|of| of.fetched_ms).max().unwrap_or_default();
+    writer.write(&Draft::warcinfo(newest_ms, &about)).with_context(describe)?;
+    for of in crates {
+        let html = page::html(of);
+        let block = format!("{HTTP_HEAD}Content-Length: {}\r\n\r\n{html}", html.len());
+        let draft = Draft::response(&page::url(of), of.fetched_ms, block.into_bytes());
+        writer.write(&draft).with_context(describe)?;
+    }
+    writer.finish().with_context(describe)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sources::Dependency;
+    use super::*;
+
+    fn of(name: &str, dependencies: &[&str]) -> Crate {
+        let dependencies = dependencies
+            .iter()
+            .map(|name| Dependency { name: (*name).into(), ..Dependency::default() })
+            .collect();
+        Crate { name: name.into(), version: "1.0.0".into(), dependencies, ..Crate::default() }
+    }
+
+    #[test]
+    fn the_most_used_crate_is_one_that_is_here() {
+        let crates = [of("a", &["b", "elsewhere"]), of("b", &["elsewhere"]), of("c", &["b"])];
+        assert_eq!(most_used(&crates), Some(("b", 2)));
+        assert_eq!(most_used(&[]), None);
+    }
+
+    #[test]
+    fn the_same_crates_are_the_same_bytes() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let crates = [of("a", &["b"]), of("b", &[])];
+        let bytes = ["one", "two"].map(|name| {
+            let path = folder.path().join(name);
+            write(&path, &crates).expect("written");
+            std::fs::read(path).expect("read")
+        });
+        assert!(!bytes[0].is_empty());
+        assert_eq!(bytes[0], bytes[1]);
+    }
 }

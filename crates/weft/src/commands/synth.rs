@@ -1,0 +1,109 @@
+//! `weft synth`: writes a made-up web.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::context::Context;
+use crate::exit::{Outcome, WrongUse};
+use crate::style::clean;
+use crate::synth::{self, Error, Format, Report, Settings};
+use crate::units::{bytes, count, counted};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft synth --pages 10000 --seed 1 --format warc web.warc.gz
+  weft synth --pages 1000000 --seed 7 --format wat --files 8 web.wat.gz
+
+The same pages, seed and share of re-crawls give the same bytes everywhere.";
+
+/// Flags of `weft synth`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Visits to pages, re-crawls among them
+    #[arg(long, value_name = "N")]
+    pages: u64,
+    /// Another seed is another web
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Responses with HTML, or their metadata as Common Crawl writes it
+    #[arg(long, value_enum, default_value_t = Form::Warc)]
+    format: Form,
+    /// Of a thousand visits, how many are to a page crawled before, with some links changed
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    recrawls_permille: u64,
+    /// Files to write; more than one are numbered: web-00000.wat.gz and so on
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    files: u64,
+    /// The file to write
+    out: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Form {
+    Warc,
+    Wat,
+}
+
+impl From<Form> for Format {
+    fn from(form: Form) -> Format {
+        match form {
+            Form::Warc => Format::Warc,
+            Form::Wat => Format::Wat,
+        }
+    }
+}
+
+/// Runs `weft synth`.
+pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let settings = Settings {
+        pages: args.pages,
+        seed: args.seed,
+        format: args.format.into(),
+        recrawls_permille: args.recrawls_permille,
+        files: args.files,
+        threads: std::thread::available_parallelism().map_or(2, usize::from),
+    };
+    let bar = bar(args.pages);
+    let written = synth::write(&settings, &args.out, &mut |pages| bar.set_position(pages));
+    bar.finish_and_clear();
+    let report = written.map_err(|error| match error {
+        Error::Setting { .. } => anyhow::Error::new(WrongUse(error.to_string())),
+        error => error.into(),
+    })?;
+    if context.json {
+        context.out.json(&report)?;
+    } else {
+        print(&report, context)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn bar(pages: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{elapsed_precise} [{bar:30}] {human_pos} of {human_len} pages")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(pages).with_style(style.progress_chars("=> "))
+}
+
+fn print(report: &Report, context: &mut Context) -> anyhow::Result<()> {
+    let out = &mut context.out;
+    for file in &report.files {
+        writeln!(out, "{}", clean(&file.display().to_string()))?;
+    }
+    writeln!(
+        out,
+        "{} ({} of them again), {} ({} to other domains), {}",
+        counted(report.pages, "page", "pages"),
+        count(report.recrawls),
+        counted(report.links, "link", "links"),
+        count(report.links_external),
+        bytes(report.bytes)
+    )?;
+    Ok(())
+}
