@@ -1,1 +1,33 @@
-//! Full-text search over pages.
+//! Full-text search over pages: the only crate that knows tantivy.
+//!
+//! Invariants:
+//! - The index holds one document per URL key, those of the epochs up to [`SearchIndex::covered_epoch`]
+//!   and of none later; documents and covered epoch are committed together.
+//! - An answer (hits, order, scores, total, facets) is a function of the query and of the documents
+//!   alone: not of segments, merges, deletions not yet purged, or the order of loading.
+//! - Any text is a query: odd input is answered, with notes on what was not used.
+//!
+//! It knows nothing of archives: it is fed plain [`Document`]s, and asks its caller for the text of
+//! the few pages it shows a snippet of.
+
+mod answer;
+mod collect;
+mod compile;
+mod dates;
+mod document;
+mod explain;
+mod facets;
+mod index;
+mod live;
+mod query;
+mod queue;
+mod rank;
+mod schema;
+mod snippet;
+mod view;
+mod words;
+
+pub use answer::{Facet, FacetValue, Hit, Query, Results, SearchError};
+pub use document::{Change, Document};
+pub use index::{ApplyError, OpenError, SearchIndex, Settings};
+pub use snippet::SNIPPET_TEXT_BYTES_MAX;

@@ -1,0 +1,253 @@
+//! One pass over the matches: their number, the best of them, and counts for facets.
+//!
+//! Order: score descending, then key ascending. Within a segment the key's ordinal in its dictionary
+//! stands for the key; keys themselves are read only for the best of each segment.
+
+use tantivy::collector::{Collector, SegmentCollector};
+use tantivy::columnar::{Column, StrColumn};
+use tantivy::{DocAddress, DocId, Score, SegmentOrdinal, SegmentReader};
+
+use crate::facets::{Counter, Counts};
+use crate::rank::{self, Units};
+use crate::schema;
+
+/// Where a page of results begins: behind the document of this score and key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct After {
+    pub(crate) score: Units,
+    pub(crate) key: String,
+}
+
+/// Collects the best `limit` documents behind `after`, the number of all, and facets if asked for.
+pub(crate) struct Collect {
+    pub(crate) limit: usize,
+    pub(crate) after: Option<After>,
+    pub(crate) facets: bool,
+}
+
+/// One of the best.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) score: Units,
+    pub(crate) bucket: u8,
+    pub(crate) address: DocAddress,
+}
+
+/// What was collected.
+#[derive(Default)]
+pub(crate) struct Collected {
+    pub(crate) total: u64,
+    /// Best first, at most `limit`.
+    pub(crate) best: Vec<Found>,
+    /// Whether there are more behind.
+    pub(crate) more: bool,
+    /// By segment, if asked for.
+    pub(crate) counts: Vec<Counts>,
+}
+
+/// What one segment gave.
+pub(crate) struct SegmentFound {
+    segment: SegmentOrdinal,
+    total: u64,
+    /// Score, key ordinal, document; worst first, so that the next is taken from the end.
+    best: Vec<(Units, u32, DocId)>,
+    keys: Option<StrColumn>,
+    buckets: Column<u64>,
+    counts: Option<Counts>,
+    /// Key of the last of `best`.
+    key: String,
+}
+
+impl Collector for Collect {
+    type Fruit = Collected;
+    type Child = SegmentCollect;
+
+    fn for_segment(
+        &self,
+        segment: SegmentOrdinal,
+        reader: &SegmentReader,
+    ) -> tantivy::Result<SegmentCollect> {
+        let fast = reader.fast_fields();
+        let keys = fast.str(schema::KEY)?;
+        let after = match (&self.after, &keys) {
+            (Some(after), Some(keys)) => Some((after.score, ordinal_behind(keys, &after.key)?)),
+            _ => None,
+        };
+        Ok(SegmentCollect {
+            segment,
+            // One more than asked for tells whether there are more.
+            best: Best::new(self.limit + 1),
+            keys,
+            buckets: fast.u64(schema::BUCKET)?,
+            after,
+            total: 0,
+            counter: self.facets.then(|| Counter::new(reader)).transpose()?,
+        })
+    }
+
+    fn requires_scoring(&self) -> bool {
+        true
+    }
+
+    fn merge_fruits(&self, mut segments: Vec<SegmentFound>) -> tantivy::Result<Collected> {
+        let mut all = Collected::default();
+        for segment in &mut segments {
+            all.total += segment.total;
+            all.counts.extend(segment.counts.take());
+            segment.read_key()?;
+        }
+        while let Some(next) = segments.iter_mut().max_by(|a, b| a.rank(b)) {
+            let Some(found) = next.take_best()? else {
+                break;
+            };
+            if all.best.len() == self.limit {
+                all.more = true;
+                break;
+            }
+            all.best.push(found);
+        }
+        Ok(all)
+    }
+}
+
+impl SegmentFound {
+    /// Greater is the segment whose next comes first; one without a next is least.
+    fn rank(&self, other: &SegmentFound) -> std::cmp::Ordering {
+        let score = |found: &SegmentFound| found.best.last().map(|&(score, ..)| score);
+        let by_score = score(self).cmp(&score(other));
+        by_score.then_with(|| other.key.cmp(&self.key))
+    }
+
+    fn take_best(&mut self) -> tantivy::Result<Option<Found>> {
+        let Some((score, _, document)) = self.best.pop() else {
+            return Ok(None);
+        };
+        self.read_key()?;
+        Ok(Some(Found {
+            score,
+            bucket: self.buckets.first(document).unwrap_or(0) as u8,
+            address: DocAddress::new(self.segment, document),
+        }))
+    }
+
+    fn read_key(&mut self) -> tantivy::Result<()> {
+        self.key.clear();
+        if let (Some(&(_, ordinal, _)), Some(keys)) = (self.best.last(), &self.keys) {
+            keys.ord_to_str(u64::from(ordinal), &mut self.key)?;
+        }
+        Ok(())
+    }
+}
+
+/// Ordinal of the first key that is greater than `key`.
+fn ordinal_behind(keys: &StrColumn, key: &str) -> tantivy::Result<u32> {
+    let dictionary = keys.dictionary();
+    let key = schema::key_text(key);
+    let ordinal = match dictionary.term_ord_or_next(key.as_bytes())? {
+        tantivy::columnar::TermOrdHit::Exact(ordinal) => ordinal + 1,
+        tantivy::columnar::TermOrdHit::Next(ordinal) => ordinal,
+    };
+    Ok(u32::try_from(ordinal).unwrap_or(u32::MAX))
+}
+
+/// Collects in one segment.
+pub(crate) struct SegmentCollect {
+    segment: SegmentOrdinal,
+    best: Best,
+    keys: Option<StrColumn>,
+    buckets: Column<u64>,
+    /// Score and first key ordinal of what comes next.
+    after: Option<(Units, u32)>,
+    total: u64,
+    counter: Option<Counter>,
+}
+
+impl SegmentCollector for SegmentCollect {
+    type Fruit = SegmentFound;
+
+    fn collect(&mut self, document: DocId, score: Score) {
+        self.total += 1;
+        if let Some(counter) = &mut self.counter {
+            counter.count(document);
+        }
+        let bucket = self.buckets.first(document).unwrap_or(0) as u8;
+        let score = rank::units(score) + rank::prior(bucket);
+        if score < self.best.score_min {
+            return;
+        }
+        let ordinal = self.ordinal(document);
+        if let Some((after, behind)) = self.after
+            && (score > after || score == after && ordinal < behind)
+        {
+            return;
+        }
+        self.best.push(score, ordinal, document);
+    }
+
+    fn harvest(self) -> SegmentFound {
+        SegmentFound {
+            segment: self.segment,
+            total: self.total,
+            best: self.best.into_sorted(),
+            keys: self.keys,
+            buckets: self.buckets,
+            counts: self.counter.map(Counter::finish),
+            key: String::new(),
+        }
+    }
+}
+
+impl SegmentCollect {
+    fn ordinal(&self, document: DocId) -> u32 {
+        let ordinals = self.keys.as_ref().map(|keys| keys.ords());
+        ordinals.and_then(|ords| ords.first(document)).unwrap_or(0) as u32
+    }
+}
+
+/// The best of a segment: a buffer of twice the limit that is cut in half when full.
+struct Best {
+    limit: usize,
+    /// Score, and key ordinal turned round so that greater is better; document.
+    entries: Vec<(u64, DocId)>,
+    /// A score below this is not among the best.
+    score_min: Units,
+}
+
+impl Best {
+    fn new(limit: usize) -> Best {
+        Best {
+            limit,
+            entries: Vec::with_capacity(limit.saturating_mul(2).min(4096)),
+            score_min: 0,
+        }
+    }
+
+    fn push(&mut self, score: Units, ordinal: u32, document: DocId) {
+        let rank = u64::from(score) << 32 | u64::from(u32::MAX - ordinal);
+        self.entries.push((rank, document));
+        if self.entries.len() >= self.limit * 2 {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        if self.entries.len() <= self.limit {
+            return;
+        }
+        let last = self.limit - 1;
+        self.entries.select_nth_unstable_by(last, |a, b| b.cmp(a));
+        self.entries.truncate(self.limit);
+        self.score_min = (self.entries[last].0 >> 32) as Units;
+    }
+
+    /// The best, worst first.
+    fn into_sorted(mut self) -> Vec<(Units, u32, DocId)> {
+        self.cut();
+        self.entries.sort_unstable();
+        let entry = |(rank, document): (u64, DocId)| {
+            let ordinal = u32::MAX - (rank & u64::from(u32::MAX)) as u32;
+            ((rank >> 32) as Units, ordinal, document)
+        };
+        self.entries.into_iter().map(entry).collect()
+    }
+}

@@ -1,0 +1,127 @@
+//! What is put into the index, and the row that a result shows of it.
+
+/// A page as it is to be found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Document {
+    /// The document's identity: one document per key.
+    pub url_key: String,
+    /// The URL as archived.
+    pub url: String,
+    /// Title; may be empty.
+    pub title: String,
+    /// Visible text; empty where there is none (WAT).
+    pub text: String,
+    /// Host name, without port.
+    pub host: String,
+    /// Registered domain of `host`.
+    pub domain: String,
+    /// Label given at load; may be empty.
+    pub collection: String,
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    pub fetch_time_ms: i64,
+    /// Content type without parameters, lower case.
+    pub mime: String,
+    /// BCP 47 language; empty if unknown.
+    pub language: String,
+    /// Logarithmic bucket of the number of in-links: 0 for none.
+    pub inlink_bucket: u8,
+}
+
+/// One step of an epoch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// The page is new or has changed: whatever stood under its key is replaced.
+    Upsert(Box<Document>),
+    /// The URL key is no page any more.
+    Delete(String),
+}
+
+/// The stored part of a document.
+///
+/// | bytes | what |
+/// |---|---|
+/// | 8 | `fetch_time_ms`, little endian |
+/// | 6 times 4 + n | length, little endian, and bytes of key, URL, title, MIME type, language, collection |
+///
+/// The index's format number covers this layout too.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) url_key: String,
+    pub(crate) url: String,
+    pub(crate) title: String,
+    pub(crate) mime: String,
+    pub(crate) language: String,
+    pub(crate) collection: String,
+    pub(crate) fetch_time_ms: i64,
+}
+
+impl Row {
+    pub(crate) fn encode(document: &Document) -> Vec<u8> {
+        let texts = [
+            &document.url_key,
+            &document.url,
+            &document.title,
+            &document.mime,
+            &document.language,
+            &document.collection,
+        ];
+        let length = 8 + texts.iter().map(|text| 4 + text.len()).sum::<usize>();
+        let mut bytes = Vec::with_capacity(length);
+        bytes.extend_from_slice(&document.fetch_time_ms.to_le_bytes());
+        for text in texts {
+            // A text of 4 GiB cannot be: titles and URLs come from records cut at some MiB.
+            bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(text.as_bytes());
+        }
+        bytes
+    }
+
+    /// `None` where the bytes are not a row.
+    pub(crate) fn decode(mut bytes: &[u8]) -> Option<Row> {
+        let fetch_time_ms = i64::from_le_bytes(take(&mut bytes, 8)?.try_into().ok()?);
+        let mut text = || {
+            let length = u32::from_le_bytes(take(&mut bytes, 4)?.try_into().ok()?);
+            let text = take(&mut bytes, length as usize)?;
+            Some(String::from_utf8_lossy(text).into_owned())
+        };
+        Some(Row {
+            url_key: text()?,
+            url: text()?,
+            title: text()?,
+            mime: text()?,
+            language: text()?,
+            collection: text()?,
+            fetch_time_ms,
+        })
+    }
+}
+
+fn take<'b>(bytes: &mut &'b [u8], count: usize) -> Option<&'b [u8]> {
+    let (head, tail) = bytes.split_at_checked(count)?;
+    *bytes = tail;
+    Some(head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_comes_back_and_a_cut_one_does_not() {
+        let document = Document {
+            url_key: "org,example)/".into(),
+            url: "http://example.org/".into(),
+            title: "Bücher — 本".into(),
+            mime: "text/html".into(),
+            fetch_time_ms: -5,
+            ..Document::default()
+        };
+        let bytes = Row::encode(&document);
+        let row = Row::decode(&bytes).unwrap();
+        assert_eq!(row.title, document.title);
+        assert_eq!(row.fetch_time_ms, -5);
+        for length in 0..bytes.len() {
+            assert_eq!(Row::decode(&bytes[..length]), None);
+        }
+    }
+}

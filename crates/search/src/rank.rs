@@ -1,0 +1,133 @@
+//! Scores that add up alike in any order.
+//!
+//! A score is a sum: BM25 of each word or phrase, and a prior for in-links. Sums of floating-point
+//! numbers depend on their order, and the order in which a segment's scorers are added depends on the
+//! segment. So each part is rounded to a multiple of [`UNIT`]; with at most 64 words a sum stays below
+//! 4,096 and is exact in 24 bits, in whatever order.
+
+use tantivy::query::{EnableScoring, Explanation, Query, Scorer, Weight};
+use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, Term};
+
+/// Scores are multiples of this.
+pub(crate) const UNIT: f32 = 1.0 / 4096.0;
+
+/// What each step of the in-link bucket adds, in units: a quarter of a point. A step doubles the
+/// in-links; BM25 of a middling word is 3 to 8 points, so that a thousand in-links outweigh about half a word.
+const PRIOR_STEP: u32 = 1024;
+
+/// Buckets beyond this add no more.
+const BUCKET_MAX: u8 = 24;
+
+/// A score in whole units.
+pub(crate) type Units = u32;
+
+/// The prior of an in-link bucket.
+pub(crate) fn prior(bucket: u8) -> Units {
+    u32::from(bucket.min(BUCKET_MAX)) * PRIOR_STEP
+}
+
+/// A sum of rounded scores in units.
+pub(crate) fn units(score: Score) -> Units {
+    (score / UNIT) as u32
+}
+
+/// Points of a score in units.
+pub(crate) fn points(units: Units) -> f64 {
+    f64::from(units) * f64::from(UNIT)
+}
+
+fn rounded(score: Score) -> Score {
+    (score / UNIT).round() * UNIT
+}
+
+/// A query whose scores are rounded.
+#[derive(Debug)]
+pub(crate) struct Rounded(pub(crate) Box<dyn Query>);
+
+impl Clone for Rounded {
+    fn clone(&self) -> Rounded {
+        Rounded(self.0.box_clone())
+    }
+}
+
+impl Query for Rounded {
+    fn weight(&self, scoring: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
+        let weight = self.0.weight(scoring)?;
+        Ok(Box::new(RoundedWeight(weight)))
+    }
+
+    fn query_terms<'a>(&'a self, visitor: &mut dyn FnMut(&'a Term, bool)) {
+        self.0.query_terms(visitor);
+    }
+}
+
+struct RoundedWeight(Box<dyn Weight>);
+
+impl Weight for RoundedWeight {
+    fn scorer(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
+        let scorer = self.0.scorer(reader, boost)?;
+        Ok(Box::new(RoundedScorer(scorer)))
+    }
+
+    fn explain(&self, reader: &SegmentReader, document: DocId) -> tantivy::Result<Explanation> {
+        self.0.explain(reader, document)
+    }
+}
+
+struct RoundedScorer(Box<dyn Scorer>);
+
+impl Scorer for RoundedScorer {
+    fn score(&mut self) -> Score {
+        rounded(self.0.score())
+    }
+}
+
+impl DocSet for RoundedScorer {
+    fn advance(&mut self) -> DocId {
+        self.0.advance()
+    }
+
+    fn seek(&mut self, target: DocId) -> DocId {
+        self.0.seek(target)
+    }
+
+    fn seek_danger(&mut self, target: DocId) -> SeekDangerResult {
+        self.0.seek_danger(target)
+    }
+
+    fn doc(&self) -> DocId {
+        self.0.doc()
+    }
+
+    fn size_hint(&self) -> u32 {
+        self.0.size_hint()
+    }
+
+    fn cost(&self) -> u64 {
+        self.0.cost()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_rounded_scores_are_exact_in_any_order() {
+        let scores: Vec<f32> = (0..crate::query::WORDS_MAX)
+            .map(|index| rounded(48.7 / (index as f32 + 1.0)))
+            .collect();
+        let forward: f32 = scores.iter().sum();
+        let backward: f32 = scores.iter().rev().sum();
+        assert_eq!(forward, backward);
+        let exact: u32 = scores.iter().map(|&score| units(score)).sum();
+        assert_eq!(units(forward), exact);
+    }
+
+    #[test]
+    fn the_prior_grows_and_ends() {
+        assert_eq!(prior(0), 0);
+        assert!(prior(3) > prior(2));
+        assert_eq!(prior(200), prior(BUCKET_MAX));
+    }
+}

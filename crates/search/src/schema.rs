@@ -1,0 +1,252 @@
+//! Fields of the index.
+//!
+//! One field, `body`, holds all words that are searched: the title's, three times over, then the
+//! URL's, then the text's. So a word is looked up once and not once a field; its count in a document
+//! is a weighted count over the parts (BM25F in its simple form), saturated once; and "all words"
+//! means all words anywhere in the page. The parts are separate values, so that no phrase spans two.
+
+use tantivy::schema::{
+    Field, IndexRecordOption, NumericOptions, STORED, Schema, TextFieldIndexing, TextOptions,
+};
+use tantivy::{TantivyDocument, Term};
+
+use crate::dates;
+use crate::document::{Document, Row};
+use crate::words::Words;
+
+/// Changes when anything of the layout changes, words included: an index of another format is built anew.
+pub(crate) const FORMAT: u32 = 1;
+
+/// Name of the tokenizer behind `body`.
+pub(crate) const TOKENIZER: &str = "words";
+
+/// How often a word in the title counts.
+pub(crate) const TITLE_COPIES: usize = 3;
+
+/// Bytes of a URL whose words are searched.
+const URL_BYTES_MAX: usize = 1000;
+
+/// Longest key held whole; tantivy drops terms from 65,530 bytes on, and a document whose key is
+/// dropped could never be replaced.
+const KEY_BYTES_MAX: usize = 60_000;
+
+/// Names of fast fields.
+pub(crate) const KEY: &str = "key";
+pub(crate) const DOMAIN: &str = "domain";
+pub(crate) const MIME: &str = "mime";
+pub(crate) const LANGUAGE: &str = "language";
+pub(crate) const DATE: &str = "date";
+pub(crate) const BUCKET: &str = "bucket";
+
+/// The fields.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fields {
+    /// Identity, and order among equal scores.
+    pub(crate) key: Field,
+    /// Words of title, URL and text.
+    pub(crate) body: Field,
+    /// The host and each domain above it.
+    pub(crate) site: Field,
+    /// MIME type, its first and its second part.
+    pub(crate) kind: Field,
+    /// Language, and its primary subtag.
+    pub(crate) lang: Field,
+    /// Collection.
+    pub(crate) collection: Field,
+    /// Registered domain, for counting.
+    domain: Field,
+    /// MIME type, for counting.
+    mime: Field,
+    /// Primary subtag of the language, for counting.
+    language: Field,
+    /// 14 digits.
+    pub(crate) date: Field,
+    /// In-link bucket.
+    bucket: Field,
+    /// [`Row`].
+    pub(crate) row: Field,
+}
+
+/// The schema and its fields.
+pub(crate) fn schema() -> (Schema, Fields) {
+    let exact = TextFieldIndexing::default()
+        .set_tokenizer("raw")
+        .set_index_option(IndexRecordOption::Basic)
+        .set_fieldnorms(false);
+    let exact = TextOptions::default().set_indexing_options(exact);
+    let words = TextFieldIndexing::default()
+        .set_tokenizer(TOKENIZER)
+        .set_index_option(IndexRecordOption::WithFreqsAndPositions);
+    let counted = TextOptions::default().set_fast("raw");
+    let number = NumericOptions::default().set_fast();
+
+    let mut builder = Schema::builder();
+    let fields = Fields {
+        key: builder.add_text_field(KEY, exact.clone().set_fast("raw")),
+        body: builder.add_text_field("body", TextOptions::default().set_indexing_options(words)),
+        site: builder.add_text_field("site", exact.clone()),
+        kind: builder.add_text_field("kind", exact.clone()),
+        lang: builder.add_text_field("lang", exact.clone()),
+        collection: builder.add_text_field("collection", exact),
+        domain: builder.add_text_field(DOMAIN, counted.clone()),
+        mime: builder.add_text_field(MIME, counted.clone()),
+        language: builder.add_text_field(LANGUAGE, counted),
+        date: builder.add_u64_field(DATE, number.clone()),
+        bucket: builder.add_u64_field(BUCKET, number),
+        row: builder.add_bytes_field("row", STORED),
+    };
+    (builder.build(), fields)
+}
+
+impl Fields {
+    /// The term that finds the document of a URL key.
+    pub(crate) fn key_term(&self, url_key: &str) -> Term {
+        Term::from_field_text(self.key, &key_text(url_key))
+    }
+
+    /// The document as tantivy takes it.
+    pub(crate) fn encode(&self, document: &Document) -> TantivyDocument {
+        let mut encoded = TantivyDocument::new();
+        encoded.add_text(self.key, key_text(&document.url_key));
+        for _ in 0..TITLE_COPIES {
+            encoded.add_text(self.body, &document.title);
+        }
+        encoded.add_text(self.body, url_words(&document.url));
+        encoded.add_text(self.body, &document.text);
+        for site in sites(&document.host) {
+            encoded.add_text(self.site, site);
+        }
+        for kind in kinds(&document.mime) {
+            encoded.add_text(self.kind, kind);
+        }
+        let language = document.language.to_lowercase();
+        let primary = primary_language(&language);
+        encoded.add_text(self.lang, primary);
+        if language != primary {
+            encoded.add_text(self.lang, &language);
+        }
+        encoded.add_text(self.collection, &document.collection);
+        encoded.add_text(self.domain, &document.domain);
+        encoded.add_text(self.mime, &document.mime);
+        encoded.add_text(self.language, primary);
+        encoded.add_u64(self.date, dates::digits_of_ms(document.fetch_time_ms));
+        encoded.add_u64(self.bucket, u64::from(document.inlink_bucket));
+        encoded.add_bytes(self.row, &Row::encode(document));
+        encoded
+    }
+}
+
+/// The key as a term: itself, or where it is beyond all measure its beginning and a hash of the whole.
+pub(crate) fn key_text(url_key: &str) -> std::borrow::Cow<'_, str> {
+    if url_key.len() <= KEY_BYTES_MAX {
+        return url_key.into();
+    }
+    let mut end = KEY_BYTES_MAX;
+    while !url_key.is_char_boundary(end) {
+        end -= 1;
+    }
+    let hash = url_key.bytes().fold(0xcbf2_9ce4_8422_2325_u128, |hash, byte| {
+        (hash ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b)
+    });
+    format!("{}\u{1}{hash:032x}", &url_key[..end]).into()
+}
+
+/// The part of a URL that is searched: without scheme, `%xx` decoded, cut.
+pub(crate) fn url_words(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let mut end = rest.len().min(URL_BYTES_MAX);
+    while !rest.is_char_boundary(end) {
+        end -= 1;
+    }
+    String::from_utf8_lossy(&percent_decoded(&rest.as_bytes()[..end])).into_owned()
+}
+
+fn percent_decoded(bytes: &[u8]) -> Vec<u8> {
+    let digit = |index: usize| bytes.get(index).and_then(|&b| (b as char).to_digit(16));
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut index = 0;
+    while index < bytes.len() {
+        match (bytes[index], digit(index + 1), digit(index + 2)) {
+            (b'%', Some(high), Some(low)) => {
+                decoded.push((high * 16 + low) as u8);
+                index += 3;
+            }
+            (byte, ..) => {
+                decoded.push(byte);
+                index += 1;
+            }
+        }
+    }
+    decoded
+}
+
+/// The host and each domain above it, at most ten; an IP address has none above it.
+fn sites(host: &str) -> Vec<String> {
+    let host = host.trim_matches(['[', ']', '.']).to_lowercase();
+    let is_address = host.parse::<std::net::IpAddr>().is_ok();
+    let mut sites = vec![host];
+    while !is_address && sites.len() < 10 {
+        let last = &sites[sites.len() - 1];
+        let Some((_, above)) = last.split_once('.') else {
+            break;
+        };
+        sites.push(above.to_owned());
+    }
+    sites.retain(|site| !site.is_empty());
+    sites
+}
+
+/// `text/html` gives `text/html`, `text` and `html`.
+fn kinds(mime: &str) -> Vec<&str> {
+    match mime.split_once('/') {
+        Some((first, second)) => vec![mime, first, second],
+        None => vec![mime],
+    }
+}
+
+/// `en` of `en-us`.
+pub(crate) fn primary_language(language: &str) -> &str {
+    language.split(['-', '_']).next().unwrap_or(language)
+}
+
+/// Number of times `word` stands in `text`.
+pub(crate) fn count_word(text: &str, word: &str) -> usize {
+    let mut words = Words::new(text);
+    let mut found = String::new();
+    let mut count = 0;
+    while words.next_into(&mut found).is_some() {
+        count += usize::from(found == word);
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_lose_scheme_and_escapes() {
+        assert_eq!(url_words("http://a.org/b%C3%A9?x=%zz"), "a.org/bé?x=%zz");
+        assert_eq!(url_words(&format!("http://{}", "é".repeat(900))).len(), 1000);
+    }
+
+    #[test]
+    fn hosts_have_the_domains_above_them() {
+        assert_eq!(
+            sites("www.Example.co.uk"),
+            ["www.example.co.uk", "example.co.uk", "co.uk", "uk"]
+        );
+        assert_eq!(sites("192.168.1.1"), ["192.168.1.1"]);
+        assert_eq!(sites("[::1]"), ["::1"]);
+        assert_eq!(sites("").len(), 0);
+        assert!(sites(&"a.".repeat(100)).len() <= 10);
+    }
+
+    #[test]
+    fn keys_beyond_measure_stay_apart() {
+        let (a, b) = ("k".repeat(70_000), "k".repeat(70_001));
+        assert_ne!(key_text(&a), key_text(&b));
+        assert!(key_text(&a).len() < 65_000);
+        assert_eq!(key_text("org,a)/"), "org,a)/");
+    }
+}

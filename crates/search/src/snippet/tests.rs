@@ -1,0 +1,99 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::query::parse;
+
+#[track_caller]
+fn check(query: &str, text: &str, expected: &str) {
+    let parsed = parse(query);
+    assert_eq!(Snippets::new(&parsed).best(text), expected);
+}
+
+#[test]
+fn words_are_marked_in_any_form() {
+    check("cafe", "Le Café &c", "Le <mark>Café</mark> &amp;c");
+    check(
+        "\"root zone\"",
+        "zone root Root  ZONE root",
+        "zone root <mark>Root ZONE</mark> root",
+    );
+    check("東京", "私は東京都に住む", "私は<mark>東京</mark>都に住む");
+    check("京", "私は東京都に住む", "私は東<mark>京</mark>都に住む");
+    check("e-mail", "an e-mail", "an <mark>e-mail</mark>");
+}
+
+#[test]
+fn markup_and_layout_of_the_text_do_not_get_out() {
+    check(
+        "x",
+        "<script>alert('x')</script>\u{202e}\u{0}\u{200b}\"",
+        "&lt;script&gt;alert(&#39;<mark>x</mark>&#39;)&lt;/script&gt;&quot;",
+    );
+}
+
+#[test]
+fn without_a_match_the_text_begins() {
+    check("nothing", "a text", "a text");
+    check("", "", "");
+    check("site:a.org", " a  text\n", "a text");
+}
+
+#[test]
+fn the_closest_matches_are_shown() {
+    let far = "filler ".repeat(100);
+    let text = format!("alpha {far} beta {far} alpha of beta {far}");
+    let snippet = Snippets::new(&parse("alpha beta")).best(&text);
+    assert!(
+        snippet.contains("<mark>alpha</mark> of <mark>beta</mark>"),
+        "{snippet}"
+    );
+    assert!(snippet.starts_with('…') && snippet.ends_with('…'), "{snippet}");
+    assert!(snippet.chars().count() < 300, "{snippet}");
+}
+
+#[test]
+fn long_words_are_cut() {
+    let text = format!("x {} y", "w".repeat(500));
+    let snippet = Snippets::new(&parse("y")).best(&text);
+    assert!(!snippet.contains(&"w".repeat(41)), "{snippet}");
+    let snippet = Snippets::new(&parse(&"w".repeat(500))).best(&text);
+    assert!(snippet.chars().count() < 300, "{snippet}");
+    let text = "漢".repeat(1000);
+    let snippet = Snippets::new(&parse("x")).best(&text);
+    assert_eq!(snippet, format!("{}…", "漢".repeat(200)));
+}
+
+#[test]
+fn texts_beyond_what_is_looked_at_are_cut_at_a_character() {
+    let text = "é".repeat(SNIPPET_TEXT_BYTES_MAX);
+    Snippets::new(&parse("x")).best(&text[..]);
+    let odd = format!("x{text}");
+    Snippets::new(&parse("x")).best(&odd);
+}
+
+/// Takes the marks off; fails on any other markup.
+fn unmarked(html: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut rest = html;
+    let mut open = false;
+    while let Some(at) = rest.find('<') {
+        text.push_str(&rest[..at]);
+        let tag = if open { "</mark>" } else { "<mark>" };
+        rest = rest[at..].strip_prefix(tag)?;
+        open = !open;
+    }
+    text.push_str(rest);
+    (!open && !text.contains('>')).then_some(text)
+}
+
+proptest! {
+    #[test]
+    fn any_text_and_query_give_sound_html(
+        query in "[a-cé東 \"-]{0,12}",
+        text in "([a-c<>&é東京\u{301}\u{202e} ]|\\PC|.){0,600}",
+    ) {
+        let html = Snippets::new(&parse(&query)).best(&text);
+        prop_assert!(unmarked(&html).is_some(), "{html}");
+        prop_assert!(html.chars().count() < 3000);
+    }
+}

@@ -1,0 +1,32 @@
+//! A consistent cut of the index for searching.
+
+use tantivy::Searcher;
+
+use crate::live::Live;
+use crate::schema::Fields;
+
+/// What one search sees from beginning to end.
+pub(crate) struct View {
+    pub(crate) searcher: Searcher,
+    /// Epoch the searcher covers.
+    pub(crate) epoch: u64,
+    pub(crate) live: Live,
+    pub(crate) fields: Fields,
+}
+
+impl View {
+    pub(crate) fn new(
+        searcher: Searcher,
+        epoch: u64,
+        fields: Fields,
+        before: Option<&View>,
+    ) -> tantivy::Result<View> {
+        let live = Live::new(&searcher, fields.body, before.map(|view| &view.live))?;
+        Ok(View {
+            searcher,
+            epoch,
+            live,
+            fields,
+        })
+    }
+}

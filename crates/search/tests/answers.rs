@@ -1,0 +1,260 @@
+//! What queries find.
+
+use search::{Document, Query, SearchIndex};
+
+use crate::support::{ask, names, open, page, upsert};
+
+/// An index over a few pages of every kind.
+fn library(dir: &std::path::Path) -> SearchIndex {
+    let index = open(dir);
+    let pages = [
+        page("root", "Root Zone", "The root zone database of IANA"),
+        page("zone", "A zone", "About roots, but not the root of a zone"),
+        page("cafe", "Café", "Le café de la gare"),
+        page("tokyo", "東京都", "東京タワーは東京都港区にある"),
+        Document {
+            host: "www.sub.example.net".into(),
+            domain: "example.net".into(),
+            mime: "application/pdf".into(),
+            language: "de-CH".into(),
+            collection: "second one".into(),
+            fetch_time_ms: 1_500_000_000_000,
+            ..page("pdf", "", "Ein Bericht über die root zone")
+        },
+        Document {
+            url: "http://example.org/url-words/M%C3%BCnchen".into(),
+            inlink_bucket: 9,
+            ..page("bare", "", "")
+        },
+    ];
+    index.apply(1, pages.map(upsert)).unwrap();
+    assert_eq!(index.flush().unwrap(), 1);
+    index
+}
+
+#[test]
+fn queries_find_what_they_should() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = library(dir.path());
+    let check = |query: &str, expected: &[&str]| {
+        let results = ask(&index, query, 10);
+        let mut found = names(&results);
+        found.sort_unstable();
+        assert_eq!(found, expected, "{query}");
+        assert_eq!(results.total, expected.len() as u64, "{query}");
+        assert_eq!(results.notes, Vec::<String>::new(), "{query}");
+        assert_eq!(results.epoch, 1);
+    };
+    check("root zone", &["pdf", "root", "zone"]);
+    check("\"root zone\"", &["pdf", "root"]);
+    check("root -database", &["pdf", "zone"]);
+    check("cafe", &["cafe"]);
+    check("CAFÉ", &["cafe"]);
+    check("東京", &["tokyo"]);
+    check("港", &["tokyo"]);
+    check("る", &["tokyo"]);
+    check("京都港", &["tokyo"]);
+    check("münchen", &["bare"]);
+    check("url-words", &["bare"]);
+    check("site:example.net", &["pdf"]);
+    check("site:sub.example.net", &["pdf"]);
+    check("-site:example.org", &["pdf"]);
+    check("site:xample.net", &[]);
+    check("type:pdf", &["pdf"]);
+    check("type:application/", &["pdf"]);
+    check("type:application/p", &["pdf"]);
+    check("root type:html", &["root", "zone"]);
+    check("lang:de", &["pdf"]);
+    check("lang:de-ch", &["pdf"]);
+    check("lang:fr", &[]);
+    check("year:2017", &["pdf"]);
+    check("from:2017-07-14", &["pdf"]);
+    check("to:20170713 root", &["root", "zone"]);
+    check("collection:\"second one\"", &["pdf"]);
+    check("cafe OR database", &["cafe", "root"]);
+    check(
+        "site:example.net OR site:example.org root",
+        &["pdf", "root", "zone"],
+    );
+    check("", &["bare", "cafe", "pdf", "root", "tokyo", "zone"]);
+    check("-root", &["bare", "cafe", "tokyo"]);
+    check("nothingofthis", &[]);
+}
+
+#[test]
+fn titles_and_in_links_come_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = library(dir.path());
+    assert_eq!(names(&ask(&index, "root zone", 10))[0], "root");
+    assert_eq!(
+        names(&ask(&index, "", 10)),
+        ["bare", "cafe", "pdf", "root", "tokyo", "zone"]
+    );
+    let linked = Document {
+        inlink_bucket: 12,
+        ..page("linked", "", "many words around root and also the zone of it")
+    };
+    index.apply(2, [upsert(linked)]).unwrap();
+    index.flush().unwrap();
+    assert_eq!(names(&ask(&index, "root zone", 10))[0], "linked");
+}
+
+#[test]
+fn most_words_where_all_find_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = library(dir.path());
+    let results = ask(&index, "root database gare", 10);
+    assert_eq!(names(&results), ["root"]);
+    assert_eq!(results.notes.len(), 1);
+    let results = ask(&index, "cafe nothingofthis", 10);
+    assert_eq!(names(&results), ["cafe"]);
+    assert_eq!(ask(&index, "nothing ofthis", 10).notes.len(), 0);
+}
+
+#[test]
+fn a_phrase_spans_no_two_parts() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(dir.path());
+    index.apply(1, [upsert(page("p", "red", "blue"))]).unwrap();
+    index.flush().unwrap();
+    assert_eq!(ask(&index, "red blue", 1).total, 1);
+    assert_eq!(ask(&index, "\"red red\"", 1).total, 0);
+    assert_eq!(ask(&index, "\"red example\"", 1).total, 0);
+    assert_eq!(ask(&index, "\"p blue\"", 1).total, 0);
+}
+
+#[test]
+fn facets_count_all_matches_and_narrow() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = library(dir.path());
+    let results = ask(&index, "root zone", 1);
+    let facet = |field: &str| {
+        let facet = results.facets.iter().find(|facet| facet.field == field).unwrap();
+        let values = facet.values.iter();
+        values
+            .map(|value| format!("{} {} {}", value.value, value.count, value.query))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        facet("domain"),
+        [
+            "example.org 2 root zone site:example.org",
+            "example.net 1 root zone site:example.net"
+        ]
+    );
+    assert_eq!(
+        facet("year"),
+        ["2008 2 root zone year:2008", "2017 1 root zone year:2017"]
+    );
+    assert_eq!(facet("language")[1], "de 1 root zone lang:de");
+    for facet in &results.facets {
+        for value in &facet.values {
+            assert_eq!(
+                ask(&index, &value.query, 10).total,
+                value.count,
+                "{}",
+                value.query
+            );
+        }
+    }
+}
+
+#[test]
+fn explained_scores_add_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = library(dir.path());
+    for text in [
+        "root zone",
+        "\"root zone\" database",
+        "münchen",
+        "site:example.org",
+        "京",
+    ] {
+        let query = Query {
+            text: text.to_owned(),
+            limit: 10,
+            explain: true,
+            ..Query::default()
+        };
+        let results = index.search(&query, &|_| None).unwrap();
+        assert!(!results.hits.is_empty());
+        for hit in &results.hits {
+            let parts = hit.explanation.as_ref().unwrap();
+            let sum = parts["bm25"]["score"].as_f64().unwrap() + parts["prior"]["score"].as_f64().unwrap();
+            assert_eq!(sum, hit.score, "{text}: {parts}");
+        }
+    }
+}
+
+#[test]
+fn snippets_come_from_the_text_of_the_results_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = library(dir.path());
+    let asked = std::cell::RefCell::new(Vec::new());
+    let query = Query {
+        text: "root".to_owned(),
+        limit: 2,
+        ..Query::default()
+    };
+    let text_of = |key: &str| {
+        asked.borrow_mut().push(key.to_owned());
+        Some("a <root> text".to_owned())
+    };
+    let results = index.search(&query, &text_of).unwrap();
+    assert_eq!(results.hits[0].snippet_html, "a &lt;<mark>root</mark>&gt; text");
+    assert_eq!(asked.borrow().len(), 2);
+    assert_eq!(results.total, 3);
+}
+
+#[test]
+fn odd_queries_have_answers() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = library(dir.path());
+    let long = "word ".repeat(10_000);
+    let wide = "東".repeat(5000);
+    let odd = [
+        "\"",
+        "\"\"",
+        "-",
+        "--",
+        "-\"",
+        "OR",
+        "a OR",
+        "NOT",
+        "site:",
+        "site:\u{0}",
+        "type:/",
+        "type:*",
+        "lang:\"",
+        "year:x",
+        "from:-1",
+        "to:99999999999999",
+        "collection:\u{1f355}",
+        "🍕",
+        "\u{0}\u{1}",
+        "((((",
+        "a:b:c",
+        "\\",
+        "*",
+        "?",
+        "~",
+        "^2",
+        "[a TO b]",
+        &long,
+        &wide,
+    ];
+    for text in odd {
+        ask(&index, text, 100);
+    }
+    let query = Query {
+        text: "root".to_owned(),
+        limit: 10,
+        after: Some("what is this".to_owned()),
+        ..Query::default()
+    };
+    let results = index.search(&query, &|_| None).unwrap();
+    assert_eq!(
+        (results.total, results.hits.len(), results.notes.len()),
+        (3, 3, 1)
+    );
+}

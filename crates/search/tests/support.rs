@@ -1,0 +1,65 @@
+//! Documents and indexes for tests.
+
+use std::path::Path;
+
+use search::{Change, Document, Query, Results, SearchIndex, Settings};
+
+/// An index with the least memory.
+pub(crate) fn open(dir: &Path) -> SearchIndex {
+    let settings = Settings {
+        writer_memory_bytes: 15_000_000,
+        threads: 1,
+    };
+    SearchIndex::open(dir, settings).unwrap()
+}
+
+/// A page of `example.org` whose key is `org,example)/NAME`.
+pub(crate) fn page(name: &str, title: &str, text: &str) -> Document {
+    Document {
+        url_key: format!("org,example)/{name}"),
+        url: format!("http://example.org/{name}"),
+        title: title.to_owned(),
+        text: text.to_owned(),
+        host: "example.org".to_owned(),
+        domain: "example.org".to_owned(),
+        collection: "first".to_owned(),
+        fetch_time_ms: 1_200_000_000_000,
+        mime: "text/html".to_owned(),
+        language: "en".to_owned(),
+        inlink_bucket: 0,
+    }
+}
+
+pub(crate) fn upsert(document: Document) -> Change {
+    Change::Upsert(Box::new(document))
+}
+
+/// The first `limit` answers, with the snippets of no text.
+pub(crate) fn ask(index: &SearchIndex, text: &str, limit: usize) -> Results {
+    let query = Query {
+        text: text.to_owned(),
+        limit,
+        facets: true,
+        ..Query::default()
+    };
+    index.search(&query, &|_| None).unwrap()
+}
+
+/// The last parts of the keys that are found, in order.
+pub(crate) fn names(results: &Results) -> Vec<&str> {
+    let hits = results.hits.iter();
+    hits.map(|hit| hit.url_key.split_once('/').map_or("", |(_, name)| name))
+        .collect()
+}
+
+/// Small random numbers (xorshift), the same for the same seed.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as usize % bound
+    }
+}

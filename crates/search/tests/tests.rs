@@ -1,0 +1,5 @@
+//! The index from outside: what is found, that nothing is lost or doubled, and how well it ranks.
+
+mod answers;
+mod model;
+mod support;
