@@ -1,71 +1,29 @@
 //! The facade: open, load, ask. What server and program talk to.
+//!
+//! An archive is a directory with one owner process at a time. [`Archive::open`] makes this process the owner,
+//! or finds the owner through the socket in the directory; both answer every [`question::Question`] alike.
+//!
+//! Invariants:
+//!  - index and search index are opened only under the lock;
+//!  - everything durable goes through an epoch of the index; the search index follows it and can be made anew;
+//!  - one load runs at a time; killed at any moment, the next load of the same inputs goes on where it stood.
 
-use std::io::Write;
-use std::path::Path;
-
-use question::{Answer, Question};
-
+mod archive;
+mod ask;
+mod error;
+mod feed;
+mod inputs;
+mod jobs;
+mod layout;
+mod load;
+mod lock;
+mod owner;
+mod parts;
 pub mod question;
+mod socket;
 
-/// An archive opened by this process, which owns it (lock file), or the owner reached over its socket.
-///
-/// Both kinds answer every call alike.
-#[derive(Clone)]
-pub struct Archive {}
+pub use archive::{Archive, OpenSettings};
+pub use error::{AskError, OpenError};
 
-/// How to open.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct OpenSettings {
-    /// Create the archive where there is none.
-    pub create: bool,
-    /// Become the owner or fail; never go through a socket.
-    pub own: bool,
-}
-
-/// Why an archive could not be opened.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenError {
-    /// No archive there.
-    #[error("{dir} is not an archive; load something first: weft load INPUT --archive {dir}")]
-    Missing {
-        /// The directory.
-        dir: String,
-    },
-}
-
-/// Why a question has no answer.
-#[derive(Debug, Clone, thiserror::Error, serde::Serialize, serde::Deserialize)]
-#[error("{message}")]
-pub struct AskError {
-    /// `not_found`, `bad_request`, `unavailable`, `internal`.
-    pub code: String,
-    /// For people.
-    pub message: String,
-}
-
-impl Archive {
-    /// Opens `dir`: as owner if nobody is, else through the owner's socket.
-    pub fn open(dir: &Path, settings: OpenSettings) -> Result<Archive, OpenError> {
-        let _ = settings;
-        Err(OpenError::Missing {
-            dir: dir.display().to_string(),
-        })
-    }
-
-    /// Answers a question.
-    pub fn ask(&self, question: &Question) -> Result<Answer, AskError> {
-        let _ = question;
-        Err(AskError {
-            code: "unavailable".into(),
-            message: "nothing here yet".into(),
-        })
-    }
-
-    /// Writes all rows of a view (DESIGN 4.3), `tsv` or `jsonl`; gives the number of rows.
-    pub fn dump(&self, view: &str, format: &str, out: &mut dyn Write) -> Result<u64, AskError> {
-        let _ = (view, format, out);
-        Ok(0)
-    }
-}
+/// Version of this program; owner and askers must have the same.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -124,7 +124,10 @@ pub struct LoadRequest {
     pub links: Option<String>,
     pub rate_pages_per_s: Option<f64>,
     pub threads: Option<usize>,
+    /// Check declared digests; what does not agree is in [`JobBody::defects`].
     pub verify: bool,
+    /// Stages replaced by nothing (`extract`, `weave`, `search`), to find the slowest one.
+    pub stages_off: Vec<String>,
 }
 
 /// One argument of a load.
@@ -133,7 +136,7 @@ pub struct LoadRequest {
 pub struct LoadInput {
     /// As the user wrote it: the ledger's name for a file.
     pub name: String,
-    /// Absolute.
+    /// Absolute; a path list that the user marked with `@` may have the mark here too.
     pub path: String,
 }
 
@@ -215,7 +218,12 @@ pub struct StatusBody {
     pub fetch_time_last: Option<String>,
     pub collections: Vec<String>,
     pub disk_bytes: u64,
+    /// Resident memory of the owner, 0 where the system does not tell.
     pub memory_bytes: u64,
+    /// Process that owns the archive and gave this answer.
+    pub owner_pid: u32,
+    /// Loads running or queued.
+    pub jobs_active: u64,
 }
 
 /// Statistics of one pipeline stage (DESIGN 5.3).
@@ -247,6 +255,8 @@ pub struct LedgerRow {
     pub quarantined: u64,
     pub bytes_done: u64,
     pub collection: String,
+    /// Absolute path the bytes are read from.
+    pub location: String,
 }
 
 /// One row of `quarantine`.
@@ -435,6 +445,8 @@ pub struct RecordBody {
     pub capture: CdxRow,
     /// Absolute path of the input.
     pub location: String,
+    /// For a revisit: the capture that holds the payload, if it is in the archive.
+    pub original: Option<Box<RecordBody>>,
 }
 
 /// A running or finished load.
@@ -442,7 +454,7 @@ pub struct RecordBody {
 #[allow(missing_docs)]
 pub struct JobBody {
     pub id: u64,
-    /// `running`, `done`, `cancelled`, `failed`.
+    /// `queued`, `running`, `done`, `cancelled`, `failed`. One load runs at a time, in the order of asking.
     pub state: String,
     /// Why it failed, if it did.
     pub error: Option<String>,
@@ -451,7 +463,10 @@ pub struct JobBody {
     pub inputs_done: u64,
     pub inputs_known: u64,
     pub inputs_failed: u64,
+    /// Left `loading`: still being written, or the load was cancelled.
     pub inputs_loading: u64,
+    /// Files in folders that hold no records.
+    pub files_skipped: u64,
     pub bytes: u64,
     pub bytes_done: u64,
     pub records: u64,
@@ -463,5 +478,9 @@ pub struct JobBody {
     pub epochs: u64,
     /// Ledger rows of this load's inputs that have something to report.
     pub problems: Vec<LedgerRow>,
+    /// Records that were used although something is wrong with them.
+    pub defects_total: u64,
+    /// The first 1,000 of them.
+    pub defects: Vec<QuarantineRow>,
     pub stages: Vec<StageRow>,
 }

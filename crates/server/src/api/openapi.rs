@@ -119,6 +119,7 @@ fn schemas() -> Map<String, Value> {
         rate_pages_per_s: Some(100.0),
         threads: Some(2),
         verify: true,
+        stages_off: vec!["search".into()],
     };
     schemas.insert(
         "LoadRequest".into(),

@@ -66,6 +66,7 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
             Body::Record(RecordBody {
                 capture: capture(),
                 location: "/record?url=http%3A%2F%2Fexample.com%2F".into(),
+                original: None,
             }),
         ),
         ("job", Body::Job(job())),

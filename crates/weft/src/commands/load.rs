@@ -7,12 +7,12 @@ mod progress;
 mod summary;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Context as _;
-use archive::question::{Answer, Body, JobBody, LoadInput, LoadRequest, Question};
+use archive::question::{Answer, Body, JobBody, LoadInput, LoadRequest};
 use archive::{Archive, OpenSettings};
 use clap::ValueEnum;
+use extract::LinkScope;
 
 use crate::ask;
 use crate::context::Context;
@@ -69,6 +69,13 @@ impl Links {
             Links::External => "external",
         }
     }
+
+    fn scope(self) -> LinkScope {
+        match self {
+            Links::All => LinkScope::All,
+            Links::External => LinkScope::External,
+        }
+    }
 }
 
 fn parse_rate(text: &str) -> Result<f64, String> {
@@ -78,18 +85,15 @@ fn parse_rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Time between two looks at the job.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-
 /// Runs `weft load`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let request = request(&args)?;
     let mut settings = OpenSettings::default();
     settings.create = true;
+    settings.links = args.links.map(Links::scope);
     let archive = ask::open_with(context, settings)?;
     let stop = Stop::listen()?;
-    let started = job(archive.ask(&Question::Load(request))?)?;
-    let last = watch(&archive, started, &stop, context)?;
+    let last = watch(&archive, &request, &stop, context)?;
     finish(&archive, &last, context)
 }
 
@@ -106,6 +110,7 @@ fn request(args: &Args) -> anyhow::Result<LoadRequest> {
         rate_pages_per_s: args.rate,
         threads: args.threads.map(usize::from),
         verify: args.verify,
+        stages_off: Vec::new(),
     })
 }
 
@@ -125,28 +130,29 @@ fn input(name: &str, here: &Path) -> Result<LoadInput, WrongUse> {
     })
 }
 
-/// Follows the job to its end. A first Ctrl-C cancels it; it then ends at its next epoch.
+/// Follows the load to its end. A first Ctrl-C cancels it; it then ends at its next epoch.
 fn watch(
     archive: &Archive,
-    started: (u64, JobBody),
+    request: &LoadRequest,
     stop: &Stop,
     context: &mut Context,
 ) -> anyhow::Result<(u64, JobBody)> {
     let mut progress = progress::Progress::new(context);
-    let (mut epoch, mut job_now) = started;
-    let mut cancelled = false;
-    while job_now.state == "running" {
-        progress.show(epoch, &job_now, context)?;
-        std::thread::sleep(LOOK_INTERVAL);
-        if stop.asked() && !cancelled {
-            cancelled = true;
-            progress.say("stopping at the next epoch (Ctrl-C again stops at once)");
-            archive.ask(&Question::Cancel { id: job_now.id })?;
+    let mut shown = Ok(());
+    let mut told = false;
+    let last = archive.load(request, &mut |epoch, job| {
+        if shown.is_ok() {
+            shown = progress.show(epoch, job, context);
         }
-        (epoch, job_now) = job(archive.ask(&Question::Job { id: job_now.id })?)?;
-    }
+        if stop.asked() && !told {
+            told = true;
+            progress.say("stopping at the next epoch (Ctrl-C again stops at once)");
+        }
+        !stop.asked() && shown.is_ok()
+    })?;
     progress.end();
-    Ok((epoch, job_now))
+    shown?;
+    Ok(last)
 }
 
 fn finish(
@@ -169,13 +175,6 @@ fn finish(
         ),
         "done" if job.quarantined == 0 && job.inputs_failed == 0 => Ok(Outcome::Done),
         _ => Ok(Outcome::Losses),
-    }
-}
-
-fn job(answer: Answer) -> anyhow::Result<(u64, JobBody)> {
-    match answer.body {
-        Body::Job(job) => Ok((answer.epoch, job)),
-        body => ask::unexpected(&body),
     }
 }
 

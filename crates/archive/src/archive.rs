@@ -1,0 +1,242 @@
+//! An archive as its users hold it.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use extract::LinkScope;
+use parking_lot::RwLock;
+
+use crate::layout::Layout;
+use crate::lock::Lock;
+use crate::owner::Owner;
+use crate::question::{Answer, Body, JobBody, LoadRequest, Question};
+use crate::socket::client::{Client, ClientError};
+use crate::{AskError, OpenError};
+
+/// How long an archive may be held by somebody who does not answer: an owner that opens or closes.
+const HELD_TIME_MAX: Duration = Duration::from_secs(15);
+
+/// The same for somebody who must be the owner: a command that asks one question is gone by then.
+const OWNED_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// Time between two tries.
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Time between two looks at a load.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How to open.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct OpenSettings {
+    /// Create the archive where there is none.
+    pub create: bool,
+    /// Become the owner or fail; never go through a socket.
+    pub own: bool,
+    /// Which links an archive keeps that is created now; all if not given. An existing archive keeps its own.
+    pub links: Option<LinkScope>,
+}
+
+/// An archive opened by this process, which owns it (lock file), or the owner reached over its socket.
+///
+/// Both kinds answer every call alike. Where the owner goes away, the next call finds the new owner or
+/// becomes it. When the owner's last clone is dropped, running loads end at their next epoch; another load
+/// of the same inputs continues them.
+#[derive(Clone)]
+pub struct Archive {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    layout: Layout,
+    role: RwLock<Role>,
+}
+
+enum Role {
+    Owner(Owner),
+    Client(Client),
+}
+
+impl Archive {
+    /// Opens `dir`: as owner if nobody is, else through the owner's socket.
+    ///
+    /// # Errors
+    /// [`OpenError`]; [`OpenError::Owned`] only if the owner does not answer, or with `settings.own`.
+    pub fn open(dir: &Path, settings: OpenSettings) -> Result<Archive, OpenError> {
+        let layout = Layout::new(dir)?;
+        let role = find_role(&layout, &settings)?;
+        let role = RwLock::new(role);
+        Ok(Archive {
+            shared: Arc::new(Shared { layout, role }),
+        })
+    }
+
+    /// Whether this process owns the archive now.
+    pub fn is_owner(&self) -> bool {
+        matches!(*self.shared.role.read(), Role::Owner(_))
+    }
+
+    /// The archive's directory, absolute.
+    pub fn dir(&self) -> &Path {
+        self.shared.layout.dir()
+    }
+
+    /// Answers a question.
+    ///
+    /// # Errors
+    /// [`AskError`], with a code that says what to do about it.
+    pub fn ask(&self, question: &Question) -> Result<Answer, AskError> {
+        self.with_retry(|role| match role {
+            Role::Owner(owner) => owner.ask(question).map_err(ClientError::Answered),
+            Role::Client(client) => client.ask(question),
+        })
+    }
+
+    /// Writes all rows of a view (DESIGN 4.3), `tsv` or `jsonl`, as of one epoch; gives the number of rows.
+    ///
+    /// # Errors
+    /// [`AskError`]; part of the rows may have been written then.
+    pub fn dump(&self, view: &str, format: &str, out: &mut dyn Write) -> Result<u64, AskError> {
+        let mut out = Noting { out, written: false };
+        self.with_retry(|role| match role {
+            Role::Owner(owner) => owner.dump(view, format, &mut out).map_err(ClientError::Answered),
+            // Rows that are out cannot be taken back: no second try then.
+            Role::Client(client) => client.dump(view, format, &mut out).map_err(|error| match error {
+                ClientError::Lost(error) if out.written => ClientError::Answered(lost(&error)),
+                other => other,
+            }),
+        })
+    }
+
+    /// Loads, and waits for the end. `progress` is called several times a second with the epoch and the job;
+    /// when it returns `false` the load is cancelled. If the owner goes away meanwhile, the load is asked for
+    /// again and so continued.
+    ///
+    /// # Errors
+    /// [`AskError`]; a load that ran and failed is no error here but says so in its state.
+    pub fn load(
+        &self,
+        request: &LoadRequest,
+        progress: &mut dyn FnMut(u64, &JobBody) -> bool,
+    ) -> Result<(u64, JobBody), AskError> {
+        let mut cancelled = false;
+        'ask: loop {
+            let (mut epoch, mut job) = job_of(self.ask(&Question::Load(request.clone()))?)?;
+            loop {
+                if !progress(epoch, &job) && !cancelled {
+                    cancelled = true;
+                    self.ask(&Question::Cancel { id: job.id })?;
+                }
+                if !matches!(job.state.as_str(), "queued" | "running") {
+                    return Ok((epoch, job));
+                }
+                std::thread::sleep(LOOK_INTERVAL);
+                (epoch, job) = match self.ask(&Question::Job { id: job.id }) {
+                    // Another owner: it knows nothing of this job.
+                    Err(error) if error.code == "not_found" && !cancelled => continue 'ask,
+                    other => job_of(other?)?,
+                };
+            }
+        }
+    }
+
+    fn with_retry<T>(&self, mut call: impl FnMut(&Role) -> Result<T, ClientError>) -> Result<T, AskError> {
+        let first = call(&self.shared.role.read());
+        let outcome = match first {
+            Err(ClientError::Lost(_)) => {
+                self.reopen()?;
+                call(&self.shared.role.read())
+            }
+            other => other,
+        };
+        outcome.map_err(|error| match error {
+            ClientError::Answered(error) => error,
+            ClientError::Lost(error) => lost(&error),
+            ClientError::Version { found } => AskError::unavailable(self.shared.layout.version_error(found)),
+            ClientError::Output(error) => AskError::internal(format!("write the dump: {error}")),
+        })
+    }
+
+    /// The owner went away: finds the new one, or becomes it.
+    fn reopen(&self) -> Result<(), AskError> {
+        let mut role = self.shared.role.write();
+        if let Role::Owner(_) = *role {
+            return Ok(());
+        }
+        *role = find_role(&self.shared.layout, &OpenSettings::default()).map_err(AskError::unavailable)?;
+        Ok(())
+    }
+}
+
+fn lost(error: &io::Error) -> AskError {
+    AskError::unavailable(format!("the owner of the archive went away: {error}"))
+}
+
+fn job_of(answer: Answer) -> Result<(u64, JobBody), AskError> {
+    match answer.body {
+        Body::Job(job) => Ok((answer.epoch, job)),
+        _ => Err(AskError::internal("the owner answered something else to a load")),
+    }
+}
+
+fn find_role(layout: &Layout, settings: &OpenSettings) -> Result<Role, OpenError> {
+    if layout.read_settings()?.is_none() {
+        if !settings.create {
+            return Err(OpenError::Missing {
+                dir: layout.dir().display().to_string(),
+            });
+        }
+        layout.prepare()?;
+    }
+    let create = settings.create.then(|| settings.links.unwrap_or_default());
+    let patience = if settings.own {
+        OWNED_TIME_MAX
+    } else {
+        HELD_TIME_MAX
+    };
+    let deadline = Instant::now() + patience;
+    loop {
+        if let Some(lock) = Lock::try_acquire(&layout.lock())? {
+            return Ok(Role::Owner(Owner::open(layout, lock, create)?));
+        }
+        let mut hint = String::new();
+        if !settings.own {
+            match Client::connect(&layout.socket()) {
+                Ok(client) => return Ok(Role::Client(client)),
+                Err(ClientError::Version { found }) => return Err(layout.version_error(found)),
+                Err(ClientError::Lost(error)) => {
+                    hint = format!(", which does not answer on its socket: {error}")
+                }
+                Err(ClientError::Answered(_) | ClientError::Output(_)) => {}
+            }
+        }
+        if Instant::now() >= deadline {
+            let owner = Lock::owner(&layout.lock());
+            return Err(OpenError::Owned {
+                dir: layout.dir().display().to_string(),
+                owner,
+                hint,
+            });
+        }
+        std::thread::sleep(RETRY_INTERVAL);
+    }
+}
+
+/// Notes whether anything was written.
+struct Noting<'a> {
+    out: &'a mut dyn Write,
+    written: bool,
+}
+
+impl Write for Noting<'_> {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.written = true;
+        self.out.write(data)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

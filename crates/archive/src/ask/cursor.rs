@@ -1,0 +1,47 @@
+//! Cursors as askers see them: opaque text that fits into a URL, made of the parts of a row's key.
+
+use data_encoding::BASE64URL_NOPAD;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::AskError;
+
+pub(super) fn encode(parts: &impl Serialize) -> String {
+    // Cursors are tuples of texts and numbers, which always have a JSON form.
+    let json = serde_json::to_vec(parts).unwrap_or_default();
+    BASE64URL_NOPAD.encode(&json)
+}
+
+pub(super) fn decode<T: DeserializeOwned>(cursor: Option<&str>) -> Result<Option<T>, AskError> {
+    let Some(cursor) = cursor else { return Ok(None) };
+    let json = BASE64URL_NOPAD.decode(cursor.as_bytes()).ok();
+    match json.and_then(|json| serde_json::from_slice(&json).ok()) {
+        Some(parts) => Ok(Some(parts)),
+        None => Err(AskError::bad_request(
+            "this is no cursor of an answer to the same question",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_come_back_and_others_are_refused() {
+        let parts = ("com,example)/?ä".to_owned(), 7_u64);
+        let text = encode(&parts);
+        assert!(
+            text.bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        );
+        assert_eq!(decode::<(String, u64)>(Some(&text)).unwrap(), Some(parts));
+        assert_eq!(decode::<(String, u64)>(None).unwrap(), None);
+        for bad in ["", "x", "!!", &encode(&"only a text")] {
+            assert_eq!(
+                decode::<(String, u64)>(Some(bad)).unwrap_err().code,
+                "bad_request"
+            );
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Domains and rankings.
+
+use std::collections::HashMap;
+
+use weave::Snapshot;
+
+use super::{clamp, cursor, key, page_of};
+use crate::AskError;
+use crate::question::{Body, DomainBody, DomainRow, LinkingDomain, TopRow};
+
+/// URIs of a domain shown with it.
+const TOP_OF_DOMAIN: usize = 20;
+
+/// In-links looked at for each of them, to find linking domains.
+const INLINKS_OF_EACH: usize = 500;
+
+/// Linking domains shown.
+const LINKING_MAX: usize = 50;
+
+/// A place in a ranking: rank, external in-links, in-links, key.
+type Place = (u64, u64, u64, String);
+
+pub(super) fn domain(snapshot: &Snapshot, name: &str) -> Result<Body, AskError> {
+    let name = registered(name)?;
+    let row = snapshot.domain(&name)?;
+    let row = row.ok_or_else(|| AskError::not_found(format!("no URI of domain {name}")))?;
+    let ranked = snapshot.top(Some(&name), None, TOP_OF_DOMAIN)?;
+    let (linking_domains, seen) = linking_domains(snapshot, &name, &ranked)?;
+    let top = top_rows(snapshot, ranked, 0)?;
+    Ok(Body::Domain(DomainBody {
+        linking_domains_complete: seen == row.inlinks_external && linking_domains.len() <= LINKING_MAX,
+        linking_domains: linking_domains.into_iter().take(LINKING_MAX).collect(),
+        domain: row.domain,
+        uris: row.uris,
+        pages: row.pages,
+        inlinks_external: row.inlinks_external,
+        top,
+    }))
+}
+
+/// The domain that a reader means by a domain, a host or a URL.
+fn registered(name: &str) -> Result<String, AskError> {
+    let url_key = key::url_key(name)?;
+    let domain = urlkey::domain_of_key(&url_key).to_string();
+    if domain.is_empty() {
+        Err(AskError::bad_request(format!("{name:?} names no domain")))
+    } else {
+        Ok(domain)
+    }
+}
+
+/// Domains by external links to the given URIs, and the number of links looked at.
+fn linking_domains(
+    snapshot: &Snapshot,
+    name: &str,
+    ranked: &[weave::TopRow],
+) -> Result<(Vec<LinkingDomain>, u64), AskError> {
+    let mut counts: HashMap<String, u64> = HashMap::new();
+    for row in ranked {
+        for link in snapshot.inlinks(&row.url_key, None, INLINKS_OF_EACH)? {
+            let domain = urlkey::domain_of_key(&link.source_key).to_string();
+            if domain != name {
+                *counts.entry(domain).or_default() += 1;
+            }
+        }
+    }
+    let seen = counts.values().sum();
+    let mut domains: Vec<LinkingDomain> = counts
+        .into_iter()
+        .map(|(domain, links)| LinkingDomain { domain, links })
+        .collect();
+    domains.sort_by(|a, b| b.links.cmp(&a.links).then_with(|| a.domain.cmp(&b.domain)));
+    Ok((domains, seen))
+}
+
+pub(super) fn domains(snapshot: &Snapshot, after: Option<&str>, limit: usize) -> Result<Body, AskError> {
+    let after: Option<String> = cursor::decode(after)?;
+    let limit = clamp(limit);
+    let mut rows = snapshot.domains(after.as_deref(), limit + 1)?;
+    let next = page_of(&mut rows, limit, |row| cursor::encode(&row.domain));
+    let rows = rows.into_iter().map(|row| DomainRow {
+        domain: row.domain,
+        uris: row.uris,
+        pages: row.pages,
+        inlinks_external: row.inlinks_external,
+    });
+    Ok(Body::Domains {
+        rows: rows.collect(),
+        next,
+    })
+}
+
+pub(super) fn top(
+    snapshot: &Snapshot,
+    domain: Option<&str>,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Body, AskError> {
+    let after: Option<Place> = cursor::decode(after)?;
+    let limit = clamp(limit);
+    let domain = domain.map(registered).transpose()?;
+    let rank = after.as_ref().map_or(0, |(rank, ..)| *rank);
+    let after = after.map(|(_, inlinks_external, inlinks, url_key)| weave::TopRow {
+        url_key,
+        inlinks,
+        inlinks_external,
+    });
+    let mut ranked = snapshot.top(domain.as_deref(), after.as_ref(), limit + 1)?;
+    let last = rank + limit as u64;
+    let next = page_of(&mut ranked, limit, |row| {
+        cursor::encode(&(last, row.inlinks_external, row.inlinks, &row.url_key))
+    });
+    if ranked.is_empty()
+        && rank == 0
+        && let Some(domain) = &domain
+        && snapshot.domain(domain)?.is_none()
+    {
+        return Err(AskError::not_found(format!("no URI of domain {domain}")));
+    }
+    Ok(Body::Top {
+        rows: top_rows(snapshot, ranked, rank)?,
+        next,
+    })
+}
+
+fn top_rows(snapshot: &Snapshot, ranked: Vec<weave::TopRow>, rank: u64) -> Result<Vec<TopRow>, AskError> {
+    let rows = ranked
+        .into_iter()
+        .zip(rank + 1..)
+        .map(|(row, rank)| top_row(snapshot, row, rank));
+    rows.collect()
+}
+
+fn top_row(snapshot: &Snapshot, row: weave::TopRow, rank: u64) -> Result<TopRow, AskError> {
+    let captured = snapshot.uri(&row.url_key)?.is_some_and(|uri| uri.captured);
+    let version = snapshot.version(&row.url_key)?;
+    let (mut url, title) = version
+        .map(|version| (version.url, version.title))
+        .unwrap_or_default();
+    if url.is_empty() {
+        let link = snapshot.inlinks(&row.url_key, None, 1)?.pop();
+        url = link.map(|link| link.target_url).unwrap_or_default();
+    }
+    if url.is_empty() {
+        let capture = snapshot.captures_newest(&row.url_key, 1)?.pop();
+        url = capture.map(|capture| capture.url).unwrap_or_default();
+    }
+    Ok(TopRow {
+        rank,
+        url_key: row.url_key,
+        url,
+        title,
+        captured,
+        inlinks: row.inlinks,
+        inlinks_external: row.inlinks_external,
+    })
+}

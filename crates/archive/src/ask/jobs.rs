@@ -1,0 +1,84 @@
+//! Loads: asking for them, watching them, cancelling them.
+
+use weave::Snapshot;
+
+use crate::load::parse_links;
+use crate::parts::Parts;
+use crate::question::{Body, JobBody, LoadRequest};
+use crate::{AskError, jobs::Job};
+
+/// Stages that a load can do without, to find the slowest.
+const STAGES_OFF: [&str; 3] = ["extract", "weave", "search"];
+
+/// Checks a load and queues it.
+pub(super) fn load(parts: &Parts, request: &LoadRequest) -> Result<Body, AskError> {
+    if request.inputs.is_empty() {
+        return Err(AskError::bad_request("no inputs to load"));
+    }
+    if let Some(links) = &request.links {
+        check_links(parts, links)?;
+    }
+    if let Some(rate) = request.rate_pages_per_s
+        && !(rate.is_finite() && rate > 0.0)
+    {
+        return Err(AskError::bad_request(format!(
+            "a rate of {rate} pages per second"
+        )));
+    }
+    if let Some(stage) = request
+        .stages_off
+        .iter()
+        .find(|stage| !STAGES_OFF.contains(&stage.as_str()))
+    {
+        return Err(AskError::bad_request(format!(
+            "stage {stage:?} cannot be off; these can: {STAGES_OFF:?}"
+        )));
+    }
+    let job = parts.jobs.submit(request.clone())?;
+    Ok(Body::Job(job.body(&[])))
+}
+
+fn check_links(parts: &Parts, links: &str) -> Result<(), AskError> {
+    let asked = parse_links(links)
+        .ok_or_else(|| AskError::bad_request(format!("links {links:?}: all or external")))?;
+    if asked == parts.settings.links {
+        return Ok(());
+    }
+    Err(AskError::bad_request(format!(
+        "this archive was created with --links {}, which stays; another scope needs another archive",
+        links_word(parts)
+    )))
+}
+
+/// The link scope of an archive as `--links` names it.
+pub(super) fn links_word(parts: &Parts) -> &'static str {
+    match parts.settings.links {
+        extract::LinkScope::All => "all",
+        extract::LinkScope::External => "external",
+    }
+}
+
+pub(super) fn jobs(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskError> {
+    let ledger = snapshot.ledger()?;
+    let rows: Vec<JobBody> = parts.jobs.all().iter().map(|job| job.body(&ledger)).collect();
+    Ok(Body::Jobs { rows })
+}
+
+pub(super) fn job(parts: &Parts, snapshot: &Snapshot, id: u64) -> Result<Body, AskError> {
+    body(&*parts.jobs.get(id)?, snapshot)
+}
+
+pub(super) fn cancel(parts: &Parts, snapshot: &Snapshot, id: u64) -> Result<Body, AskError> {
+    body(&*parts.jobs.cancel(id)?, snapshot)
+}
+
+fn body(job: &Job, snapshot: &Snapshot) -> Result<Body, AskError> {
+    Ok(Body::Job(job.body(&snapshot.ledger()?)))
+}
+
+/// Stages of the load that runs, or ran last.
+pub(super) fn stages(parts: &Parts) -> Body {
+    Body::Stages {
+        stages: parts.jobs.current().map(|job| job.stages()).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,47 @@
+//! From what a reader types to a URL key.
+
+use crate::AskError;
+
+/// A URL with its scheme: `iana.org/about` means `http://iana.org/about`.
+pub(super) fn with_scheme(url: &str) -> String {
+    let url = url.trim();
+    if url.contains("://") || url.starts_with("dns:") {
+        url.to_owned()
+    } else {
+        format!("http://{url}")
+    }
+}
+
+/// The URL key that is meant: of a URL, or a key as it is (`org,iana)/about`).
+pub(super) fn url_key(url: &str) -> Result<String, AskError> {
+    if is_key(url.trim()) {
+        return Ok(url.trim().to_owned());
+    }
+    urlkey::url_key(&with_scheme(url))
+        .map_err(|error| AskError::bad_request(format!("{url:?} has no URL key: {error}")))
+}
+
+/// A key closes its host with a bracket before any slash; a URL has none there.
+fn is_key(text: &str) -> bool {
+    let host = text.split('/').next().unwrap_or_default();
+    host.ends_with(')') && !host.contains("://")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_readers_type() {
+        for typed in [
+            "iana.org",
+            "http://www.iana.org/",
+            " https://iana.org ",
+            "org,iana)/",
+            "WWW.IANA.ORG",
+        ] {
+            assert_eq!(url_key(typed).unwrap(), "org,iana)/", "{typed}");
+        }
+        assert_eq!(url_key("").unwrap_err().code, "bad_request");
+    }
+}

@@ -1,0 +1,76 @@
+//! Inputs, and what of them could not be used.
+
+use weave::{InputId, LedgerEntry, QuarantineEntry, Snapshot};
+
+use super::{clamp, cursor, page_of};
+use crate::AskError;
+use crate::question::{Body, LedgerRow, QuarantineRow};
+
+/// Rows sorted by name, then digest.
+pub(super) fn ledger(snapshot: &Snapshot, after: Option<&str>, limit: usize) -> Result<Body, AskError> {
+    let after: Option<(String, String)> = cursor::decode(after)?;
+    let limit = clamp(limit);
+    let mut entries: Vec<LedgerEntry> = snapshot.ledger()?.into_iter().map(|(_, entry)| entry).collect();
+    let place = |entry: &LedgerEntry| (entry.input.clone(), entry.digest.clone());
+    entries.retain(|entry| after.as_ref().is_none_or(|after| place(entry) > *after));
+    entries.sort_by_cached_key(place);
+    let next = page_of(&mut entries, limit, |entry| cursor::encode(&place(entry)));
+    Ok(Body::Ledger {
+        rows: entries.iter().map(LedgerRow::from).collect(),
+        next,
+    })
+}
+
+/// Rows by input, in the order of loading, then offset.
+pub(super) fn quarantine(
+    snapshot: &Snapshot,
+    input: Option<&str>,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Body, AskError> {
+    let after: Option<(InputId, QuarantineEntry)> = cursor::decode(after)?;
+    let limit = clamp(limit);
+    let ledger = snapshot.ledger()?;
+    let name = |id: InputId| {
+        ledger
+            .iter()
+            .find(|(known, _)| *known == id)
+            .map_or("", |(_, entry)| &entry.input)
+    };
+    let wanted: Vec<Option<InputId>> = match input {
+        None => vec![None],
+        Some(input) => {
+            let same = ledger
+                .iter()
+                .filter(|(_, entry)| entry.input == input || entry.location == input);
+            same.map(|(id, _)| Some(*id)).collect()
+        }
+    };
+    if wanted.is_empty() {
+        return Err(AskError::not_found(format!(
+            "no input {}",
+            input.unwrap_or_default()
+        )));
+    }
+    let mut entries = Vec::new();
+    for id in wanted {
+        if let (Some(id), Some((last, _))) = (id, &after)
+            && id < *last
+        {
+            continue;
+        }
+        let after = after.as_ref().filter(|(last, _)| id.is_none_or(|id| id == *last));
+        entries.extend(snapshot.quarantine(id, after, limit + 1 - entries.len().min(limit + 1))?);
+    }
+    let next = page_of(&mut entries, limit, cursor::encode);
+    let rows = entries.into_iter().map(|(id, entry)| QuarantineRow {
+        input: name(id).to_owned(),
+        offset: entry.offset,
+        reason: entry.reason,
+        detail: entry.detail,
+    });
+    Ok(Body::Quarantine {
+        rows: rows.collect(),
+        next,
+    })
+}

@@ -1,0 +1,76 @@
+//! Links to and from a URL.
+
+use weave::Snapshot;
+
+use super::{clamp, cursor, key, page_of, title, unknown};
+use crate::AskError;
+use crate::question::{Body, LinkRow};
+
+pub(super) fn inlinks(
+    snapshot: &Snapshot,
+    url: &str,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Body, AskError> {
+    let url_key = key::url_key(url)?;
+    let after: Option<String> = cursor::decode(after)?;
+    let limit = clamp(limit);
+    let uri = snapshot.uri(&url_key)?.ok_or_else(|| unknown(url, &url_key))?;
+    let mut links = snapshot.inlinks(&url_key, after.as_deref(), limit + 1)?;
+    let next = page_of(&mut links, limit, |link| cursor::encode(&link.source_key));
+    let rows = links.into_iter().map(|link| {
+        let (source_url, source_title) = title(snapshot, &link.source_key)?;
+        Ok(row(link, source_url, source_title))
+    });
+    let rows = rows.collect::<Result<_, AskError>>()?;
+    Ok(Body::Links {
+        url_key,
+        rows,
+        total: uri.inlinks,
+        next,
+    })
+}
+
+pub(super) fn outlinks(
+    snapshot: &Snapshot,
+    url: &str,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Body, AskError> {
+    let url_key = key::url_key(url)?;
+    let after: Option<String> = cursor::decode(after)?;
+    let limit = clamp(limit);
+    let version = snapshot.version(&url_key)?;
+    if version.is_none() && snapshot.uri(&url_key)?.is_none() {
+        return Err(unknown(url, &url_key));
+    }
+    let mut links = snapshot.outlinks(&url_key, after.as_deref(), limit + 1)?;
+    let next = page_of(&mut links, limit, |link| cursor::encode(&link.target_key));
+    let total = version.as_ref().map_or(0, |version| u64::from(version.links));
+    let (url, title) = version
+        .map(|version| (version.url, version.title))
+        .unwrap_or_default();
+    let rows = links
+        .into_iter()
+        .map(|link| row(link, url.clone(), title.clone()))
+        .collect();
+    Ok(Body::Links {
+        url_key,
+        rows,
+        total,
+        next,
+    })
+}
+
+fn row(link: weave::LinkRow, source_url: String, source_title: String) -> LinkRow {
+    LinkRow {
+        source_key: link.source_key,
+        source_url,
+        source_title,
+        target_key: link.target_key,
+        target_url: link.target_url,
+        anchor: link.anchor,
+        nofollow: link.nofollow,
+        external: link.external,
+    }
+}

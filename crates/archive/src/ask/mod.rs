@@ -1,0 +1,119 @@
+//! Answers in the owner process: every question of [`Question`] from one snapshot each.
+//!
+//! Invariants:
+//!  - everything in an answer belongs to the epoch it names (search names the epoch it covers itself);
+//!  - a page of rows goes on by key, never by count: its cursor names the last row given.
+
+mod cdx;
+mod cursor;
+mod domain;
+mod jobs;
+mod key;
+mod ledger;
+mod links;
+mod page;
+mod record;
+mod search;
+mod status;
+mod time;
+
+use std::io::Write;
+
+use weave::{DumpError, Snapshot, SnapshotError};
+
+use crate::AskError;
+use crate::parts::Parts;
+use crate::question::{Answer, Question};
+
+/// Rows of an answer at most.
+const LIMIT_MAX: usize = 10_000;
+
+/// Rows of an answer that asks for 0.
+const LIMIT_DEFAULT: usize = 100;
+
+/// Answers a question.
+pub(crate) fn answer(parts: &Parts, question: &Question) -> Result<Answer, AskError> {
+    let snapshot = parts.weave.snapshot();
+    let body = match question {
+        Question::Status => status::status(parts, &snapshot),
+        Question::Stages => Ok(jobs::stages(parts)),
+        Question::Ledger { after, limit } => ledger::ledger(&snapshot, after.as_deref(), *limit),
+        Question::Quarantine { input, after, limit } => {
+            ledger::quarantine(&snapshot, input.as_deref(), after.as_deref(), *limit)
+        }
+        Question::Page { url } => page::page(&snapshot, url),
+        Question::Inlinks { url, after, limit } => links::inlinks(&snapshot, url, after.as_deref(), *limit),
+        Question::Outlinks { url, after, limit } => links::outlinks(&snapshot, url, after.as_deref(), *limit),
+        Question::Domain { name } => domain::domain(&snapshot, name),
+        Question::Domains { after, limit } => domain::domains(&snapshot, after.as_deref(), *limit),
+        Question::Top { domain, after, limit } => {
+            domain::top(&snapshot, domain.as_deref(), after.as_deref(), *limit)
+        }
+        Question::Cdx(cdx) => cdx::cdx(&snapshot, cdx),
+        Question::Search(query) => search::search(parts, &snapshot, query),
+        Question::Record { url, at } => record::record(&snapshot, url, at.as_deref()),
+        Question::Load(request) => jobs::load(parts, request),
+        Question::Jobs => jobs::jobs(parts, &snapshot),
+        Question::Job { id } => jobs::job(parts, &snapshot, *id),
+        Question::Cancel { id } => jobs::cancel(parts, &snapshot, *id),
+    }?;
+    Ok(Answer {
+        epoch: snapshot.epoch().0,
+        body,
+    })
+}
+
+/// Writes a whole view.
+pub(crate) fn dump(parts: &Parts, view: &str, format: &str, out: &mut dyn Write) -> Result<u64, AskError> {
+    let view = view
+        .parse()
+        .map_err(|_| AskError::bad_request(format!("no view {view:?}")))?;
+    let format = format
+        .parse()
+        .map_err(|_| AskError::bad_request(format!("no dump format {format:?}")))?;
+    parts
+        .weave
+        .snapshot()
+        .dump(view, format, out)
+        .map_err(|error| match error {
+            DumpError::Output(error) => AskError::unavailable(format!("write the dump: {error}")),
+            other => AskError::internal(other),
+        })
+}
+
+impl From<SnapshotError> for AskError {
+    fn from(error: SnapshotError) -> AskError {
+        AskError::internal(error)
+    }
+}
+
+/// Rows to give for a limit asked for.
+fn clamp(limit: usize) -> usize {
+    match limit {
+        0 => LIMIT_DEFAULT,
+        limit => limit.min(LIMIT_MAX),
+    }
+}
+
+/// Cuts `rows`, of which one more than `limit` was asked for, and gives the cursor of the last one left if
+/// there are more.
+fn page_of<R>(rows: &mut Vec<R>, limit: usize, cursor: impl Fn(&R) -> String) -> Option<String> {
+    if rows.len() <= limit {
+        return None;
+    }
+    rows.truncate(limit);
+    rows.last().map(cursor)
+}
+
+/// Title of a key's current version, empty if it has none.
+fn title(snapshot: &Snapshot, url_key: &str) -> Result<(String, String), SnapshotError> {
+    let version = snapshot.version(url_key)?;
+    Ok(version
+        .map(|version| (version.url, version.title))
+        .unwrap_or_default())
+}
+
+/// What the answer to every question about a URL that is not there says.
+fn unknown(url: &str, url_key: &str) -> AskError {
+    AskError::not_found(format!("no capture of {url} and no link to it (key {url_key})"))
+}

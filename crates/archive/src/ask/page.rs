@@ -1,0 +1,70 @@
+//! Everything known of one URL.
+
+use weave::Snapshot;
+
+use super::{cdx, key, time, unknown};
+use crate::AskError;
+use crate::question::{Body, CdxRow, PageBody};
+
+/// Captures of a page that are listed, newest first.
+const CAPTURES_MAX: usize = 1000;
+
+/// Characters of text that are shown.
+const PREVIEW_CHARS: usize = 2000;
+
+pub(super) fn page(snapshot: &Snapshot, url: &str) -> Result<Body, AskError> {
+    let url_key = key::url_key(url)?;
+    let captures = snapshot.captures_newest(&url_key, CAPTURES_MAX)?;
+    let uri = snapshot.uri(&url_key)?;
+    if captures.is_empty() && uri.is_none() {
+        return Err(unknown(url, &url_key));
+    }
+    let captures: Vec<CdxRow> = captures.into_iter().map(cdx::row).collect();
+    let mut body = PageBody {
+        host: urlkey::host_of_key(&url_key).to_string(),
+        domain: urlkey::domain_of_key(&url_key).to_string(),
+        url: captures
+            .first()
+            .map_or_else(|| key::with_scheme(url), |newest| newest.url.clone()),
+        captured: !captures.is_empty(),
+        captures,
+        ..PageBody::default()
+    };
+    if let Some(uri) = uri {
+        body.inlinks = uri.inlinks;
+        body.inlinks_external = uri.inlinks_external;
+    }
+    if body.captured {
+        add_version(snapshot, &url_key, &mut body)?;
+    } else {
+        // Only linked to: as the first page that links to it writes it.
+        let link = snapshot.inlinks(&url_key, None, 1)?.pop();
+        body.url = link.map_or(body.url, |link| link.target_url);
+    }
+    body.url_key = url_key;
+    Ok(Body::Page(Box::new(body)))
+}
+
+/// The current version, if there is one: captures of errors alone have none.
+fn add_version(snapshot: &Snapshot, url_key: &str, body: &mut PageBody) -> Result<(), AskError> {
+    let Some(version) = snapshot.version(url_key)? else {
+        return Ok(());
+    };
+    body.is_page = version.is_page;
+    body.fetch_time = Some(time::iso(version.fetch_time_ms));
+    body.last_seen = Some(time::iso(version.last_seen_ms));
+    body.url = version.url;
+    body.status = version.status;
+    body.mime = version.mime;
+    body.digest = version.digest;
+    body.title = version.title;
+    body.language = version.language;
+    body.canonical = version.canonical;
+    body.robots = version.robots;
+    body.links = u64::from(version.links);
+    body.links_dropped = u64::from(version.links_dropped);
+    body.text_truncated = version.text_truncated.unwrap_or(false);
+    let text = snapshot.text(url_key)?.unwrap_or_default();
+    body.text_preview = text.chars().take(PREVIEW_CHARS).collect();
+    Ok(())
+}

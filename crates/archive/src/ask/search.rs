@@ -1,0 +1,76 @@
+//! Full-text search, with in-link counts from the views.
+
+use search::{Hit, Query};
+use weave::Snapshot;
+
+use super::time;
+use crate::AskError;
+use crate::parts::Parts;
+use crate::question::{Body, Facet, FacetValue, SearchBody, SearchHit, SearchQuestion};
+
+pub(super) fn search(
+    parts: &Parts,
+    snapshot: &Snapshot,
+    question: &SearchQuestion,
+) -> Result<Body, AskError> {
+    if parts.jobs.active() == 0 {
+        // After a crash the search index may be behind; while a load runs, that load keeps it up to date.
+        parts.catch_up_search().map_err(AskError::internal)?;
+    }
+    let query = Query {
+        text: question.query.clone(),
+        limit: question.limit,
+        after: question.after.clone(),
+        explain: question.explain,
+        facets: question.facets,
+    };
+    let text_of = |url_key: &str| snapshot.text(url_key).ok().flatten();
+    let results = parts
+        .search
+        .search(&query, &text_of)
+        .map_err(AskError::internal)?;
+    let hits = results.hits.into_iter().map(|hit| search_hit(snapshot, hit));
+    Ok(Body::Search(SearchBody {
+        query: question.query.clone(),
+        hits: hits.collect::<Result<_, AskError>>()?,
+        understood: results.understood,
+        notes: results.notes,
+        total: results.total,
+        search_epoch: results.epoch,
+        took_ms: results.took_ms,
+        facets: results.facets.into_iter().map(facet).collect(),
+        next: results.next,
+    }))
+}
+
+fn search_hit(snapshot: &Snapshot, hit: Hit) -> Result<SearchHit, AskError> {
+    let uri = snapshot.uri(&hit.url_key)?;
+    let (inlinks, inlinks_external) = uri.map_or((0, 0), |uri| (uri.inlinks, uri.inlinks_external));
+    Ok(SearchHit {
+        domain: urlkey::domain_of_key(&hit.url_key).to_string(),
+        url_key: hit.url_key,
+        url: hit.url,
+        title: hit.title,
+        fetch_time: time::iso(hit.fetch_time_ms),
+        mime: hit.mime,
+        language: hit.language,
+        collection: hit.collection,
+        snippet_html: hit.snippet_html,
+        inlinks,
+        inlinks_external,
+        score: hit.score,
+        explanation: hit.explanation,
+    })
+}
+
+fn facet(facet: search::Facet) -> Facet {
+    let value = |value: search::FacetValue| FacetValue {
+        value: value.value,
+        count: value.count,
+        query: value.query,
+    };
+    Facet {
+        field: facet.field,
+        values: facet.values.into_iter().map(value).collect(),
+    }
+}

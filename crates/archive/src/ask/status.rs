@@ -1,0 +1,48 @@
+//! Totals and state of the archive.
+
+use weave::Snapshot;
+
+use super::{jobs, time};
+use crate::AskError;
+use crate::layout::bytes_below;
+use crate::parts::Parts;
+use crate::question::{Body, StatusBody};
+
+pub(super) fn status(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskError> {
+    let totals = snapshot.totals()?;
+    Ok(Body::Status(StatusBody {
+        archive: parts.layout.dir().display().to_string(),
+        version: crate::VERSION.to_owned(),
+        links_scope: jobs::links_word(parts).to_owned(),
+        inputs: totals.inputs,
+        inputs_done: totals.inputs_done,
+        inputs_loading: totals.inputs_loading + totals.inputs_pending,
+        inputs_failed: totals.inputs_failed,
+        records: totals.records,
+        captures: totals.captures,
+        pages: totals.pages,
+        links: totals.links,
+        uris: totals.uris,
+        domains: totals.domains,
+        quarantined: totals.quarantined,
+        search_epoch: parts.search.covered_epoch(),
+        search_documents: parts.search.documents(),
+        fetch_time_first: totals.fetch_time_ms.map(|(first, _)| time::iso(first)),
+        fetch_time_last: totals.fetch_time_ms.map(|(_, last)| time::iso(last)),
+        collections: totals.collections,
+        disk_bytes: bytes_below(parts.layout.dir()),
+        memory_bytes: memory_bytes(),
+        owner_pid: std::process::id(),
+        jobs_active: parts.jobs.active(),
+    }))
+}
+
+/// Resident memory of this process, as Linux tells it; 0 elsewhere.
+fn memory_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line
+        .and_then(|line| line.trim().strip_suffix("kB"))
+        .and_then(|kib| kib.trim().parse::<u64>().ok());
+    kib.map_or(0, |kib| kib * 1024)
+}

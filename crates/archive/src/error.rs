@@ -1,0 +1,138 @@
+//! Why an archive cannot be opened, and why a question has no answer.
+
+use std::fmt::Display;
+
+use serde::{Deserialize, Serialize};
+
+/// Why an archive could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// No archive there.
+    #[error("{dir} is not an archive; load something first: weft load INPUT --archive {dir}")]
+    Missing {
+        /// The directory.
+        dir: String,
+    },
+    /// A folder with other things in it.
+    #[error("{dir} is not an archive and not empty; it holds {found}")]
+    NotEmpty {
+        /// The directory.
+        dir: String,
+        /// Something that is in it.
+        found: String,
+    },
+    /// Written by a newer program.
+    #[error("{dir} has format {found}, this program reads format {expected}")]
+    Format {
+        /// The directory.
+        dir: String,
+        /// Format number in its settings.
+        found: u32,
+        /// The format this program knows.
+        expected: u32,
+    },
+    /// The settings file cannot be understood.
+    #[error("read {path}: {message}")]
+    Settings {
+        /// The settings file.
+        path: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// Another process owns it and this one was to be the owner, or the owner does not answer.
+    #[error("{dir} is owned by {owner}{hint}")]
+    Owned {
+        /// The directory.
+        dir: String,
+        /// `process 123`, or `another process`.
+        owner: String,
+        /// Why it could not be asked instead, or nothing.
+        hint: String,
+    },
+    /// The owner is a different version of the program.
+    #[error("the owner of {dir} is weft {found}, this is weft {expected}; use the same version for both")]
+    Version {
+        /// The directory.
+        dir: String,
+        /// Version of the owner.
+        found: String,
+        /// Version of this program.
+        expected: String,
+    },
+    /// An I/O call failed.
+    #[error("{action} {path}: {source}")]
+    Io {
+        /// What was tried, for example `create`.
+        action: &'static str,
+        /// On what.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The index cannot be opened.
+    #[error("open the index of {dir}: {message}")]
+    Index {
+        /// The directory.
+        dir: String,
+        /// What the index said.
+        message: String,
+    },
+    /// The search index cannot be opened.
+    #[error("open the search index of {dir}: {message}")]
+    Search {
+        /// The directory.
+        dir: String,
+        /// What the search index said.
+        message: String,
+    },
+}
+
+impl OpenError {
+    pub(crate) fn io(action: &'static str, path: &std::path::Path, source: std::io::Error) -> OpenError {
+        OpenError::Io {
+            action,
+            path: path.display().to_string(),
+            source,
+        }
+    }
+}
+
+/// Why a question has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[error("{message}")]
+pub struct AskError {
+    /// `not_found`, `bad_request`, `unavailable`, `internal`.
+    pub code: String,
+    /// For people.
+    pub message: String,
+}
+
+impl AskError {
+    /// What was asked for is not in the archive.
+    pub fn not_found(message: impl Display) -> AskError {
+        AskError::new("not_found", message)
+    }
+
+    /// The question itself is wrong.
+    pub fn bad_request(message: impl Display) -> AskError {
+        AskError::new("bad_request", message)
+    }
+
+    /// It cannot be answered now; asking again later may help.
+    pub fn unavailable(message: impl Display) -> AskError {
+        AskError::new("unavailable", message)
+    }
+
+    /// The archive or the disk failed.
+    pub fn internal(message: impl Display) -> AskError {
+        AskError::new("internal", message)
+    }
+
+    fn new(code: &str, message: impl Display) -> AskError {
+        AskError {
+            code: code.to_owned(),
+            message: message.to_string(),
+        }
+    }
+}

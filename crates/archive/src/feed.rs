@@ -1,0 +1,110 @@
+//! Feeding the search index from the views: during loads, and when it fell behind.
+//!
+//! Invariant: after a successful feed the search index covers the epoch given, or will after its next commit.
+//! A crash between the epoch and the commit leaves it behind; [`pages_changed_since`] then says what it missed.
+//!
+//! [`pages_changed_since`]: weave::Snapshot::pages_changed_since
+
+use std::collections::BTreeMap;
+
+use search::{Change, Document, SearchIndex};
+use weave::{EpochReport, PageChange, Snapshot, SnapshotError};
+
+/// Why the search index could not be fed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FeedError {
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    #[error(transparent)]
+    Search(#[from] search::ApplyError),
+}
+
+/// Feeds the changes of consecutive epochs; of each page its last change, as the last epoch has it.
+pub(crate) fn feed(
+    search: &SearchIndex,
+    epochs: impl Iterator<Item = (EpochReport, Snapshot)>,
+) -> Result<(), FeedError> {
+    let mut changes = BTreeMap::new();
+    let mut newest = None;
+    for (report, snapshot) in epochs {
+        for change in report.page_changes {
+            changes.insert(key_of(&change).to_owned(), change);
+        }
+        newest = Some(snapshot);
+    }
+    let Some(snapshot) = newest else { return Ok(()) };
+    let fed = apply(search, &snapshot, changes.into_values().map(Ok));
+    match fed {
+        Err(FeedError::Search(error)) => {
+            tracing::warn!(%error, "feeding the search index again");
+            catch_up(search, &snapshot)
+        }
+        other => other,
+    }
+}
+
+/// Feeds what changed since the epoch that the search index covers.
+pub(crate) fn catch_up(search: &SearchIndex, snapshot: &Snapshot) -> Result<(), FeedError> {
+    let covered = search.covered_epoch();
+    if covered > snapshot.epoch().0 {
+        // The index was taken back to an older state, or made anew: nothing in here can be relied on.
+        search.clear()?;
+    }
+    let since = weave::Epoch(search.covered_epoch());
+    if since < snapshot.epoch() {
+        tracing::info!(from = since.0, to = snapshot.epoch().0, "search catches up");
+        apply(search, snapshot, snapshot.pages_changed_since(since))?;
+    }
+    Ok(())
+}
+
+fn key_of(change: &PageChange) -> &str {
+    match change {
+        PageChange::Upsert(key) | PageChange::Delete(key) => key,
+    }
+}
+
+/// A row that cannot be read ends the epoch half applied: then everything is to be fed again.
+fn apply(
+    search: &SearchIndex,
+    snapshot: &Snapshot,
+    changes: impl Iterator<Item = Result<PageChange, SnapshotError>>,
+) -> Result<(), FeedError> {
+    let mut broken = None;
+    let documents = changes.map_while(|change| {
+        let document = change.and_then(|change| to_change(snapshot, change));
+        document.map_err(|error| broken = Some(error)).ok()
+    });
+    let applied = search.apply(snapshot.epoch().0, documents);
+    match broken {
+        Some(error) => {
+            search.clear()?;
+            Err(FeedError::Snapshot(error))
+        }
+        None => Ok(applied?),
+    }
+}
+
+fn to_change(snapshot: &Snapshot, change: PageChange) -> Result<Change, SnapshotError> {
+    let url_key = match change {
+        PageChange::Delete(url_key) => return Ok(Change::Delete(url_key)),
+        PageChange::Upsert(url_key) => url_key,
+    };
+    let Some(page) = snapshot.version(&url_key)?.filter(|page| page.is_page) else {
+        return Ok(Change::Delete(url_key));
+    };
+    let inlinks = snapshot.uri(&url_key)?.map_or(0, |uri| uri.inlinks_external);
+    Ok(Change::Upsert(Box::new(Document {
+        text: snapshot.text(&url_key)?.unwrap_or_default(),
+        host: urlkey::host_of_key(&url_key).to_string(),
+        domain: urlkey::domain_of_key(&url_key).to_string(),
+        url: page.url,
+        title: page.title,
+        collection: page.collection,
+        fetch_time_ms: page.fetch_time_ms,
+        mime: page.mime,
+        language: page.language,
+        inlink_bucket: weave::inlinks_bucket(inlinks),
+        url_key,
+    })))
+}

@@ -1,0 +1,63 @@
+//! Content digests of inputs, with those of some prefixes taken in the same pass: an input that was
+//! loaded while it grew, or was renamed since, is known by the digest of its first bytes.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+/// Bytes read at a time.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// Digest of a file as far as it was there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ContentDigest {
+    /// Bytes read.
+    pub(crate) size: u64,
+    /// `sha256:<hex>` of them.
+    pub(crate) digest: String,
+    /// The same of the first `n` bytes, for every `n` asked for that the file reaches.
+    pub(crate) prefixes: HashMap<u64, String>,
+}
+
+/// Digests the first `limit` bytes of `path`, and its prefixes of the given sizes.
+pub(crate) fn digest(path: &Path, limit: u64, sizes: &[u64]) -> io::Result<ContentDigest> {
+    let mut file = File::open(path)?.take(limit);
+    let mut sizes: Vec<u64> = sizes.to_vec();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let mut sizes = sizes.into_iter().peekable();
+    let mut hasher = Sha256::new();
+    let mut prefixes = HashMap::new();
+    let mut buffer = vec![0; BUFFER_BYTES];
+    let mut size = 0;
+    loop {
+        // Stop short at the next prefix, so that the state can be copied exactly there.
+        while let Some(reached) = sizes.next_if(|wanted| *wanted <= size) {
+            prefixes.insert(reached, text(hasher.clone()));
+        }
+        let room = sizes.peek().map_or(BUFFER_BYTES as u64, |wanted| {
+            (wanted - size).min(BUFFER_BYTES as u64)
+        });
+        let count = match file.read(&mut buffer[..room as usize]) {
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if count == 0 {
+            return Ok(ContentDigest {
+                size,
+                digest: text(hasher),
+                prefixes,
+            });
+        }
+        hasher.update(&buffer[..count]);
+        size += count as u64;
+    }
+}
+
+fn text(hasher: Sha256) -> String {
+    format!("sha256:{}", data_encoding::HEXLOWER.encode(&hasher.finalize()))
+}

@@ -1,0 +1,65 @@
+//! Whether a file in a folder is worth loading, by its first bytes.
+//!
+//! Only the first few hundred bytes are decompressed. A file whose name says that it is an archive but whose
+//! beginning is damaged counts as one, so that the damage is reported instead of passed over.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+/// Bytes looked at after decompression.
+const HEAD_BYTES: u64 = 512;
+
+pub(super) fn holds_records(path: &Path) -> io::Result<bool> {
+    let mut file = BufReader::new(File::open(path)?);
+    let magic = file.fill_buf()?.to_vec();
+    let head = match magic.as_slice() {
+        [0x1f, 0x8b, ..] => head_of(MultiGzDecoder::new(file)),
+        // A skippable frame first: the dictionary of a `.warc.zst`, without which nothing can be decompressed.
+        [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => return Ok(true),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => match zstd::stream::read::Decoder::with_buffer(file) {
+            Ok(decoder) => head_of(decoder),
+            Err(_) => Vec::new(),
+        },
+        [0x04, 0x22, 0x4d, 0x18, ..] => head_of(lz4_flex::frame::FrameDecoder::new(file)),
+        plain => return Ok(is_record_start(&plain[..plain.len().min(HEAD_BYTES as usize)])),
+    };
+    Ok(is_record_start(&head) || is_archive_name(path))
+}
+
+/// As much as can be had: damage behind the first bytes does not matter here.
+fn head_of(content: impl Read) -> Vec<u8> {
+    let mut head = Vec::new();
+    let _ = content.take(HEAD_BYTES).read_to_end(&mut head);
+    head
+}
+
+fn is_record_start(head: &[u8]) -> bool {
+    let head = head.trim_ascii_start();
+    head.starts_with(b"WARC/") || head.starts_with(b"filedesc:") || is_arc_line(head)
+}
+
+/// An ARC header line: URL, IP address, date, type, length.
+fn is_arc_line(head: &[u8]) -> bool {
+    let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let fields: Vec<&[u8]> = line.trim_ascii_end().split(|byte| *byte == b' ').collect();
+    let [url, _, date, .., length] = fields.as_slice() else {
+        return false;
+    };
+    let digits = |field: &[u8]| !field.is_empty() && field.iter().all(u8::is_ascii_digit);
+    (url.starts_with(b"http") || url.starts_with(b"dns:")) && digits(date) && digits(length)
+}
+
+/// `x.warc.gz`, `x.arc`, `x.warc.wat.gz`, `x.warc.zst.open` and the like.
+fn is_archive_name(path: &Path) -> bool {
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .to_ascii_lowercase();
+    name.split('.')
+        .skip(1)
+        .any(|part| matches!(part, "warc" | "arc" | "wat" | "wet"))
+}

@@ -1,0 +1,148 @@
+//! Loads, one after the other: asked for, watched and cancelled from any thread.
+//!
+//! Invariants:
+//!  - at most one job runs; the others wait in the order of asking;
+//!  - a job ends in exactly one of `done`, `cancelled`, `failed`;
+//!  - after [`Jobs::close`] no job runs and none can be added.
+
+mod job;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use parking_lot::{Condvar, Mutex};
+
+pub(crate) use job::Job;
+
+use crate::AskError;
+use crate::question::LoadRequest;
+
+/// Finished jobs that are remembered.
+const FINISHED_MAX: usize = 100;
+
+/// The jobs of an archive.
+#[derive(Default)]
+pub(crate) struct Jobs {
+    state: Mutex<State>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// All that are remembered, oldest first.
+    all: Vec<Arc<Job>>,
+    waiting: VecDeque<Arc<Job>>,
+    last_id: u64,
+    closing: bool,
+}
+
+impl Jobs {
+    /// Puts a load at the end of the queue.
+    pub(crate) fn submit(&self, request: LoadRequest) -> Result<Arc<Job>, AskError> {
+        let mut state = self.state.lock();
+        if state.closing {
+            return Err(AskError::unavailable("the archive is being closed"));
+        }
+        state.last_id += 1;
+        let job = Arc::new(Job::new(state.last_id, request));
+        state.forget_finished();
+        state.all.push(job.clone());
+        state.waiting.push_back(job.clone());
+        self.wake.notify_all();
+        Ok(job)
+    }
+
+    pub(crate) fn get(&self, id: u64) -> Result<Arc<Job>, AskError> {
+        let state = self.state.lock();
+        let found = state.all.iter().find(|job| job.id == id);
+        found
+            .cloned()
+            .ok_or_else(|| AskError::not_found(format!("no job {id}")))
+    }
+
+    /// Newest first.
+    pub(crate) fn all(&self) -> Vec<Arc<Job>> {
+        self.state.lock().all.iter().rev().cloned().collect()
+    }
+
+    /// The newest job that has begun.
+    pub(crate) fn current(&self) -> Option<Arc<Job>> {
+        self.all().into_iter().find(|job| job.has_begun())
+    }
+
+    /// Jobs that have not ended.
+    pub(crate) fn active(&self) -> u64 {
+        self.state
+            .lock()
+            .all
+            .iter()
+            .filter(|job| !job.has_ended())
+            .count() as u64
+    }
+
+    /// Stops a job: at the next epoch if it runs, at once if it waits.
+    pub(crate) fn cancel(&self, id: u64) -> Result<Arc<Job>, AskError> {
+        let job = self.get(id)?;
+        job.stop();
+        let mut state = self.state.lock();
+        if let Some(place) = state.waiting.iter().position(|waiting| waiting.id == id) {
+            state.waiting.remove(place);
+            job.end(Ok(()));
+        }
+        Ok(job)
+    }
+
+    /// Starts the thread that runs them.
+    pub(crate) fn start(
+        self: &Arc<Jobs>,
+        run: impl Fn(&Arc<Job>) -> Result<(), String> + Send + 'static,
+    ) -> std::io::Result<JoinHandle<()>> {
+        let jobs = self.clone();
+        std::thread::Builder::new().name("jobs".into()).spawn(move || {
+            while let Some(job) = jobs.next() {
+                job.begin();
+                let outcome = run(&job);
+                job.end(outcome);
+            }
+        })
+    }
+
+    fn next(&self) -> Option<Arc<Job>> {
+        let mut state = self.state.lock();
+        loop {
+            if state.closing {
+                return None;
+            }
+            if let Some(job) = state.waiting.pop_front() {
+                return Some(job);
+            }
+            self.wake.wait(&mut state);
+        }
+    }
+
+    /// Stops everything; the caller then joins the thread.
+    pub(crate) fn close(&self) {
+        let mut state = self.state.lock();
+        state.closing = true;
+        for job in &state.all {
+            job.stop();
+        }
+        for job in std::mem::take(&mut state.waiting) {
+            job.end(Ok(()));
+        }
+        self.wake.notify_all();
+    }
+}
+
+impl State {
+    fn forget_finished(&mut self) {
+        let finished = self.all.iter().filter(|job| job.has_ended()).count();
+        let mut surplus = (finished + 1).saturating_sub(FINISHED_MAX);
+        self.all.retain(|job| {
+            let forget = surplus > 0 && job.has_ended();
+            surplus -= usize::from(forget);
+            !forget
+        });
+    }
+}

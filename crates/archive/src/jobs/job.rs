@@ -1,0 +1,297 @@
+//! One load: what was asked, how far it is, how it ended.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use flow::{Monitor, StageReport};
+use parking_lot::Mutex;
+use weave::{InputId, InputState, LedgerEntry};
+
+use crate::question::{JobBody, LedgerRow, LoadRequest, QuarantineRow, StageRow};
+
+/// Defects that are listed; all are counted.
+const DEFECTS_MAX: usize = 1000;
+
+/// Ledger rows that are listed as problems.
+const PROBLEMS_MAX: usize = 1000;
+
+/// A number that only grows.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    pub(crate) fn add(&self, more: u64) {
+        self.0.fetch_add(more, Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// What is counted while a load runs; named as in [`JobBody`].
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) inputs: Counter,
+    pub(crate) inputs_done: Counter,
+    pub(crate) inputs_known: Counter,
+    pub(crate) inputs_failed: Counter,
+    pub(crate) files_skipped: Counter,
+    pub(crate) bytes: Counter,
+    pub(crate) bytes_done: Counter,
+    pub(crate) records: Counter,
+    pub(crate) captures: Counter,
+    pub(crate) captures_known: Counter,
+    pub(crate) pages: Counter,
+    pub(crate) links: Counter,
+    pub(crate) quarantined: Counter,
+    pub(crate) epochs: Counter,
+    defects: Counter,
+}
+
+/// One load.
+pub(crate) struct Job {
+    pub(crate) id: u64,
+    pub(crate) request: LoadRequest,
+    pub(crate) counters: Counters,
+    stopped: AtomicBool,
+    state: Mutex<State>,
+    /// Inputs of this load, with the position each has reached.
+    touched: Mutex<HashMap<InputId, u64>>,
+    defects: Mutex<Vec<(InputId, QuarantineRow)>>,
+}
+
+#[derive(Default)]
+struct State {
+    phase: Phase,
+    begun: Option<Instant>,
+    elapsed: Duration,
+    error: Option<String>,
+    monitor: Option<Monitor>,
+    /// Last report of the stages, once they have ended.
+    stages: Vec<StageReport>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Phase {
+    #[default]
+    Queued,
+    Running,
+    Done,
+    Cancelled,
+    Failed,
+}
+
+impl Phase {
+    fn word(self) -> &'static str {
+        match self {
+            Phase::Queued => "queued",
+            Phase::Running => "running",
+            Phase::Done => "done",
+            Phase::Cancelled => "cancelled",
+            Phase::Failed => "failed",
+        }
+    }
+}
+
+impl Job {
+    pub(super) fn new(id: u64, request: LoadRequest) -> Job {
+        Job {
+            id,
+            request,
+            counters: Counters::default(),
+            stopped: AtomicBool::new(false),
+            state: Mutex::default(),
+            touched: Mutex::default(),
+            defects: Mutex::default(),
+        }
+    }
+
+    pub(super) fn begin(&self) {
+        let mut state = self.state.lock();
+        state.phase = Phase::Running;
+        state.begun = Some(Instant::now());
+    }
+
+    pub(super) fn end(&self, outcome: Result<(), String>) {
+        let mut state = self.state.lock();
+        state.elapsed = state.begun.map(|begun| begun.elapsed()).unwrap_or_default();
+        state.stages = state
+            .monitor
+            .take()
+            .map(|monitor| monitor.stages())
+            .unwrap_or_default();
+        state.phase = match &outcome {
+            Err(_) => Phase::Failed,
+            Ok(()) if self.is_stopped() => Phase::Cancelled,
+            Ok(()) => Phase::Done,
+        };
+        state.error = outcome.err();
+    }
+
+    /// Stops reading; what was read is still woven.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Relaxed);
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Relaxed)
+    }
+
+    pub(crate) fn has_begun(&self) -> bool {
+        self.state.lock().phase != Phase::Queued
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(
+            self.state.lock().phase,
+            Phase::Done | Phase::Cancelled | Phase::Failed
+        )
+    }
+
+    /// Whether a stage is replaced by nothing.
+    pub(crate) fn is_off(&self, stage: &str) -> bool {
+        self.request.stages_off.iter().any(|off| off == stage)
+    }
+
+    pub(crate) fn watch(&self, monitor: Monitor) {
+        self.state.lock().monitor = Some(monitor);
+    }
+
+    /// An input belongs to this load and stands at `bytes_done`.
+    pub(crate) fn touch(&self, input: InputId, bytes_done: u64) {
+        self.touched.lock().entry(input).or_insert(bytes_done);
+    }
+
+    /// An input was woven up to `bytes_done`.
+    pub(crate) fn reach(&self, input: InputId, bytes_done: u64) {
+        let mut touched = self.touched.lock();
+        let before = touched.entry(input).or_insert(0);
+        self.counters.bytes_done.add(bytes_done.saturating_sub(*before));
+        *before = bytes_done.max(*before);
+    }
+
+    pub(crate) fn add_defect(&self, input: InputId, offset: u64, defect: &warc::Defect) {
+        self.counters.defects.add(1);
+        let mut defects = self.defects.lock();
+        if defects.len() < DEFECTS_MAX {
+            let row = QuarantineRow {
+                input: String::new(),
+                offset,
+                reason: defect.reason.to_owned(),
+                detail: defect.detail.clone(),
+            };
+            defects.push((input, row));
+        }
+    }
+
+    pub(crate) fn stages(&self) -> Vec<StageRow> {
+        let state = self.state.lock();
+        let reports = match &state.monitor {
+            Some(monitor) => monitor.stages(),
+            None => state.stages.clone(),
+        };
+        reports.into_iter().map(stage_row).collect()
+    }
+
+    /// How it stands, with what the ledger says of its inputs.
+    pub(crate) fn body(&self, ledger: &[(InputId, LedgerEntry)]) -> JobBody {
+        let inputs: Vec<&(InputId, LedgerEntry)> = {
+            let touched = self.touched.lock();
+            ledger.iter().filter(|(id, _)| touched.contains_key(id)).collect()
+        };
+        let stages = self.stages();
+        let state = self.state.lock();
+        let running = state.begun.map(|begun| begun.elapsed()).unwrap_or_default();
+        let elapsed = if state.phase == Phase::Running {
+            running
+        } else {
+            state.elapsed
+        };
+        let c = &self.counters;
+        JobBody {
+            id: self.id,
+            state: state.phase.word().to_owned(),
+            error: state.error.clone(),
+            elapsed_ms: elapsed.as_millis() as u64,
+            inputs: c.inputs.get(),
+            inputs_done: c.inputs_done.get(),
+            inputs_known: c.inputs_known.get(),
+            inputs_failed: c.inputs_failed.get(),
+            inputs_loading: inputs.iter().filter(|(_, entry)| is_unfinished(entry)).count() as u64,
+            files_skipped: c.files_skipped.get(),
+            bytes: c.bytes.get(),
+            bytes_done: c.bytes_done.get(),
+            records: c.records.get(),
+            captures: c.captures.get(),
+            captures_known: c.captures_known.get(),
+            pages: c.pages.get(),
+            links: c.links.get(),
+            quarantined: c.quarantined.get(),
+            epochs: c.epochs.get(),
+            problems: problems(&inputs),
+            defects_total: c.defects.get(),
+            defects: self.named_defects(&inputs),
+            stages,
+        }
+    }
+
+    fn named_defects(&self, inputs: &[&(InputId, LedgerEntry)]) -> Vec<QuarantineRow> {
+        let names: HashMap<InputId, &str> = inputs
+            .iter()
+            .map(|(id, entry)| (*id, entry.input.as_str()))
+            .collect();
+        let defects = self.defects.lock();
+        let named = defects.iter().map(|(id, row)| QuarantineRow {
+            input: names.get(id).copied().unwrap_or_default().to_owned(),
+            ..row.clone()
+        });
+        named.collect()
+    }
+}
+
+fn is_unfinished(entry: &LedgerEntry) -> bool {
+    matches!(entry.state, InputState::Pending | InputState::Loading)
+}
+
+fn problems(inputs: &[&(InputId, LedgerEntry)]) -> Vec<LedgerRow> {
+    let reportable = inputs
+        .iter()
+        .filter(|(_, entry)| entry.state != InputState::Done || entry.quarantined > 0);
+    reportable
+        .take(PROBLEMS_MAX)
+        .map(|(_, entry)| LedgerRow::from(entry))
+        .collect()
+}
+
+impl From<&LedgerEntry> for LedgerRow {
+    fn from(entry: &LedgerEntry) -> LedgerRow {
+        LedgerRow {
+            input: entry.input.clone(),
+            digest: entry.digest.clone(),
+            size: entry.size,
+            state: entry.state.to_string(),
+            records: entry.records,
+            captures: entry.captures,
+            quarantined: entry.quarantined,
+            bytes_done: entry.bytes_done,
+            collection: entry.collection.clone(),
+            location: entry.location.clone(),
+        }
+    }
+}
+
+fn stage_row(report: StageReport) -> StageRow {
+    StageRow {
+        stage: report.name.to_owned(),
+        threads: report.threads,
+        waiting: report.waiting,
+        running: report.running,
+        done: report.done,
+        total: report.total,
+        ms_per_item: report.ms_per_item,
+        batched_share: report.batched_share,
+        batch_mean: report.batch_mean,
+    }
+}

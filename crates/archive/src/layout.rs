@@ -1,0 +1,148 @@
+//! Files of an archive directory, and its settings file. The byte-level description is `docs/format-archive.md`.
+//!
+//! Invariants:
+//!  - a directory is an archive if and only if it holds `weft.json`;
+//!  - `weft.json` appears whole (written aside, synced, renamed) and only under the lock;
+//!  - nothing but the lock file is created before it.
+
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use extract::LinkScope;
+use serde::{Deserialize, Serialize};
+
+use crate::OpenError;
+
+/// Format of archive directories that this program reads and writes.
+pub(crate) const FORMAT: u32 = 1;
+
+/// Paths within an archive directory.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    dir: PathBuf,
+}
+
+/// Content of `weft.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ArchiveSettings {
+    pub(crate) format: u32,
+    /// Version of the program that made the archive; for people.
+    pub(crate) created_by: String,
+    /// Which links are kept, for good.
+    pub(crate) links: LinkScope,
+}
+
+impl Layout {
+    /// `dir` as an absolute path, so that a later change of the working directory does not matter.
+    pub(crate) fn new(dir: &Path) -> Result<Layout, OpenError> {
+        let dir = std::path::absolute(dir).map_err(|source| OpenError::io("find", dir, source))?;
+        Ok(Layout { dir })
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(crate) fn index(&self) -> PathBuf {
+        self.dir.join("index")
+    }
+
+    pub(crate) fn search(&self) -> PathBuf {
+        self.dir.join("search")
+    }
+
+    pub(crate) fn lock(&self) -> PathBuf {
+        self.dir.join("lock")
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.dir.join("socket")
+    }
+
+    fn settings(&self) -> PathBuf {
+        self.dir.join("weft.json")
+    }
+
+    fn settings_aside(&self) -> PathBuf {
+        self.dir.join("weft.json.new")
+    }
+
+    /// The settings, or `None` where there is no archive.
+    pub(crate) fn read_settings(&self) -> Result<Option<ArchiveSettings>, OpenError> {
+        let path = self.settings();
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
+            Err(source) => return Err(OpenError::io("read", &path, source)),
+        };
+        let settings: ArchiveSettings =
+            serde_json::from_slice(&text).map_err(|error| OpenError::Settings {
+                path: path.display().to_string(),
+                message: error.to_string(),
+            })?;
+        if settings.format != FORMAT {
+            return Err(OpenError::Format {
+                dir: self.dir.display().to_string(),
+                found: settings.format,
+                expected: FORMAT,
+            });
+        }
+        Ok(Some(settings))
+    }
+
+    pub(crate) fn version_error(&self, found: String) -> OpenError {
+        OpenError::Version {
+            dir: self.dir.display().to_string(),
+            found,
+            expected: crate::VERSION.to_owned(),
+        }
+    }
+
+    /// Makes the directory, or checks that an existing one holds nothing of somebody else.
+    pub(crate) fn prepare(&self) -> Result<(), OpenError> {
+        fs::create_dir_all(&self.dir).map_err(|source| OpenError::io("create", &self.dir, source))?;
+        let ours = ["lock", "socket", "weft.json", "weft.json.new", "index", "search"];
+        let entries = fs::read_dir(&self.dir).map_err(|source| OpenError::io("list", &self.dir, source))?;
+        for entry in entries {
+            let entry = entry.map_err(|source| OpenError::io("list", &self.dir, source))?;
+            let name = entry.file_name();
+            if !ours.iter().any(|known| name == *known) {
+                return Err(OpenError::NotEmpty {
+                    dir: self.dir.display().to_string(),
+                    found: name.to_string_lossy().into_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the directory an archive. The caller holds the lock.
+    pub(crate) fn write_settings(&self, settings: &ArchiveSettings) -> Result<(), OpenError> {
+        let aside = self.settings_aside();
+        let write = || -> std::io::Result<()> {
+            let mut file = fs::File::create(&aside)?;
+            serde_json::to_writer_pretty(&mut file, settings)?;
+            file.write_all(b"\n")?;
+            file.sync_all()?;
+            fs::rename(&aside, self.settings())?;
+            fs::File::open(&self.dir)?.sync_all()
+        };
+        write().map_err(|source| OpenError::io("write", &self.settings(), source))
+    }
+}
+
+/// Bytes of all files below `dir`; files that vanish meanwhile count nothing.
+pub(crate) fn bytes_below(dir: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(dir) else { return 0 };
+    entries
+        .flatten()
+        .map(|entry| match entry.file_type() {
+            Ok(kind) if kind.is_dir() => bytes_below(&entry.path()),
+            Ok(kind) if kind.is_file() => entry.metadata().map_or(0, |metadata| metadata.len()),
+            _ => 0,
+        })
+        .sum()
+}

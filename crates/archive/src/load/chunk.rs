@@ -1,0 +1,140 @@
+//! What travels through the load pipeline, and what each weighs.
+
+use extract::Capture;
+use flow::Item;
+use weave::{EpochReport, InputId, InputProgress, InputState, LedgerEntry, Snapshot};
+
+use crate::inputs::{ContentDigest, Found};
+
+/// Memory of a record or capture besides its texts, in bytes.
+const OVERHEAD_BYTES: u64 = 256;
+
+impl Item for Found {}
+
+/// An input whose content is known.
+pub(super) struct Digested {
+    pub(super) found: Found,
+    /// The content, or why it cannot be read.
+    pub(super) content: Result<ContentDigest, String>,
+    pub(super) growing: Growing,
+}
+
+impl Item for Digested {}
+
+/// Whether an input may still be written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Growing {
+    /// Finished: an incomplete tail is a defect.
+    No,
+    /// Changed a moment ago: if its tail is incomplete, the rest is expected later.
+    Recent,
+    /// Its name ends in `.open`: the rest is expected later in any case.
+    Open,
+}
+
+/// An input with its place in the ledger, to be read from `entry.bytes_done`.
+pub(super) struct Registered {
+    pub(super) id: InputId,
+    pub(super) found: Found,
+    pub(super) entry: LedgerEntry,
+    pub(super) growing: Growing,
+    /// Read no further than this; a record boundary.
+    pub(super) bytes_max: u64,
+}
+
+impl Item for Registered {}
+
+/// Consecutive entries of one input.
+pub(super) struct Chunk {
+    pub(super) input: InputId,
+    pub(super) entries: Vec<warc::Entry>,
+    /// Where the last entry ends.
+    pub(super) bytes_done: u64,
+    /// State of the input after this chunk.
+    pub(super) state: InputState,
+    pub(super) bytes: u64,
+}
+
+impl Chunk {
+    pub(super) fn new(input: InputId, bytes_done: u64) -> Chunk {
+        Chunk {
+            input,
+            entries: Vec::new(),
+            bytes_done,
+            state: InputState::Loading,
+            bytes: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, entry: warc::Entry) {
+        let span = entry.span();
+        self.bytes_done = span.offset + span.length;
+        self.bytes += OVERHEAD_BYTES
+            + if let warc::Entry::Record(record) = &entry {
+                record.body.len() as u64
+            } else {
+                0
+            };
+        self.entries.push(entry);
+    }
+}
+
+impl Item for Chunk {
+    fn count(&self) -> u64 {
+        self.entries.len() as u64
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// A chunk's captures and what is to be noted in the ledger.
+pub(super) struct Extract {
+    pub(super) progress: InputProgress,
+    pub(super) captures: Vec<Capture>,
+    pub(super) bytes: u64,
+}
+
+impl Item for Extract {
+    fn count(&self) -> u64 {
+        self.captures.len() as u64
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// Memory of a capture, in bytes.
+pub(super) fn capture_bytes(capture: &Capture) -> u64 {
+    let links = capture
+        .page
+        .iter()
+        .flat_map(|page| &page.links)
+        .chain(&capture.redirect);
+    let links: usize = links
+        .map(|link| link.url_key.len() + link.url.len() + link.anchor.len() + 80)
+        .sum();
+    let page = capture
+        .page
+        .as_ref()
+        .map_or(0, |page| page.title.len() + page.text.len());
+    OVERHEAD_BYTES + (2 * capture.url.len() + page + links) as u64
+}
+
+/// An epoch that search has yet to see.
+pub(super) struct Woven {
+    pub(super) report: EpochReport,
+    pub(super) snapshot: Snapshot,
+}
+
+impl Item for Woven {
+    fn count(&self) -> u64 {
+        self.report.page_changes.len() as u64
+    }
+
+    fn bytes(&self) -> u64 {
+        OVERHEAD_BYTES * self.report.page_changes.len() as u64
+    }
+}

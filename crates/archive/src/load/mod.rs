@@ -1,0 +1,210 @@
+//! Loading: inputs through the pipeline into the index and the search index.
+//!
+//! ```text
+//! found ─> digest ─> register ─> read ─> extract ─> weave ─> search
+//!          ordered   one         N       ordered    one      one
+//! ```
+//!
+//! Invariants:
+//!  - captures reach `weave` in file order for each input, so a ledger position is a contiguous prefix;
+//!  - a load that is stopped, killed or fails leaves each input at such a position, and the next one goes on there;
+//!  - memory is bounded: each queue by bytes, an epoch by [`EPOCH_BYTES`], a reader by one chunk.
+
+mod apply;
+mod chunk;
+mod rate;
+mod read;
+mod transform;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use extract::LinkScope;
+use flow::{Batch, Feeder, Flow, FlowError, Out, Pipeline, StageSettings};
+use weave::{InputId, LedgerEntry};
+
+use self::chunk::{Chunk, Digested, Extract, Registered, Woven};
+use self::rate::Rate;
+use crate::inputs::{self, Found};
+use crate::jobs::Job;
+use crate::parts::Parts;
+
+/// An epoch closes with this many bytes of captures.
+const EPOCH_BYTES: u64 = 64 << 20;
+
+/// An epoch closes at this age: what was read is to be seen soon.
+const EPOCH_AGE: Duration = Duration::from_secs(2);
+
+/// Bytes of records waiting to be extracted.
+const RECORDS_BYTES: u64 = 32 << 20;
+
+/// Inputs read at once at most: each holds a file and a buffer.
+const READERS_MAX: usize = 16;
+
+/// What all stages of one load share.
+pub(crate) struct Context {
+    parts: Arc<Parts>,
+    job: Arc<Job>,
+    collection: String,
+    verify: bool,
+    extract: extract::Settings,
+    rate: Option<Rate>,
+    chunk_entries_max: usize,
+    /// Inputs that an earlier load did not finish.
+    unfinished: Vec<(InputId, LedgerEntry)>,
+    /// Their sizes.
+    prefix_sizes: Vec<u64>,
+}
+
+/// Why a load ended early.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoadError {
+    #[error(transparent)]
+    Flow(#[from] FlowError),
+    #[error("read the ledger: {0}")]
+    Ledger(#[from] weave::SnapshotError),
+    #[error("bring the search index up to date: {0}")]
+    Search(#[from] crate::feed::FeedError),
+}
+
+/// Runs one load to its end or until the job is stopped.
+pub(crate) fn run(parts: &Arc<Parts>, job: &Arc<Job>) -> Result<(), LoadError> {
+    parts.catch_up_search()?;
+    let discovery = inputs::discover(&job.request.inputs);
+    job.counters.files_skipped.add(discovery.skipped);
+    job.counters.inputs.add(discovery.found.len() as u64);
+    job.counters
+        .bytes
+        .add(discovery.found.iter().map(|found| found.size).sum());
+    let context = Arc::new(Context::new(parts, job)?);
+    let (feeder, pipeline) = assemble(&context, discovery.found.len())?;
+    job.watch(pipeline.monitor());
+    feed(&context, feeder, discovery.found);
+    let outcome = pipeline.join();
+    if !job.is_off("search") {
+        // Even after a failure: what was woven is to be found.
+        parts.flush_search()?;
+    }
+    Ok(outcome?)
+}
+
+fn feed(context: &Context, feeder: Feeder<Found>, found: Vec<Found>) {
+    for found in found {
+        if context.job.is_stopped() || feeder.send(found).is_err() {
+            return;
+        }
+    }
+}
+
+impl Context {
+    fn new(parts: &Arc<Parts>, job: &Arc<Job>) -> Result<Context, LoadError> {
+        let unfinished = parts.weave.unfinished_inputs()?;
+        let prefix_sizes = unfinished.iter().map(|(_, entry)| entry.size).collect();
+        let request = &job.request;
+        Ok(Context {
+            parts: parts.clone(),
+            job: job.clone(),
+            collection: request.collection.clone().unwrap_or_default(),
+            verify: request.verify,
+            extract: extract::Settings {
+                links: parts.settings.links,
+                text: true,
+            },
+            rate: request.rate_pages_per_s.map(Rate::new),
+            chunk_entries_max: read::chunk_entries_max(request.rate_pages_per_s),
+            unfinished,
+            prefix_sizes,
+        })
+    }
+}
+
+fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pipeline), FlowError> {
+    let threads = threads(context.job.request.threads);
+    let readers = threads.min(inputs).clamp(1, READERS_MAX);
+    let few = |name| StageSettings::new(name).queue(4, u64::MAX);
+    let flow = Flow::<Found, Found>::new()
+        .ordered(
+            few("digest").threads(readers),
+            with(context, |context| {
+                move |found: Found, out: &mut Out<'_, Digested>| read::digest(&context, found, out)
+            }),
+        )
+        .stage(
+            few("register"),
+            with(context, |context| {
+                let mut claimed = HashSet::new();
+                move |digested: Digested, out: &mut Out<'_, Registered>| {
+                    read::register(&context, &mut claimed, digested, out)
+                }
+            }),
+        )
+        .stage(
+            few("read").threads(readers),
+            with(context, |context| {
+                move |registered: Registered, out: &mut Out<'_, Chunk>| read::read(&context, registered, out)
+            }),
+        )
+        .ordered(
+            stage(context, "extract")
+                .threads(threads)
+                .queue(256, RECORDS_BYTES),
+            with(context, |context| {
+                move |chunk: Chunk, out: &mut Out<'_, Extract>| transform::transform(&context, chunk, out)
+            }),
+        )
+        .batched(
+            stage(context, "weave").queue(4096, EPOCH_BYTES),
+            Batch {
+                items_max: 4096,
+                bytes_max: EPOCH_BYTES,
+                age_max: EPOCH_AGE,
+            },
+            with(context, |context| {
+                move |extracts: Vec<Extract>, out: &mut Out<'_, Woven>| apply::apply(&context, extracts, out)
+            }),
+        )
+        .batched(
+            stage(context, "search").queue(4, u64::MAX),
+            Batch {
+                items_max: 4,
+                bytes_max: u64::MAX,
+                age_max: Duration::ZERO,
+            },
+            with(context, |context| {
+                move |epochs: Vec<Woven>, _: &mut Out<'_, ()>| {
+                    let epochs = epochs.into_iter().map(|woven| (woven.report, woven.snapshot));
+                    Ok(context.parts.feed_search(epochs)?)
+                }
+            }),
+        );
+    flow.start()
+}
+
+/// A stage that can be replaced by nothing.
+fn stage(context: &Context, name: &'static str) -> StageSettings {
+    StageSettings::new(name).off(context.job.is_off(name))
+}
+
+/// Gives each thread of a stage its handler, made with the shared context.
+fn with<H>(
+    context: &Arc<Context>,
+    make: impl Fn(Arc<Context>) -> H + 'static,
+) -> impl Fn(usize) -> H + 'static {
+    let context = context.clone();
+    move |_| make(context.clone())
+}
+
+fn threads(asked: Option<usize>) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    asked.unwrap_or(cores).clamp(1, 256)
+}
+
+/// The link scope a load asks for, if it names one.
+pub(crate) fn parse_links(text: &str) -> Option<LinkScope> {
+    match text {
+        "all" => Some(LinkScope::All),
+        "external" => Some(LinkScope::External),
+        _ => None,
+    }
+}

@@ -1,0 +1,91 @@
+//! Stage `extract`: records to captures, captures and defects to what the ledger is to note.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use extract::{Capture, Extracted};
+use flow::{Out, StageResult};
+use warc::{Defect, Entry, Record, Span};
+use weave::{InputId, InputProgress, QuarantineEntry};
+
+use super::Context;
+use super::chunk::{Chunk, Extract, capture_bytes};
+
+pub(super) fn transform(context: &Context, chunk: Chunk, out: &mut Out<'_, Extract>) -> StageResult {
+    let mut result = Extract {
+        progress: InputProgress {
+            input: chunk.input,
+            bytes_done: chunk.bytes_done,
+            records: 0,
+            quarantined: Vec::new(),
+            state: chunk.state,
+        },
+        captures: Vec::new(),
+        bytes: 0,
+    };
+    for entry in chunk.entries {
+        add_entry(context, &mut result, entry);
+    }
+    if let Some(rate) = &context.rate {
+        let pages = result
+            .captures
+            .iter()
+            .filter(|capture| capture.page.is_some())
+            .count();
+        rate.take(pages as u64, || context.job.is_stopped());
+    }
+    out.send(result)
+}
+
+fn add_entry(context: &Context, result: &mut Extract, entry: Entry) {
+    match entry {
+        Entry::Record(record) => add_record(context, result, &record),
+        Entry::Quarantined(span, defect) => result.progress.quarantined.push(quarantine(span, defect)),
+        _ => {}
+    }
+}
+
+fn add_record(context: &Context, result: &mut Extract, record: &Record) {
+    result.progress.records += 1;
+    note_defects(context, result.progress.input, record);
+    match extract_guarded(context, record) {
+        Extracted::Counted => {}
+        Extracted::Capture(capture) => add_capture(context, result, *capture),
+        Extracted::Unusable(defect) => result.progress.quarantined.push(quarantine(record.span, defect)),
+    }
+}
+
+/// One record must not end a load, whatever is wrong with it or with us.
+fn extract_guarded(context: &Context, record: &Record) -> Extracted {
+    let extracted = catch_unwind(AssertUnwindSafe(|| extract::extract(record, &context.extract)));
+    extracted.unwrap_or_else(|_| {
+        tracing::error!(offset = record.span.offset, "extracting a record panicked");
+        Extracted::Unusable(Defect::new(
+            "internal-error",
+            "extracting this record failed; please report it",
+        ))
+    })
+}
+
+fn add_capture(context: &Context, result: &mut Extract, capture: Capture) {
+    if let Some(page) = &capture.page {
+        context.job.counters.pages.add(1);
+        context.job.counters.links.add(page.links.len() as u64);
+    }
+    result.bytes += capture_bytes(&capture);
+    result.captures.push(capture);
+}
+
+fn note_defects(context: &Context, input: InputId, record: &Record) {
+    for defect in &record.defects {
+        context.job.add_defect(input, record.span.offset, defect);
+    }
+}
+
+fn quarantine(span: Span, defect: Defect) -> QuarantineEntry {
+    QuarantineEntry {
+        offset: span.offset,
+        length: span.length,
+        reason: defect.reason.to_owned(),
+        detail: defect.detail,
+    }
+}

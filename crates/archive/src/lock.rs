@@ -1,0 +1,50 @@
+//! The lock file: whoever holds it owns the archive.
+//!
+//! The lock belongs to the open file, so it ends with the process however that ends. The owner's process
+//! number is written into the file for people; it is not trusted for anything.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+
+use crate::OpenError;
+
+/// A held lock; dropping it releases it.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// The lock, or `None` while somebody else holds it.
+    pub(crate) fn try_acquire(path: &Path) -> Result<Option<Lock>, OpenError> {
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(|source| OpenError::io("open", path, source))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(source)) => return Err(OpenError::io("lock", path, source)),
+        }
+        // Nobody relies on the number: a full disk must not keep an archive from being opened.
+        let _ = file
+            .set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| writeln!(file, "{}", std::process::id()));
+        Ok(Some(Lock { _file: file }))
+    }
+
+    /// Who holds the lock, in words.
+    pub(crate) fn owner(path: &Path) -> String {
+        let mut text = String::new();
+        let read = File::open(path).and_then(|mut file| file.read_to_string(&mut text));
+        match (read, text.trim()) {
+            (Ok(_), pid) if !pid.is_empty() => format!("process {pid}"),
+            _ => "another process".to_owned(),
+        }
+    }
+}

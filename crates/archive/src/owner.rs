@@ -1,0 +1,94 @@
+//! This process as the owner of an archive.
+//!
+//! Invariant: whatever of the archive is open is open only while the lock is held: the end runs jobs down,
+//! ends the socket's threads, closes index and search index, and releases the lock, in this order.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use extract::LinkScope;
+
+use crate::layout::{ArchiveSettings, FORMAT, Layout};
+use crate::lock::Lock;
+use crate::parts::Parts;
+use crate::question::{Answer, Question};
+use crate::socket::server::{Answerer, Server};
+use crate::{AskError, OpenError, load};
+
+pub(crate) struct Owner {
+    /// `None` only while it is being dropped.
+    parts: Option<Arc<Parts>>,
+    server: Option<Server>,
+    runner: Option<JoinHandle<()>>,
+    _lock: Lock,
+}
+
+impl Owner {
+    /// Opens the archive behind a lock; makes it if there is none and `links` says with which scope.
+    pub(crate) fn open(layout: &Layout, lock: Lock, create: Option<LinkScope>) -> Result<Owner, OpenError> {
+        let settings = match (layout.read_settings()?, create) {
+            (Some(settings), _) => settings,
+            (None, Some(links)) => create_archive(layout, links)?,
+            (None, None) => {
+                return Err(OpenError::Missing {
+                    dir: layout.dir().display().to_string(),
+                });
+            }
+        };
+        let parts = Arc::new(Parts::open(layout.clone(), settings)?);
+        let in_runner = parts.clone();
+        let runner = parts
+            .jobs
+            .start(move |job| load::run(&in_runner, job).map_err(|error| error.to_string()))
+            .map_err(|source| OpenError::io("start the jobs of", layout.dir(), source))?;
+        let mut owner = Owner {
+            parts: Some(parts.clone()),
+            server: None,
+            runner: Some(runner),
+            _lock: lock,
+        };
+        let server = Server::start(&layout.socket(), parts)
+            .map_err(|source| OpenError::io("listen on", &layout.socket(), source))?;
+        owner.server = Some(server);
+        Ok(owner)
+    }
+
+    pub(crate) fn ask(&self, question: &Question) -> Result<Answer, AskError> {
+        self.parts()?.ask(question)
+    }
+
+    pub(crate) fn dump(&self, view: &str, format: &str, out: &mut dyn Write) -> Result<u64, AskError> {
+        self.parts()?.dump(view, format, out)
+    }
+
+    fn parts(&self) -> Result<&Parts, AskError> {
+        self.parts
+            .as_deref()
+            .ok_or_else(|| AskError::unavailable("the archive is being closed"))
+    }
+}
+
+fn create_archive(layout: &Layout, links: LinkScope) -> Result<ArchiveSettings, OpenError> {
+    let settings = ArchiveSettings {
+        format: FORMAT,
+        created_by: crate::VERSION.to_owned(),
+        links,
+    };
+    layout.write_settings(&settings)?;
+    Ok(settings)
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        let Some(parts) = self.parts.take() else { return };
+        parts.jobs.close();
+        if let Some(runner) = self.runner.take() {
+            // A panic in it was reported when it happened.
+            let _ = runner.join();
+        }
+        if let Some(mut server) = self.server.take() {
+            server.stop();
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The parts of an archive in the process that owns it.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use search::SearchIndex;
+use weave::{EpochReport, Snapshot, Weave};
+
+use crate::feed::{self, FeedError};
+use crate::jobs::Jobs;
+use crate::layout::{ArchiveSettings, Layout};
+use crate::question::{Answer, Question};
+use crate::socket::server::Answerer;
+use crate::{AskError, OpenError, ask};
+
+/// What answers are made from, and what loads write to.
+pub(crate) struct Parts {
+    pub(crate) layout: Layout,
+    pub(crate) settings: ArchiveSettings,
+    pub(crate) weave: Weave,
+    pub(crate) search: SearchIndex,
+    pub(crate) jobs: Arc<Jobs>,
+    /// Held while the search index is fed, so that epochs reach it in order.
+    feeding: Mutex<()>,
+}
+
+impl Parts {
+    /// Opens everything. The caller holds the lock.
+    pub(crate) fn open(layout: Layout, settings: ArchiveSettings) -> Result<Parts, OpenError> {
+        let dir = || layout.dir().display().to_string();
+        let weave = Weave::open(&layout.index(), Some(settings.links), weave::Settings::default()).map_err(
+            |error| OpenError::Index {
+                dir: dir(),
+                message: error.to_string(),
+            },
+        )?;
+        let search = SearchIndex::open(&layout.search(), search::Settings::default()).map_err(|error| {
+            OpenError::Search {
+                dir: dir(),
+                message: error.to_string(),
+            }
+        })?;
+        Ok(Parts {
+            layout,
+            settings,
+            weave,
+            search,
+            jobs: Arc::default(),
+            feeding: Mutex::new(()),
+        })
+    }
+
+    /// Feeds the search index what it missed, if it missed anything.
+    pub(crate) fn catch_up_search(&self) -> Result<(), FeedError> {
+        let _feeding = self.feeding.lock();
+        feed::catch_up(&self.search, &self.weave.snapshot())
+    }
+
+    pub(crate) fn feed_search(
+        &self,
+        epochs: impl Iterator<Item = (EpochReport, Snapshot)>,
+    ) -> Result<(), FeedError> {
+        let _feeding = self.feeding.lock();
+        feed::feed(&self.search, epochs)
+    }
+
+    /// Everything fed is searchable and durable afterwards.
+    pub(crate) fn flush_search(&self) -> Result<(), FeedError> {
+        let _feeding = self.feeding.lock();
+        if self.search.flush().is_err() {
+            // What could not be kept is fed once more; a second failure is the caller's.
+            feed::catch_up(&self.search, &self.weave.snapshot())?;
+            self.search.flush()?;
+        }
+        Ok(())
+    }
+}
+
+impl Answerer for Parts {
+    fn ask(&self, question: &Question) -> Result<Answer, AskError> {
+        ask::answer(self, question)
+    }
+
+    fn dump(&self, view: &str, format: &str, out: &mut dyn Write) -> Result<u64, AskError> {
+        ask::dump(self, view, format, out)
+    }
+}

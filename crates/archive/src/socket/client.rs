@@ -1,0 +1,133 @@
+//! The asker's side of the socket.
+
+use std::io::{self, BufReader, BufWriter, ErrorKind, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::frame::{Frame, read_frame, write_message};
+use super::{Hello, Reply, Request, path};
+use crate::AskError;
+use crate::question::{Answer, Question};
+
+/// How long the owner may take to greet; it is a process that accepts within milliseconds.
+const GREETING_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// Idle connections kept for the next question.
+const IDLE_MAX: usize = 4;
+
+/// Connections to the owner of an archive.
+pub(crate) struct Client {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+}
+
+/// Why a client has no answer.
+pub(crate) enum ClientError {
+    /// The owner is gone or never was.
+    Lost(io::Error),
+    /// The owner is another version.
+    Version { found: String },
+    /// The owner answered with an error.
+    Answered(AskError),
+    /// The asker's own output failed (a dump into a closed pipe).
+    Output(io::Error),
+}
+
+impl From<io::Error> for ClientError {
+    fn from(error: io::Error) -> ClientError {
+        ClientError::Lost(error)
+    }
+}
+
+struct Connection {
+    input: BufReader<UnixStream>,
+    output: BufWriter<UnixStream>,
+}
+
+impl Client {
+    /// Connects and checks the version.
+    pub(crate) fn connect(path: &Path) -> Result<Client, ClientError> {
+        let first = Connection::open(path)?;
+        Ok(Client {
+            path: path.to_owned(),
+            idle: Mutex::new(vec![first]),
+        })
+    }
+
+    pub(crate) fn ask(&self, question: &Question) -> Result<Answer, ClientError> {
+        match self.request(&Request::Ask(question.clone()), &mut io::sink())? {
+            Reply::Answer(answer) => Ok(*answer),
+            Reply::Error(error) => Err(ClientError::Answered(error)),
+            Reply::Dumped(_) => Err(unexpected("the end of a dump")),
+        }
+    }
+
+    pub(crate) fn dump(&self, view: &str, format: &str, out: &mut dyn Write) -> Result<u64, ClientError> {
+        let request = Request::Dump {
+            view: view.to_owned(),
+            format: format.to_owned(),
+        };
+        match self.request(&request, out)? {
+            Reply::Dumped(rows) => Ok(rows),
+            Reply::Error(error) => Err(ClientError::Answered(error)),
+            Reply::Answer(_) => Err(unexpected("an answer")),
+        }
+    }
+
+    /// A connection goes back to the idle ones only after a whole exchange.
+    fn request(&self, request: &Request, data: &mut dyn Write) -> Result<Reply, ClientError> {
+        let idle = self.idle.lock().pop();
+        let mut connection = match idle {
+            Some(connection) => connection,
+            None => Connection::open(&self.path)?,
+        };
+        let reply = connection.exchange(request, data)?;
+        let mut idle = self.idle.lock();
+        if idle.len() < IDLE_MAX {
+            idle.push(connection);
+        }
+        Ok(reply)
+    }
+}
+
+impl Connection {
+    fn open(path: &Path) -> Result<Connection, ClientError> {
+        let stream = path::connect(path)?;
+        stream.set_read_timeout(Some(GREETING_TIME_MAX))?;
+        let mut connection = Connection {
+            input: BufReader::new(stream.try_clone()?),
+            output: BufWriter::new(stream),
+        };
+        write_message(&mut connection.output, &Hello::ours())?;
+        let hello: Hello = connection.read()?.message()?;
+        if hello.weft != crate::VERSION {
+            return Err(ClientError::Version { found: hello.weft });
+        }
+        connection.input.get_ref().set_read_timeout(None)?;
+        Ok(connection)
+    }
+
+    fn exchange(&mut self, request: &Request, data: &mut dyn Write) -> Result<Reply, ClientError> {
+        write_message(&mut self.output, request)?;
+        loop {
+            match self.read()? {
+                Frame::Data(bytes) => data.write_all(&bytes).map_err(ClientError::Output)?,
+                message => return Ok(message.message()?),
+            }
+        }
+    }
+
+    fn read(&mut self) -> io::Result<Frame> {
+        read_frame(&mut self.input)?.ok_or_else(|| ErrorKind::UnexpectedEof.into())
+    }
+}
+
+fn unexpected(what: &str) -> ClientError {
+    ClientError::Lost(io::Error::new(
+        ErrorKind::InvalidData,
+        format!("the owner sent {what}"),
+    ))
+}

@@ -1,0 +1,57 @@
+//! Asking the owner: a Unix socket in the archive directory, spoken to in frames.
+//!
+//! | from | frame | content |
+//! |---|---|---|
+//! | client | message | `Hello` |
+//! | owner | message | `Hello`; if the versions differ the client goes away |
+//! | client | message | `Request` |
+//! | owner | data, any number | only for a dump: the bytes |
+//! | owner | message | `Reply` |
+//!
+//! Requests follow one another on a connection, one at a time.
+
+pub(crate) mod client;
+mod frame;
+mod path;
+pub(crate) mod server;
+
+use serde::{Deserialize, Serialize};
+
+use crate::AskError;
+use crate::question::{Answer, Question};
+
+/// First message of both sides.
+#[derive(Debug, Serialize, Deserialize)]
+struct Hello {
+    /// Version of the program: both sides must be the same.
+    weft: String,
+    /// Process, for messages to people.
+    pid: u32,
+}
+
+impl Hello {
+    fn ours() -> Hello {
+        Hello {
+            weft: crate::VERSION.to_owned(),
+            pid: std::process::id(),
+        }
+    }
+}
+
+/// What a client wants.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Request {
+    Ask(Question),
+    Dump { view: String, format: String },
+}
+
+/// What the owner says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Reply {
+    Answer(Box<Answer>),
+    /// End of a dump: its rows.
+    Dumped(u64),
+    Error(AskError),
+}

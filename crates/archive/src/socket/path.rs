@@ -1,0 +1,76 @@
+//! Binding and connecting where the path is longer than a socket address allows (108 bytes on Linux).
+//!
+//! Such a path is reached through its folder, opened first: `/proc/self/fd/N/socket` is always short.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+/// Longest path given to the system as it is; some systems allow no more than 104 bytes with the final zero.
+const DIRECT_MAX: usize = 100;
+
+/// Binds `path`, replacing a socket that a crashed owner left behind. The caller holds the lock.
+pub(super) fn bind(path: &Path) -> io::Result<UnixListener> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let short = Short::of(path)?;
+    UnixListener::bind(&short.path)
+}
+
+pub(super) fn connect(path: &Path) -> io::Result<UnixStream> {
+    let short = Short::of(path)?;
+    UnixStream::connect(&short.path)
+}
+
+/// A path that fits, and the open folder that it may lead through.
+struct Short {
+    path: PathBuf,
+    _folder: Option<File>,
+}
+
+impl Short {
+    fn of(path: &Path) -> io::Result<Short> {
+        let parts = (path.parent(), path.file_name());
+        let (Some(folder), Some(name)) = parts else {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "a socket needs a file name",
+            ));
+        };
+        if path.as_os_str().as_bytes().len() <= DIRECT_MAX {
+            return Ok(Short {
+                path: path.to_owned(),
+                _folder: None,
+            });
+        }
+        let folder = File::open(folder)?;
+        let through = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name);
+        Ok(Short {
+            path: through,
+            _folder: Some(folder),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_longer_than_an_address_works() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("x".repeat(120)).join("y".repeat(120));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("socket");
+        std::fs::write(&path, "left behind").unwrap();
+        let listener = bind(&path).unwrap();
+        let client = connect(&path).unwrap();
+        listener.accept().unwrap();
+        drop(client);
+    }
+}

@@ -1,0 +1,173 @@
+//! The owner's side of the socket: one thread that accepts, one thread a connection.
+//!
+//! Invariant: after [`Server::stop`] no thread of it runs and none holds the parts of the archive.
+
+use std::io::{self, BufReader, BufWriter, ErrorKind, Write};
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use parking_lot::Mutex;
+
+use super::frame::{read_frame, write_data, write_message};
+use super::{Hello, Reply, Request, path};
+use crate::AskError;
+use crate::question::{Answer, Question};
+
+/// Connections at once; more are turned away, so that a loop elsewhere cannot take all threads.
+const CONNECTIONS_MAX: usize = 256;
+
+/// Bytes of a dump sent in one frame.
+const DATA_BYTES: usize = 256 << 10;
+
+/// What the server answers from.
+pub(crate) trait Answerer: Send + Sync + 'static {
+    fn ask(&self, question: &Question) -> Result<Answer, AskError>;
+    fn dump(&self, view: &str, format: &str, out: &mut dyn Write) -> Result<u64, AskError>;
+}
+
+/// A running socket server.
+pub(crate) struct Server {
+    path: PathBuf,
+    shared: Arc<Shared>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    stopping: AtomicBool,
+    connections: Mutex<Vec<Connection>>,
+}
+
+struct Connection {
+    /// A second handle, to end the connection from outside.
+    stream: UnixStream,
+    thread: JoinHandle<()>,
+}
+
+impl Server {
+    /// Binds the socket and starts answering. The caller holds the lock.
+    pub(crate) fn start(path: &Path, parts: Arc<dyn Answerer>) -> io::Result<Server> {
+        let listener = path::bind(path)?;
+        let shared = Arc::new(Shared::default());
+        let in_thread = shared.clone();
+        let accepting = std::thread::Builder::new()
+            .name("socket".into())
+            .spawn(move || accept_loop(&listener, &in_thread, &parts))?;
+        Ok(Server {
+            path: path.to_owned(),
+            shared,
+            accepting: Some(accepting),
+        })
+    }
+
+    /// Ends all connections and waits for their threads.
+    pub(crate) fn stop(&mut self) {
+        let Some(accepting) = self.accepting.take() else {
+            return;
+        };
+        self.shared.stopping.store(true, Ordering::SeqCst);
+        // The accepting thread wakes by a connection; that fails only if it has already ended.
+        let _ = path::connect(&self.path);
+        let _ = accepting.join();
+        let _ = std::fs::remove_file(&self.path);
+        for connection in self.shared.connections.lock().drain(..) {
+            let _ = connection.stream.shutdown(Shutdown::Both);
+            let _ = connection.thread.join();
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn accept_loop(listener: &UnixListener, shared: &Arc<Shared>, parts: &Arc<dyn Answerer>) {
+    for stream in listener.incoming() {
+        if shared.stopping.load(Ordering::SeqCst) {
+            return;
+        }
+        let started = stream.and_then(|stream| start_connection(stream, shared, parts));
+        if let Err(error) = started {
+            tracing::warn!(%error, "a connection to the archive's socket was not answered");
+            // Out of descriptors, most likely: let others end before trying again.
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+    }
+}
+
+fn start_connection(stream: UnixStream, shared: &Arc<Shared>, parts: &Arc<dyn Answerer>) -> io::Result<()> {
+    let mut connections = shared.connections.lock();
+    connections.retain(|connection| !connection.thread.is_finished());
+    if connections.len() >= CONNECTIONS_MAX {
+        return Err(io::Error::new(ErrorKind::QuotaExceeded, "too many connections"));
+    }
+    let handle = stream.try_clone()?;
+    let parts = parts.clone();
+    let thread = std::thread::Builder::new().name("asker".into()).spawn(move || {
+        if let Err(error) = converse(&stream, &*parts) {
+            tracing::debug!(%error, "a connection to the archive's socket ended");
+        }
+    })?;
+    connections.push(Connection {
+        stream: handle,
+        thread,
+    });
+    Ok(())
+}
+
+fn converse(stream: &UnixStream, parts: &dyn Answerer) -> io::Result<()> {
+    let mut input = BufReader::new(stream);
+    let mut output = BufWriter::new(stream);
+    let Some(frame) = read_frame(&mut input)? else {
+        return Ok(());
+    };
+    let hello: Hello = frame.message()?;
+    write_message(&mut output, &Hello::ours())?;
+    if hello.weft != crate::VERSION {
+        return Ok(());
+    }
+    while let Some(frame) = read_frame(&mut input)? {
+        let reply = match frame.message()? {
+            Request::Ask(question) => match parts.ask(&question) {
+                Ok(answer) => Reply::Answer(Box::new(answer)),
+                Err(error) => Reply::Error(error),
+            },
+            Request::Dump { view, format } => dump(parts, &view, &format, &mut output)?,
+        };
+        write_message(&mut output, &reply)?;
+    }
+    Ok(())
+}
+
+fn dump(parts: &dyn Answerer, view: &str, format: &str, output: &mut impl Write) -> io::Result<Reply> {
+    let mut chunks = BufWriter::with_capacity(DATA_BYTES, Chunks { output });
+    let reply = match parts.dump(view, format, &mut chunks) {
+        Ok(rows) => Reply::Dumped(rows),
+        Err(error) => Reply::Error(error),
+    };
+    chunks.flush()?;
+    Ok(reply)
+}
+
+/// Turns writes into data frames.
+struct Chunks<'a, W: Write> {
+    output: &'a mut W,
+}
+
+impl<W: Write> Write for Chunks<'_, W> {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let chunk = &data[..data.len().min(DATA_BYTES)];
+        write_data(self.output, chunk)?;
+        Ok(chunk.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+}

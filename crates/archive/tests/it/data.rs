@@ -1,0 +1,113 @@
+//! Test data and the calls every test makes.
+
+use std::path::{Path, PathBuf};
+
+use archive::question::{Body, JobBody, LoadInput, LoadRequest, Question, StatusBody};
+use archive::{Archive, OpenSettings};
+
+/// All views.
+pub(crate) const VIEWS: [&str; 9] = [
+    "captures",
+    "pages",
+    "links",
+    "inlinks",
+    "uris",
+    "domains",
+    "top",
+    "ledger",
+    "quarantine",
+];
+
+/// The folder of real archive files, or `None` with one visible line.
+pub(crate) fn shared() -> Option<PathBuf> {
+    let given = std::env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
+    let start = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let found = given.or_else(|| {
+        start
+            .ancestors()
+            .map(|dir| dir.join("shared/data"))
+            .find(|dir| dir.is_dir())
+    });
+    if found.is_none() {
+        println!("skipped: no folder shared/data above {}", start.display());
+    }
+    found
+}
+
+/// An archive file of the shared data.
+pub(crate) fn input(shared: &Path, name: &str) -> LoadInput {
+    LoadInput {
+        name: name.to_owned(),
+        path: shared.join(name).to_string_lossy().into_owned(),
+    }
+}
+
+/// Names as the ledger has them.
+pub(crate) fn request(shared: &Path, names: &[&str]) -> LoadRequest {
+    LoadRequest {
+        inputs: names.iter().map(|name| input(shared, name)).collect(),
+        ..LoadRequest::default()
+    }
+}
+
+/// Opens as owner, creating the archive.
+pub(crate) fn own(dir: &Path) -> Archive {
+    let mut settings = OpenSettings::default();
+    settings.create = true;
+    settings.own = true;
+    Archive::open(dir, settings).unwrap()
+}
+
+/// Opens what is there, as owner or not.
+pub(crate) fn open(dir: &Path) -> Archive {
+    Archive::open(dir, OpenSettings::default()).unwrap()
+}
+
+/// Loads to the end.
+pub(crate) fn load(archive: &Archive, request: &LoadRequest) -> JobBody {
+    let (_, job) = archive.load(request, &mut |_, _| true).unwrap();
+    assert_eq!((job.state.as_str(), &job.error), ("done", &None), "{job:#?}");
+    job
+}
+
+/// The body of an answer.
+pub(crate) fn ask(archive: &Archive, question: Question) -> Body {
+    archive.ask(&question).unwrap().body
+}
+
+pub(crate) fn status(archive: &Archive) -> StatusBody {
+    match ask(archive, Question::Status) {
+        Body::Status(status) => status,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A view as text.
+pub(crate) fn dump(archive: &Archive, view: &str) -> String {
+    let mut out = Vec::new();
+    let rows = archive.dump(view, "tsv", &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.lines().count() as u64 >= rows, "{view}");
+    text
+}
+
+/// Every view by name.
+pub(crate) fn dumps(archive: &Archive) -> Vec<(&'static str, String)> {
+    VIEWS.iter().map(|view| (*view, dump(archive, view))).collect()
+}
+
+/// Compares every view, naming the first difference.
+pub(crate) fn assert_same(found: &Archive, expected: &[(&str, String)], what: &str) {
+    for (view, expected) in expected {
+        let found = dump(found, view);
+        if found == *expected {
+            continue;
+        }
+        let pair = found
+            .lines()
+            .zip(expected.lines())
+            .find(|(found, expected)| found != expected);
+        let lines = (found.lines().count(), expected.lines().count());
+        panic!("{what}: view {view} differs ({lines:?} lines), first at {pair:#?}");
+    }
+}

@@ -1,0 +1,253 @@
+//! One owner at a time; everybody else asks it, and both give the same answers.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use archive::question::{Body, LoadRequest, Question, SearchQuestion};
+use archive::{Archive, OpenError, OpenSettings};
+
+use crate::data::{self, VIEWS, dump, load, open, own, status};
+
+const FILES: [&str; 2] = ["crawls/hackfest.warc.gz", "crawls/dupes.warc.gz"];
+
+fn questions() -> Vec<Question> {
+    let url = || "http://www.archive.org/".to_owned();
+    vec![
+        Question::Ledger {
+            after: None,
+            limit: 100,
+        },
+        Question::Domains {
+            after: None,
+            limit: 10,
+        },
+        Question::Top {
+            domain: None,
+            after: None,
+            limit: 10,
+        },
+        Question::Page { url: url() },
+        Question::Inlinks {
+            url: url(),
+            after: None,
+            limit: 5,
+        },
+        Question::Search(SearchQuestion {
+            query: "the".into(),
+            limit: 3,
+            ..SearchQuestion::default()
+        }),
+        Question::Page {
+            url: "http://nowhere.example/".into(),
+        },
+    ]
+}
+
+fn answer(archive: &Archive, question: &Question) -> String {
+    let mut answer = match archive.ask(question) {
+        Ok(answer) => serde_json::to_value(&answer).unwrap(),
+        Err(error) => return serde_json::to_string(&error).unwrap(),
+    };
+    if let Some(took) = answer.get_mut("took_ms") {
+        *took = 0.into();
+    }
+    answer.to_string()
+}
+
+#[test]
+fn owner_and_client_answer_alike() {
+    let Some(shared) = data::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let owner = own(root.path());
+    load(&owner, &data::request(&shared, &FILES));
+    let client = open(root.path());
+    assert!(owner.is_owner() && !client.is_owner());
+    for question in questions() {
+        assert_eq!(
+            answer(&client, &question),
+            answer(&owner, &question),
+            "{question:?}"
+        );
+    }
+    for view in VIEWS {
+        assert_eq!(dump(&client, view), dump(&owner, view), "{view}");
+    }
+    assert_eq!(status(&client).owner_pid, std::process::id());
+    assert!(client.dump("no such view", "tsv", &mut Vec::new()).is_err());
+}
+
+#[test]
+fn a_load_through_a_client_gives_the_same_result() {
+    let Some(shared) = data::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let owner = own(&root.path().join("a"));
+    load(&owner, &data::request(&shared, &FILES));
+    let other = own(&root.path().join("b"));
+    let client = open(&root.path().join("b"));
+    let looks = AtomicUsize::new(0);
+    let (epoch, job) = client
+        .load(&data::request(&shared, &FILES), &mut |_, job| {
+            assert_eq!(job.id, 1);
+            looks.fetch_add(1, Ordering::Relaxed);
+            true
+        })
+        .unwrap();
+    assert!(looks.load(Ordering::Relaxed) > 0 && epoch > 0);
+    assert_eq!((job.inputs, job.inputs_done, job.inputs_failed), (2, 2, 0));
+    for view in VIEWS {
+        assert_eq!(dump(&other, view), dump(&owner, view), "{view}");
+    }
+}
+
+#[test]
+fn a_client_goes_on_when_the_owner_goes_away() {
+    let Some(shared) = data::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let owner = own(root.path());
+    load(&owner, &data::request(&shared, &FILES));
+    let client = open(root.path());
+    let captures = status(&client).captures;
+    let before = dump(&client, "captures");
+    drop(owner);
+    assert_eq!(dump(&client, "captures"), before);
+    assert_eq!(status(&client).captures, captures);
+    assert!(client.is_owner());
+}
+
+#[test]
+fn a_load_goes_on_when_the_owner_goes_away() {
+    let Some(shared) = data::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let mut owner = Some(own(root.path()));
+    let client = open(root.path());
+    // Slow enough that the owner goes away in the middle.
+    let request = LoadRequest {
+        rate_pages_per_s: Some(40.0),
+        ..data::request(&shared, &FILES)
+    };
+    let (_, job) = client
+        .load(&request, &mut |_, job| {
+            if job.elapsed_ms > 200 {
+                owner.take();
+            }
+            true
+        })
+        .unwrap();
+    assert_eq!(job.state, "done");
+    assert!(client.is_owner());
+    let whole = own(&root.path().join("whole"));
+    load(&whole, &data::request(&shared, &FILES));
+    assert_eq!(dump(&client, "captures"), dump(&whole, "captures"));
+    assert_eq!(dump(&client, "ledger"), dump(&whole, "ledger"));
+}
+
+#[test]
+fn only_one_can_own() {
+    let root = tempfile::tempdir().unwrap();
+    let _owner = own(root.path());
+    let mut settings = OpenSettings::default();
+    settings.own = true;
+    match Archive::open(root.path(), settings) {
+        Err(OpenError::Owned { owner, .. }) => assert_eq!(owner, format!("process {}", std::process::id())),
+        other => panic!("{:?}", other.map(|_| "opened")),
+    }
+}
+
+#[test]
+fn many_open_at_once_and_all_are_answered() {
+    let root = Arc::new(tempfile::tempdir().unwrap());
+    drop(own(root.path()));
+    let threads: Vec<_> = (0..8)
+        .map(|_| {
+            let root = root.clone();
+            std::thread::spawn(move || {
+                for _ in 0..3 {
+                    assert_eq!(status(&open(root.path())).captures, 0);
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+#[test]
+fn what_a_crash_leaves_behind_is_replaced() {
+    let root = tempfile::tempdir().unwrap();
+    drop(own(root.path()));
+    std::fs::write(root.path().join("socket"), "left behind").unwrap();
+    std::fs::write(root.path().join("lock"), "4711\n").unwrap();
+    std::fs::write(root.path().join("weft.json.new"), "{").unwrap();
+    let owner = own(root.path());
+    assert!(!open(root.path()).is_owner());
+    drop(owner);
+    assert!(!root.path().join("socket").exists());
+}
+
+fn open_error(dir: &Path, create: bool) -> String {
+    let mut settings = OpenSettings::default();
+    settings.create = create;
+    Archive::open(dir, settings).map(|_| ()).unwrap_err().to_string()
+}
+
+#[test]
+fn what_is_no_archive_is_left_alone() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("x");
+    assert!(open_error(&dir, false).contains("is not an archive; load something first"));
+    std::fs::create_dir(&dir).unwrap();
+    assert!(open_error(&dir, false).contains("is not an archive"));
+    std::fs::write(dir.join("letter.txt"), "dear").unwrap();
+    assert!(open_error(&dir, true).contains("not empty; it holds letter.txt"));
+    std::fs::remove_file(dir.join("letter.txt")).unwrap();
+    drop(own(&dir));
+    let settings = std::fs::read_to_string(dir.join("weft.json")).unwrap();
+    std::fs::write(
+        dir.join("weft.json"),
+        settings.replace("\"format\": 1", "\"format\": 99"),
+    )
+    .unwrap();
+    assert!(open_error(&dir, true).contains("has format 99, this program reads format 1"));
+}
+
+#[test]
+fn a_deep_folder_is_no_obstacle() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("d".repeat(100)).join("e".repeat(100));
+    let _owner = own(&dir);
+    let client = open(&dir);
+    assert!(!client.is_owner());
+    assert_eq!(status(&client).archive, dir.display().to_string());
+}
+
+#[test]
+fn the_link_scope_stays() {
+    let Some(shared) = data::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let owner = own(root.path());
+    let request = LoadRequest {
+        links: Some("external".into()),
+        ..data::request(&shared, &FILES)
+    };
+    let error = owner.ask(&Question::Load(request.clone())).unwrap_err();
+    assert_eq!(error.code, "bad_request");
+    assert!(error.message.contains("--links all"), "{error}");
+    let mut settings = OpenSettings::default();
+    settings.create = true;
+    settings.links = Some(extract::LinkScope::External);
+    let external = Archive::open(&root.path().join("external"), settings).unwrap();
+    load(&external, &request);
+    let links = dump(&external, "links");
+    assert!(links.lines().count() > 0);
+    assert!(links.len() < dump_all_links(&shared).len());
+    assert!(
+        matches!(external.ask(&Question::Status).unwrap().body, Body::Status(s) if s.links_scope == "external")
+    );
+}
+
+fn dump_all_links(shared: &Path) -> String {
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(root.path());
+    load(&archive, &data::request(shared, &FILES));
+    dump(&archive, "links")
+}

@@ -1,0 +1,122 @@
+//! Order, threads, repetition and interruption change nothing in the result.
+
+use std::path::Path;
+use std::time::Duration;
+
+use archive::question::{Body, LoadRequest, Question};
+
+use crate::data::{self, assert_same, dumps, load, own};
+
+const FILES: [&str; 8] = [
+    "crawls/dupes.warc.gz",
+    "crawls/iana.warc.gz",
+    "crawls/etig.warc.gz",
+    "crawls/blackbook.arc.gz",
+    "crawls/blackbook.warc.gz",
+    "crawls/govuk-2-revisits.warc.gz",
+    "crawls/govuk-1.warc.gz",
+    "commoncrawl/whirlwind.warc.wat.gz",
+];
+
+fn undisturbed(shared: &Path) -> Vec<(&'static str, String)> {
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("a"));
+    load(&archive, &data::request(shared, &FILES));
+    let dumps = dumps(&archive);
+    assert!(
+        dumps
+            .iter()
+            .all(|(view, text)| !text.is_empty() || *view == "quarantine")
+    );
+    dumps
+}
+
+fn check(what: &str, scenario: impl FnOnce(&Path, &Path)) {
+    let Some(shared) = data::shared() else { return };
+    let expected = undisturbed(&shared);
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("a");
+    scenario(&shared, &dir);
+    assert_same(&own(&dir), &expected, what);
+}
+
+#[test]
+fn any_order_any_threads_twice() {
+    check("reversed, four threads, twice", |shared, dir| {
+        let mut names = FILES;
+        names.reverse();
+        let archive = own(dir);
+        for threads in [4, 1] {
+            let request = LoadRequest {
+                threads: Some(threads),
+                ..data::request(shared, &names)
+            };
+            let job = load(&archive, &request);
+            let known = if threads == 1 { FILES.len() as u64 } else { 0 };
+            assert_eq!(job.inputs_known, known);
+        }
+    });
+}
+
+#[test]
+fn one_load_each_through_reopened_archives() {
+    check("one load each", |shared, dir| {
+        for name in FILES {
+            let archive = own(dir);
+            load(
+                &archive,
+                &LoadRequest {
+                    threads: Some(1),
+                    ..data::request(shared, &[name])
+                },
+            );
+        }
+    });
+}
+
+#[test]
+fn cancelled_again_and_again() {
+    check("cancelled", |shared, dir| {
+        let archive = own(dir);
+        for round in 0.. {
+            let request = LoadRequest {
+                threads: Some(2),
+                ..data::request(shared, &FILES)
+            };
+            // Cancel later and later, so that every round gets a little further.
+            let mut looks = 0;
+            let (_, job) = archive
+                .load(&request, &mut |_, _| {
+                    looks += 1;
+                    std::thread::sleep(Duration::from_millis(5 * round));
+                    looks <= round
+                })
+                .unwrap();
+            match job.state.as_str() {
+                "cancelled" => assert!(job.inputs_done <= FILES.len() as u64),
+                "done" => break,
+                _ => panic!("{job:#?}"),
+            }
+        }
+    });
+}
+
+#[test]
+fn dropped_while_loading() {
+    check("dropped", |shared, dir| {
+        for round in 0..6 {
+            let archive = own(dir);
+            archive
+                .ask(&Question::Load(data::request(shared, &FILES)))
+                .unwrap();
+            std::thread::sleep(Duration::from_millis(30 * round));
+        }
+        let archive = own(dir);
+        let job = load(&archive, &data::request(shared, &FILES));
+        assert_eq!(job.inputs_loading, 0);
+        match archive.ask(&Question::Jobs).unwrap().body {
+            Body::Jobs { rows } => assert_eq!(rows.len(), 1),
+            other => panic!("{other:?}"),
+        }
+    });
+}
