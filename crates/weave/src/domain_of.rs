@@ -50,19 +50,14 @@ fn host_part(url_key: &str) -> &[u8] {
 /// Key ranges (from, up to but without) that hold all keys of a domain; keys of other domains may stand in
 /// them too (`co.uk` is a domain of its own beside `example.co.uk`).
 pub(crate) fn key_ranges(domain: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let bare = domain.trim_start_matches('[').trim_end_matches(']');
-    let reversed = bare.rsplit('.').collect::<Vec<_>>().join(",");
-    // Sorted by what follows the domain's labels: end of host, a further label, a port.
-    [b')', b',', b':']
-        .iter()
-        .map(|&follower| {
-            let mut from = reversed.clone().into_bytes();
-            from.push(follower);
-            let mut to = reversed.clone().into_bytes();
-            to.push(follower + 1);
-            (from, to)
-        })
-        .collect()
+    match urlkey::domain_ranges(domain) {
+        Ok(ranges) => ranges
+            .into_iter()
+            .map(|range| (range.start.into_bytes(), range.end.into_bytes()))
+            .collect(),
+        // Keys without a host (of other schemes) share the empty domain: they may be anywhere.
+        Err(_) => vec![(Vec::new(), vec![u8::MAX])],
+    }
 }
 
 #[cfg(test)]

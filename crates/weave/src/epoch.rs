@@ -1,5 +1,7 @@
 //! What goes into an epoch and what comes out of it.
 
+use std::time::Duration;
+
 use extract::Capture;
 use serde::{Deserialize, Serialize};
 
@@ -47,4 +49,6 @@ pub struct EpochReport {
     pub uris_new: u64,
     /// For search, sorted by URL key.
     pub page_changes: Vec<PageChange>,
+    /// How long each step of the chain took, in order.
+    pub step_times: Vec<(&'static str, Duration)>,
 }

@@ -18,6 +18,8 @@ mod dump;
 mod epoch;
 mod error;
 mod ledger;
+#[cfg(any(test, feature = "model"))]
+pub mod model;
 mod place;
 mod progress;
 mod rows;
@@ -55,11 +57,4 @@ pub fn inlinks_bucket(inlinks: u64) -> u8 {
 }
 
 #[cfg(test)]
-mod tests {
-    #[test]
-    fn buckets_are_half_octaves() {
-        let buckets: Vec<u8> = (0..17).map(super::inlinks_bucket).collect();
-        assert_eq!(buckets, [0, 1, 2, 3, 4, 4, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7, 8]);
-        assert_eq!(super::inlinks_bucket(u64::MAX), 127);
-    }
-}
+mod tests;

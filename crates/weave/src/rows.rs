@@ -178,4 +178,6 @@ pub enum KeyRange {
     Exact(String),
     /// Those whose URL key begins so (`com,example)` is a host, `com,example,` its subdomains).
     Prefix(String),
+    /// Those of URL keys from the first on, up to but without the second (see [`urlkey::url_ranges`]).
+    Between(String, String),
 }

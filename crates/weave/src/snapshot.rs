@@ -203,6 +203,7 @@ impl Snapshot {
                 let to = after_prefix(prefix.as_bytes());
                 (prefix.into_bytes(), to, None)
             }
+            KeyRange::Between(start, end) => (start.into_bytes(), Some(end.into_bytes()), None),
             KeyRange::Exact(url_key) => {
                 let from = captures::key_prefix(&url_key);
                 let to = after_prefix(&from);

@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use extract::{Capture, LinkScope};
 use fjall::PersistMode;
@@ -179,10 +180,12 @@ impl Weave {
         let inner = &*self.inner;
         let mut writer = inner.writer.lock();
         inner.check_usable(&writer)?;
+        let mut clock = StepClock::start();
         let room = inner.tables.wait_for_room();
         inner.poison_on_error(&mut writer, room)?;
+        clock.end("room");
         let cut = inner.published.read().cut().clone();
-        let mut woven = inner.weave(&mut writer, &cut, batch)?;
+        let mut woven = inner.weave(&mut writer, &cut, batch, &mut clock)?;
         let Some(write) = woven.write.take() else {
             return Ok(woven.report);
         };
@@ -195,6 +198,8 @@ impl Weave {
             writer.ledger[id.0 as usize - 1] = entry;
         }
         inner.publish(&writer);
+        clock.end("commit");
+        woven.report.step_times = clock.times;
         Ok(woven.report)
     }
 
@@ -220,7 +225,13 @@ struct Woven<'t> {
 
 impl Inner {
     /// The chain of views, top to bottom.
-    fn weave(&self, writer: &mut Writer, cut: &Cut, batch: Batch) -> Result<Woven<'_>, ApplyError> {
+    fn weave(
+        &self,
+        writer: &mut Writer,
+        cut: &Cut,
+        batch: Batch,
+        clock: &mut StepClock,
+    ) -> Result<Woven<'_>, ApplyError> {
         let mut write = Write::new(&self.tables);
         let mut totals = writer.totals.clone();
         let mut report = EpochReport {
@@ -237,21 +248,26 @@ impl Inner {
         report.captures_known = arrived_count - report.captures_new;
         count_captures(&mut totals, &captures);
         ledger.count_captures(&captures)?;
+        clock.end("captures");
 
         let mut versions = versions::apply(cut, &mut write, Names::new(&writer.ledger), captures)?;
         report.pages_changed = versions.iter().filter(|v| v.page_changed).count() as u64;
+        clock.end("versions");
 
         let links = links::apply(cut, &mut write, &mut versions)?;
         report.links_added = links.iter().filter(|l| l.added).count() as u64;
         report.links_removed = links.len() as u64 - report.links_added;
         totals.links = totals.links + report.links_added - report.links_removed;
+        clock.end("links");
 
         let number = &mut totals.next_number;
         let uris = uris::apply(cut, &mut write, &mut writer.domain_of, &versions, links, number)?;
         count_uris(&mut totals, &mut report, &uris);
+        clock.end("uris");
 
         let domains = domains::apply(cut, &mut write, &uris, rows_max)?;
         totals.domains = totals.domains + domains.new - domains.gone;
+        clock.end("domains");
 
         let (uris_now, all) = (totals.uris, uris.iter().collect::<Vec<_>>());
         rankings::apply(
@@ -263,6 +279,7 @@ impl Inner {
             &all,
             rows_max,
         )?;
+        clock.end("rankings");
 
         let ledger = ledger.finish(cut, &mut write, &mut totals, batch.progress)?;
         if write.len() == 0 {
@@ -323,6 +340,27 @@ impl Inner {
         tracing::error!(%error, "index refuses writes until it is opened again");
         writer.poisoned = Some(error.to_string());
         Err(error)
+    }
+}
+
+/// Measures the steps of an epoch.
+struct StepClock {
+    last: Instant,
+    times: Vec<(&'static str, Duration)>,
+}
+
+impl StepClock {
+    fn start() -> StepClock {
+        StepClock {
+            last: Instant::now(),
+            times: Vec::with_capacity(8),
+        }
+    }
+
+    fn end(&mut self, step: &'static str) {
+        let now = Instant::now();
+        self.times.push((step, now - self.last));
+        self.last = now;
     }
 }
 

@@ -1,0 +1,338 @@
+//! The index alone: made-up captures of a WAT-like web straight into `Weave::apply`, as fast as they go.
+//!
+//! `cargo run --release -p bench --bin weave -- [PAGES] [PAGES_PER_EPOCH] [DIR]` prints, for every tenth of the
+//! load, pages and links a second and where the time went, then bytes on disk per table. Making the captures is
+//! not counted. Targets are half Zipf, half even over twenty times as many URLs as pages, about 13 a page, so
+//! that every second link leads to a URL never seen before: what a fresh crawl looks like.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use extract::{Capture, CaptureKind, Link, LinkScope, Page};
+use weave::{Batch, InputId, InputProgress, InputState, LedgerEntry, Settings, Weave};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> anyhow::Result<()> {
+    let mut args = std::env::args().skip(1);
+    let pages: u64 = args.next().map_or(Ok(200_000), |a| a.parse()).context("PAGES")?;
+    let per_epoch: u64 = args
+        .next()
+        .map_or(Ok(5_000), |a| a.parse())
+        .context("PAGES_PER_EPOCH")?;
+    let home = tempfile::tempdir()?;
+    let dir = args.next().map_or(home.path().join("index"), Into::into);
+    let weave = Weave::open(&dir, Some(LinkScope::External), Settings::default())?;
+    let (input, _) = weave.register_input(ledger_entry(), None)?;
+    let mut run = Run {
+        weave,
+        input,
+        web: Web::new(pages),
+        woven: 0,
+        offset: 0,
+    };
+    println!("pages {pages}, {per_epoch} an epoch");
+    let mut rates = Vec::new();
+    let (mut spent, mut links) = (Duration::ZERO, 0);
+    for _ in 0..10 {
+        let tenth = run.weave_pages(pages / 10, per_epoch)?;
+        tenth.print(run.woven);
+        rates.push(tenth.pages as f64 / tenth.time.as_secs_f64());
+        spent += tenth.time;
+        links += tenth.links;
+    }
+    println!(
+        "all: {:.0} pages/s, {:.0} links/s; last tenth at {:.0} % of the first; memory at most {} MiB",
+        pages as f64 / spent.as_secs_f64(),
+        links as f64 / spent.as_secs_f64(),
+        100.0 * rates[9] / rates[0],
+        memory_mib_max(),
+    );
+    print_disk(&run.weave, run.woven, links);
+    print_reads(&run.weave)?;
+    Ok(())
+}
+
+fn ledger_entry() -> LedgerEntry {
+    LedgerEntry {
+        input: "synthetic.wat".into(),
+        location: "/dev/null".into(),
+        digest: "sha256:00".into(),
+        size: 0,
+        collection: String::new(),
+        state: InputState::Pending,
+        records: 0,
+        captures: 0,
+        quarantined: 0,
+        bytes_done: 0,
+    }
+}
+
+struct Run {
+    weave: Weave,
+    input: InputId,
+    web: Web,
+    woven: u64,
+    offset: u64,
+}
+
+#[derive(Default)]
+struct Tenth {
+    pages: u64,
+    links: u64,
+    uris: u64,
+    time: Duration,
+    /// Processor time of the thread that weaves, and of the engine's threads.
+    cpu: [Duration; 2],
+    steps: Vec<(&'static str, Duration)>,
+}
+
+impl Run {
+    fn weave_pages(&mut self, pages: u64, per_epoch: u64) -> anyhow::Result<Tenth> {
+        let mut tenth = Tenth::default();
+        let engine = cpu_times()[1];
+        while tenth.pages < pages {
+            let captures = (0..per_epoch)
+                .map(|_| (self.input, self.next_capture()))
+                .collect();
+            let progress = InputProgress {
+                input: self.input,
+                bytes_done: self.offset,
+                records: per_epoch,
+                quarantined: Vec::new(),
+                state: InputState::Loading,
+            };
+            let (begun, cpu) = (Instant::now(), cpu_times());
+            let report = self.weave.apply(Batch {
+                captures,
+                progress: vec![progress],
+            })?;
+            tenth.time += begun.elapsed();
+            let own = cpu_times()[0].saturating_sub(cpu[0]);
+            tenth.cpu[0] += own;
+            tenth.pages += per_epoch;
+            tenth.links += report.links_added;
+            tenth.uris += report.uris_new;
+            tenth.steps.resize(report.step_times.len(), ("", Duration::ZERO));
+            for (sum, (step, time)) in tenth.steps.iter_mut().zip(report.step_times) {
+                *sum = (step, sum.1 + time);
+            }
+        }
+        tenth.cpu[1] = cpu_times()[1].saturating_sub(engine);
+        Ok(tenth)
+    }
+
+    fn next_capture(&mut self) -> Capture {
+        self.woven += 1;
+        self.offset += 10_000;
+        self.web.capture(self.woven, self.offset)
+    }
+}
+
+impl Tenth {
+    fn print(&self, woven: u64) {
+        let seconds = self.time.as_secs_f64();
+        let us_per_page = |time: Duration| time.as_micros() as f64 / self.pages as f64;
+        let steps: Vec<String> = self
+            .steps
+            .iter()
+            .map(|(step, time)| format!("{step} {:.0}", us_per_page(*time)))
+            .collect();
+        println!(
+            "{woven:>9} pages: {:>6.0} pages/s {:>7.0} links/s {:.2} new URIs a link; us a page: processor {:.0} + {:.0}; {}",
+            self.pages as f64 / seconds,
+            self.links as f64 / seconds,
+            self.uris as f64 / self.links as f64,
+            us_per_page(self.cpu[0]),
+            us_per_page(self.cpu[1]),
+            steps.join(", ")
+        );
+    }
+}
+
+/// A made-up web: everything follows from numbers.
+struct Web {
+    urls: u64,
+    domains: u64,
+    random: u64,
+}
+
+impl Web {
+    fn new(pages: u64) -> Web {
+        Web {
+            urls: pages * 20,
+            domains: (pages / 5).max(100),
+            random: 0x9e37_79b9_7f4a_7c15,
+        }
+    }
+
+    /// xorshift64*.
+    fn next(&mut self) -> u64 {
+        self.random ^= self.random >> 12;
+        self.random ^= self.random << 25;
+        self.random ^= self.random >> 27;
+        self.random.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn fraction(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// URL number `n`; its domain is the more popular the smaller `n` is.
+    fn url(&self, n: u64) -> String {
+        let mixed = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (n >> 7);
+        let domain = if n < self.domains { n } else { mixed % self.domains };
+        let scheme = if mixed & 1 == 0 { "http" } else { "https" };
+        let www = if mixed & 6 == 0 { "" } else { "www." };
+        match mixed >> 3 & 7 {
+            _ if n < self.domains => format!("{scheme}://{www}site-{domain}.com/"),
+            0 => format!("{scheme}://{www}site-{domain}.com/Category/Article-{n}.html"),
+            1 => format!("{scheme}://{www}site-{domain}.com/index.php?topic={n}&view=all"),
+            2 | 3 => format!("{scheme}://{www}site-{domain}.com/news/2014/{n}/"),
+            _ => format!("{scheme}://{www}site-{domain}.com/articles/about-number-{n}"),
+        }
+    }
+
+    fn target(&mut self) -> u64 {
+        if self.next() & 1 == 0 {
+            ((self.urls as f64).ln() * self.fraction()).exp() as u64
+        } else {
+            self.next() % self.urls
+        }
+    }
+
+    fn link(&mut self) -> Link {
+        const WORDS: [&str; 16] = [
+            "home",
+            "read more",
+            "archive",
+            "the",
+            "web",
+            "about us",
+            "contact",
+            "page",
+            "news",
+            "report",
+            "map",
+            "history of",
+            "photo",
+            "free",
+            "a study in",
+            "download",
+        ];
+        let target = self.target();
+        let url = self.url(target);
+        let words = 1 + self.next() % 3;
+        let anchor: Vec<&str> = (0..words).map(|_| WORDS[(self.next() % 16) as usize]).collect();
+        Link {
+            url_key: urlkey::url_key(&url).unwrap_or_default(),
+            url,
+            anchor: anchor.join(" "),
+            nofollow: self.next().is_multiple_of(20),
+        }
+    }
+
+    fn capture(&mut self, n: u64, offset: u64) -> Capture {
+        // Pages are a twentieth of all URLs, in an order that has nothing to do with their keys.
+        let number = n * 20 - self.next() % 20 - 1;
+        let url = self.url(number);
+        let links = (0..6 + self.next() % 15).map(|_| self.link()).collect();
+        let digest: String = (0..32)
+            .map(|_| char::from(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[(self.next() % 32) as usize]))
+            .collect();
+        Capture {
+            url_key: urlkey::url_key(&url).unwrap_or_default(),
+            fetch_time_ms: 1_400_000_000_000 + (self.next() % 1_000_000_000) as i64,
+            mime: "text/html".into(),
+            status: 200,
+            digest,
+            offset,
+            length: 9_000 + self.next() % 1_000,
+            kind: CaptureKind::Wat,
+            page: Some(Page {
+                title: format!("Title of page number {n}"),
+                links,
+                ..Page::default()
+            }),
+            redirect: None,
+            url,
+        }
+    }
+}
+
+fn print_disk(weave: &Weave, pages: u64, links: u64) {
+    let rows = weave.disk_bytes();
+    for (table, bytes) in &rows {
+        println!(
+            "{table:>12} {:>8.1} MB {:>7.0} B a page {:>6.1} B a link",
+            *bytes as f64 / 1e6,
+            *bytes as f64 / pages as f64,
+            *bytes as f64 / links as f64
+        );
+    }
+    let without_journal: u64 = rows.iter().filter(|(t, _)| *t != "journal").map(|(_, b)| b).sum();
+    println!(
+        "{:>12} {:>8.1} MB {:>7.0} B a page {:>6.1} B a link (without the journal)",
+        "all",
+        without_journal as f64 / 1e6,
+        without_journal as f64 / pages as f64,
+        without_journal as f64 / links as f64
+    );
+}
+
+/// How long the usual questions take on what was just woven.
+fn print_reads(weave: &Weave) -> anyhow::Result<()> {
+    let snapshot = weave.snapshot();
+    let timed = |what: &str, rows: usize, begun: Instant| {
+        println!(
+            "{what}: {rows} rows in {:.1} ms",
+            begun.elapsed().as_secs_f64() * 1e3
+        );
+    };
+    let begun = Instant::now();
+    let top = snapshot.top(None, None, 100)?;
+    timed("top 100", top.len(), begun);
+    let best = top.first().context("a ranking")?;
+    let begun = Instant::now();
+    timed(
+        "in-links of the first",
+        snapshot.inlinks(&best.url_key, None, 100)?.len(),
+        begun,
+    );
+    let begun = Instant::now();
+    timed(
+        "its domain's top 100",
+        snapshot.top(Some("site-1.com"), None, 100)?.len(),
+        begun,
+    );
+    Ok(())
+}
+
+/// Processor time of this thread and of all others of the process, from the kernel's account: on a busy machine
+/// it says more than the clock.
+fn cpu_times() -> [Duration; 2] {
+    let run_time = |path: &std::path::Path| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        text.split_whitespace()
+            .next()
+            .and_then(|ns| ns.parse().ok())
+            .map_or(Duration::ZERO, Duration::from_nanos)
+    };
+    let own = run_time("/proc/thread-self/schedstat".as_ref());
+    let tasks = std::fs::read_dir("/proc/self/task")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let all: Duration = tasks.map(|task| run_time(&task.path().join("schedstat"))).sum();
+    [own, all.saturating_sub(own)]
+}
+
+/// Peak resident memory, from the kernel's account of this process.
+fn memory_mib_max() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    line.and_then(|l| l.split_whitespace().next()?.parse::<u64>().ok())
+        .unwrap_or(0)
+        / 1024
+}

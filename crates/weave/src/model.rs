@@ -1,0 +1,346 @@
+//! All views, recomputed from the list of captures the naive way: what the incremental index must agree with.
+//!
+//! Written from the definitions alone, with maps and full recomputation; it shares only the printer and the rule
+//! of what a usable key is with the index. For tests: it holds everything in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+
+use extract::{Capture, CaptureKind, Link};
+
+use crate::dump::{Cell, Printer, date_time, dump_ledger, dump_quarantine, print_captures};
+use crate::views::captures::{KEY_BYTES_MAX, is_usable_key};
+use crate::{Batch, CaptureRow, DumpError, DumpFormat, InputId, LedgerEntry, QuarantineEntry, TopRow, View};
+
+/// Everything that was ever applied.
+#[derive(Debug, Default, Clone)]
+pub struct Model {
+    /// Entry of input `i + 1`.
+    ledger: Vec<LedgerEntry>,
+    /// By identity.
+    captures: BTreeMap<(InputId, u64), Capture>,
+    quarantine: BTreeSet<(InputId, QuarantineEntry)>,
+}
+
+/// In-links of a URI.
+#[derive(Debug, Default, Clone)]
+struct Uri {
+    captured: bool,
+    sources: BTreeSet<String>,
+    external: u64,
+}
+
+impl Model {
+    /// As [`crate::Weave::register_input`].
+    pub fn register_input(&mut self, entry: LedgerEntry, continues: Option<InputId>) -> InputId {
+        let known = self.ledger.iter().position(|e| e.digest == entry.digest);
+        match (known, continues) {
+            (Some(index), _) => InputId(index as u32 + 1),
+            (None, Some(id)) => {
+                let old = &mut self.ledger[id.0 as usize - 1];
+                old.input = entry.input;
+                old.digest = entry.digest;
+                old.size = entry.size;
+                id
+            }
+            (None, None) => {
+                self.ledger.push(entry);
+                InputId(self.ledger.len() as u32)
+            }
+        }
+    }
+
+    /// As [`crate::Weave::apply`].
+    pub fn apply(&mut self, batch: Batch) {
+        let mut quarantined = Vec::new();
+        for (input, capture) in batch.captures {
+            if !is_usable_key(&capture.url_key) {
+                let detail = format!(
+                    "URL key of {} bytes, must be 1 to {KEY_BYTES_MAX}",
+                    capture.url_key.len()
+                );
+                let (offset, length) = (capture.offset, capture.length);
+                let reason = "url-key-length".into();
+                quarantined.push((
+                    input,
+                    QuarantineEntry {
+                        offset,
+                        length,
+                        reason,
+                        detail,
+                    },
+                ));
+            } else if self.captures.insert((input, capture.offset), capture).is_none() {
+                self.ledger[input.0 as usize - 1].captures += 1;
+            }
+        }
+        for step in batch.progress {
+            let entry = &mut self.ledger[step.input.0 as usize - 1];
+            entry.records += step.records;
+            entry.bytes_done = step.bytes_done;
+            entry.state = step.state;
+            quarantined.extend(step.quarantined.into_iter().map(|q| (step.input, q)));
+        }
+        for (input, entry) in quarantined {
+            self.ledger[input.0 as usize - 1].quarantined += 1;
+            self.quarantine.insert((input, entry));
+        }
+    }
+
+    /// Keys of all URIs, and of all sources.
+    pub fn url_keys(&self) -> BTreeSet<String> {
+        self.uris().into_keys().collect()
+    }
+
+    /// Text of a page.
+    pub fn text(&self, url_key: &str) -> Option<String> {
+        let versions = self.versions();
+        let version = versions.get(url_key).filter(|c| is_page(c))?;
+        let same_time = self
+            .eligible()
+            .filter(|(_, c)| c.url_key == url_key && c.fetch_time_ms == version.fetch_time_ms && is_page(c));
+        let text = |c: &Capture| c.page.as_ref().map_or("", |p| &p.text).to_owned();
+        let with_text = same_time.filter(|(_, c)| !text(c).is_empty());
+        with_text
+            .max_by_key(|(input, c)| self.order(*input, c))
+            .map(|(_, c)| text(c))
+    }
+
+    /// Greatest fetch time of the version and of later revisits.
+    pub fn last_seen_ms(&self, url_key: &str) -> Option<i64> {
+        let version = *self.versions().get(url_key)?;
+        let revisits = self
+            .captures
+            .values()
+            .filter(|c| c.url_key == url_key && c.kind == CaptureKind::Revisit);
+        revisits
+            .map(|c| c.fetch_time_ms)
+            .chain([version.fetch_time_ms])
+            .max()
+    }
+
+    /// Sources of a URI, sorted, with the anchors of their links.
+    pub fn inlinks(&self, url_key: &str) -> Vec<(String, String)> {
+        let links = self.links();
+        let to_here = links.iter().filter(|((_, target), _)| target == url_key);
+        to_here
+            .map(|((source, _), link)| (source.clone(), link.anchor.clone()))
+            .collect()
+    }
+
+    /// All URIs of a scope in rank order.
+    pub fn top(&self, domain: Option<&str>) -> Vec<TopRow> {
+        let mut rows: Vec<TopRow> = self
+            .uris()
+            .into_iter()
+            .filter(|(key, _)| domain.is_none_or(|d| urlkey::domain_of_key(key) == d))
+            .map(|(url_key, uri)| TopRow {
+                url_key,
+                inlinks: uri.sources.len() as u64,
+                inlinks_external: uri.external,
+            })
+            .collect();
+        rows.sort_by(|a, b| {
+            (b.inlinks_external, b.inlinks, &a.url_key).cmp(&(a.inlinks_external, a.inlinks, &b.url_key))
+        });
+        rows
+    }
+
+    /// As [`crate::Snapshot::dump`].
+    ///
+    /// # Errors
+    /// [`DumpError::Output`].
+    pub fn dump(&self, view: View, format: DumpFormat, out: &mut dyn Write) -> Result<u64, DumpError> {
+        let mut printer = Printer::new(view, format, out);
+        let p = &mut printer;
+        match view {
+            View::Captures => self.dump_captures(p)?,
+            View::Pages => self.dump_pages(p)?,
+            View::Links => {
+                for ((source, target), link) in self.links() {
+                    let nofollow = Cell::Number(u64::from(link.nofollow));
+                    let (url, anchor) = (Cell::Text(&link.url), Cell::Text(&link.anchor));
+                    p.row(&[Cell::Text(&source), Cell::Text(&target), url, anchor, nofollow])?;
+                }
+            }
+            View::Inlinks => {
+                let links = self.links();
+                let turned: BTreeMap<_, _> = links.iter().map(|((s, t), link)| ((t, s), link)).collect();
+                for ((target, source), link) in turned {
+                    let nofollow = Cell::Number(u64::from(link.nofollow));
+                    p.row(&[
+                        Cell::Text(target),
+                        Cell::Text(source),
+                        Cell::Text(&link.anchor),
+                        nofollow,
+                    ])?;
+                }
+            }
+            View::Uris => {
+                for (key, uri) in self.uris() {
+                    let inlinks = Cell::Number(uri.sources.len() as u64);
+                    let captured = Cell::Number(u64::from(uri.captured));
+                    p.row(&[Cell::Text(&key), captured, inlinks, Cell::Number(uri.external)])?;
+                }
+            }
+            View::Domains => self.dump_domains(p)?,
+            View::Top => {
+                for row in self.top(None) {
+                    let counts = [Cell::Number(row.inlinks_external), Cell::Number(row.inlinks)];
+                    p.row(&[counts[0], counts[1], Cell::Text(&row.url_key)])?;
+                }
+            }
+            View::Ledger => dump_ledger(p, self.ledger.clone())?,
+            View::Quarantine => {
+                let rows = self.quarantine.iter();
+                dump_quarantine(
+                    p,
+                    rows.map(|(i, q)| (self.name(*i).to_owned(), q.clone())).collect(),
+                )?;
+            }
+        }
+        printer.finish()
+    }
+
+    fn dump_captures(&self, p: &mut Printer<'_>) -> Result<(), DumpError> {
+        let mut groups: BTreeMap<(&str, i64), Vec<CaptureRow>> = BTreeMap::new();
+        for ((input, _), c) in &self.captures {
+            let row = CaptureRow {
+                url_key: c.url_key.clone(),
+                fetch_time_ms: c.fetch_time_ms,
+                url: c.url.clone(),
+                mime: c.mime.clone(),
+                status: c.status,
+                digest: c.digest.clone(),
+                length: c.length,
+                offset: c.offset,
+                input: *input,
+                input_name: self.name(*input).to_owned(),
+                location: String::new(),
+                collection: String::new(),
+                kind: c.kind,
+            };
+            groups.entry((&c.url_key, c.fetch_time_ms)).or_default().push(row);
+        }
+        groups
+            .into_values()
+            .try_for_each(|mut group| print_captures(p, &mut group))
+    }
+
+    fn dump_pages(&self, p: &mut Printer<'_>) -> Result<(), DumpError> {
+        let uris = self.uris();
+        for (key, c) in self.versions().into_iter().filter(|(_, c)| is_page(c)) {
+            let uri = &uris[key];
+            p.row(&[
+                Cell::Text(key),
+                Cell::Text(&c.url),
+                Cell::Text(&date_time(c.fetch_time_ms)),
+                Cell::Number(u64::from(c.status)),
+                Cell::Text(&c.mime),
+                Cell::Text(&c.digest),
+                Cell::Text(c.page.as_ref().map_or("", |page| &page.title)),
+                Cell::Number(links_of(c).len() as u64),
+                Cell::Number(uri.sources.len() as u64),
+                Cell::Number(uri.external),
+            ])?;
+        }
+        Ok(())
+    }
+
+    fn dump_domains(&self, p: &mut Printer<'_>) -> Result<(), DumpError> {
+        let versions = self.versions();
+        let mut domains: BTreeMap<String, (u64, u64, u64)> = BTreeMap::new();
+        for (key, uri) in self.uris() {
+            let sums = domains.entry(urlkey::domain_of_key(&key)).or_default();
+            sums.0 += 1;
+            sums.1 += u64::from(versions.get(key.as_str()).is_some_and(|c| is_page(c)));
+            sums.2 += uri.external;
+        }
+        for (domain, (uris, pages, external)) in domains {
+            p.row(&[
+                Cell::Text(&domain),
+                Cell::Number(uris),
+                Cell::Number(pages),
+                Cell::Number(external),
+            ])?;
+        }
+        Ok(())
+    }
+
+    fn name(&self, input: InputId) -> &str {
+        &self.ledger[input.0 as usize - 1].input
+    }
+
+    fn order<'a>(&'a self, input: InputId, c: &'a Capture) -> (i64, u8, &'a str, &'a str, u64) {
+        let rank = match c.kind {
+            CaptureKind::Wet => 0,
+            CaptureKind::Wat => 1,
+            _ => 2,
+        };
+        (c.fetch_time_ms, rank, &c.digest, self.name(input), c.offset)
+    }
+
+    fn eligible(&self) -> impl Iterator<Item = (InputId, &Capture)> {
+        let all = self.captures.iter().map(|((input, _), c)| (*input, c));
+        all.filter(|(_, c)| match c.kind {
+            CaptureKind::Revisit => false,
+            CaptureKind::Resource | CaptureKind::Wet => true,
+            _ => (200..=399).contains(&c.status),
+        })
+    }
+
+    /// Current version of every key.
+    fn versions(&self) -> BTreeMap<&str, &Capture> {
+        let mut versions: BTreeMap<&str, (InputId, &Capture)> = BTreeMap::new();
+        for (input, c) in self.eligible() {
+            let current = versions.entry(&c.url_key).or_insert((input, c));
+            if self.order(input, c) > self.order(current.0, current.1) {
+                *current = (input, c);
+            }
+        }
+        versions.into_iter().map(|(key, (_, c))| (key, c)).collect()
+    }
+
+    /// All links by source and target.
+    fn links(&self) -> BTreeMap<(String, String), Link> {
+        let mut links = BTreeMap::new();
+        for (source, c) in self.versions() {
+            for link in links_of(c) {
+                links
+                    .entry((source.to_owned(), link.url_key.clone()))
+                    .or_insert(link);
+            }
+        }
+        links
+    }
+
+    fn uris(&self) -> BTreeMap<String, Uri> {
+        let mut uris: BTreeMap<String, Uri> = BTreeMap::new();
+        for c in self.captures.values() {
+            uris.entry(c.url_key.clone()).or_default().captured = true;
+        }
+        for (source, target) in self.links().into_keys() {
+            let uri = uris.entry(target.clone()).or_default();
+            uri.external += u64::from(urlkey::domain_of_key(&source) != urlkey::domain_of_key(&target));
+            uri.sources.insert(source);
+        }
+        uris
+    }
+}
+
+fn is_page(c: &Capture) -> bool {
+    let served =
+        (200..=299).contains(&c.status) || matches!(c.kind, CaptureKind::Resource | CaptureKind::Wet);
+    c.page.is_some() && served
+}
+
+fn links_of(c: &Capture) -> Vec<Link> {
+    let mut found: Vec<Link> = match &c.page {
+        Some(page) if is_page(c) => page.links.clone(),
+        _ if (300..=399).contains(&c.status) => c.redirect.iter().cloned().collect(),
+        _ => Vec::new(),
+    };
+    let mut seen = BTreeSet::from([c.url_key.clone()]);
+    found.retain(|link| is_usable_key(&link.url_key) && seen.insert(link.url_key.clone()));
+    found
+}

@@ -1,0 +1,97 @@
+//! A disk without room: a clear error, and all is well again once there is room.
+//!
+//! The room is taken away with a limit on the size of files, in another process (the test binary runs itself
+//! through a shell that sets the limit): the journal cannot grow, as on a full disk.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::tests::support::{all_dumps, entry, page, progress, settings};
+use crate::{ApplyError, Batch, InputState, Weave};
+
+const DIR: &str = "WEFT_TEST_FULL_DISK_DIR";
+const EPOCHS: u64 = 12;
+
+/// Applies epochs from where the ledger stands up to `end`; each takes about 100 kB of journal.
+fn load(dir: &Path, end: u64) -> Result<Weave, (Weave, ApplyError)> {
+    let weave = Weave::open(dir, None, settings()).unwrap();
+    let (input, known) = weave.register_input(entry("a.warc.gz"), None).unwrap();
+    for epoch in known.bytes_done..end {
+        let mut capture = page(
+            &format!("http://h.com/{epoch}"),
+            epoch as i64,
+            &[("http://t.org/", "x")],
+        );
+        if let Some(page) = &mut capture.page {
+            page.text = noise(epoch);
+        }
+        let batch = Batch {
+            captures: vec![(input, capture)],
+            progress: vec![progress(input, epoch + 1, InputState::Loading)],
+        };
+        if let Err(error) = weave.apply(batch) {
+            return Err((weave, error));
+        }
+    }
+    Ok(weave)
+}
+
+/// Text that does not compress well.
+fn noise(mut seed: u64) -> String {
+    let mut text = String::new();
+    for _ in 0..12_000 {
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        text.push_str(&format!("{:08x}", seed >> 32));
+    }
+    text
+}
+
+/// Not a test of its own: what the test below runs in another process, with a limit of some 400 kB a file.
+#[test]
+fn child() {
+    let Some(dir) = std::env::var_os(DIR) else { return };
+    let (weave, error) = load(Path::new(&dir), EPOCHS)
+        .err()
+        .expect("the limit is not reached");
+    assert!(matches!(error, ApplyError::DiskFull { .. }), "{error}");
+    assert!(error.to_string().contains(&*dir.to_string_lossy()), "{error}");
+    let refused = weave.apply(Batch::default()).unwrap_err();
+    assert!(matches!(refused, ApplyError::Poisoned { .. }), "{refused}");
+    // Reading goes on.
+    let snapshot = weave.snapshot();
+    assert_eq!(snapshot.totals().unwrap().captures, snapshot.epoch().0);
+}
+
+#[test]
+fn a_full_disk_is_a_clear_error_and_loses_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let expected = all_dumps(
+        &load(&home.path().join("undisturbed"), EPOCHS)
+            .ok()
+            .unwrap()
+            .snapshot(),
+    );
+    let dir = home.path().join("index");
+    drop(load(&dir, 1).ok().unwrap());
+    // Ignored, the signal becomes an error of the call that writes.
+    let output = Command::new("sh")
+        .args([
+            "-c",
+            "trap '' XFSZ; ulimit -f 800; exec \"$0\" --exact tests::full_disk::child --nocapture",
+        ])
+        .arg(std::env::current_exe().unwrap())
+        .env(DIR, &dir)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let before = Weave::open(&dir, None, settings()).unwrap().snapshot().epoch();
+    assert!((1..EPOCHS).contains(&before.0));
+    let weave = load(&dir, EPOCHS).ok().unwrap();
+    assert_eq!(all_dumps(&weave.snapshot()), expected);
+}

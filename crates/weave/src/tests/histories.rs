@@ -1,0 +1,165 @@
+//! Random histories: whatever is loaded in whatever order and epochs, the views are the model's.
+
+use extract::{Capture, CaptureKind, Link, Page};
+use proptest::prelude::*;
+
+use crate::tests::support::{Pair, progress};
+use crate::{InputId, InputState, QuarantineEntry};
+
+const URLS: [&str; 14] = [
+    "http://a.com/",
+    "https://www.a.com/",
+    "http://A.com/index.html",
+    "http://sub.a.com/x",
+    "http://a.com:8080/x",
+    "http://b.org/",
+    "http://b.org/p?x=1&y=2",
+    "https://b.org/P?Y=2&x=1",
+    "http://b-c.org/",
+    "http://c.co.uk/",
+    "http://co.uk/",
+    "http://192.168.1.254/i",
+    "http://d.net/1",
+    "http://d.net/2",
+];
+
+fn link() -> impl Strategy<Value = Link> {
+    (0..URLS.len(), 0..3usize, any::<bool>()).prop_map(|(url, anchor, nofollow)| Link {
+        url_key: urlkey::url_key(URLS[url]).unwrap(),
+        url: URLS[url].into(),
+        anchor: ["", "words", "other\twords"][anchor].into(),
+        nofollow,
+    })
+}
+
+fn page() -> impl Strategy<Value = Page> {
+    let links = prop_oneof![1 => Just(Vec::new()), 3 => prop::collection::vec(link(), 0..9)];
+    (0..3usize, 0..3usize, any::<bool>(), links).prop_map(|(title, text, text_truncated, links)| Page {
+        title: ["", "Title", "Other"][title].into(),
+        text: ["", "text", "other text"][text].into(),
+        text_truncated,
+        links,
+        ..Page::default()
+    })
+}
+
+/// Few URLs, times and digests, so that most captures have something to do with others.
+fn capture() -> impl Strategy<Value = Capture> {
+    let kind = prop_oneof![
+        6 => Just(CaptureKind::Response),
+        1 => Just(CaptureKind::Arc),
+        1 => Just(CaptureKind::Resource),
+        2 => Just(CaptureKind::Wat),
+        2 => Just(CaptureKind::Wet),
+        2 => Just(CaptureKind::Revisit),
+    ];
+    let status = prop_oneof![6 => Just(200u16), 1 => Just(0), 1 => Just(302), 1 => Just(404), 1 => Just(503)];
+    (
+        0..URLS.len(),
+        0..4i64,
+        kind,
+        status,
+        0..3usize,
+        prop::option::weighted(0.8, page()),
+        link(),
+    )
+        .prop_map(|(url, time, kind, status, digest, page, redirect)| Capture {
+            url_key: urlkey::url_key(URLS[url]).unwrap(),
+            url: URLS[url].into(),
+            fetch_time_ms: time * 1000,
+            mime: if page.is_some() {
+                "text/html".into()
+            } else {
+                "application/pdf".into()
+            },
+            status: if kind == CaptureKind::Wet { 0 } else { status },
+            digest: ["3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", "", "other"][digest].into(),
+            offset: 0,
+            length: 100,
+            kind,
+            page: page.filter(|_| kind != CaptureKind::Revisit),
+            redirect: (300..400).contains(&status).then_some(redirect),
+        })
+}
+
+/// One step: captures (by number, so that some come twice), and what else happens.
+#[derive(Debug, Clone)]
+struct Step {
+    captures: Vec<prop::sample::Index>,
+    quarantined: bool,
+    reopen: bool,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    (
+        prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+        any::<bool>(),
+        prop::bool::weighted(0.15),
+    )
+        .prop_map(|(captures, quarantined, reopen)| Step {
+            captures,
+            quarantined,
+            reopen,
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn views_are_those_of_the_model(
+        captures in prop::collection::vec((0..3u32, capture()), 1..50),
+        steps in prop::collection::vec(step(), 1..9),
+    ) {
+        let mut pair = Pair::new();
+        // Numbers and names of inputs are in different orders.
+        let inputs = ["b.warc.gz", "c.warc.gz", "a.warc.gz"].map(|name| pair.input(name));
+        let captures: Vec<(InputId, Capture)> = captures
+            .into_iter()
+            .zip(0..)
+            .map(|((input, capture), offset)| (inputs[input as usize], Capture { offset, ..capture }))
+            .collect();
+        for (step, number) in steps.iter().zip(1..) {
+            let batch = step.captures.iter().map(|i| i.get(&captures).clone()).collect();
+            let mut moved = progress(inputs[0], number, InputState::Loading);
+            if step.quarantined {
+                moved.quarantined.push(QuarantineEntry {
+                    offset: number,
+                    length: 1,
+                    reason: "junk".into(),
+                    detail: "odd\nbytes".into(),
+                });
+            }
+            pair.apply_batch(batch, vec![moved]);
+            if step.reopen {
+                pair.reopen();
+            }
+            pair.check();
+        }
+    }
+}
+
+/// Enough sources for in-links to leave their row, and enough URIs for rankings to have an index whose floor
+/// rises: then everything goes away again.
+#[test]
+fn many_in_links_come_and_go() {
+    let (mut pair, input) = Pair::with_input();
+    let targets: Vec<String> = (0..12).map(|n| format!("http://t.com/{n}")).collect();
+    let source = |n: usize| format!("http://s{}.com/{n}", n % 5);
+    for n in 0..24 {
+        let links: Vec<(&str, &str)> = targets.iter().take(n % 13).map(|t| (t.as_str(), "x")).collect();
+        pair.apply(vec![(
+            input,
+            crate::tests::support::page(&source(n), 100 + n as i64, &links),
+        )]);
+        pair.check();
+    }
+    for n in 0..24 {
+        pair.apply(vec![(
+            input,
+            crate::tests::support::page(&source(n), 200 + n as i64, &[]),
+        )]);
+    }
+    pair.check();
+    assert_eq!(pair.snapshot().totals().unwrap().uris, 24);
+}

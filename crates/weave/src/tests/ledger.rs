@@ -1,0 +1,89 @@
+//! Inputs: known again, continued, unknown; keys that cannot be woven.
+
+use crate::tests::support::{Pair, dump, entry, page, progress};
+use crate::{ApplyError, Batch, InputId, InputState, View};
+
+const A: &str = "http://a.com/";
+
+#[test]
+fn the_same_bytes_under_another_name_are_the_same_input() {
+    let (mut pair, input) = Pair::with_input();
+    pair.load(input, [page(A, 1, &[])]);
+    let before = dump(&pair.snapshot(), View::Ledger);
+    let mut copy = entry("copy.warc.gz");
+    copy.digest = entry("a.warc.gz").digest;
+    let (id, found) = pair.weave().register_input(copy, None).unwrap();
+    assert_eq!((id, found.input.as_str()), (input, "a.warc.gz"));
+    assert_eq!(dump(&pair.snapshot(), View::Ledger), before);
+}
+
+#[test]
+fn a_grown_file_continues_its_input() {
+    let mut pair = Pair::new();
+    let input = pair.input("a.warc.gz.open");
+    pair.apply_batch(
+        vec![(input, page(A, 1, &[]))],
+        vec![progress(input, 500, InputState::Loading)],
+    );
+    assert_eq!(pair.weave().unfinished_inputs().unwrap()[0].0, input);
+    let mut grown = entry("a.warc.gz");
+    grown.size = 2000;
+    let (id, now) = pair.weave().register_input(grown.clone(), Some(input)).unwrap();
+    pair.model.register_input(grown, Some(input));
+    assert_eq!(id, input);
+    assert_eq!(
+        (now.input.as_str(), now.size, now.bytes_done, now.captures),
+        ("a.warc.gz", 2000, 500, 1)
+    );
+    pair.reopen();
+    pair.apply_batch(
+        vec![(input, page(A, 2, &[]))],
+        vec![progress(input, 2000, InputState::Done)],
+    );
+    pair.check();
+    assert!(pair.weave().unfinished_inputs().unwrap().is_empty());
+}
+
+#[test]
+fn an_unknown_input_is_refused_and_changes_nothing() {
+    let (mut pair, input) = Pair::with_input();
+    pair.load(input, [page(A, 1, &[])]);
+    let batch = Batch {
+        captures: vec![(InputId(7), page(A, 2, &[]))],
+        progress: Vec::new(),
+    };
+    assert!(matches!(
+        pair.weave().apply(batch),
+        Err(ApplyError::UnknownInput(InputId(7)))
+    ));
+    pair.check();
+    pair.load(input, [page(A, 3, &[])]);
+}
+
+#[test]
+fn a_batch_that_changes_nothing_is_no_epoch() {
+    let (mut pair, input) = Pair::with_input();
+    let first = pair.apply(vec![(input, page(A, 1, &[]))]);
+    let second = pair.apply(vec![(input, page(A, 1, &[]))]);
+    assert_eq!(first.epoch, second.epoch);
+    assert_eq!((second.captures_new, second.captures_known), (0, 1));
+}
+
+#[test]
+fn keys_too_long_for_the_engine_go_to_quarantine() {
+    let (mut pair, input) = Pair::with_input();
+    let long = format!("http://a.com/{}", "x".repeat(70_000));
+    let report = pair.apply(vec![
+        (input, page(&long, 1, &[])),
+        (input, page(A, 2, &[(&long, "long")])),
+    ]);
+    pair.check();
+    assert_eq!((report.captures_new, report.links_added), (1, 0));
+    let version = pair.snapshot().version("com,a)/").unwrap().unwrap();
+    assert_eq!((version.links, version.links_dropped), (0, 1));
+    let quarantine = dump(&pair.snapshot(), View::Quarantine);
+    assert!(
+        quarantine.starts_with("a.warc.gz\t1\turl-key-length\tURL key of 700"),
+        "{quarantine}"
+    );
+}

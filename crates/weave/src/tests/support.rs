@@ -1,0 +1,247 @@
+//! An index and the model side by side, and captures in few words.
+
+use std::path::PathBuf;
+
+use extract::{Capture, CaptureKind, Link, Page};
+
+use crate::model::Model;
+use crate::{
+    Batch, DumpFormat, EpochReport, InputId, InputProgress, InputState, LedgerEntry, Settings, Snapshot,
+    View, Weave,
+};
+
+/// An index in a temporary directory, and the model that has seen the same.
+pub(crate) struct Pair {
+    home: tempfile::TempDir,
+    weave: Option<Weave>,
+    pub(crate) model: Model,
+}
+
+/// Small memory, and rankings of a few rows so that their floors move.
+pub(crate) fn settings() -> Settings {
+    Settings {
+        cache_size_bytes: 4 << 20,
+        memtable_size_bytes: 8 << 20,
+        ranking_rows_max: 4,
+        ..Settings::default()
+    }
+}
+
+impl Pair {
+    pub(crate) fn new() -> Pair {
+        let home = tempfile::tempdir().unwrap();
+        let weave = Weave::open(&home.path().join("index"), None, settings()).unwrap();
+        Pair {
+            home,
+            weave: Some(weave),
+            model: Model::default(),
+        }
+    }
+
+    /// With one input.
+    pub(crate) fn with_input() -> (Pair, InputId) {
+        let mut pair = Pair::new();
+        let input = pair.input("a.warc.gz");
+        (pair, input)
+    }
+
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.home.path().join("index")
+    }
+
+    pub(crate) fn weave(&self) -> &Weave {
+        self.weave.as_ref().unwrap()
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        self.weave().snapshot()
+    }
+
+    pub(crate) fn reopen(&mut self) {
+        self.weave = None;
+        self.weave = Some(Weave::open(&self.dir(), None, settings()).unwrap());
+    }
+
+    pub(crate) fn input(&mut self, name: &str) -> InputId {
+        let (id, _) = self.weave().register_input(entry(name), None).unwrap();
+        assert_eq!(self.model.register_input(entry(name), None), id);
+        id
+    }
+
+    pub(crate) fn apply(&mut self, captures: Vec<(InputId, Capture)>) -> EpochReport {
+        self.apply_batch(captures, Vec::new())
+    }
+
+    pub(crate) fn apply_batch(
+        &mut self,
+        captures: Vec<(InputId, Capture)>,
+        progress: Vec<InputProgress>,
+    ) -> EpochReport {
+        let batch = || Batch {
+            captures: captures.clone(),
+            progress: progress.clone(),
+        };
+        self.model.apply(batch());
+        self.weave().apply(batch()).unwrap()
+    }
+
+    /// One capture at a time, an epoch each, all compared at the end.
+    #[track_caller]
+    pub(crate) fn load(&mut self, input: InputId, captures: impl IntoIterator<Item = Capture>) {
+        for capture in captures {
+            self.apply(vec![(input, capture)]);
+        }
+        self.check();
+    }
+
+    /// Everything that can be asked, against the model.
+    #[track_caller]
+    pub(crate) fn check(&self) {
+        let snapshot = self.snapshot();
+        for view in View::ALL {
+            assert_eq!(
+                dump(&snapshot, view),
+                model_dump(&self.model, view),
+                "view {}",
+                view.name()
+            );
+        }
+        self.check_reads(&snapshot);
+        self.check_totals(&snapshot);
+    }
+
+    #[track_caller]
+    fn check_reads(&self, snapshot: &Snapshot) {
+        for key in self.model.url_keys() {
+            let inlinks = snapshot.inlinks(&key, None, usize::MAX).unwrap();
+            let inlinks: Vec<_> = inlinks.into_iter().map(|l| (l.source_key, l.anchor)).collect();
+            assert_eq!(inlinks, self.model.inlinks(&key), "in-links of {key}");
+            assert_eq!(
+                snapshot.text(&key).unwrap(),
+                self.model.text(&key),
+                "text of {key}"
+            );
+            let last_seen = snapshot.version(&key).unwrap().map(|v| v.last_seen_ms);
+            assert_eq!(last_seen, self.model.last_seen_ms(&key), "last seen of {key}");
+        }
+        let domains: Vec<String> = snapshot
+            .domains(None, usize::MAX)
+            .unwrap()
+            .into_iter()
+            .map(|d| d.domain)
+            .collect();
+        for domain in domains.iter().map(|d| Some(d.as_str())).chain([None]) {
+            let expected = self.model.top(domain);
+            assert_eq!(
+                snapshot.top(domain, None, usize::MAX).unwrap(),
+                expected,
+                "ranking of {domain:?}"
+            );
+            let mut paged = Vec::new();
+            loop {
+                let page = snapshot.top(domain, paged.last(), 3).unwrap();
+                if page.is_empty() {
+                    break;
+                }
+                paged.extend(page);
+            }
+            assert_eq!(paged, expected, "pages of the ranking of {domain:?}");
+        }
+    }
+
+    #[track_caller]
+    fn check_totals(&self, snapshot: &Snapshot) {
+        let totals = snapshot.totals().unwrap();
+        let lines = |view| model_dump(&self.model, view).lines().count() as u64;
+        assert_eq!(totals.captures, lines(View::Captures));
+        assert_eq!(totals.pages, lines(View::Pages));
+        assert_eq!(totals.links, lines(View::Links));
+        assert_eq!(totals.uris, lines(View::Uris));
+        assert_eq!(totals.domains, lines(View::Domains));
+        assert_eq!(totals.quarantined, lines(View::Quarantine));
+        assert_eq!(totals.inputs, lines(View::Ledger));
+    }
+}
+
+pub(crate) fn dump(snapshot: &Snapshot, view: View) -> String {
+    let mut out = Vec::new();
+    snapshot.dump(view, DumpFormat::Tsv, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+pub(crate) fn model_dump(model: &Model, view: View) -> String {
+    let mut out = Vec::new();
+    model.dump(view, DumpFormat::Tsv, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+pub(crate) fn all_dumps(snapshot: &Snapshot) -> Vec<String> {
+    View::ALL.iter().map(|&view| dump(snapshot, view)).collect()
+}
+
+pub(crate) fn entry(name: &str) -> LedgerEntry {
+    LedgerEntry {
+        input: name.into(),
+        location: format!("/inputs/{name}"),
+        digest: format!("sha256:{name}"),
+        size: 1000,
+        collection: String::new(),
+        state: InputState::Pending,
+        records: 0,
+        captures: 0,
+        quarantined: 0,
+        bytes_done: 0,
+    }
+}
+
+pub(crate) fn progress(input: InputId, bytes_done: u64, state: InputState) -> InputProgress {
+    InputProgress {
+        input,
+        bytes_done,
+        records: 1,
+        quarantined: Vec::new(),
+        state,
+    }
+}
+
+pub(crate) fn key(url: &str) -> String {
+    urlkey::url_key(url).unwrap()
+}
+
+/// A page fetched at second `time`, stored at offset `time`, linking to `(url, anchor)`.
+pub(crate) fn page(url: &str, time: i64, links: &[(&str, &str)]) -> Capture {
+    let link = |&(url, anchor): &(&str, &str)| Link {
+        url_key: key(url),
+        url: url.into(),
+        anchor: anchor.into(),
+        nofollow: false,
+    };
+    Capture {
+        url_key: key(url),
+        url: url.into(),
+        fetch_time_ms: time * 1000,
+        mime: "text/html".into(),
+        status: 200,
+        digest: format!("D{time}"),
+        offset: time as u64,
+        length: 10,
+        kind: CaptureKind::Response,
+        page: Some(Page {
+            title: format!("Title {time}"),
+            text: format!("Text {time}"),
+            links: links.iter().map(link).collect(),
+            ..Page::default()
+        }),
+        redirect: None,
+    }
+}
+
+/// The same URL and time, but another kind of capture.
+pub(crate) fn as_kind(kind: CaptureKind, mut capture: Capture) -> Capture {
+    capture.kind = kind;
+    if kind == CaptureKind::Revisit {
+        capture.page = None;
+        capture.mime = "warc/revisit".into();
+    }
+    capture
+}
