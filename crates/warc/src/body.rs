@@ -1,6 +1,7 @@
 //! A record's block as it is read: kept up to a limit, counted whole.
 
 use crate::payload::Checks;
+use crate::resync::{Search, Searcher};
 use crate::warc_header::trim_line_end;
 
 /// Collects a block.
@@ -28,6 +29,29 @@ impl Body {
     /// Bytes that will still be kept.
     pub(crate) fn room(&self) -> u64 {
         self.bytes_max.saturating_sub(self.length)
+    }
+
+    /// Keeps `bytes` as far as there is room, and counts them.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        let kept = usize::try_from(self.room())
+            .unwrap_or(usize::MAX)
+            .min(bytes.len());
+        self.kept.extend_from_slice(&bytes[..kept]);
+        self.length += bytes.len() as u64;
+        self.checks.update(bytes);
+    }
+
+    /// Forgets the bytes seen; nothing is checked any more.
+    pub(crate) fn restart(&mut self) {
+        self.kept.clear();
+        self.length = 0;
+        self.checks = Checks::default();
+    }
+
+    /// Whether a record begins inside the block, or may do so in the part not kept.
+    pub(crate) fn may_hold_record(&self) -> bool {
+        (self.kept.len() as u64) < self.length
+            || matches!(Searcher::new(false).search(&self.kept, true), Search::Found(_))
     }
 
     /// Drops up to `count` line ends at the end of a block that is kept whole.

@@ -51,6 +51,23 @@ pub(crate) enum Opened {
     Nothing,
 }
 
+/// A byte in the decoded bytes of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    frame_start: u64,
+    /// Decoded bytes before it in the frame.
+    position: u64,
+    /// As in the frame when the place was noted.
+    offset_taken: u64,
+}
+
+impl Place {
+    /// Decoded bytes before it in its frame.
+    pub(crate) fn position(&self) -> u64 {
+        self.position
+    }
+}
+
 pub(crate) struct Feed {
     pub(crate) source: Source,
     pub(crate) frame: Option<Frame>,
@@ -62,8 +79,6 @@ pub(crate) struct Feed {
     pub(crate) budget: Budget,
     /// Known end of unreadable bytes that begin at the source's position.
     pub(crate) junk_end: Option<(u64, Defect)>,
-    /// ARC records have been seen, or no record yet.
-    pub(crate) arc: bool,
 }
 
 pub(crate) struct Frame {
@@ -78,7 +93,7 @@ pub(crate) struct Frame {
     /// Start of each grain: decoded bytes before it, and its offset.
     grains: VecDeque<(u64, u64)>,
     /// Highest offset given to a record (or taken by the frame's start).
-    offset_taken: u64,
+    pub(crate) offset_taken: u64,
     pub(crate) end: Option<End>,
 }
 
@@ -93,7 +108,6 @@ impl Feed {
             window_tail: 0,
             budget: Budget::default(),
             junk_end: None,
-            arc: true,
         }
     }
 
@@ -101,6 +115,7 @@ impl Feed {
         self.source.end()
     }
 
+    /// Goes to a stored offset, between frames.
     pub(crate) fn seek(&mut self, position: u64) {
         self.frame = None;
         (self.window_head, self.window_tail) = (0, 0);
@@ -132,6 +147,42 @@ impl Feed {
     /// Offset of the next stored byte that no decoder has consumed.
     pub(crate) fn stored(&self) -> u64 {
         self.source.position()
+    }
+
+    /// Where the next byte to be taken is.
+    pub(crate) fn place(&self) -> Option<Place> {
+        let frame = self.frame.as_ref()?;
+        let ready = (self.window_tail - self.window_head) as u64;
+        let position = match frame.coding {
+            Coding::Plain => self.source.position() - frame.start,
+            _ => frame.decoded - ready,
+        };
+        Some(Place {
+            frame_start: frame.start,
+            position,
+            offset_taken: frame.offset_taken,
+        })
+    }
+
+    /// Goes back to a place in this or an earlier frame. False if it cannot be reached again.
+    pub(crate) fn rewind(&mut self, place: Place) -> Result<bool, ReadError> {
+        self.seek(place.frame_start);
+        self.junk_end = None;
+        if !matches!(self.open()?, Opened::Frame) {
+            return Ok(false);
+        }
+        let mut left = place.position;
+        while left > 0 {
+            let passed = self.pass(left.min(PASS_BYTES as u64) as usize, |_| ())?;
+            if passed == 0 {
+                return Ok(false);
+            }
+            left -= passed as u64;
+        }
+        if let Some(frame) = &mut self.frame {
+            frame.offset_taken = place.offset_taken;
+        }
+        Ok(true)
     }
 
     /// Opens a frame whose decoder is ready.

@@ -4,6 +4,7 @@
 //! entry begins where the one before it ended.
 
 mod arc_header;
+mod block;
 mod body;
 mod budget;
 mod container;
@@ -18,16 +19,20 @@ mod feed;
 mod frame;
 mod gzip;
 mod head;
+mod header;
 mod headers;
+mod item;
 mod lz4;
 mod open;
 mod payload;
 mod reader;
 pub mod reason;
 mod record;
+mod resume;
 mod resync;
 mod search;
 mod settings;
+mod settle;
 mod source;
 mod transfer;
 mod warc_header;

@@ -34,6 +34,9 @@ pub const JUNK: &str = "junk";
 pub const NO_RECORD: &str = "no-record";
 /// More records begin in a stretch of compressed bytes than it has bytes: they cannot be told apart.
 pub const RECORDS_TOO_DENSE: &str = "records-too-dense";
+/// A block with a wrong length may hold further records, but looking for them would take too long: only in
+/// files made to take long.
+pub const SEARCH_GIVEN_UP: &str = "search-given-up";
 /// The declared `WARC-Block-Digest` is not that of the block.
 pub const BLOCK_DIGEST_MISMATCH: &str = "block-digest-mismatch";
 /// The declared `WARC-Payload-Digest` is neither that of the payload as stored nor as transfer-decoded.
@@ -46,7 +49,7 @@ pub const DICTIONARY_MISSING: &str = "dictionary-missing";
 pub const DICTIONARY_DAMAGED: &str = "dictionary-damaged";
 
 /// Every reason, in the order of this file.
-pub const ALL: [&str; 22] = [
+pub const ALL: [&str; 23] = [
     TRUNCATED_MEMBER,
     DAMAGED_MEMBER,
     CHECKSUM_MISMATCH,
@@ -64,6 +67,7 @@ pub const ALL: [&str; 22] = [
     JUNK,
     NO_RECORD,
     RECORDS_TOO_DENSE,
+    SEARCH_GIVEN_UP,
     BLOCK_DIGEST_MISMATCH,
     PAYLOAD_DIGEST_MISMATCH,
     DIGEST_UNKNOWN,

@@ -20,28 +20,25 @@ pub(crate) enum Search {
 
 /// Searches the bytes of one frame piece by piece.
 pub(crate) struct Searcher {
-    /// ARC records are looked for as well.
-    arc: bool,
     /// The next piece begins at the start of a line.
     line_start: bool,
 }
 
 impl Searcher {
-    pub(crate) fn new(arc: bool, line_start: bool) -> Searcher {
-        Searcher { arc, line_start }
+    pub(crate) fn new(line_start: bool) -> Searcher {
+        Searcher { line_start }
     }
 
     /// Searches `bytes`, which continue where the last answer's `NotBefore` ended. With `last`, no more follow
     /// and every byte is decided.
     pub(crate) fn search(&mut self, bytes: &[u8], last: bool) -> Search {
         let warc = search_warc(bytes, last);
-        let answer = match (self.arc, warc) {
-            (false, warc) => warc,
-            (true, Search::Found(at)) => match self.search_arc(&bytes[..at], true) {
+        let answer = match warc {
+            Search::Found(at) => match self.search_arc(&bytes[..at], true) {
                 Search::Found(arc) => Search::Found(arc),
                 Search::NotBefore(_) => Search::Found(at),
             },
-            (true, Search::NotBefore(warc)) => match self.search_arc(bytes, last) {
+            Search::NotBefore(warc) => match self.search_arc(bytes, last) {
                 Search::NotBefore(arc) => Search::NotBefore(arc.min(warc)),
                 found => found,
             },
@@ -128,9 +125,9 @@ mod tests {
     use super::*;
 
     /// Feeds `bytes` in pieces of every size; the answer must not depend on it.
-    fn check(bytes: &[u8], arc: bool, expected: Option<usize>) {
+    fn check(bytes: &[u8], expected: Option<usize>) {
         for piece in (1..40).chain([bytes.len()]) {
-            let mut searcher = Searcher::new(arc, true);
+            let mut searcher = Searcher::new(true);
             let (mut decided, mut seen) = (0, 0);
             let found = loop {
                 seen = (seen + piece).min(bytes.len());
@@ -147,11 +144,11 @@ mod tests {
     #[test]
     fn finds_the_next_record() {
         let warc = b"junk WARC/1.0 \r\nWARC/x\nxxWARC/1.0\r\nWARC-Type: response\r\n\r\nWARC/1.0\nA: b\n";
-        check(warc, false, Some(25));
-        check(b"WARC/1.0\r\n\r\nWARC", false, None);
+        check(warc, Some(25));
+        check(b"WARC/1.0\r\n\r\nWARC", None);
         let arc = b"http://a.b/ 1.2.3.4\nhttp://a.b/ 1.2.3.4 20000823054100 image/gif 881\nWARC/1.0\nAb: c\n";
-        check(arc, true, Some(20));
-        check(arc, false, Some(69));
+        check(arc, Some(20));
+        check(&arc[30..], Some(39));
     }
 
     #[test]

@@ -17,16 +17,23 @@ impl Feed {
         let Some(frame) = self.frame.take() else {
             return Ok(self.stored());
         };
-        let stopped = self.source.position();
-        if frame.end.as_ref().is_none_or(End::is_complete) {
-            return Ok(stopped);
+        let whole = frame.end.as_ref().is_none_or(|end| *end == End::Whole);
+        if whole {
+            return Ok(self.source.position());
         }
-        let looked_at = stopped - frame.start;
-        let again = self.budget.allows(looked_at, stopped);
-        // The damage may have made the decoder run over the beginnings of good members.
-        if again && let Some(next) = self.find(frame.start + 1, stopped, Wanted::Members)? {
+        // At least one byte on: a frame that fails at its first byte is not to be found again.
+        let stopped = self.source.position().max((frame.start + 1).min(self.size()));
+        // The damage may have made the decoder run over the beginnings of good members, also if it then came
+        // to an end.
+        if self.budget.allows(stopped - frame.start, stopped)
+            && let Some(next) = self.find(frame.offset_taken + 1, stopped, Wanted::Members)?
+        {
             self.source.seek(next);
             return Ok(next);
+        }
+        if frame.end.as_ref().is_some_and(End::is_complete) {
+            self.source.seek(stopped);
+            return Ok(stopped);
         }
         let next = self.find_next(stopped)?;
         self.source.seek(stopped);
@@ -49,7 +56,7 @@ impl Feed {
     }
 
     fn find(&mut self, from: u64, until: u64, wanted: Wanted) -> Result<Option<u64>, ReadError> {
-        let mut searcher = Searcher::new(self.arc, true);
+        let mut searcher = Searcher::new(true);
         let mut trials = Trials::new();
         self.source.seek(from);
         loop {
@@ -206,4 +213,30 @@ const TRIAL_OUTPUT_BYTES: usize = 2 << 10;
 fn magics_in(bytes: &[u8], decided: usize) -> impl Iterator<Item = usize> {
     let starts = memchr::memchr3_iter(0x1f, 0x28, 0x04, &bytes[..decided.min(bytes.len())]);
     starts.filter(|at| container::sniff(&bytes[*at..]).and_then(Coding::of).is_some())
+}
+
+impl Feed {
+    /// Offset of the last compressed member that begins before `before`, as far as a trial can tell.
+    pub(crate) fn find_member_before(&mut self, before: u64) -> Result<Option<u64>, ReadError> {
+        let mut trials = Trials::new();
+        let mut piece = vec![0; SEARCH_BYTES];
+        let mut end = before;
+        while end > 0 {
+            let start = end.saturating_sub((SEARCH_BYTES - container::MAGIC_BYTES) as u64);
+            let read = self.source.read_at(start, &mut piece)?;
+            let decided = usize::try_from(end - start).unwrap_or(usize::MAX).min(read);
+            let magics: Vec<usize> = magics_in(&piece[..read], decided).collect();
+            for magic in magics.into_iter().rev() {
+                let offset = start + magic as u64;
+                if matches!(
+                    self.try_member(offset, &mut trials)?,
+                    Trial::Record | Trial::Decodes
+                ) {
+                    return Ok(Some(offset));
+                }
+            }
+            end = start;
+        }
+        Ok(None)
+    }
 }

@@ -1,0 +1,292 @@
+//! Reading a record's block, as long as it is declared to be if that can be true.
+
+use crate::body::{Body, without_line_ends};
+use crate::container;
+use crate::entry::Defect;
+use crate::error::ReadError;
+use crate::feed::Opened;
+use crate::frame::End;
+use crate::head::{BlockLength, Head};
+use crate::item::line_end_bytes;
+use crate::payload::Checks;
+use crate::reader::Reader;
+use crate::reason;
+use crate::record::{Kind, is_http};
+use crate::resync::{self, Start};
+
+/// Bytes of a block taken at once.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// How taking a block across frames came out.
+enum Across {
+    /// All of it was there.
+    Whole,
+    /// The open frame broke off inside it.
+    Broken,
+    /// It ended, where the frame at this offset did, and this came next.
+    Ended(u64, Opened),
+    /// A record begins inside it, here.
+    Embedded,
+    /// The end of a growing file was reached.
+    Unfinished,
+}
+
+impl Reader {
+    /// The header is read: reads the block, and makes the record.
+    pub(crate) fn read_block(&mut self, mut head: Head) -> Result<(), ReadError> {
+        let mut body = Body::new(std::mem::take(&mut self.spare_body), self.settings.body_bytes_max);
+        body.checks = self.checks(&mut head)?;
+        match head.block {
+            _ if self.feed.is_plain() => self.read_plain_block(head, body),
+            BlockLength::Declared(bytes) => self.read_declared_block(head, body, bytes),
+            BlockLength::UpToNext => {
+                self.take_to_next(&mut body, head.line_ends())?;
+                self.settle(head, body)
+            }
+        }
+    }
+
+    fn read_plain_block(&mut self, mut head: Head, mut body: Body) -> Result<(), ReadError> {
+        let declared = match head.block {
+            BlockLength::Declared(bytes) => Some(bytes),
+            BlockLength::UpToNext => None,
+        };
+        match self.measure_plain(&mut head, declared)? {
+            Some(bytes) => {
+                self.take_block(&mut body, bytes)?;
+                self.settle(head, body)
+            }
+            None => {
+                self.done = true;
+                Ok(())
+            }
+        }
+    }
+
+    fn read_declared_block(&mut self, mut head: Head, mut body: Body, bytes: u64) -> Result<(), ReadError> {
+        let place = self.feed.place();
+        let mut outcome = self.take_block_across(&mut body, bytes, false)?;
+        if self.is_doubtful(&outcome)?
+            && body.may_hold_record()
+            && let Some(place) = place
+        {
+            let again = place.position() + body.length;
+            if !self.feed.budget.allows(again, self.feed.stored()) {
+                let detail = "the block may hold records, and too much was looked at twice already";
+                head.defects.push(Defect::new(reason::SEARCH_GIVEN_UP, detail));
+            } else if self.feed.rewind(place)? {
+                body.restart();
+                outcome = self.take_block_across(&mut body, bytes, true)?;
+            }
+        }
+        let detail = format!("declared {bytes} bytes, {} found", body.length);
+        match outcome {
+            Across::Whole => {}
+            Across::Unfinished => {
+                self.done = true;
+                return Ok(());
+            }
+            Across::Broken => head.defects.push(Defect::new(reason::TRUNCATED_RECORD, detail)),
+            Across::Embedded => {
+                body.trim_line_ends(head.line_ends());
+                body.checks = Checks::default();
+                head.defects.push(Defect::new(reason::LENGTH_TOO_LONG, detail));
+            }
+            Across::Ended(end, next) => {
+                let reason = match next {
+                    Opened::Frame => reason::LENGTH_TOO_LONG,
+                    _ => reason::TRUNCATED_RECORD,
+                };
+                head.defects.push(Defect::new(reason, detail));
+                self.make_record(head, body, end);
+                self.account(next);
+                return Ok(());
+            }
+        }
+        self.settle(head, body)
+    }
+
+    /// Whether a block came out as blocks do that are declared too long, so that records may be inside it.
+    fn is_doubtful(&mut self, outcome: &Across) -> Result<bool, ReadError> {
+        match outcome {
+            Across::Ended(..) => Ok(true),
+            Across::Whole => {
+                // Line ends are looked through, not taken.
+                let mut wanted = 1;
+                while line_end_bytes(self.feed.window()) == self.feed.window().len() && wanted < 1 << 16 {
+                    wanted *= 4;
+                    if !self.feed.more(wanted)? {
+                        return Ok(false);
+                    }
+                }
+                let window = self.feed.window();
+                Ok(resync::start_of(&window[line_end_bytes(window)..], false) == Start::Neither)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// How long a block in plain bytes really is. `None`: the file ends inside it and may still be growing.
+    fn measure_plain(&mut self, head: &mut Head, declared: Option<u64>) -> Result<Option<u64>, ReadError> {
+        let (start, size) = (self.feed.stored(), self.feed.size());
+        let end = declared
+            .and_then(|bytes| start.checked_add(bytes))
+            .unwrap_or(u64::MAX);
+        if declared.is_some() && end <= size && self.record_may_end_at(end)? {
+            return Ok(declared);
+        }
+        if end > size && self.settings.growing {
+            return Ok(None);
+        }
+        let next = self.feed.find_plain(start, end.min(size))?;
+        self.feed.source.seek(start);
+        let found = match (next, declared) {
+            (Some(next), _) => self.without_line_ends(start, next, head.line_ends())?,
+            (None, Some(_)) => end.min(size),
+            (None, None) => self.without_line_ends(start, size, head.line_ends())?,
+        } - start;
+        if let Some(bytes) = declared
+            && found < bytes
+        {
+            let (reason, what) = match next {
+                Some(_) => (reason::LENGTH_TOO_LONG, "before the next record"),
+                None => (reason::TRUNCATED_RECORD, "before the end of the file"),
+            };
+            head.defects.push(Defect::new(
+                reason,
+                format!("declared {bytes} bytes, {found} {what}"),
+            ));
+        }
+        Ok(Some(found))
+    }
+
+    /// Whether what follows a block that would end at `end` is what follows records.
+    fn record_may_end_at(&mut self, end: u64) -> Result<bool, ReadError> {
+        let mut bytes = [0; 256];
+        let ahead = usize::try_from(end - self.feed.stored()).unwrap_or(usize::MAX);
+        let read = match self.feed.window().get(ahead..ahead.saturating_add(bytes.len())) {
+            Some(window) => {
+                bytes.copy_from_slice(window);
+                bytes.len()
+            }
+            None => self.feed.source.read_at(end, &mut bytes)?,
+        };
+        let blank = bytes[..read]
+            .iter()
+            .take_while(|b| matches!(b, b'\r' | b'\n' | 0))
+            .count();
+        let rest = &bytes[blank..read];
+        let last = read < bytes.len() && !self.settings.growing;
+        Ok(rest.is_empty()
+            || container::sniff(rest).is_some()
+            || resync::start_of(rest, last) != Start::Neither)
+    }
+
+    /// `end` without up to `count` line ends before it, not before `start`.
+    fn without_line_ends(&mut self, start: u64, end: u64, count: u64) -> Result<u64, ReadError> {
+        let mut tail = [0; 8];
+        let from = end.saturating_sub(tail.len() as u64).max(start);
+        let read = self
+            .feed
+            .source
+            .read_at(from, &mut tail[..(end - from) as usize])?;
+        Ok(from + without_line_ends(&tail[..read], count) as u64)
+    }
+
+    /// Takes `bytes` of the open frame into the body; fewer if the frame has no more.
+    fn take_block(&mut self, body: &mut Body, bytes: u64) -> Result<(), ReadError> {
+        let before = body.length;
+        while body.length - before < bytes {
+            let left = bytes - (body.length - before);
+            let piece = left.min(PIECE_BYTES as u64);
+            let room = body.room();
+            let checks = &mut body.checks;
+            let taken = match room {
+                0 if self.feed.is_plain() && checks.is_idle() => {
+                    let end = self.feed.stored() + left;
+                    self.feed.source.seek(end);
+                    left
+                }
+                0 => self.feed.pass(piece as usize, |bytes| checks.update(bytes))? as u64,
+                room => {
+                    let before = body.kept.len();
+                    let taken = self.feed.take_into(&mut body.kept, piece.min(room) as usize)?;
+                    checks.update(&body.kept[before..]);
+                    taken as u64
+                }
+            };
+            body.length += taken;
+            if taken == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a block of `bytes` that may go on in the next frames; if `searching`, not beyond a record inside it.
+    fn take_block_across(
+        &mut self,
+        body: &mut Body,
+        bytes: u64,
+        searching: bool,
+    ) -> Result<Across, ReadError> {
+        loop {
+            let left = bytes - body.length;
+            if searching && self.skip_to_record(left, |bytes| body.push(bytes))? {
+                return Ok(Across::Embedded);
+            } else if !searching {
+                self.take_block(body, left)?;
+            }
+            if body.length == bytes {
+                return Ok(Across::Whole);
+            }
+            match self.feed.end() {
+                Some(End::Cut(_)) if self.settings.growing => return Ok(Across::Unfinished),
+                Some(End::Cut(_) | End::Damaged(_)) => return Ok(Across::Broken),
+                _ => {}
+            }
+            let end = self.feed.close()?;
+            match self.next_frame()? {
+                Opened::Frame if !self.record_begins()? => {}
+                next if self.may_grow(&next) => return Ok(Across::Unfinished),
+                next => return Ok(Across::Ended(end, next)),
+            }
+        }
+    }
+
+    /// Takes the rest of the frame up to the next record, without the line ends before that.
+    fn take_to_next(&mut self, body: &mut Body, line_ends: u64) -> Result<(), ReadError> {
+        let checks = std::mem::take(&mut body.checks);
+        self.skip_to_record(u64::MAX, |bytes| body.push(bytes))?;
+        body.trim_line_ends(line_ends);
+        if body.kept.len() as u64 == body.length {
+            // Where the block ends was not known while it went by.
+            body.checks = checks;
+            body.checks.update(&body.kept);
+        }
+        Ok(())
+    }
+
+    /// What to compute over the block that comes next.
+    fn checks(&mut self, head: &mut Head) -> Result<Checks, ReadError> {
+        let long = match head.block {
+            BlockLength::Declared(bytes) => bytes > self.settings.body_bytes_max,
+            BlockLength::UpToNext => false,
+        };
+        let captured = matches!(head.kind, Kind::Response | Kind::Resource | Kind::Conversion);
+        let undeclared = captured && long && self.settings.body_bytes_max > 0;
+        let sha1 = undeclared && head.headers.get("WARC-Payload-Digest").is_none();
+        if !sha1 && !self.settings.verify_digests {
+            return Ok(Checks::default());
+        }
+        if self.feed.window().len() < 4 {
+            self.feed.more(4)?;
+        }
+        let http = is_http(head.format, head.kind, &head.headers, self.feed.window());
+        let checks = match self.settings.verify_digests {
+            true => Checks::declared(&head.headers, head.kind, http, &mut head.defects),
+            false => Checks::default(),
+        };
+        Ok(if sha1 { checks.with_sha1(http) } else { checks })
+    }
+}

@@ -1,0 +1,121 @@
+//! Reading a record's header, in one frame or across several.
+
+use crate::entry::Defect;
+use crate::error::ReadError;
+use crate::feed::Opened;
+use crate::frame::End;
+use crate::head::{Head, Parsed};
+use crate::headers::Headers;
+use crate::reader::Reader;
+use crate::{arc_header, reason, warc_header};
+
+/// What reading a header gave.
+pub(crate) enum HeaderRead {
+    Head(Box<Head>),
+    /// Not a header: at least so many bytes of the window are bad.
+    Bad(usize, Defect),
+    /// Entries were made instead, or reading is over.
+    Settled,
+}
+
+impl Reader {
+    pub(crate) fn read_record(&mut self) -> Result<(), ReadError> {
+        let mut headers = std::mem::take(&mut self.spare_headers);
+        match self.read_header(&mut headers)? {
+            HeaderRead::Head(head) => self.read_block(*head),
+            HeaderRead::Bad(bytes, defect) => self.skip_bad(bytes, defect),
+            HeaderRead::Settled => Ok(()),
+        }
+    }
+
+    /// Reads the header at the window's start.
+    fn read_header(&mut self, headers: &mut Headers) -> Result<HeaderRead, ReadError> {
+        loop {
+            let window = self.feed.window();
+            match parse(window, headers) {
+                Parsed::Head(head, bytes) => {
+                    self.feed.consume(bytes);
+                    return Ok(HeaderRead::Head(head));
+                }
+                Parsed::Invalid(bytes, defect) => return Ok(HeaderRead::Bad(bytes, defect)),
+                Parsed::Incomplete => {}
+            }
+            let wanted = window.len() * 2;
+            if self.feed.more(wanted)? {
+                continue;
+            }
+            if !self.feed.is_plain() && self.feed.end().is_some_and(End::is_complete) {
+                return self.read_header_across(headers);
+            }
+            if self.settings.growing {
+                self.done = true;
+                return Ok(HeaderRead::Settled);
+            }
+            let bytes = self.feed.window().len();
+            let defect = Defect::new(reason::TRUNCATED_HEADER, "no end of the header");
+            return Ok(HeaderRead::Bad(bytes, defect));
+        }
+    }
+
+    /// The frame ended inside the header: reads on in the next, unless a record begins there.
+    fn read_header_across(&mut self, headers: &mut Headers) -> Result<HeaderRead, ReadError> {
+        let mut bytes = Vec::new();
+        loop {
+            let window = self.feed.window();
+            bytes.extend_from_slice(window);
+            self.feed.consume(window.len());
+            let end = self.feed.close()?;
+            match self.next_frame()? {
+                Opened::Frame if !self.record_begins()? => {}
+                next if self.may_grow(&next) => {
+                    self.done = true;
+                    return Ok(HeaderRead::Settled);
+                }
+                next => {
+                    self.quarantine(end, Defect::new(reason::TRUNCATED_HEADER, "no end of the header"));
+                    self.account(next);
+                    return Ok(HeaderRead::Settled);
+                }
+            }
+            let before = bytes.len();
+            loop {
+                bytes.truncate(before);
+                bytes.extend_from_slice(self.feed.window());
+                match parse(&bytes, headers) {
+                    Parsed::Head(head, length) => {
+                        self.feed.consume(length.saturating_sub(before));
+                        return Ok(HeaderRead::Head(head));
+                    }
+                    Parsed::Invalid(length, defect) => {
+                        return Ok(HeaderRead::Bad(length.saturating_sub(before), defect));
+                    }
+                    Parsed::Incomplete => {}
+                }
+                let wanted = self.feed.window().len() * 2;
+                if !self.feed.more(wanted)? {
+                    break;
+                }
+            }
+            bytes.truncate(before);
+            if !self.feed.end().is_some_and(End::is_complete) {
+                self.is_unfinished();
+                let defect = Defect::new(reason::TRUNCATED_HEADER, "no end of the header");
+                return Ok(match self.done {
+                    true => HeaderRead::Settled,
+                    false => HeaderRead::Bad(self.feed.window().len(), defect),
+                });
+            }
+        }
+    }
+}
+
+fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
+    let prefix = bytes.len().min(5);
+    match bytes[..prefix] == b"WARC/"[..prefix] {
+        true if bytes.len() < warc_header::VERSION_LINE_BYTES_MAX && !bytes.contains(&b'\n') => {
+            Parsed::Incomplete
+        }
+        true => warc_header::parse(bytes, headers),
+        false => arc_header::parse(bytes, headers),
+    }
+}

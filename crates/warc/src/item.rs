@@ -1,0 +1,200 @@
+//! Inside a frame, between records: what begins here, and what to do when it is no record.
+
+use crate::entry::Defect;
+use crate::error::ReadError;
+use crate::feed::Opened;
+use crate::frame::End;
+use crate::reader::Reader;
+use crate::reason;
+use crate::resync::{self, Search, Searcher, Start};
+use crate::{arc_header, warc_header};
+
+/// Decoded bytes searched at once.
+const SEARCH_BYTES: usize = 64 << 10;
+
+impl Reader {
+    /// Stands in an open frame where a record may begin: after the last record, or at the frame's start.
+    pub(crate) fn read_item(&mut self) -> Result<(), ReadError> {
+        self.skip_line_ends()?;
+        match self.look()? {
+            Start::Neither if self.feed.window().is_empty() => self.end_frame(),
+            Start::Neither => self.skip_bad(
+                0,
+                Defect::new(reason::NO_RECORD, "a compressed member without a record"),
+            ),
+            Start::Warc | Start::Arc | Start::Unsure => self.read_record(),
+        }
+    }
+
+    /// Takes line ends off the window, as far as the frame goes; counts the LFs.
+    pub(crate) fn skip_line_ends(&mut self) -> Result<u64, ReadError> {
+        let mut count = 0;
+        loop {
+            let window = self.feed.window();
+            let blank = line_end_bytes(window);
+            count += window[..blank].iter().filter(|b| **b == b'\n').count() as u64;
+            let all = blank == window.len();
+            self.feed.consume(blank);
+            if !all || !self.feed.more(1)? {
+                return Ok(count);
+            }
+        }
+    }
+
+    /// What begins at the window's first byte, seeing as much of the frame as it takes to tell. `Unsure` if a
+    /// whole compressed frame, or a growing file, ends before that: it may go on.
+    pub(crate) fn look(&mut self) -> Result<Start, ReadError> {
+        let mut wanted = 64;
+        loop {
+            let window = self.feed.window();
+            if window.is_empty() && !self.feed.more(1)? {
+                return Ok(Start::Neither);
+            }
+            let start = resync::start_of(self.feed.window(), false);
+            if start != Start::Unsure {
+                return Ok(start);
+            }
+            wanted = (wanted * 4).min(resync::START_BYTES_MAX + 1);
+            if !self.feed.more(wanted)? {
+                let goes_on = match self.feed.is_plain() {
+                    true => self.settings.growing,
+                    false => self.feed.end().is_some_and(End::is_complete),
+                };
+                return Ok(match goes_on {
+                    true => Start::Unsure,
+                    false => resync::start_of(self.feed.window(), true),
+                });
+            }
+        }
+    }
+
+    /// The frame is over and nothing of it is left to become a record.
+    fn end_frame(&mut self) -> Result<(), ReadError> {
+        if self.is_unfinished() {
+            return Ok(());
+        }
+        let defect = self.feed.end().and_then(End::defect).cloned();
+        let end = self.feed.close()?;
+        match defect {
+            Some(defect) => self.quarantine(end, defect),
+            None => self.pad(end),
+        }
+        Ok(())
+    }
+
+    /// Quarantines what stands at the window's start, at least `bytes` of it, up to the next record in the
+    /// frame (plain: in the file), or to the frame's end.
+    pub(crate) fn skip_bad(&mut self, bytes: usize, mut defect: Defect) -> Result<(), ReadError> {
+        if self.feed.is_plain() {
+            return self.skip_bad_plain(bytes, defect);
+        }
+        self.feed.consume(bytes);
+        loop {
+            self.skip_to_record(u64::MAX, |_| ())?;
+            if self.feed.window().is_empty() {
+                break;
+            }
+            if let Some(end) = self.feed.offset_within() {
+                self.quarantine(end, defect);
+                return Ok(());
+            }
+            // No offset is left for this record: it stays in the quarantined stretch.
+            self.feed.consume(1);
+            defect = Defect::new(reason::RECORDS_TOO_DENSE, "more records than bytes");
+        }
+        if self.is_unfinished() {
+            return Ok(());
+        }
+        let defect = self.feed.end().and_then(End::defect).cloned().unwrap_or(defect);
+        let end = self.feed.close()?;
+        self.quarantine(end, defect);
+        Ok(())
+    }
+
+    fn skip_bad_plain(&mut self, bytes: usize, defect: Defect) -> Result<(), ReadError> {
+        let from = self.feed.stored() + bytes.max(1) as u64;
+        self.feed.close()?;
+        let end = self.feed.find_next(from)?;
+        self.feed.seek(end);
+        if self.settings.growing && end == self.feed.size() {
+            self.done = true;
+        } else {
+            self.quarantine(end, defect);
+        }
+        Ok(())
+    }
+
+    /// Takes up to `most` bytes of the frame, not beyond the start of the next record in it; shows them to
+    /// `seen`. True if it stands at a record.
+    pub(crate) fn skip_to_record(
+        &mut self,
+        most: u64,
+        mut seen: impl FnMut(&[u8]),
+    ) -> Result<bool, ReadError> {
+        let mut searcher = Searcher::new(false);
+        let (mut left, mut last) = (most, false);
+        while left > 0 {
+            let window = self.feed.window();
+            let answer = searcher.search(window, last);
+            let (Search::Found(bytes) | Search::NotBefore(bytes)) = answer;
+            let taken = usize::try_from(left).unwrap_or(usize::MAX).min(bytes);
+            seen(&window[..taken]);
+            self.feed.consume(taken);
+            left -= taken as u64;
+            if taken < bytes {
+                return Ok(false);
+            }
+            if let Search::Found(_) = answer {
+                return Ok(true);
+            }
+            if last {
+                return Ok(false);
+            }
+            let wanted = self.feed.window().len() + SEARCH_BYTES;
+            last = !self.feed.more(wanted)?;
+        }
+        Ok(false)
+    }
+
+    /// Opens the next frame that has bytes.
+    pub(crate) fn next_frame(&mut self) -> Result<Opened, ReadError> {
+        loop {
+            match self.feed.open()? {
+                Opened::Padding(_) => {}
+                Opened::Frame => {
+                    if !self.feed.window().is_empty()
+                        || self.feed.more(1)?
+                        || !self.feed.end().is_some_and(End::is_complete)
+                    {
+                        return Ok(Opened::Frame);
+                    }
+                    self.feed.close()?;
+                }
+                next => return Ok(next),
+            }
+        }
+    }
+
+    /// Whether a record surely begins at the window's start, line ends before it aside.
+    pub(crate) fn record_begins(&mut self) -> Result<bool, ReadError> {
+        let mut wanted = warc_header::PLAUSIBLE_BYTES + 16;
+        loop {
+            let last = self.feed.window().len() < wanted && !self.feed.more(wanted)?;
+            let window = self.feed.window();
+            let start = &window[line_end_bytes(window)..];
+            if warc_header::plausible(start) {
+                return Ok(true);
+            }
+            match arc_header::is_header(start, arc_header::Trust::Searching) {
+                Some(begins) => return Ok(begins),
+                None if last || wanted > arc_header::LINE_BYTES_MAX => return Ok(false),
+                None => wanted *= 4,
+            }
+        }
+    }
+}
+
+/// How many bytes at the start are CR or LF.
+pub(crate) fn line_end_bytes(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|b| matches!(b, b'\r' | b'\n')).count()
+}

@@ -1,0 +1,80 @@
+//! Going to an entry's offset, also where it lies inside a compressed member.
+
+use crate::container;
+use crate::error::ReadError;
+use crate::reader::Reader;
+use crate::resync::{self, Start};
+
+/// Members before an offset that are tried before reading from the start of the file.
+const MEMBERS_TRIED: usize = 4;
+
+impl Reader {
+    /// Goes to the entry that begins at `offset`. Where none does, to the bytes there, as they are.
+    pub(crate) fn go_to(&mut self, offset: u64) -> Result<(), ReadError> {
+        if offset == 0 || self.frame_may_begin(offset)? || !self.go_inside(offset)? {
+            self.stand_at(offset);
+        }
+        Ok(())
+    }
+
+    fn stand_at(&mut self, offset: u64) {
+        self.feed.seek(offset);
+        self.feed.junk_end = None;
+        self.mark = offset;
+        self.done = false;
+        self.ready.clear();
+    }
+
+    /// Whether the bytes at `offset` are what frames begin with. (Padding would look like many compressed bytes.)
+    fn frame_may_begin(&mut self, offset: u64) -> Result<bool, ReadError> {
+        self.feed.seek(offset);
+        let mut wanted = 256;
+        loop {
+            let available = self.feed.source.ensure(wanted)?;
+            let bytes = self.feed.source.available();
+            if bytes.is_empty() || container::sniff(bytes).is_some() {
+                return Ok(true);
+            }
+            match resync::start_of(bytes, available < wanted) {
+                Start::Warc | Start::Arc => return Ok(true),
+                Start::Neither => return Ok(false),
+                Start::Unsure => wanted = (wanted * 4).min(resync::START_BYTES_MAX + 1),
+            }
+        }
+    }
+
+    /// Reads from members before `offset`, nearest first, at last from the start of the file, until an entry
+    /// begins exactly there. False if none does.
+    fn go_inside(&mut self, offset: u64) -> Result<bool, ReadError> {
+        let mut before = offset;
+        for _ in 0..MEMBERS_TRIED {
+            let Some(member) = self.feed.find_member_before(before)? else {
+                break;
+            };
+            if member == 0 {
+                break;
+            }
+            if self.read_up_to(member, offset)? {
+                return Ok(true);
+            }
+            before = member;
+        }
+        self.read_up_to(0, offset)
+    }
+
+    /// Reads from `start`, keeping nothing, until an entry begins at `offset` or after it.
+    fn read_up_to(&mut self, start: u64, offset: u64) -> Result<bool, ReadError> {
+        let kept = std::mem::replace(&mut self.settings.body_bytes_max, 0);
+        let verified = std::mem::replace(&mut self.settings.verify_digests, false);
+        self.stand_at(start);
+        let mut outcome = Ok(());
+        while outcome.is_ok() && self.mark < offset && !self.done {
+            self.ready.clear();
+            outcome = self.advance();
+        }
+        self.ready.clear();
+        self.settings.body_bytes_max = kept;
+        self.settings.verify_digests = verified;
+        outcome.map(|()| self.mark == offset && !self.done)
+    }
+}

@@ -1,0 +1,98 @@
+//! A record's block is read: where the record ends, and the record itself.
+
+use crate::body::Body;
+use crate::container;
+use crate::entry::{Defect, Entry};
+use crate::error::ReadError;
+use crate::frame::End;
+use crate::head::Head;
+use crate::reader::Reader;
+use crate::reason;
+use crate::record::Record;
+use crate::resync::Start;
+
+impl Reader {
+    /// Finds the record's end, and makes the record. In a compressed frame, what stands between the block and
+    /// the next record belongs to the record; in plain bytes, only line ends do.
+    pub(crate) fn settle(&mut self, mut head: Head, body: Body) -> Result<(), ReadError> {
+        let line_ends = self.skip_line_ends()?;
+        let mut surplus = 0;
+        let end = loop {
+            match self.look()? {
+                Start::Warc | Start::Arc | Start::Unsure => {
+                    if let Some(offset) = self.feed.offset_within() {
+                        break offset;
+                    }
+                    head.defects.push(Defect::new(
+                        reason::RECORDS_TOO_DENSE,
+                        "a record without an offset",
+                    ));
+                }
+                Start::Neither if self.feed.is_plain() => break self.leave_plain(&mut head, line_ends)?,
+                Start::Neither if self.feed.window().is_empty() => {
+                    if self.is_unfinished() {
+                        return Ok(());
+                    }
+                    head.defects
+                        .extend(self.feed.end().and_then(End::defect).cloned());
+                    break self.feed.close()?;
+                }
+                Start::Neither => {}
+            }
+            self.feed.consume(1);
+            surplus += 1;
+            self.skip_to_record(u64::MAX, |bytes| surplus += bytes.len())?;
+        };
+        if self.done {
+            return Ok(());
+        }
+        if surplus > 0 {
+            let detail = format!("{surplus} bytes follow the {} declared", body.length);
+            head.defects.push(Defect::new(reason::LENGTH_TOO_SHORT, detail));
+        } else if line_ends < head.line_ends() && head.defects.is_empty() && !head.is_arc_file_header() {
+            let detail = format!("{line_ends} after the block, {} expected", head.line_ends());
+            head.defects.push(Defect::new(reason::LINE_ENDS_MISSING, detail));
+        }
+        self.make_record(head, body, end);
+        Ok(())
+    }
+
+    /// After a plain record nothing that is a plain record follows.
+    fn leave_plain(&mut self, head: &mut Head, line_ends: u64) -> Result<u64, ReadError> {
+        let end = self.feed.close()?;
+        if end == self.feed.size() {
+            self.done |= self.settings.growing && line_ends < head.line_ends();
+            return Ok(end);
+        }
+        self.feed.source.ensure(container::MAGIC_BYTES)?;
+        let rest = self.feed.source.available();
+        if container::sniff(rest).is_none() && rest.first().is_some_and(|b| *b != 0) {
+            let detail = "bytes that are no record follow the block";
+            head.defects.push(Defect::new(reason::LENGTH_TOO_SHORT, detail));
+        }
+        Ok(end)
+    }
+
+    /// Makes the record that ends at `end`.
+    pub(crate) fn make_record(&mut self, mut head: Head, body: Body, end: u64) {
+        let span = self.span_to(end);
+        let incomplete = head.defects.iter().any(|defect| {
+            defect.reason == reason::TRUNCATED_RECORD || defect.reason == reason::LENGTH_TOO_LONG
+        });
+        let payload_sha1 = match incomplete {
+            // A digest of a part would be taken for that of the whole.
+            true => None,
+            false => body.checks.finish(&mut head.defects),
+        };
+        self.ready.push_back(Entry::Record(Record {
+            span,
+            format: head.format,
+            kind: head.kind,
+            headers: head.headers,
+            body: body.kept,
+            body_length: body.length,
+            payload_sha1,
+            defects: head.defects,
+        }));
+    }
+}

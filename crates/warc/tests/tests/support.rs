@@ -1,0 +1,135 @@
+//! Where the real files are, how they are read to their end, and bytes made from a seed.
+
+use std::path::{Path, PathBuf};
+
+use warc::{Entry, Input, Kind, Reader, ReaderSettings, Span};
+
+/// A file of the folder of real archive files, or `None` (with one visible line) where that is missing.
+pub(crate) fn data(name: &str) -> Option<PathBuf> {
+    let given = std::env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let mut places = given.into_iter().chain(above.map(|dir| dir.join("shared/data")));
+    let found = places.find(|place| place.is_dir());
+    if found.is_none() {
+        eprintln!("skipped: no shared/data above {}", env!("CARGO_MANIFEST_DIR"));
+    }
+    found.map(|place| place.join(name))
+}
+
+/// All real files of a folder, by name.
+pub(crate) fn files(folder: &str) -> Vec<PathBuf> {
+    let Some(folder) = data(folder) else {
+        return Vec::new();
+    };
+    let entries = std::fs::read_dir(folder).expect("the folder can be listed");
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    files
+}
+
+/// Every real archive file (indexes and path lists left out) of at most so many bytes, with its content.
+pub(crate) fn archives(bytes_max: u64) -> Vec<(String, Vec<u8>)> {
+    let folders = ["crawls", "edge", "commoncrawl"];
+    let all = folders.into_iter().flat_map(files);
+    let named = all.map(|path| {
+        (
+            path.file_name().expect("a name").to_string_lossy().into_owned(),
+            path,
+        )
+    });
+    let archives = named.filter(|(name, _)| name.contains(".warc") || name.contains(".arc"));
+    let small = archives.filter(|(_, path)| path.metadata().expect("a size").len() <= bytes_max);
+    small
+        .map(|(name, path)| (name, std::fs::read(path).expect("a file")))
+        .collect()
+}
+
+/// What a test compares of an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Seen {
+    Record {
+        span: Span,
+        kind: Kind,
+        target: Option<String>,
+        body_length: u64,
+        body: Vec<u8>,
+        reasons: Vec<&'static str>,
+    },
+    Padding(Span),
+    Quarantined(Span, &'static str),
+}
+
+impl Seen {
+    pub(crate) fn span(&self) -> Span {
+        match self {
+            Seen::Record { span, .. } | Seen::Padding(span) | Seen::Quarantined(span, _) => *span,
+        }
+    }
+
+    pub(crate) fn is_record(&self) -> bool {
+        matches!(self, Seen::Record { .. })
+    }
+}
+
+pub(crate) fn settings() -> ReaderSettings {
+    ReaderSettings::default()
+}
+
+/// Reads any input to its end, checking that entries follow one another from the start offset on and, unless
+/// the file is growing, that they reach the end of the file.
+pub(crate) fn read(input: impl Input + 'static, settings: ReaderSettings) -> Vec<Seen> {
+    let (growing, mut position) = (settings.growing, settings.start_offset);
+    let mut reader = Reader::from_input(Box::new(input), "memory", settings).expect("opens");
+    let mut all = Vec::new();
+    while let Some(entry) = reader.next_entry().expect("readable") {
+        let span = entry.span();
+        assert_eq!(span.offset, position, "entries follow one another");
+        assert!(span.length > 0, "no entry is empty");
+        position = span.end();
+        all.push(match entry {
+            Entry::Record(record) => Seen::Record {
+                span,
+                kind: record.kind,
+                target: record.target().map(str::to_owned),
+                body_length: record.body_length,
+                body: record.body,
+                reasons: record.defects.iter().map(|defect| defect.reason).collect(),
+            },
+            Entry::Padding(span) => Seen::Padding(span),
+            Entry::Quarantined(span, defect) => Seen::Quarantined(span, defect.reason),
+            other => panic!("{other:?}"),
+        });
+    }
+    assert_eq!(position, reader.position(), "the reader knows where it is");
+    assert!(
+        position == reader.size() || growing,
+        "the last entry ends at the end of the file"
+    );
+    all
+}
+
+/// Numbers from a seed (xorshift).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound.max(1) as u64) as usize
+    }
+}
+
+/// Gives at most so many bytes a call, as a slow disk may.
+pub(crate) struct Dribble(pub(crate) Vec<u8>, pub(crate) usize);
+
+impl Input for Dribble {
+    fn size(&self) -> std::io::Result<u64> {
+        self.0.size()
+    }
+
+    fn read_at(&self, into: &mut [u8], offset: u64) -> std::io::Result<usize> {
+        let bytes = into.len().min(self.1);
+        self.0.read_at(&mut into[..bytes], offset)
+    }
+}
