@@ -21,6 +21,8 @@ mod out;
 mod serving;
 mod stop;
 mod style;
+#[cfg_attr(not(test), expect(dead_code, reason = "its command is in the making"))]
+mod synth;
 mod table;
 mod units;
 

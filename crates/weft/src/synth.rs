@@ -1,0 +1,343 @@
+//! `weft synth`: a made-up web of any size, as WARC or WAT files like those of a real crawl.
+//!
+//! Sites of all sizes, in-degrees by Zipf's law, about 13 links to other sites and some tens within the
+//! site on each page, text in a made-up language, and a share of pages that are crawled again with some
+//! of their links changed. A visit is three records (request, response, metadata), in WAT about 9.6 KB
+//! compressed.
+//!
+//! Invariants:
+//! - Everything follows from the settings' `seed`, `pages` and `recrawls_permille`: the same bytes on
+//!   any machine, with any number of threads.
+//! - A visit's page, date and links are the same in WARC and in WAT.
+//! - Any visit can be computed on its own ([`Crawl::page`]); memory grows with the web only by the list
+//!   of its chunks.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use serde::Serialize;
+
+use ballast::Ballasts;
+use member::Members;
+use page::Crawl;
+
+mod ballast;
+mod member;
+mod page;
+mod random;
+mod record;
+mod warc;
+mod wat;
+mod web;
+mod words;
+
+#[cfg(test)]
+mod agreement;
+#[cfg(test)]
+mod tests;
+
+/// Visits that a thread makes at a time: about 600 KB of WAT.
+const CHUNK_VISITS: u64 = 64;
+
+/// Chunks that a thread may be ahead of the file.
+const CHUNKS_AHEAD: usize = 2;
+
+/// Most pages: their numbers have 32 bits.
+const PAGES_MAX: u64 = 1 << 32;
+
+/// Form of the files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Format {
+    /// Requests and responses with HTML.
+    Warc,
+    /// Their metadata as JSON, as Common Crawl writes it.
+    Wat,
+}
+
+/// What to make up.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// Visits, re-crawls among them: 1 to 2^32.
+    pub(crate) pages: u64,
+    /// Of everything.
+    pub(crate) seed: u64,
+    /// Form of the files.
+    pub(crate) format: Format,
+    /// Of a thousand visits, how many are to a page crawled before: at most 900.
+    pub(crate) recrawls_permille: u64,
+    /// Number of files: 1 is the named file, more are numbered.
+    pub(crate) files: u64,
+    /// Threads that make records.
+    pub(crate) threads: usize,
+}
+
+/// What was made up.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Report {
+    /// In order.
+    pub(crate) files: Vec<PathBuf>,
+    /// Visits written.
+    pub(crate) pages: u64,
+    /// Of these, to pages crawled before.
+    pub(crate) recrawls: u64,
+    /// Links on the pages as written, one a target and page.
+    pub(crate) links: u64,
+    /// Of these, to other sites.
+    pub(crate) links_external: u64,
+    /// Of the files.
+    pub(crate) bytes: u64,
+}
+
+/// Why nothing, or not all, was written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// A setting is out of its bounds.
+    #[error("{name} is {found}, expected {expected}")]
+    Setting {
+        name: &'static str,
+        found: u64,
+        expected: &'static str,
+    },
+    /// The disk failed.
+    #[error("write {path}: {source}")]
+    Write { path: String, source: std::io::Error },
+}
+
+/// Writes the web of `settings` to `out`, and tells `progress` after each step how many pages are written.
+pub(crate) fn write(settings: &Settings, out: &Path, progress: &mut dyn FnMut(u64)) -> Result<Report, Error> {
+    check(settings)?;
+    let maker = Maker::new(settings);
+    let chunks = chunks(settings);
+    let threads = settings.threads.clamp(1, chunks.len().max(1));
+    std::thread::scope(|scope| {
+        let mut made = Vec::with_capacity(threads);
+        for thread in 0..threads {
+            let (sender, receiver) = sync_channel(CHUNKS_AHEAD);
+            let (maker, chunks) = (&maker, &chunks);
+            scope.spawn(move || maker.make_every(threads, thread, chunks, out, &sender));
+            made.push(receiver);
+        }
+        write_files(settings, out, &chunks, made, progress)
+    })
+}
+
+fn check(settings: &Settings) -> Result<(), Error> {
+    let bounds = [
+        ("pages", settings.pages, 1..=PAGES_MAX, "1 to 4294967296"),
+        (
+            "re-crawls in a thousand",
+            settings.recrawls_permille,
+            0..=900,
+            "at most 900",
+        ),
+        (
+            "files",
+            settings.files,
+            1..=settings.pages.max(1),
+            "1 to the number of pages",
+        ),
+    ];
+    for (name, found, bounds, expected) in bounds {
+        if !bounds.contains(&found) {
+            return Err(Error::Setting {
+                name,
+                found,
+                expected,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Some visits of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Chunk {
+    file: u64,
+    /// Heads its file.
+    first: bool,
+    visits: Range<u64>,
+}
+
+/// All chunks, in the order of the files.
+fn chunks(settings: &Settings) -> Vec<Chunk> {
+    let mut chunks = Vec::new();
+    for file in 0..settings.files {
+        let begin_of =
+            |file: u64| (u128::from(settings.pages) * u128::from(file) / u128::from(settings.files)) as u64;
+        let (begin, end) = (begin_of(file), begin_of(file + 1));
+        let mut at = begin;
+        while at < end {
+            let next = (at + CHUNK_VISITS).min(end);
+            chunks.push(Chunk {
+                file,
+                first: at == begin,
+                visits: at..next,
+            });
+            at = next;
+        }
+    }
+    chunks
+}
+
+/// Bytes of a chunk, and what it adds to the report.
+#[derive(Debug, Default)]
+struct Made {
+    bytes: Vec<u8>,
+    report: Report,
+}
+
+/// Makes visits in one of the two forms.
+#[derive(Debug)]
+struct Maker {
+    crawl: Crawl,
+    form: Form,
+    files: u64,
+}
+
+#[derive(Debug)]
+enum Form {
+    Warc(warc::WarcForm),
+    Wat(wat::WatForm),
+}
+
+impl Maker {
+    fn new(settings: &Settings) -> Maker {
+        let crawl = Crawl::new(settings.seed, settings.pages, settings.recrawls_permille);
+        let form = match settings.format {
+            Format::Warc => Form::Warc(warc::WarcForm {
+                ballasts: Ballasts::of_html(&crawl.web),
+            }),
+            Format::Wat => Form::Wat(wat::WatForm {
+                ballasts: Ballasts::of_wat(&crawl.web),
+            }),
+        };
+        Maker {
+            crawl,
+            form,
+            files: settings.files,
+        }
+    }
+
+    /// Makes each `step`th chunk from `first` on, until nobody wants them any more.
+    fn make_every(&self, step: usize, first: usize, chunks: &[Chunk], out: &Path, sender: &SyncSender<Made>) {
+        let mut members = Members::new();
+        for chunk in chunks.iter().skip(first).step_by(step) {
+            if sender.send(self.make(chunk, out, &mut members)).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn make(&self, chunk: &Chunk, out: &Path, members: &mut Members) -> Made {
+        let mut made = Made::default();
+        if chunk.first {
+            let path = file_path(out, chunk.file, self.files);
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            warc::append_warcinfo(self.crawl.web.seed, &name, members, &mut made.bytes);
+        }
+        for index in chunk.visits.clone() {
+            self.make_visit(index, members, &mut made);
+        }
+        made
+    }
+
+    fn make_visit(&self, index: u64, members: &mut Members, made: &mut Made) {
+        let visit = self.crawl.visit(index);
+        let page = self.crawl.page(visit, matches!(self.form, Form::Warc(_)));
+        match &self.form {
+            Form::Warc(form) => form.append(&self.crawl, visit, &page, members, &mut made.bytes),
+            Form::Wat(form) => form.append(&self.crawl, visit, &page, members, &mut made.bytes),
+        }
+        made.report.pages += 1;
+        made.report.recrawls += u64::from(visit.again);
+        made.report.links += page.links.len() as u64;
+        made.report.links_external += page.links.iter().filter(|link| link.external).count() as u64;
+    }
+}
+
+/// Takes the chunks from the threads in turn and writes them to their files.
+fn write_files(
+    settings: &Settings,
+    out: &Path,
+    chunks: &[Chunk],
+    made: Vec<Receiver<Made>>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Report, Error> {
+    let mut report = Report::default();
+    let mut file: Option<Output> = None;
+    for (chunk, receiver) in chunks.iter().zip(made.iter().cycle()) {
+        // A thread ends early only by a panic, which the scope passes on.
+        let Ok(part) = receiver.recv() else { break };
+        if chunk.first {
+            file.take().map_or(Ok(()), Output::finish)?;
+            let path = file_path(out, chunk.file, settings.files);
+            report.files.push(path.clone());
+            file = Some(Output::create(path)?);
+        }
+        if let Some(file) = &mut file {
+            file.write(&part.bytes)?;
+        }
+        report.bytes += part.bytes.len() as u64;
+        report.pages += part.report.pages;
+        report.recrawls += part.report.recrawls;
+        report.links += part.report.links;
+        report.links_external += part.report.links_external;
+        progress(report.pages);
+    }
+    file.take().map_or(Ok(()), Output::finish)?;
+    Ok(report)
+}
+
+/// A file being written; errors name it.
+#[derive(Debug)]
+struct Output {
+    path: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl Output {
+    fn create(path: PathBuf) -> Result<Output, Error> {
+        match File::create(&path) {
+            Ok(file) => Ok(Output {
+                file: BufWriter::with_capacity(1 << 20, file),
+                path,
+            }),
+            Err(source) => Err(Error::Write {
+                path: path.display().to_string(),
+                source,
+            }),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.file.write_all(bytes).map_err(|source| self.failed(source))
+    }
+
+    fn finish(mut self) -> Result<(), Error> {
+        self.file.flush().map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: std::io::Error) -> Error {
+        Error::Write {
+            path: self.path.display().to_string(),
+            source,
+        }
+    }
+}
+
+/// `web.wat.gz`, or of several files `web-00000.wat.gz` and so on.
+fn file_path(out: &Path, file: u64, files: u64) -> PathBuf {
+    if files == 1 {
+        return out.to_path_buf();
+    }
+    let name = out.file_name().unwrap_or_default().to_string_lossy();
+    let (stem, extensions) = match name.split_once('.') {
+        Some((stem, extensions)) if !stem.is_empty() => (stem, format!(".{extensions}")),
+        _ => (name.as_ref(), String::new()),
+    };
+    out.with_file_name(format!("{stem}-{file:05}{extensions}"))
+}

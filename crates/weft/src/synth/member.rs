@@ -1,0 +1,96 @@
+//! Gzip members put together from text that is compressed now and ballast that was compressed before.
+//!
+//! Why it may be put together: a deflate stream is a row of blocks, and a full flush ends a block at a
+//! byte and makes the next one refer to nothing before it. Ballast is compressed as such a stretch of
+//! blocks, so its bytes can stand in any stream at such a place. Readers see an ordinary member.
+
+use flate2::{Compress, Compression, Crc, FlushCompress, Status};
+
+/// Gzip, deflate, no flags, no time, no extra flags, Unix.
+const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
+
+/// Text with its deflate blocks.
+#[derive(Debug)]
+pub(super) struct Ballast {
+    pub plain: String,
+    blocks: Vec<u8>,
+    crc: Crc,
+}
+
+impl Ballast {
+    /// Compresses `plain` as web archives do, at the default level.
+    pub(super) fn new(plain: String) -> Ballast {
+        let mut compress = Compress::new(Compression::default(), false);
+        let mut blocks = Vec::new();
+        append_deflated(&mut compress, plain.as_bytes(), FlushCompress::Full, &mut blocks);
+        let mut crc = Crc::new();
+        crc.update(plain.as_bytes());
+        Ballast { plain, blocks, crc }
+    }
+}
+
+/// A stretch of a member.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part<'a> {
+    Text(&'a [u8]),
+    Ballast(&'a Ballast),
+}
+
+/// Writes members one after the other.
+#[derive(Debug)]
+pub(super) struct Members {
+    compress: Compress,
+}
+
+impl Members {
+    pub(super) fn new() -> Members {
+        Members {
+            compress: Compress::new(Compression::fast(), false),
+        }
+    }
+
+    /// Appends one member that holds `parts`.
+    pub(super) fn append(&mut self, parts: &[Part<'_>], out: &mut Vec<u8>) {
+        let mut crc = Crc::new();
+        self.compress.reset();
+        out.extend_from_slice(&GZIP_HEADER);
+        for (i, part) in parts.iter().enumerate() {
+            match part {
+                Part::Text(text) => {
+                    crc.update(text);
+                    let flush = match parts.get(i + 1) {
+                        Some(Part::Ballast(_)) => FlushCompress::Full,
+                        _ => FlushCompress::None,
+                    };
+                    append_deflated(&mut self.compress, text, flush, out);
+                }
+                Part::Ballast(ballast) => {
+                    crc.combine(&ballast.crc);
+                    out.extend_from_slice(&ballast.blocks);
+                }
+            }
+        }
+        append_deflated(&mut self.compress, &[], FlushCompress::Finish, out);
+        out.extend_from_slice(&crc.sum().to_le_bytes());
+        out.extend_from_slice(&crc.amount().to_le_bytes());
+    }
+}
+
+/// Appends the deflated `text`. Deflating to memory has no errors: what it lacks is room, which it gets.
+fn append_deflated(compress: &mut Compress, text: &[u8], flush: FlushCompress, out: &mut Vec<u8>) {
+    let begin = compress.total_in();
+    loop {
+        out.reserve(text.len() / 2 + 64);
+        let room = out.capacity() - out.len();
+        let used = (compress.total_in() - begin) as usize;
+        let before = out.len();
+        let status = compress.compress_vec(&text[used..], out, flush);
+        let done = match flush {
+            FlushCompress::Finish => matches!(status, Ok(Status::StreamEnd)),
+            _ => out.len() - before < room && compress.total_in() - begin == text.len() as u64,
+        };
+        if done {
+            break;
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! One crawl of one page: its title, text and links, before they take the form of a record.
+
+use super::random::Random;
+use super::web::{Place, Web};
+
+/// Links to other sites: mean 13, before those that occur twice are dropped.
+const EXTERNAL_COUNTS: [u64; 13] = [0, 2, 4, 6, 8, 9, 10, 12, 14, 16, 20, 26, 42];
+
+/// Sections that every page of a site links to.
+const SECTIONS: u64 = 8;
+
+/// Links within the site: at least this many slots, and up to `INTERNAL_SPREAD` more.
+const INTERNAL_MIN: u64 = 12;
+const INTERNAL_SPREAD: u64 = 44;
+
+/// Of a thousand link slots, how many change when a page is crawled again.
+const CHANGED_PERMILLE: u64 = 200;
+
+/// Target ranks reach to this many times the pages: most URLs linked to are captured nowhere.
+const TARGETS_PER_PAGE_LOG2: u32 = 3;
+
+/// A link as the page writes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Link {
+    /// As in the `href` attribute: a path, or an absolute URL.
+    pub href: String,
+    /// Absolute.
+    pub url: String,
+    /// Anchor text; may be empty.
+    pub anchor: String,
+    pub nofollow: bool,
+    /// Whether the target is on another site.
+    pub external: bool,
+}
+
+/// Which crawl of which page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Visit {
+    /// Number of the record group, and the seconds between the first visit and this one.
+    pub index: u64,
+    pub page: u64,
+    /// Crawled before.
+    pub again: bool,
+}
+
+/// One crawl of one page.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    pub url: String,
+    /// Scheme and host of `url`.
+    pub origin: String,
+    pub title: String,
+    pub description: String,
+    /// Paragraphs.
+    pub text: Vec<String>,
+    pub links: Vec<Link>,
+}
+
+/// Plan of the crawl: which page is visited when.
+#[derive(Debug)]
+pub(super) struct Crawl {
+    pub web: Web,
+    pub recrawls_permille: u64,
+}
+
+impl Crawl {
+    /// A crawl of `visits` visits.
+    pub(super) fn new(seed: u64, visits: u64, recrawls_permille: u64) -> Crawl {
+        let recrawls = visits * recrawls_permille / 1000;
+        Crawl {
+            web: Web::new(seed, visits - recrawls),
+            recrawls_permille,
+        }
+    }
+
+    /// The `index`th visit. A visit is a re-crawl where the share of them steps up to the next whole
+    /// number; it goes to a page first crawled in the first half of what came before.
+    pub(super) fn visit(&self, index: u64) -> Visit {
+        let before = index * self.recrawls_permille / 1000;
+        let again = (index + 1) * self.recrawls_permille / 1000 > before;
+        let first_crawls = index - before;
+        let chosen = if again {
+            Random::of(self.web.seed, &[6, index]).below(first_crawls.div_ceil(2))
+        } else {
+            first_crawls
+        };
+        Visit {
+            index,
+            page: self.web.crawled(chosen),
+            again,
+        }
+    }
+
+    /// What the page says at that visit; `text` may be left out where it is not wanted.
+    pub(super) fn page(&self, visit: Visit, with_text: bool) -> Page {
+        let (web, place) = (&self.web, Place::Page(visit.page));
+        let mut page = Page::default();
+        web.append_origin(place, &mut page.origin);
+        page.url.push_str(&page.origin);
+        web.append_path(place, &mut page.url);
+        let mut random = Random::of(web.seed, &[7, visit.page]);
+        let count = 3 + random.below(5);
+        web.words.append_phrase(count, &mut random, &mut page.title);
+        let count = 8 + random.below(16);
+        web.words.append_phrase(count, &mut random, &mut page.description);
+        if with_text {
+            page.text = self.text(visit);
+        }
+        self.add_links(visit, &mut page);
+        page
+    }
+
+    fn text(&self, visit: Visit) -> Vec<String> {
+        let mut random = Random::of(self.web.seed, &[8, visit.page, self.version(visit)]);
+        let paragraphs = 2 + random.below(10);
+        (0..paragraphs)
+            .map(|_| {
+                let mut paragraph = String::new();
+                let count = 20 + random.below(100);
+                self.web.words.append_phrase(count, &mut random, &mut paragraph);
+                paragraph
+            })
+            .collect()
+    }
+
+    /// 0 for the first visit, else a number of this visit alone.
+    fn version(&self, visit: Visit) -> u64 {
+        if visit.again { visit.index + 1 } else { 0 }
+    }
+
+    fn add_links(&self, visit: Visit, page: &mut Page) {
+        let mut random = Random::of(self.web.seed, &[9, visit.page]);
+        let external = *random.pick(&EXTERNAL_COUNTS);
+        let internal = INTERNAL_MIN + random.below(INTERNAL_SPREAD);
+        let mut seen = vec![Place::Page(visit.page)];
+        page.links.reserve((external + internal) as usize);
+        for slot in 0..internal + external {
+            let mut random = self.slot(visit, slot);
+            let place = if slot < internal {
+                self.internal_target(visit.page, slot, &mut random)
+            } else {
+                self.external_target(visit.page, &mut random)
+            };
+            if seen.contains(&place) {
+                continue;
+            }
+            seen.push(place);
+            page.links
+                .push(self.link(place, &page.origin, slot >= internal, &mut random));
+        }
+    }
+
+    /// What decides about one link: the page alone, or for a changed slot the visit too.
+    fn slot(&self, visit: Visit, slot: u64) -> Random {
+        let version = self.version(visit);
+        let changed = version > 0
+            && Random::of(self.web.seed, &[10, visit.page, slot, version]).chance(CHANGED_PERMILLE);
+        Random::of(
+            self.web.seed,
+            &[11, visit.page, slot, if changed { version } else { 0 }],
+        )
+    }
+
+    /// First the site's sections, then its pages and its articles by halves.
+    fn internal_target(&self, page: u64, slot: u64, random: &mut Random) -> Place {
+        let site = self.web.site_of(page);
+        if slot < SECTIONS {
+            return Place::Section {
+                site: site.first,
+                number: slot,
+            };
+        }
+        if random.chance(500) {
+            Place::Page(site.first + random.below(site.pages))
+        } else {
+            Place::Article {
+                site: site.first,
+                number: random.below(4 * site.pages + 16),
+            }
+        }
+    }
+
+    /// Four of five by Zipf's law, half of these to front pages; the rest to articles that hardly
+    /// anybody else links to.
+    fn external_target(&self, page: u64, random: &mut Random) -> Place {
+        let own = self.web.site_of(page).first;
+        let ranks_log2 = 64 - self.web.pages.leading_zeros() + TARGETS_PER_PAGE_LOG2;
+        // A web of one site has nothing else to link to: give up after some tries.
+        let mut place = Place::Page(page);
+        for _ in 0..16 {
+            place = self.any_target(random.zipf(ranks_log2), random);
+            if self.web.site_of_place(place) != own {
+                break;
+            }
+        }
+        place
+    }
+
+    fn any_target(&self, rank: u64, random: &mut Random) -> Place {
+        let page = self.web.favourite(rank % self.web.pages);
+        let site = self.web.site_of(page).first;
+        if random.chance(200) {
+            Place::Article {
+                site,
+                number: 1 << 40 | random.below(1 << 40),
+            }
+        } else if rank >= self.web.pages {
+            Place::Article { site, number: rank }
+        } else if rank.is_multiple_of(2) {
+            Place::Page(site)
+        } else {
+            Place::Page(page)
+        }
+    }
+
+    fn link(&self, place: Place, own_origin: &str, external: bool, random: &mut Random) -> Link {
+        let mut url = String::with_capacity(80);
+        self.web.append_origin(place, &mut url);
+        let relative = url == own_origin && !random.chance(300);
+        let path_at = url.len();
+        self.web.append_path(place, &mut url);
+        let href = if relative {
+            url[path_at..].to_owned()
+        } else {
+            url.clone()
+        };
+        let mut anchor = String::new();
+        if !random.chance(40) {
+            let count = 1 + random.below(4);
+            self.web.words.append_phrase(count, random, &mut anchor);
+        }
+        Link {
+            href,
+            url,
+            anchor,
+            nofollow: external && random.chance(50),
+            external,
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The only source of chance: a counter mixed by splitmix64, so that any part of the made-up web can be
+//! computed on its own from the seed and its numbers.
+
+/// Odd, near 2^64 divided by the golden ratio: steps that spread well.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Numbers that look random and follow from where they were begun.
+#[derive(Debug, Clone)]
+pub(super) struct Random {
+    state: u64,
+}
+
+impl Random {
+    /// Begins at `seed` and the numbers that name what is made up.
+    pub(super) fn of(seed: u64, names: &[u64]) -> Random {
+        let state = names.iter().fold(mix(seed ^ STEP), |state, &name| {
+            mix(state ^ name.wrapping_mul(STEP))
+        });
+        Random { state }
+    }
+
+    /// 64 bits.
+    pub(super) fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(STEP);
+        mix(self.state)
+    }
+
+    /// A number below `bound`; 0 if `bound` is 0.
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// Whether a chance of `permille` in a thousand comes true.
+    pub(super) fn chance(&mut self, permille: u64) -> bool {
+        self.below(1000) < permille
+    }
+
+    /// One of `choices`, which is not empty.
+    pub(super) fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+        &choices[self.below(choices.len() as u64) as usize]
+    }
+
+    /// A rank below 2^`log2` (at most 2^63) that falls off as by Zipf's law with exponent 1: each octave
+    /// of ranks is as likely as any other.
+    pub(super) fn zipf(&mut self, log2: u32) -> u64 {
+        let octave = self.below(u64::from(log2.max(1)));
+        (1 << octave) - 1 + self.below(1 << octave)
+    }
+}
+
+/// The finishing step of splitmix64: a bijection of 64 bits.
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// A bijection of 32 bits that depends on `key`: scatters numbers and can meet none twice.
+pub(super) fn scatter(number: u32, key: u32) -> u32 {
+    let mut x = number ^ key;
+    x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);
+    x = (x ^ (x >> 15)).wrapping_mul(0x846c_a68b);
+    x ^ (x >> 16)
+}

@@ -1,0 +1,104 @@
+//! WARC records around a visit: what the request, the response and the metadata record have in common.
+
+use time::OffsetDateTime;
+
+use super::ballast::push;
+use super::page::Visit;
+use super::random::Random;
+
+/// 2024-01-01T00:00:00Z, when the first visit is made; each visit takes a second.
+const FIRST_VISIT_UNIX_S: i64 = 1_704_067_200;
+
+/// Numbers and names that all records of a visit share. Made up from the seed and the visit, so that
+/// the WARC and the WAT form agree.
+#[derive(Debug)]
+pub(super) struct Facts {
+    /// As in WARC headers.
+    pub date: String,
+    /// As in HTTP headers.
+    pub http_date: String,
+    pub ip: String,
+    pub request_id: String,
+    pub response_id: String,
+    pub metadata_id: String,
+}
+
+/// Record id of the warcinfo record that heads a crawl.
+pub(super) fn warcinfo_id(seed: u64) -> String {
+    uuid(&mut Random::of(seed, &[20]))
+}
+
+impl Facts {
+    pub(super) fn of(seed: u64, visit: Visit) -> Facts {
+        let mut random = Random::of(seed, &[21, visit.index]);
+        let (date, http_date) = dates(visit.index);
+        let octet = |random: &mut Random| 1 + random.below(254);
+        Facts {
+            date,
+            http_date,
+            ip: format!(
+                "198.{}.{}.{}",
+                18 + random.below(2),
+                octet(&mut random),
+                octet(&mut random)
+            ),
+            request_id: uuid(&mut random),
+            response_id: uuid(&mut random),
+            metadata_id: uuid(&mut random),
+        }
+    }
+}
+
+/// The date of a visit, in WARC's and in HTTP's form.
+pub(super) fn dates(index: u64) -> (String, String) {
+    let unix_s = FIRST_VISIT_UNIX_S.saturating_add_unsigned(index);
+    let at = OffsetDateTime::from_unix_timestamp(unix_s).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let (year, month, day) = (at.year(), at.month(), at.day());
+    let (hour, minute, second) = at.time().as_hms();
+    let weekday = &at.weekday().to_string()[..3];
+    let month_name = &month.to_string()[..3];
+    let month = u8::from(month);
+    (
+        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"),
+        format!("{weekday}, {day:02} {month_name} {year:04} {hour:02}:{minute:02}:{second:02} GMT"),
+    )
+}
+
+fn uuid(random: &mut Random) -> String {
+    let (high, low) = (random.bits(), random.bits());
+    format!(
+        "<urn:uuid:{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}>",
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xfff,
+        low >> 48 & 0x3fff | 0x8000,
+        low & 0xffff_ffff_ffff
+    )
+}
+
+/// A digest of nothing, for records whose payload is never written.
+pub(super) fn made_up_digest(random: &mut Random, out: &mut String) {
+    out.push_str("sha1:");
+    for _ in 0..4 {
+        let bits = random.bits();
+        for place in 0..8 {
+            let digit = (bits >> (5 * place) & 31) as usize;
+            out.push(char::from(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[digit]));
+        }
+    }
+}
+
+/// Appends the head of a record: version, `fields`, length, blank line.
+pub(super) fn append_head(fields: &[(&str, &str)], content_length: usize, out: &mut String) {
+    out.push_str("WARC/1.0\r\n");
+    for (name, value) in fields {
+        out.push_str(name);
+        out.push_str(": ");
+        out.push_str(value);
+        out.push_str("\r\n");
+    }
+    push(out, format_args!("Content-Length: {content_length}\r\n\r\n"));
+}
+
+/// What stands behind every record.
+pub(super) const TAIL: &[u8] = b"\r\n\r\n";
