@@ -133,6 +133,11 @@ impl Feed {
             .map_or_else(|| self.stored(), |frame| frame.start)
     }
 
+    /// How the open frame is coded.
+    pub(crate) fn coding(&self) -> Coding {
+        self.frame.as_ref().map_or(Coding::Plain, |frame| frame.coding)
+    }
+
     pub(crate) fn is_plain(&self) -> bool {
         self.frame
             .as_ref()

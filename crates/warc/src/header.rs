@@ -34,6 +34,10 @@ impl Reader {
             let window = self.feed.window();
             match parse(window, headers) {
                 Parsed::Head(head, bytes) => {
+                    if let Some(header) = &mut self.header_bytes {
+                        header.clear();
+                        header.extend_from_slice(&window[..bytes]);
+                    }
                     self.feed.consume(bytes);
                     return Ok(HeaderRead::Head(head));
                 }
@@ -83,6 +87,9 @@ impl Reader {
                 bytes.extend_from_slice(self.feed.window());
                 match parse(&bytes, headers) {
                     Parsed::Head(head, length) => {
+                        if self.header_bytes.is_some() {
+                            self.header_bytes = Some(bytes[..length].to_vec());
+                        }
                         self.feed.consume(length.saturating_sub(before));
                         return Ok(HeaderRead::Head(head));
                     }

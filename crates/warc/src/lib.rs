@@ -4,6 +4,7 @@
 //! entry begins where the one before it ended.
 
 mod arc_header;
+mod at;
 mod block;
 mod body;
 mod budget;
@@ -39,6 +40,7 @@ mod warc_header;
 mod writer;
 mod zstandard;
 
+pub use at::{RawRecord, raw_at, read_at, read_at_with};
 pub use date::{RecordDate, format_date, parse_date};
 pub use draft::Draft;
 pub use entry::{Defect, Entry, Span};

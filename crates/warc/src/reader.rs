@@ -38,6 +38,8 @@ pub struct Reader {
     pub(crate) done: bool,
     pub(crate) spare_headers: Headers,
     pub(crate) spare_body: Vec<u8>,
+    /// Takes in a record's header as it stands, where that is wanted.
+    pub(crate) header_bytes: Option<Vec<u8>>,
 }
 
 impl Reader {
@@ -57,7 +59,17 @@ impl Reader {
         name: &str,
         settings: ReaderSettings,
     ) -> Result<Reader, ReadError> {
-        let mut feed = Feed::new(Source::new(input, name.to_owned())?);
+        Reader::with_read_ahead(input, name, settings, u64::MAX)
+    }
+
+    /// Reads no more than so many bytes at once, where that is less than usual.
+    pub(crate) fn with_read_ahead(
+        input: Box<dyn Input>,
+        name: &str,
+        settings: ReaderSettings,
+        read_ahead_bytes: u64,
+    ) -> Result<Reader, ReadError> {
+        let mut feed = Feed::new(Source::new(input, name.to_owned(), read_ahead_bytes)?);
         feed.load_dictionary()?;
         let start = settings.start_offset.min(feed.size());
         let mut reader = Reader {
@@ -68,6 +80,7 @@ impl Reader {
             done: false,
             spare_headers: Headers::new(),
             spare_body: Vec::new(),
+            header_bytes: None,
         };
         reader.go_to(start)?;
         Ok(reader)

@@ -1,6 +1,7 @@
 //! Going to an entry's offset, also where it lies inside a compressed member.
 
 use crate::container;
+use crate::decoders::Coding;
 use crate::error::ReadError;
 use crate::reader::Reader;
 use crate::resync::{self, Start};
@@ -15,6 +16,14 @@ impl Reader {
             self.stand_at(offset);
         }
         Ok(())
+    }
+
+    /// Opens the frame of the record that comes next; how that is coded.
+    pub(crate) fn stand_at_record(&mut self) -> Result<Coding, ReadError> {
+        while !self.done && self.ready.is_empty() && !self.feed.is_open() {
+            self.advance()?;
+        }
+        Ok(self.feed.coding())
     }
 
     fn stand_at(&mut self, offset: u64) {

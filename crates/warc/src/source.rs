@@ -61,9 +61,12 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub(crate) fn new(input: Box<dyn Input>, path: String) -> Result<Source, ReadError> {
+    /// Reads at most `read_bytes_max` at once (or 1 MiB, if that is less).
+    pub(crate) fn new(input: Box<dyn Input>, path: String, read_bytes_max: u64) -> Result<Source, ReadError> {
         let end = input.size().map_err(|source| ReadError::io(&path, 0, source))?;
-        let bytes = usize::try_from(end).unwrap_or(READ_BYTES).clamp(1, READ_BYTES);
+        let bytes = usize::try_from(end.min(read_bytes_max))
+            .unwrap_or(READ_BYTES)
+            .clamp(1, READ_BYTES);
         Ok(Source {
             input,
             path,

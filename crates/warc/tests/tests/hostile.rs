@@ -123,7 +123,7 @@ fn bytes_at_random() {
 fn real_files_with_stretches_moved() {
     for (name, whole) in archives(20_000) {
         for seed in 1..=12 {
-            let mut random = Random(seed * 0x9e37_79b9_7f4a_7c15 ^ name.len() as u64);
+            let mut random = Random((seed * 0x9e37_79b9_7f4a_7c15) ^ name.len() as u64);
             let mut bytes = whole.clone();
             for _ in 0..=random.below(3) {
                 let from = random.below(bytes.len());

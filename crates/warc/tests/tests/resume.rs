@@ -1,6 +1,9 @@
 //! Reading on from any entry's offset, and one record by its offset.
 
-use warc::{Compression, Draft, Writer};
+use std::io::Read;
+use std::path::Path;
+
+use warc::{Compression, Draft, Writer, raw_at, read_at};
 
 use super::support::{Seen, archives, read, settings};
 
@@ -95,5 +98,103 @@ fn without_place(entry: Seen) -> (Option<String>, Vec<u8>) {
     match entry {
         Seen::Record { target, body, .. } => (target, body),
         other => panic!("{other:?}"),
+    }
+}
+
+/// Every record by its offset, parsed and as a file of its own.
+fn check_each(path: &Path) {
+    let whole = read(std::fs::File::open(path).expect("opens"), settings());
+    for entry in &whole {
+        let Seen::Record {
+            span,
+            target,
+            body,
+            body_length,
+            ..
+        } = entry
+        else {
+            continue;
+        };
+        let record = read_at(path, span.offset, span.length).expect("a record");
+        assert_eq!(
+            (record.span, &record.body, record.body_length),
+            (*span, body, *body_length),
+            "{path:?}"
+        );
+        let mut raw = Vec::new();
+        let mut stored = raw_at(path, span.offset).expect("a record");
+        let (length, extension) = (stored.length(), stored.extension());
+        stored.read_to_end(&mut raw).expect("readable");
+        assert_eq!(raw.len() as u64, length);
+        let alone = read(raw, settings());
+        let records: Vec<_> = alone.iter().filter(|entry| entry.is_record()).collect();
+        let [
+            Seen::Record {
+                target: t, body: b, ..
+            },
+        ] = records[..]
+        else {
+            panic!("{path:?} at {}: {alone:?} in {extension}", span.offset)
+        };
+        assert_eq!(
+            (t, b),
+            (target, body),
+            "{path:?} at {} as {extension}",
+            span.offset
+        );
+    }
+}
+
+#[test]
+fn one_record_of_real_files() {
+    let names = [
+        "warcio-example.warc",
+        "warcio-example.warc.gz",
+        "warcio-example.arc",
+        "warcio-example.arc.gz",
+    ];
+    let shared = [
+        "gowarc-good.warc.gz.open",
+        "warcio-example-wrong-chunks.warc.gz",
+        "chatnoir-warcfile.warc.lz4",
+    ];
+    for name in names.into_iter().chain(shared) {
+        let Some(path) = super::support::data(&format!("edge/{name}")) else {
+            return;
+        };
+        check_each(&path);
+    }
+}
+
+#[test]
+fn one_record_of_zstd_with_a_dictionary() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("x");
+    let dictionary = Some(plain(3));
+    let mut writer = Writer::create(&path, Compression::Zstd { level: 3, dictionary }).expect("a writer");
+    for n in 0..20 {
+        let url = format!("http://example.com/{n}");
+        writer
+            .write(&Draft::resource(&url, 0, "text/plain", url.clone().into_bytes()))
+            .expect("written");
+    }
+    writer.finish().expect("finished");
+    check_each(&path);
+}
+
+#[test]
+fn no_record_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("x");
+    std::fs::write(&path, b"neither a record nor anything else").expect("written");
+    for offset in [0, 5, 1000] {
+        let error = read_at(&path, offset, 10).expect_err("no record");
+        assert!(
+            error
+                .to_string()
+                .ends_with(&format!("offset {offset}: no record begins here")),
+            "{error}"
+        );
+        assert!(raw_at(&path, offset).is_err());
     }
 }
