@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand};
 
-use crate::commands::{cdx, domain, dump, inspect, links, load, page, search, serve, status, top};
+use crate::commands::{cdx, domain, dump, inspect, links, load, pack, page, search, serve, status, top};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Search(search::Args),
     /// Serve pages, API and CDX to browsers
     Serve(serve::Args),
+    /// Write a folder as a WARC
+    Pack(pack::Args),
 }
 
 #[cfg(test)]

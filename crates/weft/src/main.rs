@@ -18,6 +18,7 @@ mod exit;
 mod list;
 mod logs;
 mod out;
+mod pack;
 mod serving;
 mod stop;
 mod style;

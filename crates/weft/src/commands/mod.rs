@@ -10,6 +10,7 @@ pub(crate) mod dump;
 pub(crate) mod inspect;
 pub(crate) mod links;
 pub(crate) mod load;
+pub(crate) mod pack;
 pub(crate) mod page;
 pub(crate) mod search;
 pub(crate) mod serve;
@@ -30,6 +31,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Top(args) => top::run(args, context),
         Command::Cdx(args) => cdx::run(args, context),
         Command::Search(args) => search::run(args, context),
+        Command::Pack(args) => pack::run(&args, context),
         Command::Serve(args) => serve::run(&args, context),
     }
 }

@@ -1,0 +1,86 @@
+//! `weft pack`: a folder as a WARC.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use crate::context::Context;
+use crate::exit::{Outcome, WrongUse};
+use crate::pack::{self, Error, Report, Settings};
+use crate::style::clean;
+use crate::units::{bytes, counted};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft pack site --url-prefix https://example.com/ site.warc.gz
+  weft pack notes --url-prefix https://notes.example/ --date 2024-05-18T02:00:00Z notes.warc.gz
+
+Markdown becomes HTML, index files stand for their folder, hidden files are left out.";
+
+/// Flags of `weft pack`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The folder
+    dir: PathBuf,
+    /// The folder's URL
+    #[arg(long, value_name = "URL")]
+    url_prefix: String,
+    /// Date of all records [default: when each file was last changed]
+    #[arg(long, value_name = "TIME")]
+    date: Option<String>,
+    /// The file to write: gzip, or plain if its name ends in .warc
+    out: PathBuf,
+}
+
+/// Runs `weft pack`.
+pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let settings = Settings {
+        url_prefix: args.url_prefix.clone(),
+        date_ms: args.date.as_deref().map(date_ms).transpose()?,
+    };
+    let report = pack::write(&args.dir, &args.out, &settings).map_err(|error| match error {
+        Error::Prefix(_) => anyhow::Error::new(WrongUse(error.to_string())),
+        error => error.into(),
+    })?;
+    if context.json {
+        context.out.json(&report)?;
+    } else {
+        print(args, &report, context)?;
+    }
+    Ok(if report.skipped.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::Losses
+    })
+}
+
+fn date_ms(text: &str) -> Result<i64, WrongUse> {
+    let date = warc::parse_date(text).map(|date| date.ms);
+    date.ok_or_else(|| {
+        WrongUse(format!(
+            "date is {text:?}, expected one like 2024-05-18T02:00:00Z"
+        ))
+    })
+}
+
+fn print(args: &Args, report: &Report, context: &mut Context) -> anyhow::Result<()> {
+    let out = &mut context.out;
+    let style = out.style;
+    for skipped in &report.skipped {
+        let path = clean(&skipped.path.display().to_string());
+        writeln!(
+            out,
+            "{} {path}: {}",
+            style.warn("skipped"),
+            clean(&skipped.reason)
+        )?;
+    }
+    writeln!(
+        out,
+        "{}: {}, {}",
+        clean(&args.out.display().to_string()),
+        counted(report.files, "file", "files"),
+        bytes(report.bytes)
+    )?;
+    Ok(())
+}

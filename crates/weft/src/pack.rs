@@ -1,0 +1,140 @@
+//! `weft pack`: a folder of HTML, Markdown, text and what belongs to it, as a WARC: one `response` record
+//! a file, as if a server had given the folder out.
+//!
+//! Invariants:
+//! - The same folder gives the same bytes: files go in the order of their URLs, dates are those of the
+//!   files or the one given, ids follow from the content.
+//! - Every file that is not hidden is in the WARC or in the report's list of what was skipped.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ::warc::{Compression, Draft, Writer};
+use serde::Serialize;
+
+mod content;
+mod folder;
+
+#[cfg(test)]
+mod tests;
+
+/// How to pack.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// URL of the folder, http or https.
+    pub(crate) url_prefix: String,
+    /// Date of all records, in milliseconds since 1970; `None`: when each file was last changed.
+    pub(crate) date_ms: Option<i64>,
+}
+
+/// What was packed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Report {
+    /// Files in the WARC.
+    pub(crate) files: u64,
+    /// Of the WARC.
+    pub(crate) bytes: u64,
+    /// Files that could not be read, with the reason.
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+/// A file that is not in the WARC.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Skipped {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// What the system said.
+    pub(crate) reason: String,
+}
+
+/// Why nothing, or not all, was packed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The prefix is no URL of a folder.
+    #[error("URL prefix is {0:?}, expected an http or https URL without query and fragment")]
+    Prefix(String),
+    /// The folder itself cannot be read.
+    #[error("read {path}: {source}")]
+    Read { path: String, source: io::Error },
+    /// The WARC cannot be written.
+    #[error("write {path}: {source}")]
+    Write { path: String, source: io::Error },
+}
+
+/// Packs the files under `folder` into the WARC `out`: gzip, or plain if its name ends in `.warc`.
+pub(crate) fn write(folder: &Path, out: &Path, settings: &Settings) -> Result<Report, Error> {
+    let prefix = prefix(&settings.url_prefix)?;
+    let mut report = Report::default();
+    let mut files = folder::files(folder, &mut report.skipped).map_err(|source| Error::Read {
+        path: folder.display().to_string(),
+        source,
+    })?;
+    let written = |source| Error::Write {
+        path: out.display().to_string(),
+        source,
+    };
+    let plain = out
+        .extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("warc"));
+    let compression = if plain {
+        Compression::Plain
+    } else {
+        Compression::GZIP
+    };
+    let mut writer = Writer::create(out, compression).map_err(written)?;
+    // The WARC may lie in the folder: it is not part of itself.
+    let own = std::fs::canonicalize(out).map_err(written)?;
+    files.retain(|file| std::fs::canonicalize(&file.path).map_or(true, |path| path != own));
+    writer.write(&warcinfo(&files, settings)).map_err(written)?;
+    for file in files {
+        match response(&file, &prefix, settings) {
+            Ok(draft) => {
+                writer.write(&draft).map_err(written)?;
+                report.files += 1;
+            }
+            Err(error) => {
+                report.skipped.push(Skipped {
+                    path: file.path,
+                    reason: error.to_string(),
+                });
+            }
+        }
+    }
+    report.bytes = writer.position();
+    writer.finish().map_err(written)?;
+    Ok(report)
+}
+
+/// The prefix with a slash at its end.
+fn prefix(url: &str) -> Result<String, Error> {
+    if urlkey::host_of_url(url).is_none() || url.contains(['?', '#']) {
+        return Err(Error::Prefix(url.to_owned()));
+    }
+    Ok(format!("{}/", url.trim_end_matches('/')))
+}
+
+fn warcinfo(files: &[folder::File], settings: &Settings) -> Draft {
+    let newest_ms = files.iter().map(|file| file.changed_ms).max().unwrap_or_default();
+    let fields = [
+        ("software", concat!("weft/", env!("CARGO_PKG_VERSION"))),
+        ("format", "WARC File Format 1.1"),
+    ];
+    Draft::warcinfo(settings.date_ms.unwrap_or(newest_ms), &fields)
+}
+
+fn response(file: &folder::File, prefix: &str, settings: &Settings) -> io::Result<Draft> {
+    let bytes = std::fs::read(&file.path)?;
+    let (content_type, body) = content::of(&file.path, bytes);
+    let mut block = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    )
+    .into_bytes();
+    block.extend_from_slice(&body);
+    let url = format!("{prefix}{}", file.url_path);
+    Ok(Draft::response(
+        &url,
+        settings.date_ms.unwrap_or(file.changed_ms),
+        block,
+    ))
+}

@@ -1,0 +1,96 @@
+//! What a server would say a file is, and what it would send.
+
+use std::path::Path;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
+
+/// Content types by extension, lower case.
+const TYPES: [(&str, &str); 24] = [
+    ("html", "text/html"),
+    ("htm", "text/html"),
+    ("xhtml", "application/xhtml+xml"),
+    ("css", "text/css"),
+    ("js", "text/javascript"),
+    ("mjs", "text/javascript"),
+    ("json", "application/json"),
+    ("xml", "application/xml"),
+    ("csv", "text/csv"),
+    ("svg", "image/svg+xml"),
+    ("png", "image/png"),
+    ("jpg", "image/jpeg"),
+    ("jpeg", "image/jpeg"),
+    ("gif", "image/gif"),
+    ("webp", "image/webp"),
+    ("avif", "image/avif"),
+    ("ico", "image/x-icon"),
+    ("pdf", "application/pdf"),
+    ("woff", "font/woff"),
+    ("woff2", "font/woff2"),
+    ("mp3", "audio/mpeg"),
+    ("mp4", "video/mp4"),
+    ("webm", "video/webm"),
+    ("zip", "application/zip"),
+];
+
+/// Content type and body of a file: Markdown becomes HTML, so that its links are links.
+pub(super) fn of(path: &Path, bytes: Vec<u8>) -> (&'static str, Vec<u8>) {
+    let extension = path
+        .extension()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .to_lowercase();
+    match extension.as_str() {
+        "md" | "markdown" => {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            let page = page(&String::from_utf8_lossy(&bytes), &name);
+            ("text/html; charset=utf-8", page.into_bytes())
+        }
+        "txt" | "text" if std::str::from_utf8(&bytes).is_ok() => ("text/plain; charset=utf-8", bytes),
+        "txt" | "text" => ("text/plain", bytes),
+        _ => {
+            let known = TYPES.iter().find(|(known, _)| *known == extension);
+            (
+                known.map_or("application/octet-stream", |(_, content_type)| content_type),
+                bytes,
+            )
+        }
+    }
+}
+
+/// Markdown as a page, under its first heading or, if it has none, its file's name.
+fn page(markdown: &str, name: &str) -> String {
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_TASKLISTS;
+    let title = title(markdown, options).unwrap_or_else(|| name.to_owned());
+    let mut page = String::with_capacity(markdown.len() * 2);
+    page.push_str("<!DOCTYPE html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n<title>");
+    page.push_str(&escaped(&title));
+    page.push_str("</title>\n</head>\n<body>\n");
+    html::push_html(&mut page, Parser::new_ext(markdown, options));
+    page.push_str("</body>\n</html>\n");
+    page
+}
+
+/// The text of the first heading that has any.
+fn title(markdown: &str, options: Options) -> Option<String> {
+    let mut title = String::new();
+    let mut within = false;
+    for event in Parser::new_ext(markdown, options) {
+        match event {
+            Event::Start(Tag::Heading { .. }) => within = true,
+            Event::End(TagEnd::Heading(_)) if !title.trim().is_empty() => break,
+            Event::End(TagEnd::Heading(_)) => within = false,
+            Event::Text(text) | Event::Code(text) if within => title.push_str(&text),
+            Event::SoftBreak | Event::HardBreak if within => title.push(' '),
+            _ => {}
+        }
+    }
+    let title = title.trim();
+    (!title.is_empty()).then(|| title.to_owned())
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
+}
