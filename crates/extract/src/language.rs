@@ -15,7 +15,9 @@ pub(crate) fn declared(value: &str) -> Option<String> {
     let tag = value.split([',', ';', ' ']).find(|tag| !tag.is_empty())?.trim();
     let mut parts = tag.split(['-', '_']);
     let language = parts.next()?.to_ascii_lowercase();
-    if !(2..=3).contains(&language.len()) || !language.bytes().all(|b| b.is_ascii_lowercase()) {
+    // Many pages declare their character set (`utf-8`) where the language belongs.
+    let is_code = (2..=3).contains(&language.len()) && language.bytes().all(|b| b.is_ascii_lowercase());
+    if !is_code || language == "utf" {
         return None;
     }
     let mut out = two_letters(&language)?.into_owned();
@@ -102,6 +104,7 @@ mod tests {
         check("", None);
         check("english", None);
         check("en-é", Some("en"));
+        check("utf-8", None);
     }
 
     #[test]

@@ -222,12 +222,24 @@ impl ExternalOnly {
 
 /// Anchor text with its white space collapsed, cut to [`ANCHOR_CHARS_MAX`].
 fn anchor_of(text: &str) -> String {
-    if text.is_empty() {
-        return String::new();
+    if text.len() <= ANCHOR_CHARS_MAX && is_collapsed(text.as_bytes()) {
+        return text.to_owned();
     }
     let mut collapser = Collapser::line(ANCHOR_CHARS_MAX);
     collapser.push(text.as_bytes());
     collapser.finish().0
+}
+
+/// Whether collapsing would certainly change nothing: ASCII, single blanks, none at the ends.
+fn is_collapsed(text: &[u8]) -> bool {
+    let mut before = b' ';
+    for byte in text {
+        if !matches!(byte, b' '..=b'~') || (*byte == b' ' && before == b' ') {
+            return false;
+        }
+        before = *byte;
+    }
+    text.is_empty() || before != b' '
 }
 
 #[cfg(test)]

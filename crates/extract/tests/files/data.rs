@@ -1,0 +1,50 @@
+//! The folder of real archive files, and what is extracted from one of them.
+
+use extract::{Capture, Extracted, LinkScope, Settings};
+use std::path::{Path, PathBuf};
+use warc::{Entry, Reader, ReaderSettings, Record};
+
+/// A file of the shared data; `None`, with one visible line, where the folder is missing.
+pub(crate) fn file(name: &str) -> Option<PathBuf> {
+    let given = std::env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
+    let above = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .map(|dir| dir.join("shared/data"));
+    let found = given.into_iter().chain(above).find(|place| place.is_dir());
+    if found.is_none() {
+        eprintln!("skipped: no shared/data above {}", env!("CARGO_MANIFEST_DIR"));
+    }
+    found.map(|place| place.join(name))
+}
+
+pub(crate) fn records(path: &Path) -> Vec<Record> {
+    let mut reader = Reader::open(path, ReaderSettings::default()).expect("the file opens");
+    let mut records = Vec::new();
+    while let Some(entry) = reader.next_entry().expect("the file can be read") {
+        if let Entry::Record(record) = entry {
+            records.push(record);
+        }
+    }
+    records
+}
+
+pub(crate) fn outcomes(path: &Path, links: LinkScope) -> Vec<Extracted> {
+    let settings = Settings { links, text: true };
+    records(path)
+        .iter()
+        .map(|record| extract::extract(record, &settings))
+        .collect()
+}
+
+/// All captures of a file, in order; empty where the data is missing.
+pub(crate) fn captures(name: &str) -> Vec<Capture> {
+    let Some(path) = file(name) else { return Vec::new() };
+    let outcomes = outcomes(&path, LinkScope::All);
+    outcomes
+        .into_iter()
+        .filter_map(|outcome| match outcome {
+            Extracted::Capture(capture) => Some(*capture),
+            _ => None,
+        })
+        .collect()
+}

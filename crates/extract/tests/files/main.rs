@@ -1,0 +1,7 @@
+//! Real files: the cases of other projects, and indexes that other projects made of the same files.
+
+mod commoncrawl;
+mod data;
+mod edge;
+mod indexes;
+mod whirlwind;
