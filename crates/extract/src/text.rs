@@ -74,12 +74,17 @@ impl Collapser {
         if self.truncated {
             return;
         }
-        let mut word_start = 0;
+        let mut start = 0;
         let mut at = 0;
         while let Some(class) = text.get(at).map(|byte| CLASSES[usize::from(*byte)]) {
             let width = match class {
                 Class::Plain => {
                     at += 1;
+                    continue;
+                }
+                // A single blank between words needs no second look.
+                Class::Blank if at > start && is_single_blank(text, at) => {
+                    at += 2;
                     continue;
                 }
                 Class::Blank => 1,
@@ -89,35 +94,36 @@ impl Collapser {
                 at += 1;
                 continue;
             }
-            self.push_word(&text[word_start..at]);
+            self.push_words(&text[start..at]);
             self.blank();
             at += width;
-            word_start = at;
+            start = at;
         }
-        self.push_word(&text[word_start..]);
+        self.push_words(&text[start..]);
     }
 
-    fn push_word(&mut self, word: &[u8]) {
-        if word.is_empty() || self.truncated {
+    /// Words with single blanks between them, none at the ends.
+    fn push_words(&mut self, words: &[u8]) {
+        if words.is_empty() || self.truncated {
             return;
         }
-        if self.out.len() + 1 + word.len() > self.bytes_max {
-            self.push_part(word);
+        if self.out.len() + 1 + words.len() > self.bytes_max {
+            self.push_part(words);
             return;
         }
         self.push_gap();
-        self.out.extend_from_slice(word);
+        self.out.extend_from_slice(words);
     }
 
-    /// The last word that is taken, as far as it fits.
-    fn push_part(&mut self, word: &[u8]) {
+    /// The last words that are taken, as far as they fit.
+    fn push_part(&mut self, words: &[u8]) {
         self.push_gap();
-        let mut room = self.bytes_max.saturating_sub(self.out.len()).min(word.len());
-        self.truncated = room < word.len();
-        while room > 0 && word.get(room).is_some_and(|byte| byte & 0xc0 == 0x80) {
+        let mut room = self.bytes_max.saturating_sub(self.out.len()).min(words.len());
+        self.truncated = room < words.len();
+        while room > 0 && words.get(room).is_some_and(|byte| byte & 0xc0 == 0x80) {
             room -= 1;
         }
-        self.out.extend_from_slice(&word[..room]);
+        self.out.extend_from_slice(&words[..room]);
     }
 
     fn push_gap(&mut self) {
@@ -185,6 +191,14 @@ const CLASSES: [Class; 256] = {
     classes[0xe3] = Class::MayBeBlank;
     classes
 };
+
+/// Whether a blank stands at `at`, and a plain byte behind it.
+fn is_single_blank(text: &[u8], at: usize) -> bool {
+    text[at] == b' '
+        && text
+            .get(at + 1)
+            .is_some_and(|byte| CLASSES[usize::from(*byte)] == Class::Plain)
+}
 
 /// Bytes of the white space character at the beginning of `text`, else 0.
 fn blank_width(text: &[u8]) -> usize {

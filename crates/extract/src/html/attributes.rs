@@ -1,6 +1,7 @@
 //! The few attributes that matter, of the tag being read.
 
 use crate::links::REFERENCE_BYTES_MAX;
+use std::borrow::Cow;
 
 /// Attributes that are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,8 +108,10 @@ impl Attributes {
     }
 
     /// As text: the input was UTF-8, but a value may have been cut inside a character.
-    pub(super) fn text(&self, attribute: Attribute) -> Option<std::borrow::Cow<'_, str>> {
-        self.get(attribute).map(String::from_utf8_lossy)
+    pub(super) fn text(&self, attribute: Attribute) -> Option<Cow<'_, str>> {
+        let lossy =
+            |value| std::str::from_utf8(value).map_or_else(|_| String::from_utf8_lossy(value), Cow::Borrowed);
+        self.get(attribute).map(lossy)
     }
 
     /// Whether the value is `word`, in any case and with blanks around.
