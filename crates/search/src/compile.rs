@@ -30,7 +30,7 @@ pub(crate) fn compile(parsed: &Parsed, fields: &Fields, mode: Mode) -> BooleanQu
     let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
     let mut worded: Vec<(Occur, Box<dyn Query>)> = Vec::new();
     for clause in &parsed.clauses {
-        let query = any_of(&clause.any, fields);
+        let query = any_of(clause, fields);
         if clause.negated {
             clauses.push((Occur::MustNot, query));
         } else if mode != Mode::All && is_worded(clause) {
@@ -58,19 +58,18 @@ pub(crate) fn is_worded(clause: &Clause) -> bool {
     !clause.negated && clause.any.iter().any(|leaf| matches!(leaf, Leaf::Words(_)))
 }
 
-fn any_of(leaves: &[Leaf], fields: &Fields) -> Box<dyn Query> {
-    if let [leaf] = leaves {
-        return leaf_query(leaf, fields);
+fn any_of(clause: &Clause, fields: &Fields) -> Box<dyn Query> {
+    let query = |leaf| leaf_query(leaf, clause.times, fields);
+    if let [leaf] = clause.any.as_slice() {
+        return query(leaf);
     }
-    let leaves = leaves
-        .iter()
-        .map(|leaf| (Occur::Should, leaf_query(leaf, fields)));
+    let leaves = clause.any.iter().map(|leaf| (Occur::Should, query(leaf)));
     Box::new(BooleanQuery::new(leaves.collect()))
 }
 
-fn leaf_query(leaf: &Leaf, fields: &Fields) -> Box<dyn Query> {
+fn leaf_query(leaf: &Leaf, times: u32, fields: &Fields) -> Box<dyn Query> {
     match leaf {
-        Leaf::Words(phrase) => phrase_query(phrase, fields),
+        Leaf::Words(phrase) => phrase_query(phrase, times, fields),
         Leaf::Site(host) => filter(exact(Term::from_field_text(fields.site, host))),
         Leaf::Type(value) => filter(type_query(value, fields)),
         Leaf::Language(value) => filter(exact(Term::from_field_text(fields.lang, value))),
@@ -90,18 +89,19 @@ fn exact(term: Term) -> Box<dyn Query> {
     Box::new(TermQuery::new(term, IndexRecordOption::Basic))
 }
 
-/// The query of words next to each other; what scores.
-pub(crate) fn phrase_query(phrase: &Phrase, fields: &Fields) -> Box<dyn Query> {
+/// The query of words next to each other; what scores, and that so many times.
+pub(crate) fn phrase_query(phrase: &Phrase, times: u32, fields: &Fields) -> Box<dyn Query> {
     let term = |word: &str| Term::from_field_text(fields.body, word);
     if let [(_, word)] = phrase.words.as_slice() {
         if words::is_half_pair(word) {
             return filter(beginning(fields.body, word));
         }
         let query = TermQuery::new(term(word), IndexRecordOption::WithFreqs);
-        return Box::new(Rounded(Box::new(query)));
+        return Box::new(Rounded::new(query, times));
     }
     let terms = phrase.words.iter().map(|(offset, word)| (*offset, term(word)));
-    Box::new(Rounded(Box::new(PhraseQuery::new_with_offset(terms.collect()))))
+    let query = PhraseQuery::new_with_offset(terms.collect());
+    Box::new(Rounded::new(query, times))
 }
 
 fn type_query(value: &str, fields: &Fields) -> Box<dyn Query> {

@@ -16,8 +16,8 @@ use crate::view::View;
 pub(crate) fn explain(view: &View, parsed: &Parsed, found: &Found, row: &Row) -> tantivy::Result<Value> {
     let mut parts = Vec::new();
     let mut sum = 0;
-    for phrase in parsed.phrases() {
-        let units = score_of(view, phrase, found)?;
+    for (phrase, times) in parsed.phrases() {
+        let units = score_of(view, phrase, times, found)?;
         sum += units;
         parts.push(part(view, phrase, units, row)?);
     }
@@ -35,8 +35,8 @@ pub(crate) fn explain(view: &View, parsed: &Parsed, found: &Found, row: &Row) ->
     }))
 }
 
-fn score_of(view: &View, phrase: &Phrase, found: &Found) -> tantivy::Result<rank::Units> {
-    let query = compile::phrase_query(phrase, &view.fields);
+fn score_of(view: &View, phrase: &Phrase, times: u32, found: &Found) -> tantivy::Result<rank::Units> {
+    let query = compile::phrase_query(phrase, times, &view.fields);
     let scoring = EnableScoring::enabled_from_statistics_provider(&view.live, &view.searcher);
     let weight = query.weight(scoring)?;
     let reader = view.searcher.segment_reader(found.address.segment_ord);

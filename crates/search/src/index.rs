@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex, RwLock};
 use serde::{Deserialize, Serialize};
 use tantivy::directory::MmapDirectory;
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, UserOperation};
 use tantivy::tokenizer::TextAnalyzer;
 use tantivy::{Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyError};
 
@@ -36,6 +36,9 @@ const COMMIT_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Share of deleted documents in a segment beyond which it is rewritten without them.
 const DELETED_RATIO_MAX: f32 = 0.2;
+
+/// How long to wait for room in the queue before asking whether the writer is alive.
+const PROBE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// tantivy's own lower bound for a thread.
 const THREAD_MEMORY_BYTES_MIN: usize = 15_000_000;
@@ -307,7 +310,8 @@ impl Shared {
         match change {
             Change::Upsert(document) => {
                 writer.delete_term(self.fields.key_term(&document.url_key));
-                writer.add_document(self.queued(&document))?;
+                let queued = self.queued(writer, &document)?;
+                writer.add_document(queued)?;
             }
             Change::Delete(url_key) => {
                 writer.delete_term(self.fields.key_term(&url_key));
@@ -316,12 +320,20 @@ impl Shared {
         Ok(())
     }
 
-    fn queued(&self, document: &Document) -> Queued {
+    /// The document, when there is room for it.
+    fn queued(&self, writer: &IndexWriter<Queued>, document: &Document) -> tantivy::Result<Queued> {
         let bytes = document.text.len() + document.title.len() + document.url.len() + 1024;
-        let permit = self.budget.acquire(bytes);
-        Queued {
-            document: self.fields.encode(document),
-            _permit: permit,
+        loop {
+            if let Some(permit) = self.budget.acquire(bytes, PROBE_INTERVAL) {
+                let document = self.fields.encode(document);
+                return Ok(Queued {
+                    document,
+                    _permit: permit,
+                });
+            }
+            // An indexing thread that failed (full disk) frees nothing until the writer is dropped, and
+            // only an operation tells of it. This one finds no document: no key is empty.
+            writer.run([UserOperation::Delete(self.fields.key_term(""))])?;
         }
     }
 
@@ -458,6 +470,9 @@ fn open_writer(index: &Index, settings: &Settings) -> tantivy::Result<IndexWrite
     // By default deleted documents never cause a merge and so are never purged from a large segment.
     policy.set_del_docs_ratio_before_merge(DELETED_RATIO_MAX);
     writer.set_merge_policy(Box::new(policy));
+    // A file of deletions is named by segment and operation number, and numbers begin again at the last
+    // commit: one left by a process killed in a commit would stand in the way of the next.
+    writer.garbage_collect_files().wait()?;
     Ok(writer)
 }
 

@@ -11,6 +11,8 @@
 //! the few pages it shows a snippet of.
 
 mod answer;
+#[cfg(test)]
+mod cacm;
 mod collect;
 mod compile;
 mod dates;

@@ -21,7 +21,7 @@ const CLAUSES_MAX: usize = 128;
 /// A query as understood.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Parsed {
-    /// All must hold.
+    /// All must hold; all different.
     pub(crate) clauses: Vec<Clause>,
     /// What was left out, in words.
     pub(crate) notes: Vec<String>,
@@ -31,8 +31,10 @@ pub(crate) struct Parsed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Clause {
     pub(crate) negated: bool,
-    /// At least one.
+    /// At least one, all different.
     pub(crate) any: Vec<Leaf>,
+    /// How often it was written: a word written twice counts twice.
+    pub(crate) times: u32,
 }
 
 /// The smallest part of a query.
@@ -69,15 +71,15 @@ pub(crate) struct Phrase {
 }
 
 impl Parsed {
-    /// The words that matches are marked by: of all clauses that are not negated.
-    pub(crate) fn phrases(&self) -> impl Iterator<Item = &Phrase> {
+    /// What matches are ranked and marked by: the words of all clauses that are not negated, and how
+    /// often each counts.
+    pub(crate) fn phrases(&self) -> impl Iterator<Item = (&Phrase, u32)> {
         let wanted = self.clauses.iter().filter(|clause| !clause.negated);
-        wanted
-            .flat_map(|clause| &clause.any)
-            .filter_map(|leaf| match leaf {
-                Leaf::Words(phrase) => Some(phrase),
-                _ => None,
-            })
+        let leaves = wanted.flat_map(|clause| clause.any.iter().map(|leaf| (leaf, clause.times)));
+        leaves.filter_map(|(leaf, times)| match leaf {
+            Leaf::Words(phrase) => Some((phrase, times)),
+            _ => None,
+        })
     }
 }
 
@@ -231,12 +233,30 @@ impl Parser {
             return;
         }
         match self.parsed.clauses.last_mut() {
-            Some(last) if or && last.negated == negated => last.any.push(leaf),
+            Some(last) if or && last.negated == negated => {
+                if !last.any.contains(&leaf) {
+                    last.any.push(leaf);
+                }
+            }
             _ => self.parsed.clauses.push(Clause {
                 negated,
                 any: vec![leaf],
+                times: 1,
             }),
         }
+    }
+
+    /// Makes clauses that are alike one.
+    fn fold_repeats(&mut self) {
+        let mut different: Vec<Clause> = Vec::with_capacity(self.parsed.clauses.len());
+        for clause in std::mem::take(&mut self.parsed.clauses) {
+            let alike = |other: &&mut Clause| other.any == clause.any && other.negated == clause.negated;
+            match different.iter_mut().find(alike) {
+                Some(same) => same.times += 1,
+                None => different.push(clause),
+            }
+        }
+        self.parsed.clauses = different;
     }
 
     fn words(&mut self, piece: &Piece) -> Option<Leaf> {
@@ -308,6 +328,7 @@ impl Parser {
     }
 
     fn finish(mut self) -> Parsed {
+        self.fold_repeats();
         if self.words_dropped > 0 {
             let dropped = self.words_dropped;
             self.note(format!(
@@ -387,7 +408,11 @@ impl Leaf {
 impl fmt::Display for Parsed {
     /// The query as understood, in the same language: read again it means the same.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, clause) in self.clauses.iter().enumerate() {
+        let mut repeated = Vec::with_capacity(self.clauses.len());
+        for clause in &self.clauses {
+            repeated.extend(std::iter::repeat_n(clause, clause.times as usize));
+        }
+        for (index, clause) in repeated.into_iter().enumerate() {
             if index > 0 {
                 f.write_str(" ")?;
             }

@@ -4,6 +4,7 @@
 //! [`Queued`] document holds a [`Permit`] for its bytes until the indexing thread is done with it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use tantivy::schema::Field;
@@ -34,17 +35,20 @@ impl Budget {
         })
     }
 
-    /// Waits until `bytes` fit. What is larger than the whole budget waits until it is alone.
-    pub(crate) fn acquire(self: &Arc<Budget>, bytes: usize) -> Permit {
+    /// Waits until `bytes` fit, but not longer than `wait_max`. What is larger than the whole budget
+    /// fits when it is alone.
+    pub(crate) fn acquire(self: &Arc<Budget>, bytes: usize, wait_max: Duration) -> Option<Permit> {
         let mut used = self.bytes_used.lock();
-        while *used > 0 && *used + bytes > self.bytes_max {
-            self.freed.wait(&mut used);
+        let full = |used: &mut usize| *used > 0 && *used + bytes > self.bytes_max;
+        self.freed.wait_while_for(&mut used, full, wait_max);
+        if full(&mut used) {
+            return None;
         }
         *used += bytes;
-        Permit {
+        Some(Permit {
             budget: Arc::clone(self),
             bytes,
-        }
+        })
     }
 }
 
@@ -85,13 +89,15 @@ mod tests {
     #[test]
     fn a_full_budget_waits_for_the_one_before() {
         let budget = Budget::new(10);
-        let first = budget.acquire(8);
+        let wait = Duration::from_secs(60);
+        let first = budget.acquire(8, wait).unwrap();
+        assert!(budget.acquire(3, Duration::ZERO).is_none());
         let second = {
             let budget = Arc::clone(&budget);
-            std::thread::spawn(move || budget.acquire(50))
+            std::thread::spawn(move || budget.acquire(50, wait))
         };
         drop(first);
-        let second = second.join().unwrap();
+        let second = second.join().unwrap().unwrap();
         assert_eq!(*budget.bytes_used.lock(), 50);
         drop(second);
         assert_eq!(*budget.bytes_used.lock(), 0);

@@ -11,12 +11,12 @@ use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, Term};
 /// Scores are multiples of this.
 pub(crate) const UNIT: f32 = 1.0 / 4096.0;
 
-/// What each step of the in-link bucket adds, in units: a quarter of a point. A step doubles the
+/// What each step of the in-link bucket adds, in units: an eighth of a point. Two steps double the
 /// in-links; BM25 of a middling word is 3 to 8 points, so that a thousand in-links outweigh about half a word.
-const PRIOR_STEP: u32 = 1024;
+const PRIOR_STEP: u32 = 512;
 
-/// Buckets beyond this add no more.
-const BUCKET_MAX: u8 = 24;
+/// Buckets beyond this (a million in-links) add no more.
+const BUCKET_MAX: u8 = 40;
 
 /// A score in whole units.
 pub(crate) type Units = u32;
@@ -40,71 +40,96 @@ fn rounded(score: Score) -> Score {
     (score / UNIT).round() * UNIT
 }
 
-/// A query whose scores are rounded.
+/// A query whose scores are rounded, and count a number of times.
 #[derive(Debug)]
-pub(crate) struct Rounded(pub(crate) Box<dyn Query>);
+pub(crate) struct Rounded {
+    query: Box<dyn Query>,
+    times: u32,
+}
+
+impl Rounded {
+    pub(crate) fn new(query: impl Query, times: u32) -> Rounded {
+        Rounded {
+            query: Box::new(query),
+            times,
+        }
+    }
+}
 
 impl Clone for Rounded {
     fn clone(&self) -> Rounded {
-        Rounded(self.0.box_clone())
+        Rounded {
+            query: self.query.box_clone(),
+            times: self.times,
+        }
     }
 }
 
 impl Query for Rounded {
     fn weight(&self, scoring: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
-        let weight = self.0.weight(scoring)?;
-        Ok(Box::new(RoundedWeight(weight)))
+        Ok(Box::new(RoundedWeight {
+            weight: self.query.weight(scoring)?,
+            times: self.times,
+        }))
     }
 
     fn query_terms<'a>(&'a self, visitor: &mut dyn FnMut(&'a Term, bool)) {
-        self.0.query_terms(visitor);
+        self.query.query_terms(visitor);
     }
 }
 
-struct RoundedWeight(Box<dyn Weight>);
+struct RoundedWeight {
+    weight: Box<dyn Weight>,
+    times: u32,
+}
 
 impl Weight for RoundedWeight {
     fn scorer(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
-        let scorer = self.0.scorer(reader, boost)?;
-        Ok(Box::new(RoundedScorer(scorer)))
+        Ok(Box::new(RoundedScorer {
+            scorer: self.weight.scorer(reader, boost)?,
+            times: self.times as f32,
+        }))
     }
 
     fn explain(&self, reader: &SegmentReader, document: DocId) -> tantivy::Result<Explanation> {
-        self.0.explain(reader, document)
+        self.weight.explain(reader, document)
     }
 }
 
-struct RoundedScorer(Box<dyn Scorer>);
+struct RoundedScorer {
+    scorer: Box<dyn Scorer>,
+    times: f32,
+}
 
 impl Scorer for RoundedScorer {
     fn score(&mut self) -> Score {
-        rounded(self.0.score())
+        rounded(self.scorer.score()) * self.times
     }
 }
 
 impl DocSet for RoundedScorer {
     fn advance(&mut self) -> DocId {
-        self.0.advance()
+        self.scorer.advance()
     }
 
     fn seek(&mut self, target: DocId) -> DocId {
-        self.0.seek(target)
+        self.scorer.seek(target)
     }
 
     fn seek_danger(&mut self, target: DocId) -> SeekDangerResult {
-        self.0.seek_danger(target)
+        self.scorer.seek_danger(target)
     }
 
     fn doc(&self) -> DocId {
-        self.0.doc()
+        self.scorer.doc()
     }
 
     fn size_hint(&self) -> u32 {
-        self.0.size_hint()
+        self.scorer.size_hint()
     }
 
     fn cost(&self) -> u64 {
-        self.0.cost()
+        self.scorer.cost()
     }
 }
 

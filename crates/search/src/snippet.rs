@@ -43,7 +43,7 @@ struct Span {
 
 impl<'q> Snippets<'q> {
     pub(crate) fn new(parsed: &'q Parsed) -> Snippets<'q> {
-        let phrases: Vec<&Phrase> = parsed.phrases().collect();
+        let phrases: Vec<&Phrase> = parsed.phrases().map(|(phrase, _)| phrase).collect();
         let words = phrases.iter().flat_map(|phrase| &phrase.words);
         let finder = Finder::new(words.map(|(_, word)| word.as_str()));
         Snippets { phrases, finder }

@@ -1,5 +1,6 @@
 //! The index from outside: what is found, that nothing is lost or doubled, and how well it ranks.
 
 mod answers;
+mod crash;
 mod model;
 mod support;

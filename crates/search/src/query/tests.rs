@@ -29,6 +29,7 @@ fn words_and_phrases() {
     check("NOT dns AND root", "-dns root");
     check("“root zone” «a b»", "\"root zone\" \"a b\"");
     check("a OR b OR c d", "a OR b OR c d");
+    check("a b a", "a a b");
 }
 
 #[test]
@@ -53,15 +54,15 @@ fn filters() {
 #[test]
 fn what_is_several_words_is_a_phrase() {
     let parsed = parse("e-mail");
-    let phrase = parsed.phrases().next().unwrap();
+    let phrase = parsed.phrases().next().unwrap().0;
     assert_eq!(phrase.words, [(0, "e".to_owned()), (1, "mail".to_owned())]);
     let parsed = parse("東京都");
-    let phrase = parsed.phrases().next().unwrap();
+    let phrase = parsed.phrases().next().unwrap().0;
     assert_eq!(phrase.words, [(0, "東京".to_owned()), (1, "京都".to_owned())]);
     let parsed = parse("http://www.iana.org/");
-    assert_eq!(parsed.phrases().next().unwrap().words[0].1, "www");
+    assert_eq!(parsed.phrases().next().unwrap().0.words[0].1, "www");
     let parsed = parse("東京 x東");
-    let words: Vec<_> = parsed.phrases().map(|phrase| phrase.words.clone()).collect();
+    let words: Vec<_> = parsed.phrases().map(|(phrase, _)| phrase.words.clone()).collect();
     assert_eq!(words[0], [(0, "東京".to_owned())]);
     assert_eq!(words[1], [(0, "x".to_owned()), (1, "東".to_owned())]);
 }
@@ -90,12 +91,13 @@ fn odd_input_is_read_as_far_as_it_goes() {
 fn long_queries_are_bounded() {
     let words = "word ".repeat(10_000);
     let parsed = parse(&words);
-    assert_eq!(parsed.clauses.len(), WORDS_MAX);
+    assert_eq!(parsed.clauses.len(), 1);
+    assert_eq!(parsed.clauses[0].times, WORDS_MAX as u32);
     assert_eq!(parsed.notes.len(), 2, "{:?}", parsed.notes);
     let phrase = format!("\"{}\"", "word ".repeat(200));
-    assert_eq!(parse(&phrase).phrases().next().unwrap().words.len(), WORDS_MAX);
+    assert_eq!(parse(&phrase).phrases().next().unwrap().0.words.len(), WORDS_MAX);
     let filters = "lang:en ".repeat(1000);
-    assert_eq!(parse(&filters).clauses.len(), 128);
+    assert_eq!(parse(&filters).clauses[0].times, CLAUSES_MAX as u32);
 }
 
 proptest! {

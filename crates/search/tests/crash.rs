@@ -1,0 +1,190 @@
+//! A process is killed while it applies epochs; another goes on. Whenever one looks, the index holds
+//! exactly the documents of the epochs up to the covered one.
+//!
+//! The child is this test binary, told by [`CHILD_DIR`] to run [`child_that_applies`] alone.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::model::{Model, apply_to, check, random_change};
+use crate::support::{Dice, ask, names, open, page, upsert};
+
+const CHILD_DIR: &str = "SEARCH_CRASH_DIR";
+
+/// What the child says when it begins to apply.
+const OPENED: &str = "the child is at work";
+
+/// Epochs of the history; enough that no child gets through them all before it is killed.
+const EPOCHS: u64 = 400;
+
+/// The changes of an epoch: the same in every process.
+fn changes(epoch: u64) -> Vec<search::Change> {
+    let mut dice = Dice(epoch * 7919);
+    (0..1 + dice.below(60))
+        .map(|_| random_change(&mut dice, 400))
+        .collect()
+}
+
+fn model_at(epoch: u64) -> Model {
+    let mut model = Model::new();
+    for epoch in 1..=epoch {
+        apply_to(&mut model, &changes(epoch));
+    }
+    model
+}
+
+/// Goes on from the covered epoch until it is killed; commits often, so that it is killed in commits.
+#[test]
+fn child_that_applies() {
+    let Some(dir) = std::env::var_os(CHILD_DIR) else {
+        return;
+    };
+    let index = open(Path::new(&dir));
+    println!("{OPENED}");
+    for epoch in index.covered_epoch() + 1..=EPOCHS {
+        index.apply(epoch, changes(epoch)).unwrap();
+        if epoch % 3 == 0 {
+            index.flush().unwrap();
+        }
+    }
+}
+
+fn kill_after(dir: &Path, delay: Duration) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["crash::child_that_applies", "--exact", "--nocapture"])
+        .env(CHILD_DIR, dir)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(child.stdout.take().unwrap()).lines();
+    let opened = said.map_while(Result::ok).any(|line| line.contains(OPENED));
+    assert!(opened, "the child ended before it began");
+    std::thread::sleep(delay);
+    child.kill().unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!(
+        status.code(),
+        None,
+        "the child was to be killed, but ended by itself"
+    );
+}
+
+/// The story: killed between writing the file of a segment's deletions and naming it in `meta.json`, a
+/// process leaves a file that the next one, whose operations have the same numbers again, wants to
+/// create. tantivy refuses to overwrite files, so every further commit failed. Now leftovers are swept
+/// before the first operation.
+#[test]
+fn leftover_deletions_of_a_killed_commit_are_in_nobodys_way() {
+    let (dir, killed_dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let pages = ["a", "b", "c"].map(|name| upsert(page(name, "a page", "text")));
+    let gone = || search::Change::Delete(page("b", "", "").url_key);
+    let index = open(dir.path());
+    index.apply(1, pages).unwrap();
+    drop(index);
+    copy_all(dir.path(), killed_dir.path(), |_| true);
+    let index = open(dir.path());
+    index.apply(2, [gone()]).unwrap();
+    drop(index);
+    // Killed before the rename: the file and its name in the list of files are there, and no more.
+    let left = |name: &str| name.ends_with(".del") || name == ".managed.json";
+    assert_eq!(copy_all(dir.path(), killed_dir.path(), left), 2);
+
+    let index = open(killed_dir.path());
+    assert_eq!((index.covered_epoch(), index.documents()), (1, 3));
+    index.apply(2, [gone()]).unwrap();
+    assert_eq!(index.flush().unwrap(), 2);
+    assert_eq!(names(&ask(&index, "", 10)), ["a", "c"]);
+}
+
+/// Copies the files that are wanted; gives their number.
+fn copy_all(from: &Path, to: &Path, wanted: impl Fn(&str) -> bool) -> usize {
+    let mut copied = 0;
+    for entry in std::fs::read_dir(from).unwrap() {
+        let name = entry.unwrap().file_name();
+        if wanted(&name.to_string_lossy()) {
+            std::fs::copy(from.join(&name), to.join(&name)).unwrap();
+            copied += 1;
+        }
+    }
+    copied
+}
+
+#[test]
+fn killed_at_any_moment_nothing_is_lost_or_doubled() {
+    let seed = 5;
+    println!("seed {seed}");
+    let mut dice = Dice(seed);
+    let dir = tempfile::tempdir().unwrap();
+    let mut covered = 0;
+    for _ in 0..12 {
+        kill_after(dir.path(), Duration::from_millis(dice.below(400) as u64));
+        let index = open(dir.path());
+        assert!(index.covered_epoch() >= covered, "a commit was lost");
+        covered = index.covered_epoch();
+        check(&index, &model_at(covered));
+    }
+    println!("killed 12 times on the way to epoch {covered}");
+    let index = open(dir.path());
+    for epoch in covered.saturating_sub(3)..=covered + 5 {
+        index.apply(epoch, changes(epoch)).unwrap();
+    }
+    index.flush().unwrap();
+    check(&index, &model_at(covered + 5));
+}
+
+const LIMITED_DIR: &str = "SEARCH_LIMITED_DIR";
+
+/// Pages with much text, so that a commit needs large files and the queue is full of them.
+fn bulky_changes(epoch: u64) -> Vec<search::Change> {
+    let mut dice = Dice(epoch * 104_729);
+    let text = |dice: &mut Dice| {
+        let words = (0..20_000).map(|_| format!("w{:x}", dice.below(1 << 40)));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    let pages = (0..100).map(|number| page(&format!("{number:05}"), "bulky", &text(&mut dice)));
+    pages.map(upsert).collect()
+}
+
+/// Applies an epoch that fits and one that does not; the second must come back as an error, and the
+/// index must go on from the first.
+#[test]
+fn child_without_room() {
+    let Some(dir) = std::env::var_os(LIMITED_DIR) else {
+        return;
+    };
+    let index = open(Path::new(&dir));
+    index.apply(1, changes(1)).unwrap();
+    assert_eq!(index.flush().unwrap(), 1);
+    let full = index
+        .apply(2, bulky_changes(2))
+        .and_then(|()| index.flush().map(drop));
+    let error = full.unwrap_err();
+    println!("as it should be: {error}");
+    assert_eq!(error.covered_epoch, 1);
+    assert_eq!(index.covered_epoch(), 1);
+    index.apply(2, changes(2)).unwrap();
+    assert_eq!(index.flush().unwrap(), 2);
+}
+
+/// A limit on the size of files stands for a full disk: writing fails at the same calls.
+#[test]
+fn a_full_disk_is_an_error_and_the_index_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = "trap '' XFSZ; ulimit -f 600; exec \"$0\" --exact crash::child_without_room --nocapture";
+    let output = Command::new("sh")
+        .args(["-c", script])
+        .arg(std::env::current_exe().unwrap())
+        .env(LIMITED_DIR, dir.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("as it should be"),
+        "{said}"
+    );
+    let index = open(dir.path());
+    assert_eq!(index.covered_epoch(), 2);
+    check(&index, &model_at(2));
+}
