@@ -10,7 +10,8 @@ const HOSTS_MAX: usize = 200_000;
 /// Remembers the domain of every host seen lately.
 #[derive(Default)]
 pub(crate) struct DomainOf {
-    last: Option<(Box<[u8]>, Arc<str>)>,
+    last_host: Vec<u8>,
+    last_domain: Option<Arc<str>>,
     known: FxHashMap<Box<[u8]>, Arc<str>>,
 }
 
@@ -19,8 +20,8 @@ impl DomainOf {
     /// first.
     pub(crate) fn get(&mut self, url_key: &str) -> Arc<str> {
         let host = host_part(url_key);
-        if let Some((last, domain)) = &self.last
-            && **last == *host
+        if let Some(domain) = &self.last_domain
+            && self.last_host == host
         {
             return domain.clone();
         }
@@ -35,7 +36,9 @@ impl DomainOf {
                 domain
             }
         };
-        self.last = Some((host.into(), domain.clone()));
+        self.last_host.clear();
+        self.last_host.extend_from_slice(host);
+        self.last_domain = Some(domain.clone());
         domain
     }
 }

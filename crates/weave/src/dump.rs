@@ -15,7 +15,7 @@ use crate::sort::Sorter;
 use crate::tables::Table;
 use crate::views::rankings::Ranked;
 use crate::views::uris::Counts;
-use crate::views::{links, uris, versions};
+use crate::views::{links, uris, version_row};
 use crate::{CaptureRow, DumpError, KeyRange, LedgerEntry, QuarantineEntry, Snapshot, SnapshotError};
 
 /// A view that can be dumped.
@@ -200,7 +200,7 @@ impl Snapshot {
             let url_key = self.cut().decode(Table::Versions, &key, codec::to_text(&key))?;
             let page = self
                 .cut()
-                .decode(Table::Versions, &key, versions::decode(&url_key, &value))?;
+                .decode(Table::Versions, &key, version_row::decode(&url_key, &value))?;
             if !page.is_page {
                 continue;
             }
@@ -385,7 +385,7 @@ pub(crate) fn print_captures(
 fn print_page(
     printer: &mut Printer<'_>,
     url_key: &str,
-    page: &versions::VersionRow,
+    page: &version_row::VersionRow,
     counts: Counts,
 ) -> Result<(), DumpError> {
     printer.row(&[

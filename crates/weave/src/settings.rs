@@ -21,7 +21,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            cache_size_bytes: 256 << 20,
+            cache_size_bytes: 512 << 20,
             memtable_size_bytes: 256 << 20,
             journal_size_bytes: 512 << 20,
             ranking_rows_max: 4096,

@@ -14,7 +14,7 @@ use crate::tables::Table;
 use crate::views::rankings::{Ranked, Scope};
 use crate::views::totals::TotalsRow;
 use crate::views::uris::Counts;
-use crate::views::versions::VersionRow;
+use crate::views::version_row::VersionRow;
 use crate::views::{captures, changes, domains, links, rankings, texts, uris, versions};
 use crate::{
     CaptureRow, DomainRow, Epoch, InputId, InputState, KeyRange, LedgerEntry, LinkRow, PageChange, PageRow,

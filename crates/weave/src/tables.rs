@@ -31,6 +31,8 @@ pub(crate) enum Table {
     Rankings,
     /// URL key -> text.
     Texts,
+    /// URL key, input, offset -> capture that may become current when inputs change their names.
+    Ties,
     /// Input number -> ledger entry.
     Inputs,
     /// Input number, offset, reason -> entry.
@@ -42,7 +44,7 @@ pub(crate) enum Table {
 }
 
 impl Table {
-    pub(crate) const ALL: [Table; 12] = [
+    pub(crate) const ALL: [Table; 13] = [
         Table::Captures,
         Table::Versions,
         Table::Links,
@@ -51,6 +53,7 @@ impl Table {
         Table::Domains,
         Table::Rankings,
         Table::Texts,
+        Table::Ties,
         Table::Inputs,
         Table::Quarantine,
         Table::Changes,
@@ -67,6 +70,7 @@ impl Table {
             Table::Domains => "domains",
             Table::Rankings => "rankings",
             Table::Texts => "texts",
+            Table::Ties => "ties",
             Table::Inputs => "inputs",
             Table::Quarantine => "quarantine",
             Table::Changes => "changes",

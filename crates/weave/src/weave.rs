@@ -24,7 +24,7 @@ use crate::views::rankings::Scope;
 use crate::views::totals::TotalsRow;
 use crate::views::uris::UriChange;
 use crate::views::versions::VersionChange;
-use crate::views::{captures, changes, domains, links, rankings, totals, uris, versions};
+use crate::views::{captures, changes, domains, links, rankings, ties, totals, uris, versions};
 use crate::write::Write;
 use crate::{
     ApplyError, Batch, EpochReport, InputId, InputState, LedgerEntry, OpenError, PageChange, Settings,
@@ -135,23 +135,7 @@ impl Weave {
             }
             None => (InputId(writer.ledger.len() as u32 + 1), entry),
         };
-        let mut write = Write::new(&inner.tables);
-        write.put(Table::Inputs, ledger::entry_key(id), ledger::encode_entry(&now));
-        crash::point("register.before_commit");
-        let committed = inner.commit(write, "register.before_sync");
-        inner.poison_on_error(&mut writer, committed)?;
-        crash::point("register.after_sync");
-        writer.by_digest.insert(now.digest.clone(), id);
-        match writer.ledger.get_mut(id.0 as usize - 1) {
-            Some(place) => {
-                let old = std::mem::replace(place, now.clone());
-                if old.digest != now.digest {
-                    writer.by_digest.remove(&old.digest);
-                }
-            }
-            None => writer.ledger.push(now.clone()),
-        }
-        inner.publish(&writer);
+        inner.register(&mut writer, id, now.clone())?;
         Ok((id, now))
     }
 
@@ -185,7 +169,7 @@ impl Weave {
         inner.poison_on_error(&mut writer, room)?;
         clock.end("room");
         let cut = inner.published.read().cut().clone();
-        let mut woven = inner.weave(&mut writer, &cut, batch, &mut clock)?;
+        let mut woven = inner.weave(&mut writer, &cut, batch, Vec::new(), &mut clock)?;
         let Some(write) = woven.write.take() else {
             return Ok(woven.report);
         };
@@ -230,6 +214,7 @@ impl Inner {
         writer: &mut Writer,
         cut: &Cut,
         batch: Batch,
+        retied: Vec<(InputId, Capture)>,
         clock: &mut StepClock,
     ) -> Result<Woven<'_>, ApplyError> {
         let mut write = Write::new(&self.tables);
@@ -243,12 +228,15 @@ impl Inner {
 
         let arrived = ledger.keep_usable(batch.captures)?;
         let arrived_count = arrived.len() as u64;
-        let captures = captures::apply(cut, &mut write, arrived)?;
+        let mut captures = captures::apply(cut, &mut write, arrived)?;
         report.captures_new = captures.len() as u64;
         report.captures_known = arrived_count - report.captures_new;
         count_captures(&mut totals, &captures);
         ledger.count_captures(&captures)?;
         clock.end("captures");
+        if !retied.is_empty() {
+            captures = retied;
+        }
 
         let mut versions = versions::apply(cut, &mut write, Names::new(&writer.ledger), captures)?;
         report.pages_changed = versions.iter().filter(|v| v.page_changed).count() as u64;
@@ -301,6 +289,50 @@ impl Inner {
             ledger,
             report,
         })
+    }
+
+    /// Writes a new or changed entry of the ledger. Where an input changes its name, versions that hang on names
+    /// are decided again in the same step.
+    fn register(&self, writer: &mut Writer, id: InputId, now: LedgerEntry) -> Result<(), ApplyError> {
+        let index = id.0 as usize - 1;
+        let old = writer.ledger.get(index).cloned();
+        let cut = self.published.read().cut().clone();
+        let is_renamed = old.as_ref().is_some_and(|old| old.input != now.input);
+        let retied = if is_renamed {
+            ties::of_input(&cut, id)?
+        } else {
+            Vec::new()
+        };
+        match &old {
+            Some(_) => writer.ledger[index] = now.clone(),
+            None => writer.ledger.push(now.clone()),
+        }
+        let woven = self.weave(writer, &cut, Batch::default(), retied, &mut StepClock::start());
+        let done = woven.and_then(|woven| {
+            let mut write = woven.write.unwrap_or_else(|| Write::new(&self.tables));
+            write.put(Table::Inputs, ledger::entry_key(id), ledger::encode_entry(&now));
+            crash::point("register.before_commit");
+            let committed = self.commit(write, "register.before_sync");
+            self.poison_on_error(writer, committed)?;
+            Ok(woven.totals)
+        });
+        match done {
+            Ok(totals) => writer.totals = totals,
+            Err(error) => {
+                match old {
+                    Some(old) => writer.ledger[index] = old,
+                    None => writer.ledger.truncate(index),
+                }
+                return Err(error);
+            }
+        }
+        crash::point("register.after_sync");
+        if let Some(old) = old {
+            writer.by_digest.remove(&old.digest);
+        }
+        writer.by_digest.insert(now.digest, id);
+        self.publish(writer);
+        Ok(())
     }
 
     fn commit(&self, write: Write<'_>, before_sync: &'static str) -> fjall::Result<()> {

@@ -88,23 +88,25 @@ struct Step {
     captures: Vec<prop::sample::Index>,
     quarantined: bool,
     reopen: bool,
+    /// An input gets another name.
+    rename: Option<usize>,
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    (
-        prop::collection::vec(any::<prop::sample::Index>(), 0..12),
-        any::<bool>(),
-        prop::bool::weighted(0.15),
-    )
-        .prop_map(|(captures, quarantined, reopen)| Step {
+    let captures = prop::collection::vec(any::<prop::sample::Index>(), 0..12);
+    let rename = prop::option::weighted(0.3, 0..3usize);
+    (captures, any::<bool>(), prop::bool::weighted(0.15), rename).prop_map(
+        |(captures, quarantined, reopen, rename)| Step {
             captures,
             quarantined,
             reopen,
-        })
+            rename,
+        },
+    )
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn views_are_those_of_the_model(
@@ -131,6 +133,11 @@ proptest! {
                 });
             }
             pair.apply_batch(batch, vec![moved]);
+            if let Some(renamed) = step.rename {
+                let input = inputs[renamed];
+                let name = format!("{}{number}.warc.gz", ["a", "d", "b"][(renamed + number as usize) % 3]);
+                pair.rename(input, &name);
+            }
             if step.reopen {
                 pair.reopen();
             }

@@ -45,6 +45,41 @@ fn a_grown_file_continues_its_input() {
 }
 
 #[test]
+fn a_new_name_may_change_which_of_two_equal_captures_is_current() {
+    let mut pair = Pair::new();
+    let (one, two) = (pair.input("1.warc.gz.open"), pair.input("2.warc.gz"));
+    let spelled = |url: &str, target: &str| {
+        let mut capture = page(url, 5, &[(target, url)]);
+        capture.page.as_mut().unwrap().title = url.into();
+        capture
+    };
+    pair.apply(vec![(one, spelled("http://a.com/", "http://one.com/"))]);
+    pair.apply(vec![(two, spelled("https://www.a.com/", "http://two.com/"))]);
+    pair.check();
+    assert_eq!(
+        pair.snapshot().version("com,a)/").unwrap().unwrap().url,
+        "https://www.a.com/"
+    );
+    pair.rename(one, "3.warc.gz");
+    pair.check();
+    assert_eq!(
+        pair.snapshot().version("com,a)/").unwrap().unwrap().url,
+        "http://a.com/"
+    );
+    pair.reopen();
+    pair.rename(two, "4.warc.gz");
+    pair.check();
+    assert_eq!(
+        pair.snapshot().version("com,a)/").unwrap().unwrap().url,
+        "https://www.a.com/"
+    );
+    // A newer version ends the matter.
+    pair.apply(vec![(one, page(A, 9, &[]))]);
+    pair.rename(one, "5.warc.gz");
+    pair.check();
+}
+
+#[test]
 fn an_unknown_input_is_refused_and_changes_nothing() {
     let (mut pair, input) = Pair::with_input();
     pair.load(input, [page(A, 1, &[])]);

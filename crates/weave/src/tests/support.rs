@@ -68,6 +68,12 @@ impl Pair {
         id
     }
 
+    /// Continues an input under another name.
+    pub(crate) fn rename(&mut self, input: InputId, name: &str) {
+        let (id, _) = self.weave().register_input(entry(name), Some(input)).unwrap();
+        assert_eq!(self.model.register_input(entry(name), Some(input)), id);
+    }
+
     pub(crate) fn apply(&mut self, captures: Vec<(InputId, Capture)>) -> EpochReport {
         self.apply_batch(captures, Vec::new())
     }

@@ -12,7 +12,7 @@
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
 use crate::tables::Table;
-use crate::views::versions;
+use crate::views::version_row;
 use crate::write::Write;
 use crate::{Epoch, PageChange, SnapshotError};
 
@@ -41,7 +41,7 @@ pub(crate) fn read(
         return Box::new(cut.iter(Table::Versions).map(|row| {
             let (key, value) = row?;
             let change = codec::to_text(&key).and_then(|url_key| {
-                let is_page = versions::decode(&url_key, &value)?.is_page;
+                let is_page = version_row::decode(&url_key, &value)?.is_page;
                 Ok(if is_page {
                     PageChange::Upsert(url_key)
                 } else {

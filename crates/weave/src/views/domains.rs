@@ -4,9 +4,6 @@
 //! `inlinks_external` the sum of theirs. A domain whose last URI goes has no row. The row also holds the state
 //! of the domain's ranking (see [`super::rankings`]).
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use crate::SnapshotError;
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::{Cut, Rows};
@@ -40,24 +37,22 @@ pub(crate) fn apply(
     uris: &[UriChange],
     ranking_rows_max: u64,
 ) -> Result<DomainsMoved, SnapshotError> {
-    let mut groups: BTreeMap<Arc<str>, Vec<&UriChange>> = BTreeMap::new();
-    for uri in uris {
-        match groups.get_mut(&uri.domain) {
-            Some(group) => group.push(uri),
-            None => {
-                groups.insert(uri.domain.clone(), vec![uri]);
-            }
-        }
-    }
+    // Sorted by key, the URIs of a domain mostly stand together: sorting the runs is cheap.
+    let mut runs: Vec<&[UriChange]> = uris.chunk_by(|a, b| a.domain == b.domain).collect();
+    runs.sort_by(|a, b| a[0].domain.cmp(&b[0].domain));
     let mut moved = DomainsMoved::default();
-    for (domain, changes) in groups {
-        let key = row_key(&domain);
-        let before = read(cut, &domain)?;
+    let mut changes: Vec<&UriChange> = Vec::new();
+    for group in runs.chunk_by(|a, b| a[0].domain == b[0].domain) {
+        let domain = &group[0][0].domain;
+        changes.clear();
+        changes.extend(group.iter().copied().flatten());
+        let key = row_key(domain);
+        let before = read(cut, domain)?;
         let mut now = before.clone().unwrap_or_default();
         for change in &changes {
             count(&mut now, change);
         }
-        let scope = Scope::Domain(&domain);
+        let scope = Scope::Domain(domain);
         rankings::apply(
             cut,
             write,

@@ -9,6 +9,8 @@ pub(crate) mod domains;
 pub(crate) mod links;
 pub(crate) mod rankings;
 pub(crate) mod texts;
+pub(crate) mod ties;
 pub(crate) mod totals;
 pub(crate) mod uris;
+pub(crate) mod version_row;
 pub(crate) mod versions;

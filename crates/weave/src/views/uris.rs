@@ -86,7 +86,7 @@ pub(crate) fn apply(
     write: &mut Write<'_>,
     domain_of: &mut DomainOf,
     versions: &[VersionChange],
-    links: Vec<LinkChange>,
+    mut links: Vec<LinkChange>,
     next_number: &mut u64,
 ) -> Result<Vec<UriChange>, SnapshotError> {
     let source_domains = domains_of_sources(domain_of, versions, &links);
@@ -95,17 +95,28 @@ pub(crate) fn apply(
         .iter()
         .filter(|v| v.maybe_first_capture || v.was_page != v.is_page)
         .peekable();
-    let mut links = links.into_iter().peekable();
-    while let Some(url_key) = smaller(links.peek(), captured.peek()) {
-        let version = captured.next_if(|v| v.url_key == url_key);
-        let mut incoming = Vec::new();
-        while let Some(link) = links.next_if(|l| l.target_key == url_key) {
-            incoming.push(Incoming {
-                source_key: &versions[link.source as usize].url_key,
-                source_domain: source_domains[link.source as usize].clone(),
-                added: link.added,
-            });
-        }
+    let mut groups = links.chunk_by_mut(|a, b| a.target_key == b.target_key).peekable();
+    let mut incoming = Vec::new();
+    loop {
+        let target = groups.peek().map(|group| group[0].target_key.as_str());
+        let version = captured.next_if(|v| target.is_none_or(|target| *v.url_key <= *target));
+        let group = match version {
+            Some(version) => groups.next_if(|group| group[0].target_key == version.url_key),
+            None => groups.next(),
+        };
+        incoming.clear();
+        let url_key = match (group, version) {
+            (Some(group), _) => {
+                incoming.extend(group.iter().map(|link| Incoming {
+                    source_key: &versions[link.source as usize].url_key,
+                    source_domain: &source_domains[link.source as usize],
+                    added: link.added,
+                }));
+                std::mem::take(&mut group[0].target_key)
+            }
+            (None, Some(version)) => version.url_key.clone(),
+            (None, None) => return Ok(changes),
+        };
         let row = cut.get(Table::Uris, url_key.as_bytes())?;
         let was = row.as_deref().map(decode).transpose();
         let was = cut.decode(Table::Uris, url_key.as_bytes(), was)?;
@@ -113,18 +124,6 @@ pub(crate) fn apply(
         let change = fold(write, url_key, domain, was, version, &incoming, next_number);
         changes.extend(change);
     }
-    Ok(changes)
-}
-
-/// The next key of two sorted lists.
-fn smaller(link: Option<&LinkChange>, captured: Option<&&VersionChange>) -> Option<String> {
-    let target = link.map(|l| l.target_key.as_str());
-    let captured = captured.map(|v| v.url_key.as_str());
-    let smallest = match (target, captured) {
-        (Some(a), Some(b)) => a.min(b),
-        (a, b) => a.or(b)?,
-    };
-    Some(smallest.to_owned())
 }
 
 /// Domain of every version that is the source of a changed link.
@@ -147,7 +146,7 @@ fn domains_of_sources(
 /// A link to the URI at hand, gained or lost.
 struct Incoming<'a> {
     source_key: &'a str,
-    source_domain: Arc<str>,
+    source_domain: &'a Arc<str>,
     added: bool,
 }
 
@@ -194,7 +193,7 @@ fn fold<'a>(
 fn count(before: Counts, domain: &str, incoming: &[Incoming<'_>]) -> Counts {
     let mut now = before;
     for link in incoming {
-        let external = u64::from(*link.source_domain != *domain);
+        let external = u64::from(**link.source_domain != *domain);
         if link.added {
             now.inlinks += 1;
             now.inlinks_external += external;

@@ -1,0 +1,198 @@
+//! Captures that nothing but the name of their input keeps from being current.
+//!
+//! The last word in the order of versions is with the name of the input, and a name can change: a file that was
+//! still being written is continued under another one. Then another capture of the same time, source and digest
+//! may have to become current, so all of them are kept here, whole. That takes two inputs that hold the same
+//! capture, such as a crawl and its repacked copy, and is never needed otherwise.
+//!
+//! Invariant: where a key's version has `has_ties`, every eligible capture of the version's fetch time that has an
+//! equal in another input is here; perhaps some that have none. Rows of other keys are not read.
+
+use extract::{Capture, Page};
+
+use crate::codec::Corrupt;
+use crate::cut::Cut;
+use crate::tables::Table;
+use crate::views::version_row::VersionRow;
+use crate::views::versions::{is_eligible, source_rank};
+use crate::views::{captures, links, texts};
+use crate::write::Write;
+use crate::{InputId, SnapshotError};
+
+/// Keeps what ties at `fetch_time_ms`, the time of the version that is to be; says whether anything does.
+pub(crate) fn keep(
+    cut: &Cut,
+    write: &mut Write<'_>,
+    before: Option<&VersionRow>,
+    group: &[(InputId, Capture)],
+    fetch_time_ms: i64,
+) -> Result<bool, SnapshotError> {
+    let stays = before.filter(|row| row.fetch_time_ms == fetch_time_ms);
+    if let Some(row) = before
+        && row.has_ties
+        && stays.is_none()
+    {
+        remove(cut, write, &group[0].1.url_key)?;
+    }
+    let new = || {
+        group
+            .iter()
+            .filter(|(_, c)| c.fetch_time_ms == fetch_time_ms && is_eligible(c))
+    };
+    let had_ties = stays.is_some_and(|row| row.has_ties);
+    if !had_ties && !ties(stays, new()) {
+        return Ok(false);
+    }
+    if let Some(row) = stays
+        && !had_ties
+    {
+        for (input, capture) in restore(cut, &group[0].1.url_key, row)? {
+            put(write, input, &capture);
+        }
+    }
+    for (input, capture) in new() {
+        put(write, *input, capture);
+    }
+    Ok(true)
+}
+
+/// Whether two of these, of one fetch time, are equal in all that comes before the name of the input.
+fn ties<'a>(stays: Option<&VersionRow>, new: impl Iterator<Item = &'a (InputId, Capture)>) -> bool {
+    let mut seen: Vec<(u8, &str, InputId)> = Vec::new();
+    if let Some(row) = stays {
+        seen.push((source_rank(row.kind), &row.digest, row.input));
+        seen.extend(
+            row.text
+                .iter()
+                .map(|text| (source_rank(text.kind), text.digest.as_str(), text.input)),
+        );
+    }
+    for (input, capture) in new {
+        let (rank, digest) = (source_rank(capture.kind), capture.digest.as_str());
+        if seen
+            .iter()
+            .any(|&(r, d, i)| (r, d) == (rank, digest) && i != *input)
+        {
+            return true;
+        }
+        seen.push((rank, digest, *input));
+    }
+    false
+}
+
+/// The captures a version and its text came from, as far as views show them.
+fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, Capture)>, SnapshotError> {
+    let mut links = links::read(cut, url_key, |_| true)?;
+    let text = if row.text.is_some() {
+        texts::read(cut, url_key)?
+    } else {
+        None
+    }
+    .unwrap_or_default();
+    let is_redirect = (300..400).contains(&row.status);
+    let mut version = Capture {
+        url_key: url_key.to_owned(),
+        url: row.url.clone(),
+        fetch_time_ms: row.fetch_time_ms,
+        mime: row.mime.clone(),
+        status: row.status,
+        digest: row.digest.clone(),
+        offset: row.offset,
+        length: 0,
+        kind: row.kind,
+        redirect: if is_redirect { links.pop() } else { None },
+        page: row.is_page.then(|| Page {
+            title: row.title.clone(),
+            text: String::new(),
+            text_truncated: false,
+            language: row.language.clone(),
+            canonical: row.canonical.clone(),
+            robots: row.robots.clone(),
+            links,
+            links_dropped: row.links_dropped,
+        }),
+    };
+    let Some(origin) = &row.text else {
+        return Ok(vec![(row.input, version)]);
+    };
+    if (origin.input, origin.offset) == (row.input, row.offset) {
+        if let Some(page) = &mut version.page {
+            page.text = text;
+            page.text_truncated = origin.truncated;
+        }
+        return Ok(vec![(row.input, version)]);
+    }
+    // Never current itself: it stands below the version in any case, so that its text is all that counts.
+    let source = Capture {
+        digest: origin.digest.clone(),
+        offset: origin.offset,
+        kind: origin.kind,
+        status: 200,
+        redirect: None,
+        page: Some(Page {
+            text,
+            text_truncated: origin.truncated,
+            language: origin.language.clone(),
+            ..Page::default()
+        }),
+        ..version.clone()
+    };
+    Ok(vec![(row.input, version), (origin.input, source)])
+}
+
+fn put(write: &mut Write<'_>, input: InputId, capture: &Capture) {
+    // Of plain structs and strings: cannot fail.
+    let value = serde_json::to_vec(capture).unwrap_or_default();
+    write.put(
+        Table::Ties,
+        row_key(&capture.url_key, input, capture.offset),
+        value,
+    );
+}
+
+fn remove(cut: &Cut, write: &mut Write<'_>, url_key: &str) -> Result<(), SnapshotError> {
+    let prefix = captures::key_prefix(url_key);
+    for row in cut.prefix(Table::Ties, &prefix) {
+        let (key, _) = row?;
+        if key.len() == prefix.len() + 12 {
+            write.remove(Table::Ties, key);
+        }
+    }
+    Ok(())
+}
+
+fn row_key(url_key: &str, input: InputId, offset: u64) -> Vec<u8> {
+    let mut key = captures::key_prefix(url_key);
+    key.extend_from_slice(&input.0.to_be_bytes());
+    key.extend_from_slice(&offset.to_be_bytes());
+    key
+}
+
+/// All captures kept for the keys where one of `input` is among them, sorted by key.
+pub(crate) fn of_input(cut: &Cut, input: InputId) -> Result<Vec<(InputId, Capture)>, SnapshotError> {
+    let mut found = Vec::new();
+    let mut of_key: Vec<(InputId, Capture)> = Vec::new();
+    let mut take = |of_key: &mut Vec<(InputId, Capture)>| {
+        if of_key.iter().any(|(i, _)| *i == input) {
+            found.append(of_key);
+        }
+        of_key.clear();
+    };
+    for row in cut.iter(Table::Ties) {
+        let (key, value) = row?;
+        let tie = cut.decode(Table::Ties, &key, decode(&key, &value))?;
+        if of_key.first().is_some_and(|(_, c)| c.url_key != tie.1.url_key) {
+            take(&mut of_key);
+        }
+        of_key.push(tie);
+    }
+    take(&mut of_key);
+    Ok(found)
+}
+
+fn decode(key: &[u8], value: &[u8]) -> Result<(InputId, Capture), Corrupt> {
+    let at = key.len().checked_sub(12).ok_or(Corrupt("key too short"))?;
+    let input = key[at..].first_chunk::<4>().ok_or(Corrupt("key too short"))?;
+    let capture = serde_json::from_slice(value).map_err(|_| Corrupt("capture is not as written"))?;
+    Ok((InputId(u32::from_be_bytes(*input)), capture))
+}
