@@ -9,6 +9,9 @@ pub(crate) mod coding;
 
 use std::borrow::Cow;
 
+/// Nobody applies more codings than this; a header may name millions.
+const CODINGS_MAX: usize = 8;
+
 /// What is kept of an HTTP head.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Head {
@@ -22,7 +25,7 @@ pub(crate) struct Head {
     pub(crate) content_language: Option<String>,
     /// Location.
     pub(crate) location: Option<String>,
-    /// All Content-Encodings in the order they were applied, lower case.
+    /// The first Content-Encodings in the order they were applied, lower case.
     pub(crate) codings: Vec<String>,
     /// Whether Transfer-Encoding names `chunked`.
     pub(crate) chunked: bool,
@@ -91,7 +94,8 @@ impl Head {
             16 if name.eq_ignore_ascii_case(b"content-language") => &mut self.content_language,
             8 if name.eq_ignore_ascii_case(b"location") => &mut self.location,
             16 if name.eq_ignore_ascii_case(b"content-encoding") => {
-                self.codings.extend(words(value));
+                let room = CODINGS_MAX.saturating_sub(self.codings.len());
+                self.codings.extend(words(value).take(room));
                 return;
             }
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {

@@ -85,7 +85,8 @@ pub struct Capture {
     pub length: u64,
     /// Where it comes from.
     pub kind: CaptureKind,
-    /// The page, where the capture is HTML (4.2) with status 2xx or a resource, or comes from WAT or WET.
+    /// The page, where the capture is HTML with status 2xx or a resource (by the record itself, or by what
+    /// WAT says of it), or comes from WET.
     pub page: Option<Page>,
     /// For status 3xx: the `Location` target, as the only link.
     pub redirect: Option<Link>,
@@ -107,7 +108,7 @@ pub enum CaptureKind {
 /// What a page says.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Page {
-    /// Title, white space collapsed.
+    /// Title, white space collapsed, at most 1,024 characters; of WET the first line.
     pub title: String,
     /// Visible text, at most 1 MiB; empty where the source has none (WAT).
     pub text: String,

@@ -11,9 +11,6 @@ use std::io::Read;
 /// Bytes of a decoded payload that are looked at.
 pub(crate) const DECODED_BYTES_MAX: usize = 16 << 20;
 
-/// A server may apply several codings; nobody applies more than this.
-const CODINGS_MAX: usize = 4;
-
 /// A payload without its content codings.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Decoded<'a> {
@@ -22,20 +19,20 @@ pub(crate) struct Decoded<'a> {
     pub(crate) truncated: bool,
 }
 
-/// Undoes `codings`, the last applied first. `bytes_max` bounds every step.
+/// Undoes `codings` (the head keeps but a few), the last applied first. `bytes_max` bounds every step.
 pub(crate) fn decode<'a>(payload: Cow<'a, [u8]>, codings: &[String], bytes_max: usize) -> Decoded<'a> {
     let mut decoded = Decoded {
         bytes: payload,
         truncated: false,
     };
-    for coding in codings.iter().rev().take(CODINGS_MAX) {
+    for coding in codings.iter().rev() {
         if matches!(coding.as_str(), "identity" | "none") {
             continue;
         }
         let Some(bytes) = decode_one(&decoded.bytes, coding, bytes_max) else {
             break;
         };
-        decoded.truncated = bytes.len() > bytes_max;
+        decoded.truncated |= bytes.len() > bytes_max;
         decoded.bytes = Cow::Owned(bytes);
         if let Cow::Owned(bytes) = &mut decoded.bytes {
             bytes.truncate(bytes_max);

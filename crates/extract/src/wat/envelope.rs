@@ -208,7 +208,7 @@ fn read_link<'a>(json: &mut Json<'a>) -> Result<Option<LinkEntry<'a>>> {
                     path.raw,
                     b"A@/href" | b"AREA@/href" | b"A@\\/href" | b"AREA@\\/href"
                 );
-                return Ok(());
+                return if is_wanted { Ok(()) } else { json.skip_fields() };
             }
             b"url" | b"href" => {
                 if let Some(reference) = json.scalar()? {

@@ -187,6 +187,15 @@ impl<'a> Json<'a> {
     }
 
     fn skip_nested(&mut self) -> Result<()> {
+        self.at += 1;
+        self.skip_fields()?;
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Passes over what is left of the innermost object or array that is being walked, up to its closing
+    /// bracket: the walk then finds its end.
+    pub(super) fn skip_fields(&mut self) -> Result<()> {
         let mut depth = 0_usize;
         while let Some(byte) = self.input.get(self.at) {
             match byte {
@@ -195,13 +204,11 @@ impl<'a> Json<'a> {
                     continue;
                 }
                 b'{' | b'[' => depth += 1,
+                b'}' | b']' if depth == 0 => return Ok(()),
                 b'}' | b']' => depth -= 1,
                 _ => {}
             }
             self.at += 1;
-            if depth == 0 {
-                return Ok(());
-            }
         }
         self.fail()
     }
@@ -348,6 +355,21 @@ mod tests {
         check(r#""\ud83dx\ude00""#, "\u{fffd}x\u{fffd}");
         check(r#""\u12""#, "\u{fffd}12");
         check(r#""""#, "");
+    }
+
+    #[test]
+    fn the_rest_of_an_object_can_be_passed_over() {
+        let mut json = Json::new(br#"[{"a":1,"b":"}","c":[{}]},{"a":2}]"#);
+        let mut seen = Vec::new();
+        json.array(|json| {
+            json.object(|json, name| {
+                seen.push((name.to_vec(), json.scalar()?.map(|text| text.raw.to_vec())));
+                json.skip_fields()
+            })
+        })
+        .unwrap();
+        let field = |value: &[u8]| (b"a".to_vec(), Some(value.to_vec()));
+        assert_eq!(seen, [field(b"1"), field(b"2")]);
     }
 
     #[test]
