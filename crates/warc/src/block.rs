@@ -211,7 +211,7 @@ impl Reader {
                 room => {
                     let before = body.kept.len();
                     let taken = self.feed.take_into(&mut body.kept, piece.min(room) as usize)?;
-                    checks.update(&body.kept[before..]);
+                    checks.update(&body.kept.as_slice()[before..]);
                     taken as u64
                 }
             };
@@ -259,10 +259,10 @@ impl Reader {
         let checks = std::mem::take(&mut body.checks);
         self.skip_to_record(u64::MAX, |bytes| body.push(bytes))?;
         body.trim_line_ends(line_ends);
-        if body.kept.len() as u64 == body.length {
+        if body.is_whole() {
             // Where the block ends was not known while it went by.
             body.checks = checks;
-            body.checks.update(&body.kept);
+            body.checks.update(body.kept.as_slice());
         }
         Ok(())
     }

@@ -4,10 +4,68 @@ use crate::payload::Checks;
 use crate::resync::{Search, Searcher};
 use crate::warc_header::trim_line_end;
 
+/// Bytes that are filled in step by step. What lies beyond them was written before and need not be cleared.
+///
+/// Invariant: `filled` ≤ `bytes.len()`.
+#[derive(Default)]
+pub(crate) struct Kept {
+    bytes: Vec<u8>,
+    filled: usize,
+}
+
+impl Kept {
+    /// Empty; `bytes` lends its memory.
+    pub(crate) fn reusing(bytes: Vec<u8>) -> Kept {
+        Kept { bytes, filled: 0 }
+    }
+
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        &self.bytes[..self.filled]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.filled
+    }
+
+    /// Room for exactly so many bytes after those filled.
+    pub(crate) fn room(&mut self, bytes: usize) -> &mut [u8] {
+        let end = self.filled + bytes;
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        &mut self.bytes[self.filled..end]
+    }
+
+    /// So many bytes of the room are filled.
+    pub(crate) fn fill(&mut self, bytes: usize) {
+        self.filled = (self.filled + bytes).min(self.bytes.len());
+    }
+
+    pub(crate) fn extend(&mut self, bytes: &[u8]) {
+        let end = self.filled + bytes.len();
+        if end <= self.bytes.len() {
+            self.bytes[self.filled..end].copy_from_slice(bytes);
+        } else {
+            self.bytes.truncate(self.filled);
+            self.bytes.extend_from_slice(bytes);
+        }
+        self.filled = end;
+    }
+
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.filled = self.filled.min(length);
+    }
+
+    pub(crate) fn into_vec(mut self) -> Vec<u8> {
+        self.bytes.truncate(self.filled);
+        self.bytes
+    }
+}
+
 /// Collects a block.
 pub(crate) struct Body {
     /// The first bytes of the block, at most `bytes_max`.
-    pub(crate) kept: Vec<u8>,
+    pub(crate) kept: Kept,
     /// Bytes seen.
     pub(crate) length: u64,
     bytes_max: u64,
@@ -16,10 +74,9 @@ pub(crate) struct Body {
 
 impl Body {
     /// `kept` lends its memory.
-    pub(crate) fn new(mut kept: Vec<u8>, bytes_max: u64) -> Body {
-        kept.clear();
+    pub(crate) fn new(kept: Vec<u8>, bytes_max: u64) -> Body {
         Body {
-            kept,
+            kept: Kept::reusing(kept),
             length: 0,
             bytes_max,
             checks: Checks::default(),
@@ -36,28 +93,36 @@ impl Body {
         let kept = usize::try_from(self.room())
             .unwrap_or(usize::MAX)
             .min(bytes.len());
-        self.kept.extend_from_slice(&bytes[..kept]);
+        self.kept.extend(&bytes[..kept]);
         self.length += bytes.len() as u64;
         self.checks.update(bytes);
     }
 
     /// Forgets the bytes seen; nothing is checked any more.
     pub(crate) fn restart(&mut self) {
-        self.kept.clear();
+        self.kept.truncate(0);
         self.length = 0;
         self.checks = Checks::default();
     }
 
+    /// Whether all bytes seen are kept.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.kept.len() as u64 == self.length
+    }
+
     /// Whether a record begins inside the block, or may do so in the part not kept.
     pub(crate) fn may_hold_record(&self) -> bool {
-        (self.kept.len() as u64) < self.length
-            || matches!(Searcher::new(false).search(&self.kept, true), Search::Found(_))
+        !self.is_whole()
+            || matches!(
+                Searcher::new(false).search(self.kept.as_slice(), true),
+                Search::Found(_)
+            )
     }
 
     /// Drops up to `count` line ends at the end of a block that is kept whole.
     pub(crate) fn trim_line_ends(&mut self, count: u64) {
-        if self.kept.len() as u64 == self.length {
-            self.kept.truncate(without_line_ends(&self.kept, count));
+        if self.is_whole() {
+            self.kept.truncate(without_line_ends(self.kept.as_slice(), count));
             self.length = self.kept.len() as u64;
         }
     }

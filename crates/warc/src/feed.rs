@@ -17,6 +17,7 @@
 
 use std::collections::VecDeque;
 
+use crate::body::Kept;
 use crate::budget::Budget;
 use crate::decoders::{Coding, Decoders};
 use crate::entry::Defect;
@@ -254,42 +255,40 @@ impl Feed {
     }
 
     /// Moves up to `bytes` of the frame to the end of `into`; 0 if the frame has no more.
-    pub(crate) fn take_into(&mut self, into: &mut Vec<u8>, bytes: usize) -> Result<usize, ReadError> {
-        let before = into.len();
-        if self.is_plain() {
-            into.resize(before + bytes, 0);
-            let read = self.source.read(&mut into[before..]);
-            into.truncate(before + read.as_ref().copied().unwrap_or(0));
-            return read;
-        }
-        let ready = &self.window[self.window_head..self.window_tail];
-        if !ready.is_empty() {
-            let taken = ready.len().min(bytes);
-            into.extend_from_slice(&ready[..taken]);
-            self.window_head += taken;
+    pub(crate) fn take_into(&mut self, into: &mut Kept, bytes: usize) -> Result<usize, ReadError> {
+        let ready = self.window();
+        let taken = ready.len().min(bytes);
+        if taken > 0 {
+            into.extend(&ready[..taken]);
+            self.consume(taken);
             return Ok(taken);
         }
-        into.resize(before + bytes + SLACK_BYTES, 0);
-        let mut end = before;
-        let mut outcome = Ok(());
-        while end < before + bytes {
-            match self.decode(&mut into[end..]) {
-                Ok(0) => break,
-                Ok(produced) => end += produced,
-                Err(error) => {
-                    outcome = Err(error);
-                    break;
-                }
+        if self.is_plain() {
+            let read = self.source.read(into.room(bytes))?;
+            into.fill(read);
+            return Ok(read);
+        }
+        let room = into.room(bytes + SLACK_BYTES);
+        let mut decoded = 0;
+        while decoded < bytes {
+            match self.decode(&mut room[decoded..])? {
+                0 => break,
+                produced => decoded += produced,
             }
         }
-        let surplus = &into[(before + bytes).min(end)..end];
+        let taken = decoded.min(bytes);
+        self.put_back(&room[taken..decoded]);
+        into.fill(taken);
+        Ok(taken)
+    }
+
+    /// Makes bytes decoded too far the window, which is empty.
+    fn put_back(&mut self, surplus: &[u8]) {
         if self.window.len() < surplus.len() {
-            self.window.resize(WINDOW_BYTES.max(surplus.len()), 0);
+            self.window.resize(surplus.len(), 0);
         }
         self.window[..surplus.len()].copy_from_slice(surplus);
         (self.window_head, self.window_tail) = (0, surplus.len());
-        into.truncate(end.min(before + bytes));
-        outcome.map(|()| into.len() - before)
     }
 
     /// Shows up to `bytes` of the frame to `seen` and steps over them; 0 if it has no more.

@@ -1,15 +1,20 @@
 //! Header fields, kept in one string: a record's header costs two allocations, and none when reused.
 //!
-//! Invariant: the ends in `fields` never decrease, are never beyond `text.len()`, and stand on character
-//! boundaries; field i's name starts where field i-1's value ends.
+//! Invariant: every range in `fields` lies within `text`, on character boundaries. Between the ranges `text` may
+//! hold anything: a header that needs no change is taken over as it stands.
 
 /// Header fields of a record, in file order, names compared without case.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Headers {
-    /// Name, value, name, value, ... without separators.
     text: String,
-    /// For each field: end of its name and end of its value in `text`.
-    fields: Vec<(usize, usize)>,
+    fields: Vec<Field>,
+}
+
+/// Where a field's name and value are, each as start and end; a header has far less than 4 GiB.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Field {
+    pub(crate) name: (u32, u32),
+    pub(crate) value: (u32, u32),
 }
 
 impl Headers {
@@ -20,19 +25,18 @@ impl Headers {
 
     /// First value of `name`, compared without case.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.iter()
-            .find(|(n, _)| n.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value)
+        let same = |field: &&Field| {
+            (field.name.1 - field.name.0) as usize == name.len()
+                && self.slice(field.name).eq_ignore_ascii_case(name)
+        };
+        self.fields.iter().find(same).map(|field| self.slice(field.value))
     }
 
     /// Name and value of every field, in file order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        let mut start = 0;
-        self.fields.iter().map(move |&(name_end, value_end)| {
-            let field = (&self.text[start..name_end], &self.text[name_end..value_end]);
-            start = value_end;
-            field
-        })
+        self.fields
+            .iter()
+            .map(|field| (self.slice(field.name), self.slice(field.value)))
     }
 
     /// Number of fields.
@@ -47,32 +51,45 @@ impl Headers {
 
     /// Adds a field at the end.
     pub fn push(&mut self, name: &str, value: &str) {
-        self.text.push_str(name);
-        let name_end = self.text.len();
-        self.text.push_str(value);
-        self.fields.push((name_end, self.text.len()));
+        self.push_with(|text| text.push_str(name), |text| text.push_str(value));
     }
 
-    /// Adds a field as read; bytes that are not UTF-8 are replaced.
+    /// Adds a field as read. Bytes that are not UTF-8 are replaced, in URLs by their percent-encoding.
     pub(crate) fn push_bytes(&mut self, name: &[u8], value: &[u8]) {
-        push_lossy(&mut self.text, name);
-        let name_end = self.text.len();
-        push_lossy(&mut self.text, value);
-        self.fields.push((name_end, self.text.len()));
+        let invalid = match name.eq_ignore_ascii_case(b"WARC-Target-URI") {
+            true => push_percent_encoded,
+            false => push_replacement,
+        };
+        self.push_with(
+            |text| push_text(text, name, push_replacement),
+            |text| push_text(text, value, invalid),
+        );
     }
 
-    /// Continues the value of the last field (header folding) after a space.
+    /// Continues the value of the last field (header folding) after a space. The last field must be the last
+    /// that was pushed.
     pub(crate) fn extend_last(&mut self, more: &[u8]) {
-        let Some(last) = self.fields.last_mut() else {
+        let Some(last) = self.fields.last_mut().filter(|_| !more.is_empty()) else {
             return;
         };
-        if !more.is_empty() {
-            if last.0 < last.1 {
-                self.text.push(' ');
-            }
-            push_lossy(&mut self.text, more);
-            last.1 = self.text.len();
+        if last.value.0 < last.value.1 {
+            self.text.push(' ');
         }
+        push_text(&mut self.text, more, push_replacement);
+        last.value.1 = self.text.len() as u32;
+    }
+
+    /// Gives out the memory for the fields' ranges, empty.
+    pub(crate) fn take_ranges(&mut self) -> Vec<Field> {
+        self.clear();
+        std::mem::take(&mut self.fields)
+    }
+
+    /// Takes over a header as it stands; `fields` are the ranges in it.
+    pub(crate) fn take_over(&mut self, header: &str, fields: Vec<Field>) {
+        self.text.clear();
+        self.text.push_str(header);
+        self.fields = fields;
     }
 
     /// Forgets all fields, keeps the memory.
@@ -80,7 +97,30 @@ impl Headers {
         self.text.clear();
         self.fields.clear();
     }
+
+    fn push_with(&mut self, name: impl FnOnce(&mut String), value: impl FnOnce(&mut String)) {
+        let start = self.text.len() as u32;
+        name(&mut self.text);
+        let name_end = self.text.len() as u32;
+        value(&mut self.text);
+        self.fields.push(Field {
+            name: (start, name_end),
+            value: (name_end, self.text.len() as u32),
+        });
+    }
+
+    fn slice(&self, (start, end): (u32, u32)) -> &str {
+        &self.text[start as usize..end as usize]
+    }
 }
+
+impl PartialEq for Headers {
+    fn eq(&self, other: &Headers) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Headers {}
 
 impl<N: AsRef<str>, V: AsRef<str>> FromIterator<(N, V)> for Headers {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(fields: I) -> Headers {
@@ -92,12 +132,28 @@ impl<N: AsRef<str>, V: AsRef<str>> FromIterator<(N, V)> for Headers {
     }
 }
 
-fn push_lossy(text: &mut String, bytes: &[u8]) {
+/// Adds bytes as text; what is not UTF-8 goes through `invalid`.
+fn push_text(text: &mut String, bytes: &[u8], invalid: fn(&mut String, &[u8])) {
+    if let Ok(valid) = std::str::from_utf8(bytes) {
+        text.push_str(valid);
+        return;
+    }
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
         if !chunk.invalid().is_empty() {
-            text.push(char::REPLACEMENT_CHARACTER);
+            invalid(text, chunk.invalid());
         }
+    }
+}
+
+fn push_replacement(text: &mut String, _bytes: &[u8]) {
+    text.push(char::REPLACEMENT_CHARACTER);
+}
+
+fn push_percent_encoded(text: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        text.push('%');
+        text.push_str(&data_encoding::HEXUPPER.encode(&[*byte]));
     }
 }
 
@@ -120,6 +176,8 @@ mod tests {
                 ("c\u{fffd}", "x\u{fffd} folded")
             ]
         );
+        headers.push_bytes(b"warc-target-uri", b"http://a.b/\xe9cole");
+        assert_eq!(headers.get("WARC-Target-URI"), Some("http://a.b/%E9cole"));
         assert_eq!(headers.get("a"), Some("1"));
         assert_eq!(headers.get("B"), Some(""));
         assert_eq!(headers.get("d"), None);

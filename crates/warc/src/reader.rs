@@ -16,6 +16,9 @@ use crate::record::Record;
 use crate::settings::ReaderSettings;
 use crate::source::{Input, Source};
 
+/// Largest body memory kept for the next record: a record in use should not hold much more than its body.
+const SPARE_BYTES_MAX: usize = 1 << 20;
+
 /// Reads an input from front to back.
 ///
 /// ```
@@ -111,7 +114,9 @@ impl Reader {
 
     /// Gives a record's memory back for the records to come: the fastest way to read many.
     pub fn recycle(&mut self, record: Record) {
-        self.spare_body = record.body;
+        if record.body.capacity() <= SPARE_BYTES_MAX {
+            self.spare_body = record.body;
+        }
         self.spare_headers = record.headers;
     }
 

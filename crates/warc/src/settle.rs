@@ -89,7 +89,7 @@ impl Reader {
             format: head.format,
             kind: head.kind,
             headers: head.headers,
-            body: body.kept,
+            body: body.kept.into_vec(),
             body_length: body.length,
             payload_sha1,
             defects: head.defects,

@@ -11,8 +11,8 @@ use std::os::unix::fs::FileExt;
 
 use crate::error::ReadError;
 
-/// Bytes read at once.
-const READ_BYTES: usize = 1 << 20;
+/// Bytes read at once: few calls, and what is read stays in the processor's cache until it is used.
+const READ_BYTES: usize = 256 << 10;
 
 /// Bytes that can be read at any position: a file, bytes in memory, or a remote object.
 pub trait Input: Send {
@@ -61,7 +61,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Reads at most `read_bytes_max` at once (or 1 MiB, if that is less).
+    /// Reads at most `read_bytes_max` at once (or 256 KiB, if that is less).
     pub(crate) fn new(input: Box<dyn Input>, path: String, read_bytes_max: u64) -> Result<Source, ReadError> {
         let end = input.size().map_err(|source| ReadError::io(&path, 0, source))?;
         let bytes = usize::try_from(end.min(read_bytes_max))

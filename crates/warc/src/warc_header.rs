@@ -8,7 +8,7 @@ use memchr::memchr;
 use crate::date::parse_date;
 use crate::entry::Defect;
 use crate::head::{BlockLength, HEADER_BYTES_MAX, Head, Parsed};
-use crate::headers::Headers;
+use crate::headers::{Field, Headers};
 use crate::reason;
 use crate::record::{Format, Kind};
 
@@ -47,8 +47,10 @@ pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
     let Some((format, version_length)) = version_line(bytes) else {
         return Parsed::Invalid(1, Defect::new(reason::JUNK, "not a WARC version line"));
     };
-    headers.clear();
-    let mut lines_invalid = LinesInvalid::default();
+    let mut lines = Lines {
+        fields: headers.take_ranges(),
+        ..Lines::default()
+    };
     let mut position = version_length;
     loop {
         let Some(length) = memchr(b'\n', &bytes[position..]) else {
@@ -66,15 +68,70 @@ pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
             let detail = format!("another record begins {position} bytes into this header");
             return Parsed::Invalid(position, Defect::new(reason::TRUNCATED_HEADER, detail));
         }
-        if !push_line(line, headers) {
-            lines_invalid.note(line);
-        }
+        lines.add(line, position);
         position += length + 1;
         if position > HEADER_BYTES_MAX {
             return too_long(position);
         }
     }
-    finish(format, headers, lines_invalid, position)
+    lines.write_into(&bytes[..position], headers);
+    finish(format, headers, lines, position)
+}
+
+/// The lines of a header: where its fields are, and what is odd.
+#[derive(Default)]
+struct Lines {
+    fields: Vec<Field>,
+    /// Each continuation of a value, and the number of fields before it.
+    folded: Vec<((u32, u32), usize)>,
+    invalid: u64,
+    /// The first invalid line's beginning.
+    invalid_first: String,
+}
+
+impl Lines {
+    /// Adds the line that begins at `position`.
+    fn add(&mut self, line: &[u8], position: usize) {
+        if matches!(line[0], b' ' | b'\t') && !self.fields.is_empty() {
+            self.folded.push((trimmed(line, position), self.fields.len()));
+            return;
+        }
+        let colon = line.iter().position(|b| *b == b':').unwrap_or(0);
+        let name = trimmed(&line[..colon], position);
+        if name.0 == name.1 {
+            if self.invalid == 0 {
+                self.invalid_first = String::from_utf8_lossy(&line[..line.len().min(80)]).into_owned();
+            }
+            self.invalid += 1;
+            return;
+        }
+        let value = trimmed(&line[colon + 1..], position + colon + 1);
+        self.fields.push(Field { name, value });
+    }
+
+    fn write_into(&mut self, header: &[u8], headers: &mut Headers) {
+        let fields = std::mem::take(&mut self.fields);
+        if self.folded.is_empty()
+            && let Ok(text) = std::str::from_utf8(header)
+        {
+            headers.take_over(text, fields);
+            return;
+        }
+        let bytes = |(start, end): (u32, u32)| &header[start as usize..end as usize];
+        let mut folded = self.folded.iter().peekable();
+        for (n, field) in fields.into_iter().enumerate() {
+            headers.push_bytes(bytes(field.name), bytes(field.value));
+            while let Some((more, _)) = folded.next_if(|(_, before)| *before == n + 1) {
+                headers.extend_last(bytes(*more));
+            }
+        }
+    }
+}
+
+/// Where a part of the header that begins at `position` has its first and last byte that is no blank.
+fn trimmed(part: &[u8], position: usize) -> (u32, u32) {
+    let start = position + part.len() - part.trim_ascii_start().len();
+    (start as u32, (start + part.trim_ascii().len()) as u32)
 }
 
 fn too_long(bytes: usize) -> Parsed {
@@ -82,39 +139,7 @@ fn too_long(bytes: usize) -> Parsed {
     Parsed::Invalid(bytes, Defect::new(reason::HEADER_TOO_LONG, detail))
 }
 
-/// Adds a line to the fields; false if it is none.
-fn push_line(line: &[u8], headers: &mut Headers) -> bool {
-    if matches!(line[0], b' ' | b'\t') {
-        headers.extend_last(line.trim_ascii());
-        return !headers.is_empty();
-    }
-    let Some(colon) = memchr(b':', line) else {
-        return false;
-    };
-    let name = line[..colon].trim_ascii();
-    if name.is_empty() {
-        return false;
-    }
-    headers.push_bytes(name, line[colon + 1..].trim_ascii());
-    true
-}
-
-#[derive(Default)]
-struct LinesInvalid {
-    count: u64,
-    first: String,
-}
-
-impl LinesInvalid {
-    fn note(&mut self, line: &[u8]) {
-        if self.count == 0 {
-            self.first = String::from_utf8_lossy(&line[..line.len().min(80)]).into_owned();
-        }
-        self.count += 1;
-    }
-}
-
-fn finish(format: Format, headers: &mut Headers, lines_invalid: LinesInvalid, length: usize) -> Parsed {
+fn finish(format: Format, headers: &mut Headers, lines: Lines, length: usize) -> Parsed {
     // One walk over the fields for all that is needed here.
     let (mut kind, mut declared, mut date) = (None, None, None);
     for (name, value) in headers.iter() {
@@ -130,11 +155,8 @@ fn finish(format: Format, headers: &mut Headers, lines_invalid: LinesInvalid, le
         return Parsed::Invalid(length, Defect::new(reason::JUNK, detail));
     }
     let mut defects = Vec::new();
-    if lines_invalid.count > 0 {
-        let detail = format!(
-            "{} lines, the first: {}",
-            lines_invalid.count, lines_invalid.first
-        );
+    if lines.invalid > 0 {
+        let detail = format!("{} lines, the first: {}", lines.invalid, lines.invalid_first);
         defects.push(Defect::new(reason::HEADER_LINE_INVALID, detail));
     }
     if kind.is_none() {
@@ -200,6 +222,6 @@ fn is_name_byte(byte: u8) -> bool {
 
 fn small_number(bytes: &[u8]) -> Option<(u8, &[u8])> {
     let digits = bytes.iter().take(3).take_while(|b| b.is_ascii_digit()).count();
-    let value: u8 = std::str::from_utf8(&bytes[..digits]).ok()?.parse().ok()?;
+    let value = parse_length(&bytes[..digits]).and_then(|value| u8::try_from(value).ok())?;
     Some((value, &bytes[digits..]))
 }
