@@ -1,0 +1,159 @@
+//! Loading, end to end: a made-up web through the real `weft load`, beside the figures of a 20-node cluster.
+//!
+//! `cargo run --release -p bench --bin load -- [--pages 100000] [--mode wat|warc|both]` writes the web with
+//! `weft synth`, loads it into a fresh archive, and prints pages and links a second, the rate of the first
+//! and the last tenth, bytes on disk, and peak memory. WAT is loaded as WebIndex loaded it: links to other
+//! domains only. WARC is loaded with HTML parsed, all links, and full-text search.
+//!
+//! Making the web is not part of the measurement.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail, ensure};
+use clap::{Parser, ValueEnum};
+
+mod disk;
+mod measured;
+mod report;
+
+use measured::{Measured, load};
+
+/// Measures loading.
+#[derive(Debug, Parser)]
+struct Args {
+    /// Pages of the made-up web
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pages: u64,
+    /// What is loaded
+    #[arg(long, value_enum, default_value_t = Mode::Both)]
+    mode: Mode,
+    /// The program to measure [default: beside this one]
+    #[arg(long, value_name = "FILE", env = "WEFT")]
+    weft: Option<PathBuf>,
+    /// Folder for the web and the archive, kept [default: a temporary one]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Files the web is written to
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    files: u64,
+    /// Seed of the web
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Of a thousand visits, how many are re-crawls
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    recrawls_permille: u64,
+    /// Given on to `weft load`
+    #[arg(long, value_name = "N")]
+    threads: Option<u16>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    Wat,
+    Warc,
+    Both,
+}
+
+/// One of the two forms a web is loaded in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Wat,
+    Warc,
+}
+
+impl Form {
+    fn word(self) -> &'static str {
+        match self {
+            Form::Wat => "wat",
+            Form::Warc => "warc",
+        }
+    }
+
+    fn links(self) -> &'static str {
+        match self {
+            Form::Wat => "external",
+            Form::Warc => "all",
+        }
+    }
+}
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    let weft = match &args.weft {
+        Some(path) => path.clone(),
+        None => std::env::current_exe()?.with_file_name("weft"),
+    };
+    ensure!(
+        weft.exists(),
+        "{} is missing; build it with: cargo build --release -p weft",
+        weft.display()
+    );
+    let temporary = tempfile::tempdir()?;
+    let dir = args.dir.clone().unwrap_or_else(|| temporary.path().to_path_buf());
+    let forms: &[Form] = match args.mode {
+        Mode::Wat => &[Form::Wat],
+        Mode::Warc => &[Form::Warc],
+        Mode::Both => &[Form::Wat, Form::Warc],
+    };
+    for &form in forms {
+        let measured = measure(&args, &weft, &dir, form)?;
+        report::print(form, &measured);
+    }
+    Ok(())
+}
+
+fn measure(args: &Args, weft: &Path, dir: &Path, form: Form) -> anyhow::Result<Measured> {
+    let folder = dir.join(format!("{}-{}-{}", form.word(), args.pages, args.seed));
+    let web = folder.join("web");
+    if !web.exists() {
+        make_web(args, weft, &web, form)?;
+    }
+    let archive = folder.join("archive");
+    if archive.exists() {
+        std::fs::remove_dir_all(&archive).context("remove the archive of the run before")?;
+    }
+    let mut command = Command::new(weft);
+    command.arg("load").arg(&web).arg("--archive").arg(&archive);
+    command.args(["--links", form.links(), "--json"]);
+    if let Some(threads) = args.threads {
+        command.args(["--threads", &threads.to_string()]);
+    }
+    let mut measured = load(command)?;
+    measured.input_bytes = disk::bytes(&web)?;
+    measured.parts = disk::parts(&archive)?;
+    let expected = args.pages;
+    ensure!(
+        measured.captures() == expected,
+        "{} captures, expected {expected}",
+        measured.captures()
+    );
+    if args.dir.is_none() {
+        std::fs::remove_dir_all(&folder).context("remove what was measured")?;
+    }
+    Ok(measured)
+}
+
+/// Writes the web beside its place and moves it there, so that a broken off run leaves no half of one.
+fn make_web(args: &Args, weft: &Path, web: &Path, form: Form) -> anyhow::Result<()> {
+    let draft = web.with_extension("draft");
+    std::fs::create_dir_all(&draft).context("make a folder for the web")?;
+    let status = Command::new(weft)
+        .args(["synth", "--format", form.word()])
+        .args([
+            "--pages",
+            &args.pages.to_string(),
+            "--seed",
+            &args.seed.to_string(),
+        ])
+        .args(["--files", &args.files.to_string()])
+        .args(["--recrawls-permille", &args.recrawls_permille.to_string()])
+        .arg(draft.join(format!("web.{}.gz", form.word())))
+        .stdout(std::process::Stdio::null())
+        .status()
+        .context("run weft synth")?;
+    if !status.success() {
+        bail!("weft synth failed: {status}");
+    }
+    std::fs::rename(&draft, web).context("move the web to its place")
+}

@@ -1,0 +1,140 @@
+//! One run of `weft load --json`, watched from outside.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+use crate::disk::Part;
+
+/// Between two looks at the memory of the child.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Where a load stood at a moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Sample {
+    /// Since the load began.
+    pub(crate) seconds: f64,
+    /// Pages loaded.
+    pub(crate) pages: f64,
+}
+
+/// What a load came to.
+#[derive(Debug, Default)]
+pub(crate) struct Measured {
+    /// In the order of time; the last is the end.
+    pub(crate) samples: Vec<Sample>,
+    /// The last line: the job as it ended.
+    pub(crate) job: Value,
+    /// From the start of the process to its end.
+    pub(crate) wall: Duration,
+    /// Most resident memory, as often as it was looked at.
+    pub(crate) memory_bytes: u64,
+    /// Of the files loaded.
+    pub(crate) input_bytes: u64,
+    /// Of the archive.
+    pub(crate) parts: Vec<Part>,
+}
+
+impl Measured {
+    /// A number of the job; 0 where it has none of that name.
+    pub(crate) fn number(&self, name: &str) -> u64 {
+        self.job.get(name).and_then(Value::as_u64).unwrap_or_default()
+    }
+
+    /// Captures found in the files.
+    pub(crate) fn captures(&self) -> u64 {
+        self.number("captures")
+    }
+
+    /// Time until the views held everything.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.samples.last().map_or(0.0, |sample| sample.seconds)
+    }
+
+    /// Pages a second while the share of pages between `from` and `to` was loaded.
+    pub(crate) fn rate_between(&self, from: f64, to: f64) -> f64 {
+        let pages = self.samples.last().map_or(0.0, |sample| sample.pages);
+        let seconds = self.time_of(to * pages) - self.time_of(from * pages);
+        (to - from) * pages / seconds.max(1e-9)
+    }
+
+    /// When so many pages were loaded, between two samples on a straight line.
+    fn time_of(&self, pages: f64) -> f64 {
+        let mut before = Sample::default();
+        for &sample in &self.samples {
+            if sample.pages >= pages && sample.pages > before.pages {
+                let share = (pages - before.pages) / (sample.pages - before.pages);
+                return before.seconds + share * (sample.seconds - before.seconds);
+            }
+            before = sample;
+        }
+        before.seconds
+    }
+}
+
+/// Runs the load to its end.
+pub(crate) fn load(mut command: Command) -> anyhow::Result<Measured> {
+    let begin = Instant::now();
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("start weft load")?;
+    let stdout = child.stdout.take().context("read what weft load prints")?;
+    let pid = child.id();
+    let ended = AtomicBool::new(false);
+    let mut measured = Measured::default();
+    std::thread::scope(|scope| {
+        let memory = scope.spawn(|| watch_memory(pid, &ended));
+        let read = read_lines(BufReader::new(stdout), &mut measured);
+        let waited = wait(&mut child);
+        ended.store(true, Ordering::Relaxed);
+        measured.memory_bytes = memory.join().unwrap_or_default();
+        read.and(waited)
+    })?;
+    measured.wall = begin.elapsed();
+    Ok(measured)
+}
+
+fn wait(child: &mut Child) -> anyhow::Result<()> {
+    let status = child.wait().context("wait for weft load")?;
+    if !status.success() {
+        bail!("weft load failed: {status}");
+    }
+    Ok(())
+}
+
+fn read_lines(lines: impl BufRead, measured: &mut Measured) -> anyhow::Result<()> {
+    for line in lines.lines() {
+        let job: Value = serde_json::from_str(&line.context("read what weft load prints")?)
+            .context("weft load --json printed something else")?;
+        measured.job = job;
+        let sample = Sample {
+            seconds: measured.number("elapsed_ms") as f64 / 1000.0,
+            pages: measured.number("pages") as f64,
+        };
+        measured.samples.push(sample);
+    }
+    Ok(())
+}
+
+/// The high-water mark of a process's memory, looked at until it has ended. It never falls, so the last
+/// look is at most an interval short.
+fn watch_memory(pid: u32, ended: &AtomicBool) -> u64 {
+    let mut bytes = 0;
+    while !ended.load(Ordering::Relaxed) {
+        bytes = bytes.max(memory_bytes_max(pid).unwrap_or_default());
+        std::thread::sleep(LOOK_INTERVAL);
+    }
+    bytes
+}
+
+fn memory_bytes_max(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
+}

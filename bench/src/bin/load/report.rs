@@ -1,0 +1,163 @@
+//! The table: Weft's figures, the cluster's, and how they compare.
+
+use crate::Form;
+use crate::measured::Measured;
+
+/// WebIndex on Fluo, long run of May 2016: 20 workers of 4 cores; 273.6 million pages, 3.54 billion links.
+const CLUSTER_PAGES_PER_S: f64 = 950.0;
+const CLUSTER_LINKS_PER_S: f64 = 12_292.0;
+const CLUSTER_BYTES_PER_LINK: f64 = 159.0;
+const CLUSTER_BYTES_PER_PAGE: f64 = 2060.0;
+
+/// What the project aims at on 2 cores with a million pages.
+const AIM_PAGES_PER_S: f64 = 5000.0;
+const AIM_LINKS_PER_S: f64 = 65_000.0;
+const AIM_MEMORY_MIB: f64 = 2048.0;
+const AIM_LAST_TENTH: f64 = 0.70;
+
+/// Prints what was measured.
+pub(crate) fn print(form: Form, measured: &Measured) {
+    let pages = measured.number("pages") as f64;
+    let links = measured.number("links") as f64;
+    let seconds = measured.seconds().max(1e-9);
+    let archive: u64 = measured.parts.iter().map(|part| part.bytes).sum();
+    println!(
+        "\nload: {}, {} links, {} cores",
+        form.word(),
+        form.links(),
+        cores()
+    );
+    println!(
+        "{pages:.0} pages and {links:.0} links from {:.1} MiB in {seconds:.1} s ({:.1} s with start and end)",
+        mib(measured.input_bytes),
+        measured.wall.as_secs_f64()
+    );
+    // The cluster read WAT and kept links to other domains: its figures stand beside the same job only.
+    let compared = form == Form::Wat;
+    heading(compared);
+    row(
+        "pages/s",
+        pages / seconds,
+        compared.then_some(CLUSTER_PAGES_PER_S),
+        Some(AIM_PAGES_PER_S),
+        compared,
+    );
+    row(
+        "links/s",
+        links / seconds,
+        compared.then_some(CLUSTER_LINKS_PER_S),
+        Some(AIM_LINKS_PER_S),
+        compared,
+    );
+    let bytes = archive as f64;
+    row(
+        "bytes on disk a page",
+        bytes / pages,
+        compared.then_some(CLUSTER_BYTES_PER_PAGE),
+        None,
+        compared,
+    );
+    row(
+        "bytes on disk a link",
+        bytes / links,
+        compared.then_some(CLUSTER_BYTES_PER_LINK),
+        None,
+        compared,
+    );
+    row(
+        "peak memory, MiB",
+        mib(measured.memory_bytes),
+        None,
+        Some(AIM_MEMORY_MIB),
+        compared,
+    );
+    let (first, last) = (measured.rate_between(0.0, 0.1), measured.rate_between(0.9, 1.0));
+    row("pages/s, first tenth", first, None, None, compared);
+    row("pages/s, last tenth", last, None, None, compared);
+    row(
+        "last tenth to first",
+        last / first,
+        None,
+        Some(AIM_LAST_TENTH),
+        compared,
+    );
+    println!("MiB/s read: {:.1}", mib(measured.input_bytes) / seconds);
+    let parts: Vec<String> = measured
+        .parts
+        .iter()
+        .map(|part| format!("{} {:.1} MiB", part.name, mib(part.bytes)))
+        .collect();
+    println!("archive: {:.1} MiB ({})", mib(archive), parts.join(", "));
+    print_stages(measured);
+}
+
+fn heading(compared: bool) {
+    match compared {
+        true => println!(
+            "{:<24}{:>12}{:>14}{:>9}{:>12}",
+            "", "Weft", "20 nodes", "ratio", "aim"
+        ),
+        false => println!("{:<24}{:>12}", "", "Weft"),
+    }
+}
+
+fn row(name: &str, found: f64, cluster: Option<f64>, aim: Option<f64>, compared: bool) {
+    let mut line = format!("{name:<24}{:>12}", number(found));
+    if compared {
+        match cluster {
+            Some(cluster) => line.push_str(&format!("{:>14}{:>8.2}x", number(cluster), found / cluster)),
+            None => line.push_str(&format!("{:>14}{:>9}", "", "")),
+        }
+        line.push_str(&format!("{:>12}", aim.map(number).unwrap_or_default()));
+    }
+    println!("{}", line.trim_end());
+}
+
+fn print_stages(measured: &Measured) {
+    let Some(stages) = measured.job.get("stages").and_then(|stages| stages.as_array()) else {
+        return;
+    };
+    println!(
+        "{:<12}{:>8}{:>12}{:>12}{:>12}",
+        "stage", "threads", "items", "ms an item", "batch mean"
+    );
+    for stage in stages {
+        let text = |name: &str| {
+            stage
+                .get(name)
+                .and_then(|value| value.as_str())
+                .unwrap_or_default()
+        };
+        let value = |name: &str| {
+            stage
+                .get(name)
+                .and_then(serde_json::Value::as_f64)
+                .unwrap_or_default()
+        };
+        println!(
+            "{:<12}{:>8}{:>12}{:>12.3}{:>12.1}",
+            text("stage"),
+            value("threads"),
+            value("done"),
+            value("ms_per_item"),
+            value("batch_mean")
+        );
+    }
+}
+
+/// Two digits behind the point for small numbers, none for large ones.
+fn number(value: f64) -> String {
+    if value.abs() < 10.0 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.0}")
+    }
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
