@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand};
 
-use crate::commands::{cdx, domain, dump, inspect, links, load, pack, page, search, serve, status, top};
+use crate::commands::{
+    cdx, demo, domain, dump, inspect, links, load, pack, page, record, search, serve, status, synth, top,
+    verify,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -69,9 +72,17 @@ pub(crate) enum Command {
     Cdx(cdx::Args),
     /// Full-text search
     Search(search::Args),
+    /// The archived record of a URL
+    Record(record::Args),
+    /// Recompute every view and compare
+    Verify(verify::Args),
     /// Serve pages, API and CDX to browsers
     Serve(serve::Args),
-    /// Write a folder as a WARC
+    /// Try Weft: an archive of the crates it was built from
+    Demo(demo::Args),
+    /// Write a made-up web of any size
+    Synth(synth::Args),
+    /// Write a folder of HTML, Markdown or text as a WARC
     Pack(pack::Args),
 }
 

@@ -14,6 +14,7 @@ mod ask;
 mod cli;
 mod commands;
 mod context;
+mod demo;
 mod exit;
 mod list;
 mod logs;
@@ -22,7 +23,6 @@ mod pack;
 mod serving;
 mod stop;
 mod style;
-#[cfg_attr(not(test), expect(dead_code, reason = "its command is in the making"))]
 mod synth;
 mod table;
 mod units;

@@ -74,7 +74,9 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
 
 /// `weft/demo` in the user's cache folder.
 fn cache_folder() -> anyhow::Result<PathBuf> {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
     let cache = cache.or_else(|| std::env::home_dir().map(|home| home.join(".cache")));
     let cache = cache.context("find the user's cache folder; set XDG_CACHE_HOME")?;
     Ok(cache.join("weft/demo"))
@@ -92,7 +94,10 @@ fn write_input(input: &Path) -> anyhow::Result<(Web, bool)> {
     let fresh = input.with_file_name("new.warc.gz");
     let (web, line) = match demo::write_crates(&fresh)? {
         Some(web) => {
-            let line = format!("{} pages about the Rust crates that Weft was built from", web.pages);
+            let line = format!(
+                "{} pages about the Rust crates that Weft was built from",
+                web.pages
+            );
             (web, line)
         }
         None => {
@@ -108,21 +113,40 @@ fn write_input(input: &Path) -> anyhow::Result<(Web, bool)> {
 
 fn request(input: &Path) -> LoadRequest {
     let name = input.display().to_string();
-    LoadRequest { inputs: vec![LoadInput { name: "demo.warc.gz".into(), path: name }], ..LoadRequest::default() }
+    LoadRequest {
+        inputs: vec![LoadInput {
+            name: "demo.warc.gz".into(),
+            path: name,
+        }],
+        ..LoadRequest::default()
+    }
 }
 
 /// The address asked for, or the usual ones and then any free one.
 fn addresses(listen: Option<SocketAddr>) -> Vec<SocketAddr> {
     match listen {
         Some(address) => vec![address],
-        None => PORTS.chain([0]).map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port))).collect(),
+        None => PORTS
+            .chain([0])
+            .map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+            .collect(),
     }
 }
 
-fn show(web: &Web, serving: &Serving, args: &Args, stop: &Stop, context: &mut Context) -> anyhow::Result<Outcome> {
+fn show(
+    web: &Web,
+    serving: &Serving,
+    args: &Args,
+    stop: &Stop,
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
     if args.exit {
         let failed = demo::check(web, serving.address(), &context.archive, &mut context.out)?;
-        return Ok(if failed == 0 { Outcome::Done } else { Outcome::Losses });
+        return Ok(if failed == 0 {
+            Outcome::Done
+        } else {
+            Outcome::Losses
+        });
     }
     invite(web, serving, context)?;
     stop.wait();

@@ -101,7 +101,7 @@ fn file(path: &Path, after_another: bool, args: &Args, context: &mut Context) ->
         entry_row(path, &entry, &mut account, args, context)?;
     }
     if context.json {
-        context.out.json(&account.to_json(path))?;
+        context.out.json(&account.to_json(&path.display().to_string()))?;
     } else {
         account.print(context)?;
     }
@@ -118,7 +118,7 @@ fn entry_row(
     let Some(row) = Row::of(entry) else { return Ok(()) };
     account.count(entry, &row);
     match (context.json, args.summary) {
-        (true, false) => context.out.json(&row.to_json(path))?,
+        (true, false) => context.out.json(&row.to_json(&path.display().to_string()))?,
         (false, false) => row.print(&mut context.out)?,
         (_, true) => {}
     }

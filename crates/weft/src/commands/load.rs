@@ -6,7 +6,7 @@
 mod progress;
 mod summary;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
 use archive::question::{Answer, Body, JobBody, LoadInput, LoadRequest};
@@ -18,6 +18,7 @@ use crate::ask;
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
 use crate::stop::Stop;
+use progress::Progress;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,6 +55,27 @@ pub(crate) struct Args {
     /// Check the digests that records declare; mismatches are listed, nothing is dropped
     #[arg(long)]
     verify: bool,
+    /// Measure without this stage (may be repeated): nothing of it is done, and nothing is recorded
+    #[arg(long, value_enum, value_name = "STAGE")]
+    stage_off: Vec<Stage>,
+}
+
+/// Stages that a load can do without, to find the slowest one.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Stage {
+    Extract,
+    Weave,
+    Search,
+}
+
+impl Stage {
+    fn word(self) -> &'static str {
+        match self {
+            Stage::Extract => "extract",
+            Stage::Weave => "weave",
+            Stage::Search => "search",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -63,17 +85,18 @@ enum Links {
 }
 
 impl Links {
-    fn word(self) -> &'static str {
-        match self {
-            Links::All => "all",
-            Links::External => "external",
-        }
-    }
-
     fn scope(self) -> LinkScope {
         match self {
             Links::All => LinkScope::All,
             Links::External => LinkScope::External,
+        }
+    }
+
+    /// The word on the socket.
+    fn word(self) -> &'static str {
+        match self {
+            Links::All => "all",
+            Links::External => "external",
         }
     }
 }
@@ -93,8 +116,51 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     settings.links = args.links.map(Links::scope);
     let archive = ask::open_with(context, settings)?;
     let stop = Stop::listen()?;
-    let last = watch(&archive, &request, &stop, context)?;
-    finish(&archive, &last, context)
+    run_request(&archive, &request, &stop, context)
+}
+
+/// Loads, shows how it goes, and sums up. A first Ctrl-C cancels the load: it then ends at its next epoch.
+pub(crate) fn run_request(
+    archive: &Archive,
+    request: &LoadRequest,
+    stop: &Stop,
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
+    let mut progress = Progress::new(context);
+    let mut stopping = false;
+    let mut unshown = Ok(());
+    let (epoch, job) = archive.load(request, &mut |epoch, job| {
+        if unshown.is_ok() {
+            unshown = progress.show(epoch, job, context);
+        }
+        if stop.asked() && !stopping {
+            stopping = true;
+            progress.say("stopping at the next epoch (Ctrl-C again stops at once)");
+        }
+        !stopping && unshown.is_ok()
+    })?;
+    progress.end();
+    unshown?;
+    if context.json {
+        context.out.json(&Answer {
+            epoch,
+            body: Body::Job(job.clone()),
+        })?;
+    } else {
+        summary::print(archive, &job, context)?;
+    }
+    outcome(&job)
+}
+
+fn outcome(job: &JobBody) -> anyhow::Result<Outcome> {
+    match job.state.as_str() {
+        "failed" => anyhow::bail!(
+            "load: {}",
+            job.error.as_deref().unwrap_or("failed without a reason")
+        ),
+        "done" if job.quarantined == 0 && job.inputs_failed == 0 => Ok(Outcome::Done),
+        _ => Ok(Outcome::Losses),
+    }
 }
 
 fn request(args: &Args) -> anyhow::Result<LoadRequest> {
@@ -110,72 +176,24 @@ fn request(args: &Args) -> anyhow::Result<LoadRequest> {
         rate_pages_per_s: args.rate,
         threads: args.threads.map(usize::from),
         verify: args.verify,
-        stages_off: Vec::new(),
+        stages_off: args
+            .stage_off
+            .iter()
+            .map(|stage| stage.word().to_owned())
+            .collect(),
     })
 }
 
 /// The owner may stand in another directory: it is sent absolute paths.
 fn input(name: &str, here: &Path) -> Result<LoadInput, WrongUse> {
-    let (mark, path) = match name.strip_prefix('@') {
-        Some(list) => ("@", list),
-        None => ("", name),
-    };
+    let path = name.strip_prefix('@').unwrap_or(name);
     if path.is_empty() {
         return Err(WrongUse(format!("{name:?} names no input")));
     }
-    let path: PathBuf = here.join(path);
     Ok(LoadInput {
         name: name.to_owned(),
-        path: format!("{mark}{}", path.display()),
+        path: here.join(path).display().to_string(),
     })
-}
-
-/// Follows the load to its end. A first Ctrl-C cancels it; it then ends at its next epoch.
-fn watch(
-    archive: &Archive,
-    request: &LoadRequest,
-    stop: &Stop,
-    context: &mut Context,
-) -> anyhow::Result<(u64, JobBody)> {
-    let mut progress = progress::Progress::new(context);
-    let mut shown = Ok(());
-    let mut told = false;
-    let last = archive.load(request, &mut |epoch, job| {
-        if shown.is_ok() {
-            shown = progress.show(epoch, job, context);
-        }
-        if stop.asked() && !told {
-            told = true;
-            progress.say("stopping at the next epoch (Ctrl-C again stops at once)");
-        }
-        !stop.asked() && shown.is_ok()
-    })?;
-    progress.end();
-    shown?;
-    Ok(last)
-}
-
-fn finish(
-    archive: &Archive,
-    (epoch, job): &(u64, JobBody),
-    context: &mut Context,
-) -> anyhow::Result<Outcome> {
-    if context.json {
-        context.out.json(&Answer {
-            epoch: *epoch,
-            body: Body::Job(job.clone()),
-        })?;
-    } else {
-        summary::print(archive, job, context)?;
-    }
-    match job.state.as_str() {
-        "failed" => anyhow::bail!(
-            "load: {}",
-            job.error.as_deref().unwrap_or("failed without a reason")
-        ),
-        "done" if job.quarantined == 0 && job.inputs_failed == 0 => Ok(Outcome::Done),
-        _ => Ok(Outcome::Losses),
-    }
 }
 
 #[cfg(test)]
@@ -191,7 +209,7 @@ mod tests {
             Some(("a/b.warc".into(), "/data/a/b.warc".into()))
         );
         assert_eq!(pair("/x.warc"), Some(("/x.warc".into(), "/x.warc".into())));
-        assert_eq!(pair("@l.txt"), Some(("@l.txt".into(), "@/data/l.txt".into())));
+        assert_eq!(pair("@l.txt"), Some(("@l.txt".into(), "/data/l.txt".into())));
         assert_eq!(pair("@"), None);
         assert_eq!(pair(""), None);
     }

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::exit::Outcome;
 
 pub(crate) mod cdx;
+pub(crate) mod demo;
 pub(crate) mod domain;
 pub(crate) mod dump;
 pub(crate) mod inspect;
@@ -12,10 +13,13 @@ pub(crate) mod links;
 pub(crate) mod load;
 pub(crate) mod pack;
 pub(crate) mod page;
+pub(crate) mod record;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod status;
+pub(crate) mod synth;
 pub(crate) mod top;
+pub(crate) mod verify;
 
 /// Runs a command.
 pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Outcome> {
@@ -31,7 +35,11 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Top(args) => top::run(args, context),
         Command::Cdx(args) => cdx::run(args, context),
         Command::Search(args) => search::run(args, context),
-        Command::Pack(args) => pack::run(&args, context),
+        Command::Record(args) => record::run(args, context),
+        Command::Verify(_) => verify::run(context),
         Command::Serve(args) => serve::run(&args, context),
+        Command::Demo(args) => demo::run(&args, context),
+        Command::Synth(args) => synth::run(&args, context),
+        Command::Pack(args) => pack::run(&args, context),
     }
 }

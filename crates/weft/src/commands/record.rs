@@ -54,9 +54,16 @@ struct Part {
 
 /// Runs `weft record`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    let question = Question::Record { url: args.url.clone(), at: args.at.clone() };
-    let Some(answer) = ask::ask_or_print(context, &question)? else { return Ok(Outcome::Done) };
-    let Body::Record(place) = &answer.body else { return ask::unexpected(&answer.body) };
+    let question = Question::Record {
+        url: args.url.clone(),
+        at: args.at.clone(),
+    };
+    let Some(answer) = ask::ask_or_print(context, &question)? else {
+        return Ok(Outcome::Done);
+    };
+    let Body::Record(place) = &answer.body else {
+        return ask::unexpected(&answer.body);
+    };
     match &args.out {
         None => write_part(place, &args.part, &mut context.out)?,
         Some(path) => {
@@ -132,10 +139,15 @@ fn write_headers(record: &Record, out: &mut impl Write) -> io::Result<()> {
 fn write_stored(place: &RecordBody, out: &mut impl Write) -> anyhow::Result<()> {
     let describe = || format!("read {} at offset {}", place.location, place.capture.offset);
     let mut file = File::open(&place.location).with_context(describe)?;
-    file.seek(SeekFrom::Start(place.capture.offset)).with_context(describe)?;
+    file.seek(SeekFrom::Start(place.capture.offset))
+        .with_context(describe)?;
     let copied = io::copy(&mut file.take(place.capture.length), out)?;
     if copied < place.capture.length {
-        bail!("{} ends within the record at offset {}", place.location, place.capture.offset);
+        bail!(
+            "{} ends within the record at offset {}",
+            place.location,
+            place.capture.offset
+        );
     }
     Ok(())
 }

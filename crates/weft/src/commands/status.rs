@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     Ok(Outcome::Done)
 }
 
-fn all_ledger(archive: &Archive) -> anyhow::Result<Answer> {
+pub(crate) fn all_ledger(archive: &Archive) -> anyhow::Result<Answer> {
     let mut all = Vec::new();
     let mut after = None;
     loop {
@@ -206,7 +206,10 @@ fn search(status: &StatusBody, epoch: u64) -> String {
 /// The stage table; `weft load -v` ends with it too.
 pub(crate) fn print_stages(stages: &[StageRow], context: &mut Context) -> anyhow::Result<()> {
     if stages.is_empty() {
-        writeln!(context.out, "nothing has been loaded by the owner process yet")?;
+        writeln!(
+            context.out,
+            "the process that owns the archive has loaded nothing yet (weft load -v ends with its stages)"
+        )?;
         return Ok(());
     }
     let mut table = Table::new(&[
@@ -290,17 +293,19 @@ pub(crate) fn print_quarantine(rows: &[QuarantineRow], context: &mut Context) ->
     Ok(())
 }
 
-/// One loss in words.
+/// One loss in words: `input at offset: reason: detail`.
 pub(crate) fn quarantine_line(row: &QuarantineRow) -> String {
+    format!("{} {}", clean(&row.input), loss_text(row))
+}
+
+/// One loss in words, where the input is known: `at offset: reason: detail`.
+pub(crate) fn loss_text(row: &QuarantineRow) -> String {
     let detail = if row.detail.is_empty() {
         String::new()
     } else {
         format!(": {}", row.detail)
     };
-    clean(&format!(
-        "{} at {}: {}{detail}",
-        row.input, row.offset, row.reason
-    ))
+    clean(&format!("at {}: {}{detail}", row.offset, row.reason))
 }
 
 #[cfg(test)]

@@ -23,14 +23,42 @@ pub(crate) fn check(web: &Web, address: SocketAddr, archive: &Path, out: &mut Ou
     let query = encoded(&web.query);
     let checks: [(&str, anyhow::Result<()>); 9] = [
         ("home page over HTTP", http.page("/")),
-        ("search over HTTP", http.json(&format!("/api/v1/search?q={query}")).and_then(|a| finds(&a, web))),
-        ("in-links over HTTP", http.json(&format!("/api/v1/inlinks?url={url}")).and_then(|a| linked(&a, web))),
-        ("captures over HTTP", http.get(&format!("/cdx?url={url}")).and_then(|body| captured(&body, web))),
-        ("search", socket.json(&["search", &web.query]).and_then(|a| finds(&a, web))),
-        ("in-links", socket.json(&["inlinks", &web.url]).and_then(|a| linked(&a, web))),
-        ("captures", socket.run(&["cdx", &web.url]).and_then(|text| captured(&text, web))),
+        (
+            "search over HTTP",
+            http.json(&format!("/api/v1/search?q={query}"))
+                .and_then(|a| finds(&a, web)),
+        ),
+        (
+            "in-links over HTTP",
+            http.json(&format!("/api/v1/inlinks?url={url}"))
+                .and_then(|a| linked(&a, web)),
+        ),
+        (
+            "captures over HTTP",
+            http.get(&format!("/cdx?url={url}"))
+                .and_then(|body| captured(&body, web)),
+        ),
+        (
+            "search",
+            socket.json(&["search", &web.query]).and_then(|a| finds(&a, web)),
+        ),
+        (
+            "in-links",
+            socket.json(&["inlinks", &web.url]).and_then(|a| linked(&a, web)),
+        ),
+        (
+            "captures",
+            socket
+                .run(&["cdx", &web.url])
+                .and_then(|text| captured(&text, web)),
+        ),
         ("ranking", socket.json(&["top"]).and_then(|a| ranked(&a))),
-        ("views", socket.run(&["dump", "pages"]).and_then(|text| all_pages(&text, web))),
+        (
+            "views",
+            socket
+                .run(&["dump", "pages"])
+                .and_then(|text| all_pages(&text, web)),
+        ),
     ];
     let mut failed = 0;
     for (name, result) in &checks {
@@ -55,25 +83,44 @@ fn finds(answer: &Value, web: &Web) -> anyhow::Result<()> {
 
 fn linked(answer: &Value, web: &Web) -> anyhow::Result<()> {
     let total = answer["total"].as_u64().context("the answer has no total")?;
-    ensure!(total >= web.inlinks_min, "{total} pages link to {}, expected {} or more", web.url, web.inlinks_min);
+    ensure!(
+        total >= web.inlinks_min,
+        "{total} pages link to {}, expected {} or more",
+        web.url,
+        web.inlinks_min
+    );
     Ok(())
 }
 
 fn captured(lines: &str, web: &Web) -> anyhow::Result<()> {
-    ensure!(lines.lines().any(|line| line.contains(&web.url)), "no capture of {} in {lines:?}", web.url);
+    ensure!(
+        lines.lines().any(|line| line.contains(&web.url)),
+        "no capture of {} in {lines:?}",
+        web.url
+    );
     Ok(())
 }
 
 fn ranked(answer: &Value) -> anyhow::Result<()> {
     let rows = answer["rows"].as_array().context("the answer has no rows")?;
-    let counts: Vec<u64> = rows.iter().filter_map(|row| row["inlinks_external"].as_u64()).collect();
-    ensure!(!counts.is_empty() && counts.is_sorted_by(|a, b| a >= b), "not in the order of in-links: {counts:?}");
+    let counts: Vec<u64> = rows
+        .iter()
+        .filter_map(|row| row["inlinks_external"].as_u64())
+        .collect();
+    ensure!(
+        !counts.is_empty() && counts.is_sorted_by(|a, b| a >= b),
+        "not in the order of in-links: {counts:?}"
+    );
     Ok(())
 }
 
 fn all_pages(dump: &str, web: &Web) -> anyhow::Result<()> {
     let pages = dump.lines().count() as u64;
-    ensure!(pages >= web.pages, "{pages} pages, expected {} or more", web.pages);
+    ensure!(
+        pages >= web.pages,
+        "{pages} pages, expected {} or more",
+        web.pages
+    );
     Ok(())
 }
 
@@ -100,9 +147,13 @@ impl Http {
         // HTTP/1.0: the answer is not chunked and ends with the connection.
         write!(stream, "GET {path} HTTP/1.0\r\nHost: {}\r\n\r\n", self.address)?;
         let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).with_context(|| format!("read {path}"))?;
+        stream
+            .read_to_end(&mut answer)
+            .with_context(|| format!("read {path}"))?;
         let answer = String::from_utf8_lossy(&answer);
-        let (head, body) = answer.split_once("\r\n\r\n").with_context(|| format!("{path} gave no answer"))?;
+        let (head, body) = answer
+            .split_once("\r\n\r\n")
+            .with_context(|| format!("{path} gave no answer"))?;
         let status = head.split(' ').nth(1).unwrap_or_default();
         if status != "200" {
             bail!("{path} gave status {status}");
@@ -131,7 +182,11 @@ impl Socket<'_> {
             .output()
             .with_context(|| format!("run weft {}", arguments.join(" ")))?;
         if !output.status.success() {
-            bail!("weft {} failed: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim());
+            bail!(
+                "weft {} failed: {}",
+                arguments.join(" "),
+                String::from_utf8_lossy(&output.stderr).trim()
+            );
         }
         String::from_utf8(output.stdout).context("read its output")
     }

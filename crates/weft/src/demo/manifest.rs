@@ -28,13 +28,21 @@ pub(super) fn items(text: &str) -> Vec<Item<'_>> {
             table = head.trim_start_matches('[').trim_end().trim_end_matches(']');
             table_number += 1;
         } else if let Some((key, value)) = line.split_once(" = ")
+            && !key.is_empty()
             && !key.starts_with([' ', '#', '"'])
         {
             let from = rest.len() - (after.len() + value.len() + usize::from(rest.len() > line.len()));
             let (values, used) = strings(&rest[from..]);
-            items.push(Item { table, table_number, key, values });
+            items.push(Item {
+                table,
+                table_number,
+                key,
+                values,
+            });
             // Go on after the value; a multi-line one may have used several lines.
-            rest = rest[from + used..].split_once('\n').map_or("", |(_, after)| after);
+            rest = rest[from + used..]
+                .split_once('\n')
+                .map_or("", |(_, after)| after);
             continue;
         }
         rest = after;
@@ -53,7 +61,9 @@ fn strings(text: &str) -> (Vec<String>, usize) {
     let mut values = Vec::new();
     let mut at = 1;
     loop {
-        let skipped = text[at..].find(|c: char| c != ',' && !c.is_whitespace()).unwrap_or(text.len() - at);
+        let skipped = text[at..]
+            .find(|c: char| c != ',' && !c.is_whitespace())
+            .unwrap_or(text.len() - at);
         at += skipped;
         match string(&text[at..]) {
             Some((value, used)) => {
@@ -67,13 +77,21 @@ fn strings(text: &str) -> (Vec<String>, usize) {
 
 /// The basic string at the beginning of `text`, and the bytes it takes.
 fn string(text: &str) -> Option<(String, usize)> {
-    let quote = if text.starts_with("\"\"\"") { "\"\"\"" } else { "\"" };
+    let quote = if text.starts_with("\"\"\"") {
+        "\"\"\""
+    } else {
+        "\""
+    };
     let body = text.strip_prefix(quote)?;
     let mut value = String::new();
     let mut chars = body.char_indices();
     while let Some((at, c)) = chars.next() {
         if body[at..].starts_with(quote) {
-            let text = if quote.len() == 3 { value.trim_start_matches('\n').to_owned() } else { value };
+            let text = if quote.len() == 3 {
+                value.trim_start_matches('\n').to_owned()
+            } else {
+                value
+            };
             return Some((text, quote.len() + at + quote.len()));
         }
         match c {
@@ -103,9 +121,19 @@ mod tests {
         let found: Vec<_> = items(text);
         let found: Vec<(&str, usize, &str, Vec<&str>)> = found
             .iter()
-            .map(|i| (i.table, i.table_number, i.key, i.values.iter().map(String::as_str).collect()))
+            .map(|i| {
+                (
+                    i.table,
+                    i.table_number,
+                    i.key,
+                    i.values.iter().map(String::as_str).collect(),
+                )
+            })
             .collect();
-        let expected: Vec<_> = expected.iter().map(|(t, n, k, v)| (*t, *n, *k, v.to_vec())).collect();
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(t, n, k, v)| (*t, *n, *k, v.to_vec()))
+            .collect();
         assert_eq!(found, expected);
     }
 
@@ -136,7 +164,10 @@ mod tests {
 
     #[test]
     fn anything_else_is_passed_over() {
-        check("[a\nb = \"open\nc = [\"x\"\nd\n = 1", &[("a", 1, "b", &[]), ("a", 1, "c", &["x"])]);
+        check(
+            "[a\nb = \"open\nc = [\"x\"\nd\n = 1",
+            &[("a", 1, "b", &[]), ("a", 1, "c", &["x"])],
+        );
         check("", &[]);
         check("k = \"\"\"never closed", &[("", 0, "k", &[])]);
     }

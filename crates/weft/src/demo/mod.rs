@@ -36,7 +36,9 @@ pub(crate) struct Web {
 /// Writes the crates' pages to `path`; `None` where no sources are found.
 pub(crate) fn write_crates(path: &Path) -> anyhow::Result<Option<Web>> {
     let crates = sources::find();
-    let Some((name, dependents)) = most_used(&crates) else { return Ok(None) };
+    let Some((name, dependents)) = most_used(&crates) else {
+        return Ok(None);
+    };
     let web = Web {
         pages: crates.len() as u64,
         url: page::url_of(name),
@@ -62,13 +64,21 @@ pub(crate) fn write_synth(path: &Path) -> anyhow::Result<Web> {
     };
     let report = synth::write(&settings, path, &mut |_| {})?;
     let (url, query) = synth_example(path)?;
-    Ok(Web { pages: report.pages - report.recrawls, url, inlinks_min: 0, query })
+    Ok(Web {
+        pages: report.pages - report.recrawls,
+        url,
+        inlinks_min: 0,
+        query,
+    })
 }
 
 /// The first page of a file, and the first words of its title.
 fn synth_example(path: &Path) -> anyhow::Result<(String, String)> {
     let mut reader = Reader::open(path, ReaderSettings::default())?;
-    let settings = extract::Settings { links: LinkScope::All, text: false };
+    let settings = extract::Settings {
+        links: LinkScope::All,
+        text: false,
+    };
     while let Some(entry) = reader.next_entry()? {
         if let Entry::Record(record) = entry
             && let Extracted::Capture(capture) = extract::extract(&record, &settings)
@@ -99,9 +109,14 @@ const HTTP_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf
 fn write(path: &Path, crates: &[Crate]) -> anyhow::Result<()> {
     let describe = || format!("write {}", path.display());
     let mut writer = Writer::create(path, Compression::GZIP).with_context(describe)?;
-    let about = [("software", concat!("weft/", env!("CARGO_PKG_VERSION"))), ("format", "WARC File Format 1.1")];
+    let about = [
+        ("software", concat!("weft/", env!("CARGO_PKG_VERSION"))),
+        ("format", "WARC File Format 1.1"),
+    ];
     let newest_ms = crates.iter().map(|of| of.fetched_ms).max().unwrap_or_default();
-    writer.write(&Draft::warcinfo(newest_ms, &about)).with_context(describe)?;
+    writer
+        .write(&Draft::warcinfo(newest_ms, &about))
+        .with_context(describe)?;
     for of in crates {
         let html = page::html(of);
         let block = format!("{HTTP_HEAD}Content-Length: {}\r\n\r\n{html}", html.len());
@@ -120,14 +135,26 @@ mod tests {
     fn of(name: &str, dependencies: &[&str]) -> Crate {
         let dependencies = dependencies
             .iter()
-            .map(|name| Dependency { name: (*name).into(), ..Dependency::default() })
+            .map(|name| Dependency {
+                name: (*name).into(),
+                ..Dependency::default()
+            })
             .collect();
-        Crate { name: name.into(), version: "1.0.0".into(), dependencies, ..Crate::default() }
+        Crate {
+            name: name.into(),
+            version: "1.0.0".into(),
+            dependencies,
+            ..Crate::default()
+        }
     }
 
     #[test]
     fn the_most_used_crate_is_one_that_is_here() {
-        let crates = [of("a", &["b", "elsewhere"]), of("b", &["elsewhere"]), of("c", &["b"])];
+        let crates = [
+            of("a", &["b", "elsewhere"]),
+            of("b", &["elsewhere"]),
+            of("c", &["b"]),
+        ];
         assert_eq!(most_used(&crates), Some(("b", 2)));
         assert_eq!(most_used(&[]), None);
     }

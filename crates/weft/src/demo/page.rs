@@ -11,7 +11,11 @@ pub(super) fn url_of(name: &str) -> String {
 
 /// The address of the page of this version: that of the crate, unless a newer version has it.
 pub(super) fn url(of: &Crate) -> String {
-    if of.superseded { format!("{}/{}", url_of(&of.name), of.version) } else { url_of(&of.name) }
+    if of.superseded {
+        format!("{}/{}", url_of(&of.name), of.version)
+    } else {
+        url_of(&of.name)
+    }
 }
 
 /// The whole page.
@@ -19,13 +23,28 @@ pub(super) fn html(of: &Crate) -> String {
     let mut page = String::with_capacity(16 * 1024);
     page.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     let summary = of.description.split_whitespace().collect::<Vec<_>>().join(" ");
-    let title = if summary.is_empty() { of.name.clone() } else { format!("{}: {summary}", of.name) };
+    let title = if summary.is_empty() {
+        of.name.clone()
+    } else {
+        format!("{}: {summary}", of.name)
+    };
     page.push_str(&format!("<title>{}</title>\n", escape(&title)));
-    page.push_str(&format!("<link rel=\"canonical\" href=\"{}\">\n", escape(&url(of))));
+    page.push_str(&format!(
+        "<link rel=\"canonical\" href=\"{}\">\n",
+        escape(&url(of))
+    ));
     // Links of a README are relative to the crate's source.
-    page.push_str(&format!("<base href=\"https://docs.rs/crate/{}/{}/source/\">\n", of.name, of.version));
+    page.push_str(&format!(
+        "<base href=\"https://docs.rs/crate/{}/{}/source/\">\n",
+        of.name, of.version
+    ));
     page.push_str("</head>\n<body>\n");
-    page.push_str(&format!("<h1>{} {}</h1>\n<p>{}</p>\n", escape(&of.name), escape(&of.version), escape(&summary)));
+    page.push_str(&format!(
+        "<h1>{} {}</h1>\n<p>{}</p>\n",
+        escape(&of.name),
+        escape(&of.version),
+        escape(&summary)
+    ));
     push_facts(of, &mut page);
     push_dependencies(of, &mut page);
     push_readme(of, &mut page);
@@ -43,7 +62,10 @@ fn push_facts(of: &Crate, page: &mut String) {
     }
     for (path, words) in [("keywords", &of.keywords), ("categories", &of.categories)] {
         for word in words {
-            page.push_str(&format!("<li>{}</li>\n", link(&format!("https://crates.io/{path}/{word}"), word)));
+            page.push_str(&format!(
+                "<li>{}</li>\n",
+                link(&format!("https://crates.io/{path}/{word}"), word)
+            ));
         }
     }
     page.push_str("</ul>\n");
@@ -56,7 +78,10 @@ fn push_dependencies(of: &Crate, page: &mut String) {
     page.push_str("<h2>Dependencies</h2>\n<ul>\n");
     for dependency in &of.dependencies {
         let crate_link = link(&url_of(&dependency.name), &dependency.name);
-        page.push_str(&format!("<li>{crate_link} {}</li>\n", escape(&dependency.requirement)));
+        page.push_str(&format!(
+            "<li>{crate_link} {}</li>\n",
+            escape(&dependency.requirement)
+        ));
     }
     page.push_str("</ul>\n");
 }
@@ -79,11 +104,19 @@ fn push_readme(of: &Crate, page: &mut String) {
 /// A link within the README (`#usage`) stays within the page, whatever the base.
 fn own_anchors<'a>(event: Event<'a>, own: &str) -> Event<'a> {
     match event {
-        Event::Start(Tag::Link { link_type, dest_url, title, id })
-            if dest_url.starts_with('#') && link_type != LinkType::Email =>
-        {
+        Event::Start(Tag::Link {
+            link_type,
+            dest_url,
+            title,
+            id,
+        }) if dest_url.starts_with('#') && link_type != LinkType::Email => {
             let dest_url = CowStr::from(format!("{own}{dest_url}"));
-            Event::Start(Tag::Link { link_type, dest_url, title, id })
+            Event::Start(Tag::Link {
+                link_type,
+                dest_url,
+                title,
+                id,
+            })
         }
         event => event,
     }
@@ -94,7 +127,10 @@ fn link(address: &str, text: &str) -> String {
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
 #[cfg(test)]
@@ -108,7 +144,10 @@ mod tests {
             name: "x".into(),
             version: "1.0.0".into(),
             description: "Does <x>\n& more".into(),
-            dependencies: vec![Dependency { name: "y".into(), requirement: "^2".into() }],
+            dependencies: vec![Dependency {
+                name: "y".into(),
+                requirement: "^2".into(),
+            }],
             readme: Some(("# X\n[usage](#usage) [licence](LICENSE)".into(), true)),
             ..Crate::default()
         });

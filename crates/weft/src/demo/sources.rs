@@ -49,7 +49,13 @@ pub(super) fn find() -> Vec<Crate> {
     let mut crates: Vec<Crate> = Vec::new();
     for (i, (name, version)) in locked.iter().enumerate() {
         let folder = format!("{name}-{version}");
-        let Some(path) = roots.iter().map(|root| root.join(&folder)).find(|path| path.is_dir()) else { continue };
+        let Some(path) = roots
+            .iter()
+            .map(|root| root.join(&folder))
+            .find(|path| path.is_dir())
+        else {
+            continue;
+        };
         let Some(mut found) = read(&path) else { continue };
         // The lock file is sorted by name, then version.
         found.superseded = locked.get(i + 1).is_some_and(|(next, _)| next == name);
@@ -63,7 +69,10 @@ fn locked() -> Vec<(String, String)> {
     let mut tables: BTreeMap<usize, BTreeMap<&str, String>> = BTreeMap::new();
     for item in items(LOCK) {
         if let ("package", Some(value)) = (item.table, item.values.into_iter().next()) {
-            tables.entry(item.table_number).or_default().insert(item.key, value);
+            tables
+                .entry(item.table_number)
+                .or_default()
+                .insert(item.key, value);
         }
     }
     tables
@@ -79,7 +88,9 @@ fn source_roots() -> Vec<PathBuf> {
         .map(PathBuf::from)
         .or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
     let Some(home) = home else { return Vec::new() };
-    let Ok(entries) = fs::read_dir(home.join("registry/src")) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(home.join("registry/src")) else {
+        return Vec::new();
+    };
     let mut roots: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     roots.sort();
     roots
@@ -103,7 +114,10 @@ fn of_manifest(manifest: &str) -> Option<Crate> {
         } else if let Some(name) = dependency_name(item.table) {
             let dependency = dependencies
                 .entry((item.table_number, name.to_owned()))
-                .or_insert_with(|| Dependency { name: name.to_owned(), requirement: String::new() });
+                .or_insert_with(|| Dependency {
+                    name: name.to_owned(),
+                    requirement: String::new(),
+                });
             match (item.key, item.values.into_iter().next()) {
                 ("package", Some(real)) => dependency.name = real,
                 ("version", Some(requirement)) => dependency.requirement = requirement,
@@ -122,7 +136,9 @@ fn take_package_item(found: &mut Crate, item: Item<'_>) {
         "keywords" => found.keywords = item.values,
         "categories" => found.categories = item.values,
         key => {
-            let Some(value) = item.values.into_iter().next() else { return };
+            let Some(value) = item.values.into_iter().next() else {
+                return;
+            };
             match key {
                 "name" => found.name = value,
                 "version" => found.version = value,
@@ -146,19 +162,33 @@ fn dependency_name(table: &str) -> Option<&str> {
 }
 
 fn readme(folder: &Path, manifest: &str) -> Option<(String, bool)> {
-    let named = items(manifest).into_iter().find(|item| item.table == "package" && item.key == "readme");
+    let named = items(manifest)
+        .into_iter()
+        .find(|item| item.table == "package" && item.key == "readme");
     let named = named.and_then(|item| item.values.into_iter().next());
-    let usual = ["README.md", "Readme.md", "readme.md", "README", "README.txt", "README.rst"];
+    let usual = [
+        "README.md",
+        "Readme.md",
+        "readme.md",
+        "README",
+        "README.txt",
+        "README.rst",
+    ];
     let names = named.as_deref().into_iter().chain(usual);
     names.into_iter().find_map(|name| {
         let text = fs::read(folder.join(name)).ok()?;
-        Some((String::from_utf8_lossy(&text).into_owned(), name.to_ascii_lowercase().ends_with(".md")))
+        Some((
+            String::from_utf8_lossy(&text).into_owned(),
+            name.to_ascii_lowercase().ends_with(".md"),
+        ))
     })
 }
 
 fn fetched_ms(folder: &Path) -> i64 {
     let modified = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
-    let time = modified(&folder.join(FETCHED_MARK)).or_else(|| modified(folder)).unwrap_or(UNIX_EPOCH);
+    let time = modified(&folder.join(FETCHED_MARK))
+        .or_else(|| modified(folder))
+        .unwrap_or(UNIX_EPOCH);
     let since: std::time::Duration = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
@@ -172,15 +202,24 @@ mod tests {
         let locked = locked();
         assert!(locked.len() > 50, "{}", locked.len());
         assert!(locked.iter().any(|(name, _)| name == "clap"));
-        assert!(!locked.iter().any(|(name, _)| name == "weft"), "members have no registry source");
+        assert!(
+            !locked.iter().any(|(name, _)| name == "weft"),
+            "members have no registry source"
+        );
     }
 
     #[test]
     fn dependencies_are_told_from_other_tables() {
         assert_eq!(dependency_name("dependencies.serde"), Some("serde"));
         assert_eq!(dependency_name("build-dependencies.cc"), Some("cc"));
-        assert_eq!(dependency_name("target.'cfg(unix)'.dependencies.libc"), Some("libc"));
-        assert_eq!(dependency_name("target.x86_64-pc-windows.build-dependencies.cc"), Some("cc"));
+        assert_eq!(
+            dependency_name("target.'cfg(unix)'.dependencies.libc"),
+            Some("libc")
+        );
+        assert_eq!(
+            dependency_name("target.x86_64-pc-windows.build-dependencies.cc"),
+            Some("cc")
+        );
         assert_eq!(dependency_name("dev-dependencies.proptest"), None);
         assert_eq!(dependency_name("package"), None);
     }
@@ -196,7 +235,10 @@ mod tests {
             version: "1.2.3".into(),
             keywords: vec!["k".into()],
             addresses: vec![("Repository", "https://e.org/x".into())],
-            dependencies: vec![Dependency { name: "real".into(), requirement: "1".into() }],
+            dependencies: vec![Dependency {
+                name: "real".into(),
+                requirement: "1".into(),
+            }],
             ..Crate::default()
         };
         assert_eq!(found, Some(expected));

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 use warc::Entry;
 
 use super::row::{Row, Use};
@@ -12,7 +11,7 @@ use crate::context::Context;
 use crate::units::{bytes, count, counted};
 
 /// A number of stretches and the bytes in them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 struct Sum {
     number: u64,
     bytes: u64,
@@ -176,22 +175,38 @@ impl Account {
     }
 
     /// The sums as one JSON object, of type `sums`.
-    pub(super) fn to_json(&self, path: &Path) -> Value {
-        let sum = |sum: &Sum| json!({ "number": sum.number, "bytes": sum.bytes });
-        let kinds: BTreeMap<&str, Value> = self.records.iter().map(|(kind, s)| (*kind, sum(s))).collect();
-        json!({
-            "input": path.display().to_string(),
-            "type": "sums",
-            "size": self.size,
-            "records": sum(&self.records_sum()),
-            "kinds": kinds,
-            "padding": sum(&self.padding),
-            "quarantined": sum(&self.quarantined),
-            "unaccounted_bytes": self.unaccounted(),
-            "captures": self.captures,
-            "pages": self.pages,
-            "unusable": self.unusable,
-            "defects": self.defects,
-        })
+    pub(super) fn to_json<'a>(&'a self, input: &'a str) -> impl Serialize + use<'a> {
+        Sums {
+            input,
+            kind: "sums",
+            size: self.size,
+            records: self.records_sum(),
+            kinds: &self.records,
+            padding: self.padding,
+            quarantined: self.quarantined,
+            unaccounted_bytes: self.unaccounted(),
+            captures: self.captures,
+            pages: self.pages,
+            unusable: self.unusable,
+            defects: &self.defects,
+        }
     }
+}
+
+/// An account as JSON.
+#[derive(Serialize)]
+struct Sums<'a> {
+    input: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    size: u64,
+    records: Sum,
+    kinds: &'a BTreeMap<&'static str, Sum>,
+    padding: Sum,
+    quarantined: Sum,
+    unaccounted_bytes: u64,
+    captures: u64,
+    pages: u64,
+    unusable: u64,
+    defects: &'a BTreeMap<&'static str, u64>,
 }

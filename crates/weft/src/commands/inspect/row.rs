@@ -1,10 +1,9 @@
 //! One line for each stretch of a file.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use extract::{Extracted, LinkScope, Settings};
-use serde_json::{Value, json};
+use serde::Serialize;
 use warc::{Defect, Entry, Format, Record, Span};
 
 use crate::out::Out;
@@ -100,36 +99,63 @@ impl Row {
     }
 
     /// One JSON object.
-    pub(super) fn to_json(&self, path: &Path) -> Value {
-        let defects: Vec<Value> = self
-            .defects
-            .iter()
-            .map(|d| json!({ "reason": d.reason, "detail": d.detail }))
-            .collect();
-        let mut value = json!({
-            "input": path.display().to_string(),
-            "offset": self.span.offset,
-            "length": self.span.length,
-            "type": self.kind,
-            "target": self.target,
-            "format": self.format,
-            "defects": defects,
-        });
-        let (outcome, more) = match &self.outcome {
-            Use::Capture { status, mime, page } => (
-                if *page { "page" } else { "capture" },
-                json!({ "status": status, "mime": mime }),
-            ),
-            Use::Counted => ("counted", json!({})),
-            Use::Lost(reason) => ("lost", json!({ "reason": reason })),
-            Use::Nothing => ("padding", json!({})),
+    pub(super) fn to_json<'a>(&'a self, input: &'a str) -> impl Serialize + use<'a> {
+        let (outcome, status, mime, reason) = match &self.outcome {
+            Use::Capture { status, mime, page } => {
+                let word = if *page { "page" } else { "capture" };
+                (word, Some(*status), Some(mime.as_str()), None)
+            }
+            Use::Counted => ("counted", None, None, None),
+            Use::Lost(reason) => ("lost", None, None, Some(*reason)),
+            Use::Nothing => ("padding", None, None, None),
         };
-        if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
-            value.insert("outcome".into(), outcome.into());
-            value.extend(more);
+        let defects = self.defects.iter();
+        Line {
+            input,
+            offset: self.span.offset,
+            length: self.span.length,
+            kind: self.kind,
+            target: &self.target,
+            outcome,
+            status,
+            mime,
+            reason,
+            format: &self.format,
+            defects: defects
+                .map(|defect| DefectLine {
+                    reason: defect.reason,
+                    detail: &defect.detail,
+                })
+                .collect(),
         }
-        value
     }
+}
+
+/// A row as JSON.
+#[derive(Serialize)]
+struct Line<'a> {
+    input: &'a str,
+    offset: u64,
+    length: u64,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    target: &'a str,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    format: &'a str,
+    defects: Vec<DefectLine<'a>>,
+}
+
+#[derive(Serialize)]
+struct DefectLine<'a> {
+    reason: &'static str,
+    detail: &'a str,
 }
 
 /// Columns for the target where the output is no terminal: longer ones are not cut, only out of line.

@@ -5,7 +5,7 @@ use std::io::Write;
 use archive::Archive;
 use archive::question::{Body, JobBody, LedgerRow, QuarantineRow, Question};
 
-use crate::commands::status::{print_stages, quarantine_line};
+use crate::commands::status::{loss_text, print_stages, quarantine_line};
 use crate::context::Context;
 use crate::style::{clean, clean_lines, shell_word};
 use crate::units::{bytes, count, counted, duration_ms, per_second};
@@ -17,12 +17,15 @@ const REASONS_LISTED: usize = 5;
 /// Prints the sums of a job that has ended, and its losses.
 pub(super) fn print(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     writeln!(context.out, "{}", inputs(job))?;
-    writeln!(context.out, "{}", sums(job))?;
-    writeln!(context.out, "{}", rates(job))?;
+    if job.records > 0 || job.bytes_done > 0 && job.inputs_known < job.inputs {
+        writeln!(context.out, "{}", sums(job))?;
+        writeln!(context.out, "{}", rates(job))?;
+    }
     if context.verbose > 0 {
         print_stages(&job.stages, context)?;
     }
     losses(archive, job, context)?;
+    defects(job, context)?;
     if job.state == "cancelled" {
         writeln!(context.out, "stopped; the same command goes on from here")?;
     } else if job.inputs_loading > 0 {
@@ -95,7 +98,7 @@ fn losses(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Re
             context.out.style.warn(&problem(row))
         )?;
         for loss in reasons(archive, row)? {
-            writeln!(context.out, "  {}", quarantine_line(&loss))?;
+            writeln!(context.out, "  {}", loss_text(&loss))?;
         }
         let hidden = row.quarantined.saturating_sub(REASONS_LISTED as u64);
         if hidden > 0 {
@@ -112,6 +115,25 @@ fn losses(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Re
             "{} more: {all}",
             counted(hidden as u64, "input", "inputs")
         )?;
+    }
+    Ok(())
+}
+
+/// Records that were used although something is wrong with them.
+fn defects(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
+    if job.defects_total == 0 {
+        return Ok(());
+    }
+    let head = format!(
+        "{} with defects, used all the same",
+        counted(job.defects_total, "record", "records")
+    );
+    writeln!(context.out, "\n{head}")?;
+    for defect in job.defects.iter().take(REASONS_LISTED) {
+        writeln!(context.out, "  {}", quarantine_line(defect))?;
+    }
+    if job.defects_total > REASONS_LISTED as u64 {
+        writeln!(context.out, "  more: weft load --json, or weft inspect INPUT")?;
     }
     Ok(())
 }

@@ -1,0 +1,166 @@
+//! Holds the rows of a dump, as they come, against those of another in a file.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+
+use serde::Serialize;
+
+/// How the rows of a view compare.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Comparison {
+    pub(super) view: &'static str,
+    /// Rows of the archive.
+    pub(super) rows: u64,
+    /// The first difference, if any.
+    pub(super) difference: Option<Difference>,
+}
+
+/// Where two dumps part.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Difference {
+    /// From 1.
+    pub(super) row: u64,
+    /// The row recomputed; `None` where there is none left.
+    pub(super) expected: Option<String>,
+    /// The row of the archive; `None` where there is none left.
+    pub(super) found: Option<String>,
+}
+
+impl Comparison {
+    /// Whether all rows are the same.
+    pub(super) fn is_same(&self) -> bool {
+        self.difference.is_none()
+    }
+}
+
+/// A writer that compares what it is given with a file, line by line.
+pub(super) struct Comparing {
+    expected: BufReader<File>,
+    /// The beginning of a row whose end has not come yet.
+    part: Vec<u8>,
+    result: Comparison,
+}
+
+impl Comparing {
+    /// Compares with the rest of `expected`.
+    pub(super) fn new(view: &'static str, expected: File) -> Comparing {
+        let result = Comparison {
+            view,
+            rows: 0,
+            difference: None,
+        };
+        Comparing {
+            expected: BufReader::new(expected),
+            part: Vec::new(),
+            result,
+        }
+    }
+
+    /// All rows have come.
+    pub(super) fn finish(mut self) -> io::Result<Comparison> {
+        if !self.part.is_empty() {
+            self.row()?;
+        }
+        if self.result.is_same()
+            && let Some(expected) = self.next_expected()?
+        {
+            let (row, expected) = (self.result.rows + 1, Some(text(&expected)));
+            self.result.difference = Some(Difference {
+                row,
+                expected,
+                found: None,
+            });
+        }
+        Ok(self.result)
+    }
+
+    /// Compares the row in `part`, and makes room for the next.
+    fn row(&mut self) -> io::Result<()> {
+        self.result.rows += 1;
+        // After a difference rows are only counted: everything behind it is out of step.
+        if self.result.is_same() {
+            let expected = self.next_expected()?;
+            if expected.as_deref() != Some(self.part.as_slice()) {
+                let (row, expected) = (self.result.rows, expected.as_deref().map(text));
+                self.result.difference = Some(Difference {
+                    row,
+                    expected,
+                    found: Some(text(&self.part)),
+                });
+            }
+        }
+        self.part.clear();
+        Ok(())
+    }
+
+    fn next_expected(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut line = Vec::new();
+        self.expected.read_until(b'\n', &mut line)?;
+        Ok((!line.is_empty()).then_some(line))
+    }
+}
+
+impl Write for Comparing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.part.extend_from_slice(line);
+            if line.ends_with(b"\n") {
+                self.row()?;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn text(row: &[u8]) -> String {
+    String::from_utf8_lossy(row).trim_end_matches('\n').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Seek;
+
+    use super::*;
+
+    /// Compares, the found bytes coming in pieces of every size.
+    fn check(expected: &str, found: &str, rows: u64, difference: Option<(u64, Option<&str>, Option<&str>)>) {
+        for size in 1..=found.len().max(1) {
+            let mut file = tempfile::tempfile().expect("a temporary file");
+            file.write_all(expected.as_bytes()).expect("written");
+            file.rewind().expect("rewound");
+            let mut comparing = Comparing::new("links", file);
+            for piece in found.as_bytes().chunks(size) {
+                comparing.write_all(piece).expect("compared");
+            }
+            let difference = difference.map(|(row, expected, found)| Difference {
+                row,
+                expected: expected.map(str::to_owned),
+                found: found.map(str::to_owned),
+            });
+            let result = comparing.finish().expect("finished");
+            assert_eq!(
+                result,
+                Comparison {
+                    view: "links",
+                    rows,
+                    difference
+                },
+                "{expected:?} {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_first_difference_is_found() {
+        check("", "", 0, None);
+        check("a\nb\n", "a\nb\n", 2, None);
+        check("a\nb\n", "a\nc\nd\n", 3, Some((2, Some("b"), Some("c"))));
+        check("a\nb\n", "a\n", 1, Some((2, Some("b"), None)));
+        check("a\n", "a\nb\nc\n", 3, Some((2, None, Some("b"))));
+        check("a\n", "a", 1, Some((1, Some("a"), Some("a"))));
+    }
+}

@@ -1,0 +1,392 @@
+//! Questions to a loaded archive: each answer as text, and as JSON.
+
+use expect_test::{Expect, expect};
+
+use crate::fixture;
+use crate::support::{Place, json_lines};
+
+fn loaded() -> Place {
+    let place = Place::new();
+    place.write("web.warc", &fixture::small_web());
+    place.good(&["load", "web.warc"]);
+    place
+}
+
+fn check(arguments: &[&str], expected: &Expect) {
+    loaded().check(arguments, expected);
+}
+
+#[test]
+fn page() {
+    check(
+        &["page", "http://www.library.example/"],
+        &expect![[r#"
+        exit code 0
+        The New Library
+        http://www.library.example/
+        example,library)/ · domain library.example · epoch 1
+
+        state     page · status 200 · text/html
+        fetched   2016-01-01 00:00:00
+        last seen 2016-01-01 00:00:00
+        language  en
+        links     1
+        in-links  3 (2 from other domains)
+        digest    A2COTDAIHSZBJ4CVOJZXWOMUIFMLBCYF
+
+        captured             status  type        size  input     offset
+        2016-01-01 00:00:00     200  text/html  400 B  web.warc   1,930
+        2014-01-26 20:06:24     200  text/html  436 B  web.warc     185
+
+        Welcome to the new reading room.The catalogue
+    "#]],
+    );
+}
+
+#[test]
+fn page_that_is_only_linked_to() {
+    check(
+        &["page", "http://gone.example/"],
+        &expect![[r#"
+        exit code 0
+        http://gone.example/
+        example,gone)/ · domain gone.example · epoch 1
+
+        state     not captured, only linked to
+        links     0
+        in-links  1 (1 from other domains)
+    "#]],
+    );
+}
+
+#[test]
+fn a_url_nobody_knows_is_code_1() {
+    check(
+        &["page", "http://unknown.example/"],
+        &expect![[r#"
+        exit code 1
+        2> error: no capture of http://unknown.example/ and no link to it (key example,unknown)/)
+    "#]],
+    );
+    check(
+        &["record", "http://unknown.example/"],
+        &expect![[r#"
+        exit code 1
+        2> error: no capture of http://unknown.example/ and no link to it (key example,unknown)/)
+    "#]],
+    );
+}
+
+#[test]
+fn a_url_that_is_none_is_code_2() {
+    check(
+        &["inlinks", ""],
+        &expect![[r#"
+        exit code 2
+        2> error: "" has no URL key: no host in an http or https URL
+    "#]],
+    );
+}
+
+#[test]
+fn inlinks() {
+    check(
+        &["inlinks", "http://www.library.example/"],
+        &expect![[r#"
+        exit code 0
+        3 pages link to example,library)/ (epoch 1)
+        from                                  kind         anchor       title
+        http://www.library.example/catalogue  same domain  Home         Catalogue
+        http://museum.example/                external     Library      The Museum
+        http://museum.example/maps            external     The library  Maps
+    "#]],
+    );
+}
+
+#[test]
+fn outlinks() {
+    check(
+        &["outlinks", "http://museum.example/maps"],
+        &expect![[r#"
+        exit code 0
+        2 links from example,museum)/maps (epoch 1)
+        to                           kind      anchor
+        http://gone.example/         external  Gone
+        http://www.library.example/  external  The library
+    "#]],
+    );
+}
+
+#[test]
+fn lists_can_be_continued() {
+    let place = loaded();
+    let first = place.good(&["outlinks", "http://museum.example/maps", "--limit", "1"]);
+    let more = first.lines().last().expect("a last line");
+    let cursor = more
+        .strip_prefix("more: weft outlinks http://museum.example/maps --after ")
+        .expect(more);
+    let cursor = cursor.trim_matches('\'');
+    let second = place.json(&["outlinks", "http://museum.example/maps", "--after", cursor]);
+    assert_eq!(second["rows"].as_array().map(Vec::len), Some(1), "{second}");
+    let all = place.json(&["outlinks", "http://museum.example/maps"]);
+    assert_eq!(all["rows"][1], second["rows"][0]);
+}
+
+#[test]
+fn domain() {
+    check(
+        &["domain", "library.example"],
+        &expect![[r#"
+        exit code 0
+        library.example
+        URIs 2   pages 2   in-links from other domains 2
+
+        rank  external  in-links  url                                   title
+           1         2         3  http://www.library.example/           The New Library
+           2         0         1  http://www.library.example/catalogue  Catalogue
+
+        links  from domain
+            2  museum.example
+        more: weft top library.example
+    "#]],
+    );
+}
+
+#[test]
+fn top() {
+    check(
+        &["top"],
+        &expect![[r#"
+        exit code 0
+        rank  external  in-links  url                                   title
+           1         2         3  http://www.library.example/           The New Library
+           2         1         2  http://museum.example/maps            Maps
+           3         1         1  http://gone.example/                  (not captured)
+           4         0         1  http://www.library.example/catalogue  Catalogue
+           5         0         0  http://museum.example/                The Museum
+    "#]],
+    );
+    check(
+        &["top", "museum.example"],
+        &expect![[r#"
+        exit code 0
+        rank  external  in-links  url                         title
+           1         1         2  http://museum.example/maps  Maps
+           2         0         0  http://museum.example/      The Museum
+    "#]],
+    );
+}
+
+#[test]
+fn cdx() {
+    check(
+        &["cdx", "http://www.library.example/"],
+        &expect![[r#"
+        exit code 0
+        example,library)/ 20140126200624 {"url": "http://www.library.example/", "mime": "text/html", "status": "200", "digest": "7D5EKC5EW4X56YDHSNPNNGUIWYQA6YQ3", "length": "436", "offset": "185", "filename": "web.warc"}
+        example,library)/ 20160101000000 {"url": "http://www.library.example/", "mime": "text/html", "status": "200", "digest": "A2COTDAIHSZBJ4CVOJZXWOMUIFMLBCYF", "length": "400", "offset": "1930", "filename": "web.warc"}
+    "#]],
+    );
+    check(
+        &["cdx", "*.library.example", "--to", "2014"],
+        &expect![[r#"
+        exit code 0
+        example,library)/ 20140126200624 {"url": "http://www.library.example/", "mime": "text/html", "status": "200", "digest": "7D5EKC5EW4X56YDHSNPNNGUIWYQA6YQ3", "length": "436", "offset": "185", "filename": "web.warc"}
+        example,library)/catalogue 20140126200625 {"url": "http://www.library.example/catalogue", "mime": "text/html", "status": "200", "digest": "ITFBGIE5KFSAGKEBZR3KQXLCITM4DVLM", "length": "447", "offset": "621", "filename": "web.warc"}
+    "#]],
+    );
+    check(
+        &["cdx", "http://www.library.example/c*"],
+        &expect![[r#"
+        exit code 0
+        example,library)/catalogue 20140126200625 {"url": "http://www.library.example/catalogue", "mime": "text/html", "status": "200", "digest": "ITFBGIE5KFSAGKEBZR3KQXLCITM4DVLM", "length": "447", "offset": "621", "filename": "web.warc"}
+    "#]],
+    );
+}
+
+#[test]
+fn search() {
+    let place = loaded();
+    let text = place.good(&["search", "reading room site:library.example"]);
+    assert!(
+        text.contains("The New Library\n  http://www.library.example/\n"),
+        "{text}"
+    );
+    let hits = place.json(&["search", "reading", "room"]);
+    assert_eq!(hits["total"], 3, "{hits}");
+    let explained = place.good(&["search", "maps", "--explain", "--facets"]);
+    assert!(explained.contains("domain: museum.example"), "{explained}");
+    assert!(
+        place
+            .good(&["search", "nosuchwordanywhere"])
+            .starts_with("0 results")
+    );
+    assert_eq!(
+        place.run(&["search", "\"unclosed ((( AND -"]).code,
+        Some(0),
+        "odd queries are no errors"
+    );
+}
+
+#[test]
+fn record() {
+    check(
+        &[
+            "record",
+            "http://www.library.example/",
+            "--at",
+            "2014",
+            "--headers",
+        ],
+        &expect![[r#"
+            exit code 0
+            WARC/1.0
+            WARC-Type: response
+            WARC-Record-ID: <urn:uuid:response>
+            WARC-Target-URI: http://www.library.example/
+            WARC-Date: 2014-01-26T20:06:24Z
+            Content-Type: application/http; msgtype=response
+            Content-Length: 212
+
+            HTTP/1.1 200 OK
+            Content-Type: text/html; charset=utf-8
+
+        "#]],
+    );
+    let place = loaded();
+    let payload = place.good(&["record", "http://www.library.example/", "--payload"]);
+    assert!(
+        payload.starts_with("<html lang=en><title>The New Library</title>"),
+        "{payload}"
+    );
+    let whole = place.good(&["record", "http://www.library.example/"]);
+    assert_eq!(
+        whole,
+        place.good(&["record", "http://www.library.example/", "--stored"]),
+        "a plain file"
+    );
+    assert!(
+        whole.starts_with("WARC/1.0\r\nWARC-Type: response\r\n"),
+        "{whole}"
+    );
+    place.good(&["record", "http://www.library.example/", "--out", "one.warc"]);
+    assert_eq!(std::fs::read_to_string(place.path("one.warc")).ok(), Some(whole));
+}
+
+#[test]
+fn a_record_whose_file_has_gone_says_so() {
+    let place = loaded();
+    std::fs::remove_file(place.path("web.warc")).expect("remove");
+    let run = place.run(&["record", "http://www.library.example/"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("web.warc"), "{}", run.stderr);
+}
+
+#[test]
+fn status() {
+    let place = loaded();
+    let text = place.good(&["status"]);
+    assert!(text.contains("captures 5"), "{text}");
+    place.check(
+        &["status", "--ledger"],
+        &expect![[r#"
+        exit code 0
+        input     state     size   read  records  captures  quarantined  label
+        web.warc  done   2.3 KiB  100 %        6         5            0
+    "#]],
+    );
+    place.check(
+        &["status", "--quarantine"],
+        &expect![[r#"
+        exit code 0
+        nothing is in quarantine
+    "#]],
+    );
+}
+
+#[test]
+fn dumps() {
+    check(
+        &["dump", "domains"],
+        &expect![[r#"
+        exit code 0
+        gone.example	1	0	1
+        library.example	2	2	2
+        museum.example	2	2	1
+    "#]],
+    );
+    check(
+        &["dump", "links", "--format", "jsonl"],
+        &expect![[r#"
+        exit code 0
+        {"source_key":"example,library)/","target_key":"example,library)/catalogue","target_url":"http://www.library.example/catalogue","anchor":"The catalogue","nofollow":0}
+        {"source_key":"example,library)/catalogue","target_key":"example,library)/","target_url":"http://www.library.example/","anchor":"Home","nofollow":0}
+        {"source_key":"example,library)/catalogue","target_key":"example,museum)/maps","target_url":"http://museum.example/maps","anchor":"Old maps","nofollow":1}
+        {"source_key":"example,museum)/","target_key":"example,library)/","target_url":"http://www.library.example/","anchor":"Library","nofollow":0}
+        {"source_key":"example,museum)/","target_key":"example,museum)/maps","target_url":"http://museum.example/maps","anchor":"Maps","nofollow":0}
+        {"source_key":"example,museum)/maps","target_key":"example,gone)/","target_url":"http://gone.example/","anchor":"Gone","nofollow":0}
+        {"source_key":"example,museum)/maps","target_key":"example,library)/","target_url":"http://www.library.example/","anchor":"The library","nofollow":0}
+    "#]],
+    );
+}
+
+#[test]
+fn every_answer_is_valid_json() {
+    let place = loaded();
+    let url = "http://www.library.example/";
+    for (arguments, kind) in [
+        (&["status"] as &[&str], "status"),
+        (&["status", "--stages"], "stages"),
+        (&["status", "--ledger"], "ledger"),
+        (&["status", "--quarantine"], "quarantine"),
+        (&["page", url], "page"),
+        (&["inlinks", url], "links"),
+        (&["outlinks", url], "links"),
+        (&["domain", "museum.example"], "domain"),
+        (&["top"], "top"),
+        (&["cdx", url], "cdx"),
+        (&["search", "library"], "search"),
+        (&["record", url], "record"),
+    ] {
+        let answer = place.json(arguments);
+        assert_eq!(answer["answer"], kind, "weft {}", arguments.join(" "));
+        assert!(
+            answer["epoch"].as_u64().is_some_and(|epoch| epoch > 0),
+            "{answer}"
+        );
+    }
+    for view in [
+        "captures",
+        "pages",
+        "links",
+        "inlinks",
+        "uris",
+        "domains",
+        "top",
+        "ledger",
+        "quarantine",
+    ] {
+        json_lines(&place.good(&["dump", view, "--json"]));
+    }
+}
+
+#[test]
+fn views_are_verified() {
+    let run = loaded().run(&["verify"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_a_command_quietly() {
+    let place = loaded();
+    let mut child = place.start(&["dump", "links"]);
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stderr).as_ref()
+        ),
+        (Some(0), "")
+    );
+}

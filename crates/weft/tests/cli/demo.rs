@@ -1,0 +1,43 @@
+//! `weft demo --exit`: with the crates that Cargo keeps, and without any.
+
+use std::process::Stdio;
+
+use crate::support::{Place, Run};
+
+fn demo(place: &Place, cargo_home: Option<&str>) -> Run {
+    let mut command = place.command(&["demo", "--exit", "--listen", "127.0.0.1:0"]);
+    command
+        .env("XDG_CACHE_HOME", place.path("cache"))
+        .stdin(Stdio::null());
+    if let Some(home) = cargo_home {
+        command.env("CARGO_HOME", place.path(home));
+    }
+    Run::of(command.output().expect("the program starts"))
+}
+
+#[test]
+fn the_crates_it_was_built_from() {
+    let place = Place::new();
+    let run = demo(&place, None);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(
+        run.stderr.contains("Rust crates") || run.stderr.contains("made-up web"),
+        "{}",
+        run.stderr
+    );
+    assert!(!run.stdout.contains("failed"), "{}", run.stdout);
+    let again = demo(&place, None);
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert!(
+        again.stdout.contains("known already"),
+        "a second demo adds nothing:\n{}",
+        again.stdout
+    );
+}
+
+#[test]
+fn a_made_up_web_where_no_sources_are() {
+    let run = demo(&Place::new(), Some("nowhere"));
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.stderr.contains("made-up web"), "{}", run.stderr);
+}

@@ -1,0 +1,256 @@
+//! `weft load`: what it says of good and bad inputs, of a second load, and when it is stopped.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use expect_test::expect;
+
+use crate::fixture;
+use crate::support::{Place, Run, json_lines};
+
+fn web() -> Place {
+    let place = Place::new();
+    place.write("web.warc", &fixture::small_web());
+    place
+}
+
+/// Standard output without the line of rates, which differ from run to run.
+fn without_rates(run: &Run) -> String {
+    run.stdout
+        .lines()
+        .filter(|line| !line.contains("pages/s"))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+#[test]
+fn the_first_and_the_second_time() {
+    let place = web();
+    let first = place.run(&["load", "web.warc"]);
+    assert_eq!(
+        (first.code, first.stderr.as_str()),
+        (Some(0), ""),
+        "{}",
+        first.stdout
+    );
+    expect![[r#"
+        1 input: 1 done
+        6 records, 5 captures, 5 pages, 9 links
+    "#]]
+    .assert_eq(&without_rates(&first));
+    let dump = place.good(&["dump", "captures"]);
+    let second = place.run(&["load", "web.warc"]);
+    assert_eq!(second.code, Some(0));
+    expect![[r#"
+        1 input: 1 known already
+    "#]]
+    .assert_eq(&without_rates(&second));
+    assert_eq!(place.good(&["dump", "captures"]), dump);
+}
+
+#[test]
+fn json_ends_with_the_whole_job() {
+    let run = web().run(&["load", "web.warc", "--json"]);
+    assert_eq!(run.code, Some(0));
+    for line in json_lines(&run.stdout) {
+        assert_eq!(line["answer"], "job");
+        for field in [
+            "epoch",
+            "elapsed_ms",
+            "pages",
+            "links",
+            "epochs",
+            "records",
+            "captures",
+            "bytes_done",
+        ] {
+            assert!(line[field].is_u64(), "{field} in {line}");
+        }
+    }
+    let last = json_lines(&run.stdout).pop().expect("a last line");
+    assert_eq!(
+        (&last["state"], &last["captures"]),
+        (&"done".into(), &5.into()),
+        "{last}"
+    );
+}
+
+#[test]
+fn bad_inputs_are_told_and_do_not_stop_the_others() {
+    let place = web();
+    std::fs::create_dir(place.path("empty")).expect("create a folder");
+    place.write("notes.txt", b"Just some notes.\n");
+    let bytes = fixture::small_web();
+    place.write("cut.warc", &bytes[..bytes.len() - 100]);
+    let run = place.run(&[
+        "load",
+        "missing.warc",
+        "empty",
+        "notes.txt",
+        "cut.warc",
+        "web.warc",
+    ]);
+    assert_eq!(run.code, Some(1));
+    expect![[r#"
+        4 inputs: 1 done, 2 still loading, 1 failed
+        11 records, 9 captures, 9 pages, 17 links
+
+        missing.warc: failed(no such file)
+        notes.txt: loading
+        cut.warc: loading
+        2 inputs are not complete yet; the same command reads on
+    "#]]
+    .assert_eq(&place.stable(&without_rates(&run)));
+    assert_eq!(place.json(&["status"])["captures"].as_u64(), Some(9));
+}
+
+#[test]
+fn nothing_but_a_missing_file() {
+    let run = Place::new().run(&["load", "missing.warc"]);
+    assert_eq!(run.code, Some(1));
+    assert!(
+        format!("{}{}", run.stdout, run.stderr).contains("missing.warc"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn an_archive_where_other_things_are_is_refused() {
+    let place = web();
+    place.write("full/of/things", b"");
+    let run = place.run(&["load", "web.warc", "--archive", "full"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("not empty"), "{}", run.stderr);
+    assert_eq!(
+        std::fs::read_dir(place.path("full")).expect("a folder").count(),
+        1,
+        "left as it was"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = web();
+    let path = place.path("web.warc");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).expect("set permissions");
+    if std::fs::read(&path).is_ok() {
+        eprintln!("skipped a_file_that_may_not_be_read: this user may read everything");
+        return;
+    }
+    let run = place.run(&["load", "web.warc"]);
+    assert_eq!(run.code, Some(1));
+    assert!(
+        format!("{}{}", run.stdout, run.stderr)
+            .to_lowercase()
+            .contains("permission denied"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn links_between_domains_only() {
+    let place = web();
+    place.good(&["load", "web.warc", "--links", "external"]);
+    let links = place.good(&["dump", "links"]);
+    assert_eq!(links.lines().count(), 4, "{links}");
+}
+
+#[test]
+fn two_at_once() {
+    let place = web();
+    let pages = fixture::warc(&[(
+        "http://other.example/",
+        "2017-01-01T00:00:00Z",
+        "<title>Other</title>",
+    )]);
+    place.write("other.warc", &pages);
+    let both = [
+        place.start(&["load", "web.warc"]),
+        place.start(&["load", "other.warc"]),
+    ];
+    for child in both {
+        let run = Run::of(child.wait_with_output().expect("it ends"));
+        assert_eq!(run.code, Some(0), "{run:?}");
+    }
+    assert_eq!(place.json(&["status"])["captures"].as_u64(), Some(6));
+}
+
+/// Pages of a load that takes a while: more than the pipeline holds, since what was read is still woven.
+const SLOW_PAGES: u64 = 1200;
+
+fn slow_load(place: &Place) -> std::process::Child {
+    place.good(&[
+        "synth",
+        "--pages",
+        &SLOW_PAGES.to_string(),
+        "--seed",
+        "3",
+        "slow.warc.gz",
+    ]);
+    place.start(&["load", "slow.warc.gz", "--rate", "20", "--json"])
+}
+
+#[cfg(unix)]
+fn interrupt(child: &std::process::Child) {
+    let status = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .expect("kill runs");
+    assert!(status.success());
+}
+
+/// Waits until the archive has woven something.
+fn wait_for_captures(place: &Place) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while Instant::now() < deadline {
+        let run = place.run(&["status", "--json"]);
+        if let Some(status) = json_lines(&run.stdout).pop()
+            && status["captures"].as_u64().is_some_and(|captures| captures > 0)
+        {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("nothing was woven within a minute");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_stops_at_an_epoch_and_the_same_command_goes_on() {
+    let place = Place::new();
+    let child = slow_load(&place);
+    wait_for_captures(&place);
+    interrupt(&child);
+    let run = Run::of(child.wait_with_output().expect("it ends"));
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let last = json_lines(&run.stdout).pop().expect("a last line");
+    assert_eq!(last["state"], "cancelled", "{last}");
+    assert!(
+        run.stderr.contains("stopping at the next epoch"),
+        "{}",
+        run.stderr
+    );
+    let before = place.json(&["status"])["captures"].as_u64();
+    assert!(before < Some(SLOW_PAGES), "{before:?}");
+    place.good(&["load", "slow.warc.gz"]);
+    assert_eq!(place.json(&["status"])["captures"].as_u64(), Some(SLOW_PAGES));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_load_through_the_owner_shows_the_same() {
+    let place = web();
+    let mut server = crate::serve::Served::start(&place);
+    let run = place.run(&["load", "web.warc"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let alone = web();
+    assert_eq!(
+        without_rates(&run),
+        without_rates(&alone.run(&["load", "web.warc"]))
+    );
+    let dump = place.good(&["dump", "links"]);
+    server.stop();
+    assert_eq!(dump, alone.good(&["dump", "links"]));
+}

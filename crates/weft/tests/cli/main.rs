@@ -1,0 +1,14 @@
+//! The program as its users meet it: what it prints, on which stream, and with which exit code.
+//!
+//! Every test starts the real program. Golden texts are updated with `UPDATE_EXPECT=1 cargo test -p weft`.
+
+mod ask;
+mod demo;
+mod fixture;
+mod generators;
+mod inspect;
+mod load;
+mod real;
+mod serve;
+mod support;
+mod usage;

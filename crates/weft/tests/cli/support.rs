@@ -1,0 +1,135 @@
+//! Starts the program in a fresh folder of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use expect_test::Expect;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder to work in, with no archive in it yet.
+pub(crate) struct Place {
+    dir: TempDir,
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Place {
+    pub(crate) fn new() -> Place {
+        Place {
+            dir: tempfile::tempdir().expect("a temporary folder"),
+        }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("create a folder");
+        std::fs::write(&path, bytes).expect("write a file");
+        path
+    }
+
+    /// The program, standing in this folder, without settings of the surroundings.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weft"));
+        command
+            .args(arguments)
+            .current_dir(self.dir.path())
+            .stdin(Stdio::null());
+        for name in ["WEFT_ARCHIVE", "RUST_LOG", "NO_COLOR"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
+        Run::of(self.command(arguments).output().expect("the program starts"))
+    }
+
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        self.command(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts")
+    }
+
+    /// Standard output of a command that must end with code 0 and say nothing on standard error.
+    pub(crate) fn good(&self, arguments: &[&str]) -> String {
+        let run = self.run(arguments);
+        assert_eq!(
+            (run.code, run.stderr.as_str()),
+            (Some(0), ""),
+            "weft {}\n{}",
+            arguments.join(" "),
+            run.stdout
+        );
+        run.stdout
+    }
+
+    /// One JSON object from `--json`.
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
+        let arguments: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
+        let lines = json_lines(&self.run(&arguments).stdout);
+        assert_eq!(lines.len(), 1, "weft {} prints one object", arguments.join(" "));
+        lines.into_iter().next().expect("one line")
+    }
+
+    /// `text` without what differs from run to run, and with plain line ends: golden texts hold no others.
+    pub(crate) fn stable(&self, text: &str) -> String {
+        let place = self.dir.path().display().to_string();
+        text.replace(&place, "PLACE").replace("\r\n", "\n")
+    }
+
+    /// Runs a command and compares `exit code, stdout, stderr` with a golden text.
+    pub(crate) fn check(&self, arguments: &[&str], expected: &Expect) {
+        let run = self.run(arguments);
+        expected.assert_eq(&self.stable(&run.text()));
+    }
+}
+
+impl Run {
+    pub(crate) fn of(output: std::process::Output) -> Run {
+        Run {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    fn text(&self) -> String {
+        let code = self.code.map_or("signal".to_owned(), |code| code.to_string());
+        let stderr: String = self.stderr.lines().map(|line| format!("2> {line}\n")).collect();
+        format!("exit code {code}\n{}{stderr}", self.stdout)
+    }
+}
+
+/// Every line of `text` as JSON.
+pub(crate) fn json_lines(text: &str) -> Vec<Value> {
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {line:?}")))
+        .collect()
+}
+
+/// The folder of real archive files, or `None` (with a visible line) where it is missing.
+pub(crate) fn shared_data(test: &str) -> Option<PathBuf> {
+    let given = std::env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
+    let above = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .skip(1)
+        .map(|dir| dir.join("shared/data"));
+    let found = given.into_iter().chain(above).find(|dir| dir.is_dir());
+    if found.is_none() {
+        eprintln!("skipped {test}: shared/data is missing (set WEFT_SHARED_DATA)");
+    }
+    found
+}
