@@ -37,7 +37,7 @@ bench: need-cargo
 
 screenshots: need-cargo need-chromium
 	$(CARGO) build --release -p weft
-	$(CARGO) test --release -p server --test browser -- --ignored --nocapture screenshots
+	$(CARGO) test --release -p server --test server -- --ignored --nocapture screenshots
 
 lint: lint-format lint-code
 

@@ -23,6 +23,8 @@ pub(crate) struct Point {
     /// Items waiting for or being worked on by any stage.
     pub(crate) in_flight: u64,
     pub(crate) memory_bytes: u64,
+    /// Requests that the server answered.
+    pub(crate) requests_per_s: f64,
 }
 
 /// What the counters of one load stood at.
@@ -49,8 +51,22 @@ pub(crate) struct History(Mutex<Inner>);
 #[derive(Default)]
 struct Inner {
     points: VecDeque<Point>,
-    /// When the last sample was taken, and what it saw.
-    last: Option<(Instant, BTreeMap<u64, Counts>)>,
+    last: Option<Seen>,
+}
+
+/// What the last sample saw.
+struct Seen {
+    at: Instant,
+    /// By load.
+    counts: BTreeMap<u64, Counts>,
+    requests: u64,
+}
+
+impl Seen {
+    /// Never 0, to divide by.
+    fn seconds_to(&self, now: Instant) -> f64 {
+        now.saturating_duration_since(self.at).as_secs_f64().max(0.001)
+    }
 }
 
 impl History {
@@ -63,7 +79,7 @@ impl History {
         self.lock().points.iter().copied().collect()
     }
 
-    fn add(&self, now: Instant, jobs: &[JobBody], stages: &[StageRow], memory_bytes: u64) {
+    fn add(&self, now: Instant, jobs: &[JobBody], stages: &[StageRow], memory_bytes: u64, requests: u64) {
         let mut inner = self.lock();
         let counts: BTreeMap<u64, Counts> = jobs.iter().map(|job| (job.id, Counts::of(job))).collect();
         let mut point = Point {
@@ -71,10 +87,15 @@ impl History {
             memory_bytes,
             ..Point::default()
         };
-        if let Some((then, before)) = &inner.last {
-            rates(&mut point, before, &counts, now.saturating_duration_since(*then));
+        if let Some(last) = &inner.last {
+            rates(&mut point, last, &counts, now);
+            point.requests_per_s = requests.saturating_sub(last.requests) as f64 / last.seconds_to(now);
         }
-        inner.last = Some((now, counts));
+        inner.last = Some(Seen {
+            at: now,
+            counts,
+            requests,
+        });
         if inner.points.len() == POINTS_MAX {
             inner.points.pop_front();
         }
@@ -87,10 +108,10 @@ impl History {
     }
 }
 
-fn rates(point: &mut Point, before: &BTreeMap<u64, Counts>, now: &BTreeMap<u64, Counts>, took: Duration) {
-    let seconds = took.as_secs_f64().max(0.001);
-    for (id, counts) in now {
-        let was = before.get(id).copied().unwrap_or_default();
+fn rates(point: &mut Point, last: &Seen, counts: &BTreeMap<u64, Counts>, now: Instant) {
+    let seconds = last.seconds_to(now);
+    for (id, counts) in counts {
+        let was = last.counts.get(id).copied().unwrap_or_default();
         point.pages_per_s += counts.pages.saturating_sub(was.pages) as f64 / seconds;
         point.links_per_s += counts.links.saturating_sub(was.links) as f64 / seconds;
         point.epochs_per_s += counts.epochs.saturating_sub(was.epochs) as f64 / seconds;
@@ -116,9 +137,13 @@ async fn sample(state: &State) {
     if let (Body::Status(status), Body::Jobs { rows }, Body::Stages { stages }) =
         (status.body, jobs.body, stages.body)
     {
-        state
-            .history
-            .add(Instant::now(), &rows, &stages, status.memory_bytes);
+        state.history.add(
+            Instant::now(),
+            &rows,
+            &stages,
+            status.memory_bytes,
+            state.metrics.answered_total(),
+        );
     }
 }
 
@@ -141,9 +166,9 @@ mod tests {
         let history = History::new();
         let begun = Instant::now();
         let second = |n: u64| begun + Duration::from_secs(n);
-        history.add(second(0), &[job(1, 1000)], &[], 7);
-        history.add(second(2), &[job(1, 1200), job(2, 100)], &[], 7);
-        history.add(second(3), &[job(2, 150)], &[], 7);
+        history.add(second(0), &[job(1, 1000)], &[], 7, 0);
+        history.add(second(2), &[job(1, 1200), job(2, 100)], &[], 7, 0);
+        history.add(second(3), &[job(2, 150)], &[], 7, 0);
         let pages: Vec<f64> = history.points().iter().map(|p| p.pages_per_s).collect();
         assert_eq!(pages, [0.0, 150.0, 50.0]);
         assert_eq!(history.points()[1].links_per_s, 1500.0);
@@ -159,7 +184,7 @@ mod tests {
             ..StageRow::default()
         };
         for n in 0..POINTS_MAX as u64 + 5 {
-            history.add(Instant::now(), &[], std::slice::from_ref(&stage), n);
+            history.add(Instant::now(), &[], std::slice::from_ref(&stage), n, 0);
         }
         let points = history.points();
         assert_eq!(

@@ -71,6 +71,7 @@ const BUCKETS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
 pub(crate) struct Metrics {
     started: Instant,
     in_flight: AtomicU64,
+    answered: AtomicU64,
     search: Mutex<Histogram>,
     routes: Mutex<BTreeMap<String, Route>>,
 }
@@ -126,6 +127,7 @@ impl Metrics {
         Metrics {
             started: Instant::now(),
             in_flight: AtomicU64::new(0),
+            answered: AtomicU64::new(0),
             search: Mutex::default(),
             routes: Mutex::default(),
         }
@@ -142,8 +144,14 @@ impl Metrics {
         self.in_flight.load(Ordering::Relaxed)
     }
 
+    /// Requests answered so far.
+    pub(crate) fn answered_total(&self) -> u64 {
+        self.answered.load(Ordering::Relaxed)
+    }
+
     /// A request was answered. `route` is a pattern of the router, never a path as asked for.
     pub(crate) fn answered(&self, route: &str, status: u16, took: Duration) {
+        self.answered.fetch_add(1, Ordering::Relaxed);
         let mut routes = lock(&self.routes);
         let entry = match routes.get_mut(route) {
             Some(entry) => entry,

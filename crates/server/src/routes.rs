@@ -15,6 +15,7 @@ use crate::api;
 use crate::api::table::ENDPOINTS;
 use crate::failure::Failure;
 use crate::pages;
+use crate::sandbox;
 use crate::state::State;
 
 /// Paths whose failures are JSON; all others are for readers.
@@ -36,7 +37,9 @@ const HEADERS: [(HeaderName, &str); 4] = [
 
 /// The whole server as one service.
 pub(crate) fn router(state: Arc<State>) -> Router {
-    let mut router = pages::routes().route("/api/v1/openapi.json", get(api::openapi));
+    let mut router = pages::routes()
+        .route("/api/v1/openapi.json", get(api::openapi))
+        .route("/sandbox/content", get(sandbox::content));
     for endpoint in ENDPOINTS {
         router = router.route(endpoint.path, api::handler(endpoint));
     }

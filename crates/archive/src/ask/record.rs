@@ -14,7 +14,7 @@ pub(super) fn record(snapshot: &Snapshot, url: &str, at: Option<&str>) -> Result
     let url_key = key::url_key(url)?;
     let at = at.map(time::check).transpose()?;
     let capture = match at {
-        Some(at) => nearest(snapshot, &url_key, at)?,
+        Some(at) => nearest(snapshot, &url_key, url, at)?,
         None => newest(snapshot, &url_key)?,
     };
     let Some(capture) = capture else {
@@ -66,11 +66,12 @@ fn newest(snapshot: &Snapshot, url_key: &str) -> Result<Option<CaptureRow>, AskE
     Ok(snapshot.captures_newest(url_key, 1)?.pop())
 }
 
-/// The capture nearest to a time; of two as near, the earlier. A time of fewer digits means its beginning,
+/// The capture nearest to a time; of two as near, the one whose URL is written as asked for (two spellings of a
+/// key may be captured in one second), then the earlier. A time of fewer digits means its beginning,
 /// and any capture that begins with them is nearer than all others.
-fn nearest(snapshot: &Snapshot, url_key: &str, at: &str) -> Result<Option<CaptureRow>, AskError> {
+fn nearest(snapshot: &Snapshot, url_key: &str, url: &str, at: &str) -> Result<Option<CaptureRow>, AskError> {
     let wanted = time::seconds(at);
-    let mut best: Option<(i64, CaptureRow)> = None;
+    let mut best: Option<((i64, bool), CaptureRow)> = None;
     for capture in captures(snapshot, url_key) {
         let capture = capture?;
         let digits = time::digits(capture.fetch_time_ms);
@@ -79,6 +80,7 @@ fn nearest(snapshot: &Snapshot, url_key: &str, at: &str) -> Result<Option<Captur
         } else {
             (capture.fetch_time_ms.div_euclid(1000) - wanted).abs()
         };
+        let distance = (distance, capture.url != url);
         if best.as_ref().is_none_or(|(least, _)| distance < *least) {
             best = Some((distance, capture));
         }

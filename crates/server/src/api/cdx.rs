@@ -97,8 +97,8 @@ fn line(row: &CdxRow, form: Form) -> String {
     }
 }
 
-/// `urlkey timestamp {json}` and a line end: numbers as strings and no `status` where there is none, as
-/// pywb writes it.
+/// `urlkey timestamp {json}` and a line end: numbers as strings and no `status` where there is none, nor for
+/// revisits, as pywb writes it.
 pub fn cdxj_line(row: &CdxRow) -> String {
     format!(
         "{} {} {}\n",
@@ -114,7 +114,8 @@ fn fields(row: &CdxRow) -> String {
         // Writing to a string does not fail.
         let _ = write!(json, ", \"{name}\": {}", quoted(value));
     };
-    if row.status != 0 {
+    // That of a revisit is the one of the capture it repeats; the reference leaves it out.
+    if row.status != 0 && row.kind != "revisit" {
         add("status", &row.status.to_string());
     }
     add("digest", &row.digest);

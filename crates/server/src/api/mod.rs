@@ -3,12 +3,12 @@
 pub(crate) mod cdx;
 pub(crate) mod loads;
 mod openapi;
-mod sample;
+
 pub(crate) mod table;
 
 use std::sync::Arc;
 
-use archive::question::{Answer, Body};
+use archive::question::{Answer, Body, RecordBody};
 use axum::Json;
 use axum::extract::{RawPathParams, RawQuery};
 use axum::http::{HeaderValue, header};
@@ -40,6 +40,11 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<State>> {
                 cdx::lines(&state.asker, &arguments(query, path)?).await
             },
         ),
+        Serves::Record => get(
+            move |state: Context, path: RawPathParams, query: RawQuery| async move {
+                crate::record::download(&state.asker, &arguments(query, path)?).await
+            },
+        ),
         Serves::Metrics => get(
             move |state: Context, path: RawPathParams, query: RawQuery| async move {
                 arguments(query, path)?;
@@ -62,17 +67,31 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<State>> {
     }
 }
 
-/// An answer as JSON. Where a record lies on the server's disks is not the asker's business: it gets the
-/// address to fetch it from.
+/// An answer as JSON. Where files lie on the server's disks is not the asker's business: of a record it gets
+/// the address to fetch it from, of an input its name.
 pub(crate) fn json(mut answer: Answer) -> Response {
-    if let Body::Record(record) = &mut answer.body {
-        record.location = link::record(&record.capture.url, Some(&record.capture.timestamp));
+    match &mut answer.body {
+        Body::Record(record) => hide_place(record),
+        Body::Ledger { rows, .. } => rows.iter_mut().for_each(|row| row.location.clear()),
+        Body::Job(job) => job.problems.iter_mut().for_each(|row| row.location.clear()),
+        Body::Jobs { rows } => {
+            let problems = rows.iter_mut().flat_map(|job| &mut job.problems);
+            problems.for_each(|row| row.location.clear());
+        }
+        _ => {}
     }
     let mut response = Json(&answer).into_response();
     response
         .headers_mut()
         .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response
+}
+
+fn hide_place(record: &mut RecordBody) {
+    record.location = link::record(&record.capture.url, Some(&record.capture.timestamp));
+    if let Some(original) = &mut record.original {
+        hide_place(original);
+    }
 }
 
 /// `/api/v1/openapi.json`.

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::sample::samples;
 use super::table::{ENDPOINTS, Endpoint, Serves};
 use crate::arguments::{Kind, LIMIT_MAX, Parameter, Place};
+use crate::sample::samples;
 
 /// The whole document.
 pub(crate) fn document() -> Value {
@@ -69,6 +69,11 @@ fn success(serves: &Serves) -> Value {
         Serves::Cdx => (
             "One capture a line, by key, then time",
             "text/x-cdxj",
+            json!({ "type": "string" }),
+        ),
+        Serves::Record => (
+            "A file with one record",
+            "application/warc",
             json!({ "type": "string" }),
         ),
         Serves::Metrics => ("All metrics", "text/plain", json!({ "type": "string" })),

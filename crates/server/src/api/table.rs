@@ -26,6 +26,8 @@ pub(crate) enum Serves {
     },
     /// Lines of CDXJ, streamed.
     Cdx,
+    /// A record's bytes.
+    Record,
     /// Metrics in Prometheus text.
     Metrics,
     /// The job begun by a load (only from this machine, and only if the settings say so).
@@ -367,6 +369,13 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "Captures as CDXJ lines, streamed",
         parameters: CDX_LINES,
         serves: Serves::Cdx,
+    },
+    Endpoint {
+        method: "get",
+        path: "/record",
+        summary: "The stored record of a capture, as a file with one record",
+        parameters: RECORD,
+        serves: Serves::Record,
     },
     Endpoint {
         method: "get",

@@ -95,7 +95,11 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     };
     let content = html! {
         (head(&form))
-        @if rows.is_empty() { (none(&form)) } @else {
+        @if rows.is_empty() && next.is_some() {
+            p { "Nothing among the captures looked at so far; there are more." }
+        } @else if rows.is_empty() {
+            (none(&form))
+        } @else {
             @if form.match_type == MatchType::Exact && after.is_none() { (chart::timeline(&rows)) }
             (parts::captures(&rows, true))
             p.actions { a.button.quiet href=(form.link("/cdx", "matchType", None)) { "As CDXJ" } }

@@ -69,7 +69,7 @@ fn bar_rect(i: usize, bar: &Bar, most: usize) -> Markup {
     let step = WIDTH / BARS as f64;
     let height = (bar.count as f64 / most as f64 * (HEIGHT - 8.0)).max(6.0);
     html! {
-        rect.refused[bar.refused == bar.count] x=(i as f64 * step + 1.0) y=(HEIGHT - height) width=(step - 2.0) height=(height) {
+        rect class=[(bar.refused == bar.count).then_some("refused")] x=(i as f64 * step + 1.0) y=(HEIGHT - height) width=(step - 2.0) height=(height) {
             title { (bar.days) ": " (present::counted(bar.count as u64, "capture", "captures")) }
         }
     }

@@ -68,9 +68,14 @@ pub(super) async fn live(context: Context) -> Shown {
 
 fn live_part(jobs: &[JobBody]) -> Markup {
     let mut jobs: Vec<&JobBody> = jobs.iter().collect();
-    jobs.sort_by_key(|job| (job.state != "running", std::cmp::Reverse(job.id)));
-    let running = jobs.iter().filter(|job| job.state == "running").count();
-    jobs.truncate(running + FINISHED);
+    let rank = |job: &JobBody| match job.state.as_str() {
+        "running" => 0,
+        "queued" => 1,
+        _ => 2,
+    };
+    jobs.sort_by_key(|job| (rank(job), std::cmp::Reverse(job.id)));
+    let active = jobs.iter().filter(|job| rank(job) < 2).count();
+    jobs.truncate(active + FINISHED);
     html! {
         @if jobs.is_empty() {
             p.soft { "Nothing was loaded since the archive was opened. On its machine: " code { "weft load INPUT\u{2026}" } }
@@ -107,7 +112,7 @@ pub(super) fn job(job: &JobBody) -> Markup {
 fn job_class(job: &JobBody) -> &'static str {
     match job.state.as_str() {
         "done" if job.problems.is_empty() => "good",
-        "done" | "running" => "plain",
+        "done" | "running" | "queued" => "plain",
         _ => "bad",
     }
 }
@@ -115,6 +120,7 @@ fn job_class(job: &JobBody) -> &'static str {
 fn job_word(job: &JobBody) -> String {
     match job.state.as_str() {
         "running" => format!("running, {}", share(job)),
+        "queued" => "waiting for its turn".to_owned(),
         "done" if job.problems.is_empty() => "done".to_owned(),
         "done" => "done, with losses listed".to_owned(),
         other => present::clean(other).into_owned(),
@@ -149,6 +155,14 @@ fn job_facts(job: &JobBody) -> Vec<Markup> {
     }
     if job.inputs_failed > 0 {
         facts.push(html! { span.bad { (present::counted(job.inputs_failed, "input", "inputs")) " failed" } });
+    }
+    if job.files_skipped > 0 {
+        facts.push(
+            html! { (present::counted(job.files_skipped, "file", "files")) " without records passed over" },
+        );
+    }
+    if job.defects_total > 0 {
+        facts.push(html! { (present::counted(job.defects_total, "record", "records")) " with defects, used all the same" });
     }
     if job.quarantined > 0 {
         facts.push(html! { a href="/quarantine" { (present::count(job.quarantined)) " in quarantine" } });

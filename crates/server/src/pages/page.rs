@@ -1,6 +1,6 @@
 //! All that is known of one URL.
 
-use archive::question::{Body, LinkRow, PageBody, Question};
+use archive::question::{Body, CdxRow, LinkRow, PageBody, Question};
 use maud::{Markup, html};
 
 use super::layout::{Frame, Section};
@@ -13,7 +13,10 @@ const LINKS: usize = 12;
 /// Captures shown; the rest is a click away.
 const CAPTURES: usize = 12;
 /// Characters of the text that stand open.
-const TEXT_OPEN: usize = 1200;
+const TEXT_OPEN: usize = 800;
+
+/// Previews of this length are taken to go on.
+const PREVIEW_CHARS: usize = 1990;
 
 /// Links of one direction: those shown, and how many there are.
 type Links = Option<(Vec<LinkRow>, u64)>;
@@ -137,7 +140,7 @@ fn head_facts(page: &PageBody) -> Vec<Markup> {
     }
     if page.fetch_time.is_some() {
         facts.push(parts::status(page.status, ""));
-        facts.push(parts::text(&page.mime));
+        facts.push(parts::media(&page.mime));
     }
     if !page.language.is_empty() {
         facts.push(html! { "language " (parts::text(&page.language)) });
@@ -184,7 +187,9 @@ fn text_of(text: &str, truncated: bool) -> Markup {
                 details {
                     summary { "More of the text" }
                     (paragraphs(rest))
-                    @if truncated { p.soft { "The text goes on; this is as much as is kept for previews." } }
+                    @if truncated || text.chars().count() >= PREVIEW_CHARS {
+                        p.soft { "The preview ends here. The archived page below has all of it." }
+                    }
                 }
             }
         }
@@ -208,8 +213,9 @@ fn archived(page: &PageBody) -> Markup {
             .collect::<String>()
     });
     let at = at.as_deref();
+    let shown = sandbox::can_show(&page.mime, current_kind(page).unwrap_or("response"));
     html! {
-        @if sandbox::can_show(&page.mime) {
+        @if shown {
             details.frame {
                 summary { "Show it here, without scripts and without reaching the network" }
                 iframe sandbox="" loading="lazy" referrerpolicy="no-referrer" title="Archived page, in a sandbox"
@@ -217,12 +223,18 @@ fn archived(page: &PageBody) -> Markup {
             }
         }
         p.actions {
-            @if sandbox::can_show(&page.mime) {
+            @if shown {
                 a.button.quiet href=(link::sandbox(&page.url, at)) rel="noopener" target="_blank" { "Open it alone" }
             }
             a.button.quiet href=(link::record(&page.url, at)) download { "Download the record" }
         }
     }
+}
+
+/// Kind of the capture that is the current version, where it is among those listed.
+fn current_kind(page: &PageBody) -> Option<&str> {
+    let current = |row: &&CdxRow| Some(&row.fetch_time) == page.fetch_time.as_ref() && row.kind != "revisit";
+    page.captures.iter().find(current).map(|row| row.kind.as_str())
 }
 
 fn captures(page: &PageBody) -> Markup {

@@ -4,7 +4,7 @@
 use archive::question::CdxRow;
 use maud::{Markup, html};
 
-use crate::{link, present};
+use crate::{link, present, sandbox};
 
 /// Most characters of a URL or an anchor that are shown; the rest is in the address or the download.
 const SHOWN_MAX: usize = 300;
@@ -53,7 +53,7 @@ pub(super) fn outside_link(url: &str) -> Markup {
 pub(super) fn time(text: &str) -> Markup {
     match present::Moment::parse(text) {
         Some(moment) => html! {
-            time datetime=(moment.machine()) title=(format!("{} UTC", moment.machine())) { (moment.date_and_time()) }
+            time datetime=(moment.machine()) title=(moment.machine()) { (moment.date_and_time()) }
         },
         None => html! { (present::clean(text)) },
     }
@@ -94,6 +94,12 @@ pub(super) enum Align {
     Number,
 }
 
+impl Align {
+    fn class(self) -> Option<&'static str> {
+        (self == Align::Number).then_some("number")
+    }
+}
+
 /// A table that becomes a list of cards on narrow screens. The roles say what styles would take away.
 pub(super) fn table(caption: &str, columns: &[Column], rows: Vec<Vec<Markup>>) -> Markup {
     html! {
@@ -102,7 +108,7 @@ pub(super) fn table(caption: &str, columns: &[Column], rows: Vec<Vec<Markup>>) -
             thead role="rowgroup" {
                 tr role="row" {
                     @for Column(name, align) in columns {
-                        th.number[*align == Align::Number] scope="col" role="columnheader" { (name) }
+                        th class=[align.class()] scope="col" role="columnheader" { (name) }
                     }
                 }
             }
@@ -110,7 +116,7 @@ pub(super) fn table(caption: &str, columns: &[Column], rows: Vec<Vec<Markup>>) -
                 @for row in rows {
                     tr role="row" {
                         @for (Column(name, align), cell) in columns.iter().zip(row) {
-                            td.number[*align == Align::Number] role="cell" data-name=(name) { div { (cell) } }
+                            td class=[align.class()] role="cell" data-name=(name) { div { (cell) } }
                         }
                     }
                 }
@@ -150,6 +156,15 @@ pub(super) fn nothing_loaded() -> Markup {
     )
 }
 
+/// A content type, or in words what stands for one.
+pub(super) fn media(mime: &str) -> Markup {
+    match mime {
+        "unk" | "" => html! { span.soft { "no type declared" } },
+        "warc/revisit" => html! { span.soft title="Says that the content was as before" { "revisit" } },
+        mime => text(mime),
+    }
+}
+
 /// Status code as a badge whose meaning does not rest on colour alone.
 pub(super) fn status(status: u16, kind: &str) -> Markup {
     let (class, word) = match (status, kind) {
@@ -186,14 +201,24 @@ pub(super) fn captures(rows: &[CdxRow], with_url: bool) -> Markup {
         }
         cells.extend([
             status(row.status, &row.kind),
-            text(&row.mime),
+            media(&row.mime),
             html! { (present::size(row.length)) },
-            html! {
-                a href=(link::record(&row.url, Some(&row.timestamp))) download
-                    aria-label=(format!("Download the record of {}", present::clean(&row.timestamp))) { "Download" }
-            },
+            record_links(row),
         ]);
         cells
     });
     table("Captures", &columns, rows.collect())
+}
+
+/// What can be had of a capture: its content where a browser can show it, and its record.
+fn record_links(row: &CdxRow) -> Markup {
+    let at = Some(row.timestamp.as_str());
+    let of = format!(" of {}", present::clean(&row.timestamp));
+    html! {
+        @if sandbox::can_show(&row.mime, &row.kind) {
+            a href=(link::sandbox(&row.url, at)) target="_blank" rel="noopener" { "Show" span.hidden { " the content" (of) } }
+            " \u{b7} "
+        }
+        a href=(link::record(&row.url, at)) download { "Download" span.hidden { " the record" (of) } }
+    }
 }

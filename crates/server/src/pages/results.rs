@@ -115,7 +115,7 @@ fn content(asked: &Asked, found: &SearchBody) -> Markup {
                     (no_hits(asked))
                 } @else {
                     ol.hits start=(asked.before + 1) {
-                        @for hit in &found.hits { li { (hit_item(hit)) } }
+                        @for (i, hit) in found.hits.iter().enumerate() { li { (hit_item(hit, i == 0)) } }
                     }
                     (parts::pager(
                         asked.after.as_ref().map(|_| asked.link(None, asked.explain, 0)),
@@ -140,6 +140,9 @@ fn summary(asked: &Asked, found: &SearchBody) -> Markup {
             span.soft { " \u{b7} " }
             a href=(asked.link(asked.after.as_deref(), !asked.explain, asked.before)) rel="nofollow" {
                 @if asked.explain { "Hide the explanations" } @else { "Explain the order" }
+            }
+            @if found.facets.iter().any(|facet| !facet.values.is_empty()) {
+                span.to-facets { span.soft { " \u{b7} " } a href="#narrow" { "Narrow down" } }
             }
         }
     }
@@ -175,7 +178,8 @@ fn no_hits(asked: &Asked) -> Markup {
     )
 }
 
-fn hit_item(hit: &SearchHit) -> Markup {
+/// One result; its explanation, if there is one, stands open where `open`.
+fn hit_item(hit: &SearchHit, open: bool) -> Markup {
     let mut facts = vec![parts::date(&hit.fetch_time)];
     if hit.inlinks > 0 {
         let address = link::with("/page/inlinks", &[("url", Some(&hit.url))]);
@@ -197,7 +201,7 @@ fn hit_item(hit: &SearchHit) -> Markup {
             @if !hit.snippet_html.is_empty() { p.snippet dir="auto" { (snippet(&hit.snippet_html)) } }
             (parts::facts(&facts))
             @if let Some(explanation) = &hit.explanation {
-                details.explanation open {
+                details.explanation open[open] {
                     summary { "Score " (format!("{:.3}", hit.score)) }
                     (explained(explanation, EXPLANATION_DEPTH))
                 }

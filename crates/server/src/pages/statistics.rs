@@ -67,6 +67,7 @@ fn charts(points: &[Point]) -> Markup {
             (chart::line("Epochs per second", &values(|p| p.epochs_per_s), present::rate))
             (chart::line("Items in flight", &values(|p| p.in_flight as f64), |v| present::count(v as u64)))
             (chart::line("Memory", &values(|p| p.memory_bytes as f64), |v| present::size(v as u64)))
+            (chart::line("Requests per second", &values(|p| p.requests_per_s), present::rate))
         }
     }
 }
@@ -106,7 +107,7 @@ fn stage_table(stages: &[StageRow]) -> Markup {
 fn totals(epoch: u64, status: &StatusBody) -> Markup {
     let figure = |n: u64| html! { (present::count(n)) };
     let time = |time: &Option<String>| match time {
-        Some(time) => parts::time(time),
+        Some(time) => parts::date(time),
         None => html! { "\u{2013}" },
     };
     parts::figures(&[

@@ -4,7 +4,7 @@
 use archive::question::*;
 
 /// Name of `answer` in the JSON, and an answer of that kind with all its fields.
-pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
+pub fn samples() -> Vec<(&'static str, Answer)> {
     let next = || Some("com,example)/b".to_owned());
     let bodies = vec![
         ("status", Body::Status(status())),
@@ -66,7 +66,11 @@ pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
             Body::Record(RecordBody {
                 capture: capture(),
                 location: "/record?url=http%3A%2F%2Fexample.com%2F".into(),
-                original: None,
+                original: Some(Box::new(RecordBody {
+                    capture: capture(),
+                    location: "/record?url=http%3A%2F%2Fexample.com%2F".into(),
+                    original: None,
+                })),
             }),
         ),
         ("job", Body::Job(job())),

@@ -1,0 +1,324 @@
+//! Reading the archive in a real browser.
+
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use server::ServerSettings;
+
+use crate::driver::{Browser, ENTER, TAB};
+use crate::loaded::{Loaded, load};
+use crate::port::Running;
+use crate::web;
+
+/// A browser before a server over the made-up web, and a trap that counts connections to the outside.
+struct Scene {
+    browser: Browser,
+    server: Running,
+    trapped: Arc<AtomicUsize>,
+    _loaded: Loaded,
+}
+
+impl Scene {
+    fn set() -> Option<Scene> {
+        let trap = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = format!(
+            "http://trap.example:{}",
+            trap.local_addr().expect("an address").port()
+        );
+        let trapped = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&trapped);
+        std::thread::spawn(move || {
+            for _ in trap.incoming() {
+                counter.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        let browser = Browser::start(&["--host-resolver-rules=MAP trap.example 127.0.0.1".to_owned()])?;
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = web::write(folder.path(), &address);
+        let loaded = load(&[file], Some("made up"));
+        let server = Running::start_over(Arc::new(loaded.archive.clone()), ServerSettings::default());
+        // The input stays where it was loaded from, for records and archived content.
+        std::mem::forget(folder);
+        Some(Scene {
+            browser,
+            server,
+            trapped,
+            _loaded: loaded,
+        })
+    }
+
+    fn go(&self, path: &str) {
+        self.browser.go(&format!("http://{}{path}", self.server.address));
+    }
+
+    /// Path and query of the page that is open.
+    fn path(&self) -> String {
+        let address = self.browser.address();
+        let rest = address.strip_prefix(&format!("http://{}", self.server.address));
+        rest.unwrap_or(&address).to_owned()
+    }
+
+    #[track_caller]
+    fn wait_for(&self, what: &str, done: impl Fn() -> bool) {
+        let begun = Instant::now();
+        while !done() {
+            assert!(
+                begun.elapsed() < Duration::from_secs(30),
+                "{what} did not happen; at {}",
+                self.browser.address()
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+#[test]
+fn search_and_follow_to_a_page_an_in_link_a_domain_and_back() {
+    let Some(scene) = Scene::set() else { return };
+    let browser = &scene.browser;
+    scene.go("/");
+    browser.press("/");
+    browser.press("looms");
+    browser.press(ENTER);
+    scene.wait_for("the search", || scene.path().starts_with("/search?q=looms"));
+    assert!(browser.text(".summary").contains("result"));
+    assert!(
+        browser
+            .script("return document.querySelectorAll('.snippet mark').length > 0")
+            .as_bool()
+            .unwrap_or(false)
+    );
+
+    browser.click(".hit h2 a");
+    scene.wait_for("the page", || scene.path().starts_with("/page?url="));
+    assert_eq!(browser.text("h1"), "All about looms");
+    assert!(browser.text("aside").contains("In-links"));
+    assert!(
+        browser
+            .script("return document.querySelectorAll('.timeline rect').length")
+            .as_u64()
+            >= Some(2)
+    );
+
+    browser.click("section[aria-labelledby=inlinks] .links a");
+    scene.wait_for("the in-link", || scene.path().contains("threads.example.com"));
+    assert!(browser.text("h1").starts_with("Weaving note"));
+
+    browser.click(".page-head .facts a[href^='/domain']");
+    scene.wait_for("the domain", || scene.path().starts_with("/domain?name="));
+    assert_eq!(browser.text("h1"), "example.com");
+    for expected in ["threads.example.com", "looms", "/search?q=looms"] {
+        browser.back();
+        scene.wait_for(expected, || scene.path().contains(expected));
+    }
+    assert_eq!(
+        browser.script("return document.getElementById('q').value"),
+        "looms"
+    );
+}
+
+/// The story: a reader looks at a page that tries everything. Nothing of it may run, nothing may be asked of
+/// the outside, and nothing may be asked of this server in the reader's name.
+#[test]
+fn a_hostile_page_does_not_break_out() {
+    let Some(scene) = Scene::set() else { return };
+    let browser = &scene.browser;
+    scene.go("/");
+    browser.script("document.cookie = 'secret=1'; return 1");
+    scene.go(&format!("/page?url={}", web::HOSTILE));
+    let title = browser.title();
+    assert!(title.contains("<script>"), "the title is shown as text: {title}");
+    browser.click("details.frame summary");
+    scene.wait_for("the archived page", || requests(&scene, "/sandbox/content") > 0);
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(!browser.has_dialog());
+    assert_eq!(browser.title(), title);
+    assert_eq!(
+        browser.script(
+            "return [typeof window.pwned, typeof parent.pwned, document.documentElement.dataset.ran || '']"
+        ),
+        serde_json::json!(["undefined", "undefined", ""])
+    );
+    // By itself too, where no frame holds it.
+    scene.go(&format!("/sandbox/content?url={}", web::HOSTILE));
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(!browser.has_dialog());
+    assert!(
+        scene.path().starts_with("/sandbox/content"),
+        "it went elsewhere: {}",
+        scene.path()
+    );
+    assert_eq!(
+        browser.script(
+            "return [document.documentElement.dataset.ran || '', document.querySelectorAll('#rtl').length]"
+        ),
+        serde_json::json!(["", 1])
+    );
+    scene.go("/sandbox/content?url=http://www.looms.example.org/loom.svg");
+    let width = browser.script("return document.images[0].naturalWidth");
+    assert!(width.as_u64() > Some(0), "the drawing is shown");
+    for path in [
+        "/search?q=weaving",
+        "/page?url=http://www.looms.example.org/",
+        "/page/inlinks?url=http://hostile.example.net/page",
+        "/domain?name=example.net",
+    ] {
+        scene.go(path);
+        assert!(!browser.has_dialog(), "{path}");
+        assert_eq!(
+            browser.script("return typeof window.pwned"),
+            "undefined",
+            "{path}"
+        );
+    }
+    assert_eq!(
+        requests(&scene, "none"),
+        0,
+        "something of this server was asked for"
+    );
+    assert_eq!(
+        scene.trapped.load(Ordering::SeqCst),
+        0,
+        "something outside was asked for"
+    );
+}
+
+/// Requests that the server counted for a route, whatever the status.
+fn requests(scene: &Scene, route: &str) -> u64 {
+    let script = "return await (await fetch('/metrics')).text()";
+    let text = match scene.path().starts_with("/sandbox") {
+        true => {
+            scene.go("/about");
+            scene.browser.script(script)
+        }
+        false => scene.browser.script(script),
+    };
+    let prefix = format!("weft_http_requests_total{{route=\"{route}\"");
+    let text = text.as_str().expect("text").to_owned();
+    let lines = text
+        .lines()
+        .filter(|line| line.starts_with(&prefix) && !line.contains("favicon"));
+    lines
+        .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+        .sum()
+}
+
+/// Pages with much on them, and with things that break layouts.
+const PAGES: [&str; 17] = [
+    "/",
+    "/search",
+    "/search?q=weaving",
+    "/search?q=weaving&explain=1",
+    "/search?q=nothingatall",
+    "/page?url=http://www.looms.example.org/",
+    "/page?url=http://hostile.example.net/page",
+    "/page?url=http://far.example.edu/never-captured",
+    "/page?url=http://nowhere.example/",
+    "/page/inlinks?url=http://www.looms.example.org/",
+    "/domain?name=example.org",
+    "/domains",
+    "/ranking",
+    "/captures?url=example.org&match=domain",
+    "/loads",
+    "/statistics",
+    "/about",
+];
+
+#[test]
+fn no_page_is_wider_than_the_screen() {
+    let Some(scene) = Scene::set() else { return };
+    for width in [320, 390, 1280] {
+        scene.browser.size(width, 844);
+        for path in PAGES {
+            scene.go(path);
+            let wide = scene
+                .browser
+                .script("return document.documentElement.scrollWidth - document.documentElement.clientWidth");
+            assert_eq!(wide, 0, "{path} at {width}: wider by so many pixels");
+            let zoomed = scene.browser.script("return Math.round(visualViewport.width)");
+            assert_eq!(zoomed, width, "{path}: the browser had to zoom out");
+        }
+    }
+}
+
+#[test]
+fn keys_reach_everything_and_focus_is_seen() {
+    let Some(scene) = Scene::set() else { return };
+    let browser = &scene.browser;
+    let focused = |property: &str| browser.script(&format!("return document.activeElement.{property}"));
+    for path in ["/", "/ranking", "/page?url=http://www.looms.example.org/"] {
+        scene.go(path);
+        browser.press(TAB);
+        assert_eq!(focused("className"), "skip", "{path}");
+        let shown = browser.script("return document.activeElement.getBoundingClientRect().top >= 0");
+        assert_eq!(shown, true, "the skip link is seen while it has the focus");
+        browser.press(ENTER);
+        assert_eq!(focused("id"), "main", "{path}");
+        browser.press("/");
+        assert_eq!(focused("id"), "q", "{path}");
+        assert_eq!(focused("value"), "", "the key itself is not typed");
+        let outline = browser.script("return getComputedStyle(document.activeElement).outlineStyle");
+        assert_eq!(outline, "solid", "{path}");
+        browser.press("/");
+        assert_eq!(focused("value"), "/", "within the box it is a letter");
+    }
+    // Every control has a name, every picture a description or none to be read.
+    for path in PAGES {
+        scene.go(path);
+        let nameless = browser.script(
+            "return [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, iframe, svg[role=img]')]\
+             .filter(e => !(e.textContent.trim() || e.labels?.length || e.getAttribute('aria-label') || e.title))\
+             .map(e => e.outerHTML.slice(0, 120))",
+        );
+        assert_eq!(nameless, serde_json::json!([]), "{path}");
+        let twice = browser.script("const ids = [...document.querySelectorAll('[id]')].map(e => e.id); return ids.filter((id, i) => ids.indexOf(id) !== i)");
+        assert_eq!(twice, serde_json::json!([]), "{path}: ids twice");
+    }
+}
+
+/// Ratio of contrast of every piece of text with what is behind it, the least of each page.
+const CONTRAST: &str = "
+    const parse = c => { const m = c.match(/[\\d.]+/g).map(Number); return m.length < 4 ? [...m, 1] : m };
+    const light = c => { const f = v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; return .2126 * f(c[0]) + .7152 * f(c[1]) + .0722 * f(c[2]) };
+    const behind = e => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c[3] > 0) return c } return [255, 255, 255, 1] };
+    const low = [];
+    for (const e of document.querySelectorAll('body *')) {
+        if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || !e.getClientRects().length || e.closest('svg')) continue;
+        const a = light(parse(getComputedStyle(e).color)), b = light(behind(e));
+        const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+        if (ratio < 4.5) low.push(e.tagName + '.' + e.className + ' ' + ratio.toFixed(2) + ' ' + e.textContent.trim().slice(0, 30));
+    }
+    return low;";
+
+#[test]
+fn light_and_dark_can_be_read() {
+    let Some(scene) = Scene::set() else { return };
+    let browser = &scene.browser;
+    let mut papers = Vec::new();
+    for dark in [false, true] {
+        browser.dark(dark);
+        for path in PAGES {
+            scene.go(path);
+            assert_eq!(
+                browser.script(CONTRAST),
+                serde_json::json!([]),
+                "{path}, dark: {dark}"
+            );
+        }
+        papers.push(browser.script("return getComputedStyle(document.body).backgroundColor"));
+    }
+    assert_ne!(papers[0], papers[1]);
+}
+
+#[test]
+fn live_parts_are_fetched_again() {
+    let Some(scene) = Scene::set() else { return };
+    scene.go("/statistics");
+    scene.wait_for("a second look", || requests(&scene, "/statistics/live") >= 2);
+    assert!(scene.browser.text("main").contains("Pages per second"));
+    scene.go("/loads");
+    scene.wait_for("a second look", || requests(&scene, "/loads/live") >= 2);
+    assert!(scene.browser.text("main").contains("Load 1"));
+}

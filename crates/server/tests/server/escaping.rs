@@ -1,0 +1,144 @@
+//! Hostile text, whatever it is and wherever it comes from, makes no element, no attribute and no address
+//! beyond those that the same page has with harmless text.
+
+use std::collections::BTreeMap;
+
+use archive::question::{Answer, Question};
+use html5gum::{Token, Tokenizer};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::fake::{get, router, sample};
+use crate::pages::PAGES;
+
+/// Elements by name with the names of their attributes, and how often each stands in the page. Of addresses,
+/// only the beginnings are kept; scripts and styles are kept whole.
+fn structure(html: &str) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for token in Tokenizer::new(html) {
+        let Ok(Token::StartTag(tag)) = token else { continue };
+        let name = String::from_utf8_lossy(&tag.name).into_owned();
+        // The match mark of snippets depends on the text.
+        if name == "mark" && tag.attributes.is_empty() {
+            continue;
+        }
+        let mut described = name;
+        for (attribute, value) in &tag.attributes {
+            let attribute = String::from_utf8_lossy(attribute).into_owned();
+            let value = String::from_utf8_lossy(value).into_owned();
+            described.push(' ');
+            described.push_str(&attribute);
+            if matches!(attribute.as_str(), "href" | "src" | "action") {
+                described.push('=');
+                described.push_str(value.split('?').next().unwrap_or(""));
+            }
+        }
+        *counts.entry(described).or_default() += 1;
+    }
+    counts
+}
+
+/// The sample with every string, but for the tag of the answer, replaced by `text`.
+fn filled(question: &Question, text: &str) -> Result<Answer, archive::AskError> {
+    let mut value = serde_json::to_value(sample(question)?).expect("answers are JSON");
+    let tag = value["answer"].take();
+    fill(&mut value, text);
+    value["answer"] = tag;
+    Ok(serde_json::from_value(value).expect("still an answer"))
+}
+
+fn fill(value: &mut Value, text: &str) {
+    match value {
+        Value::String(string) => *string = text.to_owned(),
+        Value::Array(items) => items.iter_mut().for_each(|item| fill(item, text)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| fill(field, text)),
+        _ => {}
+    }
+}
+
+/// Structures of all pages with `text` in every place.
+fn structures(text: &str) -> Vec<BTreeMap<String, usize>> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        let text = text.to_owned();
+        let encoded: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
+        let router = router(move |question| filled(question, &text));
+        let mut structures = Vec::new();
+        for path in PAGES {
+            let path = path
+                .replace("example.com", &encoded)
+                .replace("q=example", &format!("q={encoded}"));
+            let reply = get(&router, &path).await;
+            assert!(
+                reply.status == 200 || reply.status == 400,
+                "{path}: {}",
+                reply.status
+            );
+            structures.push(structure(&reply.body));
+        }
+        structures
+    })
+}
+
+/// `text` may only lack things that harmless text has (a link that is not http, say), never add any.
+#[track_caller]
+fn check(text: &str) {
+    if text.trim().is_empty() {
+        return; // Asks for nothing, which has a page of its own.
+    }
+    // As many lines of text, because the preview shows lines.
+    let letters: String = text.chars().map(|c| if c == '\n' { c } else { 'x' }).collect();
+    let harmless = structures(&letters);
+    for ((path, expected), got) in PAGES.iter().zip(harmless).zip(structures(text)) {
+        for (element, count) in &got {
+            let most = expected.get(element).copied().unwrap_or(0);
+            assert!(
+                *count <= most,
+                "{path} with {text:?}: {count} of <{element}>, {most} with harmless text"
+            );
+        }
+    }
+}
+
+#[test]
+fn known_tricks() {
+    for text in [
+        "</script><script>alert(1)</script>",
+        "</title><img src=x onerror=alert(1)>",
+        "\" onmouseover=\"alert(1)\" x=\"",
+        "' onfocus='alert(1)' autofocus='",
+        "javascript:alert(1)",
+        "<mark onclick=alert(1)>x</mark><mark><b>",
+        "<!--",
+        "-->",
+        "<![CDATA[",
+        "]]>",
+        "&lt;script&gt;",
+        "&#60;script&#62;",
+        "\u{0}<\u{0}script>",
+        "</textarea></style></noscript><svg/onload=alert(1)>",
+        "\u{202e}\u{2066}<b>\u{1b}[31m",
+        "//evil.example/x?",
+        "x\r\nSet-Cookie: a=b\r\n\r\n<script>",
+    ] {
+        check(text);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_hostile_text(parts in proptest::collection::vec(prop_oneof![
+        Just("<".to_owned()), Just(">".to_owned()), Just("\"".to_owned()), Just("'".to_owned()),
+        Just("&".to_owned()), Just("</".to_owned()), Just("<script>".to_owned()), Just("</title>".to_owned()),
+        Just("<mark>".to_owned()), Just("</mark>".to_owned()), Just("onerror=".to_owned()), Just("=".to_owned()),
+        Just("\u{0}".to_owned()), Just("`".to_owned()), Just("<!--".to_owned()), Just("/".to_owned()), Just(" ".to_owned()),
+        "[a-z]{1,4}", any::<char>().prop_map(String::from),
+    ], 1..14)) {
+        check(&parts.concat());
+    }
+}

@@ -1,0 +1,120 @@
+//! Something to ask without an archive behind it, and how to ask it.
+
+use std::sync::Arc;
+
+use archive::AskError;
+use archive::question::{Answer, Body, Question};
+use axum::Router;
+use axum::body::{Body as Content, to_bytes};
+use axum::http::{HeaderMap, Request, StatusCode};
+use server::{Ask, ServerSettings};
+use tower::ServiceExt;
+
+/// Answers by a function.
+pub(crate) struct Fake<F>(pub(crate) F);
+
+impl<F> Ask for Fake<F>
+where
+    F: Fn(&Question) -> Result<Answer, AskError> + Send + Sync + 'static,
+{
+    fn ask(&self, question: &Question) -> Result<Answer, AskError> {
+        (self.0)(question)
+    }
+}
+
+/// Which kind of answer a question has.
+pub(crate) fn kind(question: &Question) -> &'static str {
+    match question {
+        Question::Status => "status",
+        Question::Stages => "stages",
+        Question::Ledger { .. } => "ledger",
+        Question::Quarantine { .. } => "quarantine",
+        Question::Page { .. } => "page",
+        Question::Inlinks { .. } | Question::Outlinks { .. } => "links",
+        Question::Domain { .. } => "domain",
+        Question::Domains { .. } => "domains",
+        Question::Top { .. } => "top",
+        Question::Cdx(_) => "cdx",
+        Question::Search(_) => "search",
+        Question::Record { .. } => "record",
+        Question::Load(_) | Question::Job { .. } | Question::Cancel { .. } => "job",
+        Question::Jobs => "jobs",
+    }
+}
+
+/// The sample answer of the question's kind.
+pub(crate) fn sample(question: &Question) -> Result<Answer, AskError> {
+    let wanted = kind(question);
+    let found = server::sample::samples()
+        .into_iter()
+        .find(|(name, _)| *name == wanted);
+    let mut answer = found.expect("a sample of every kind").1;
+    // A list that goes on has an end.
+    if let (Question::Cdx(cdx), Body::Cdx { next, .. }) = (question, &mut answer.body)
+        && cdx.after.is_some()
+    {
+        *next = None;
+    }
+    Ok(answer)
+}
+
+/// An error of the archive.
+pub(crate) fn error(code: &str) -> AskError {
+    AskError {
+        code: code.into(),
+        message: format!("because of {code}"),
+    }
+}
+
+/// A router that answers by `answers`.
+pub(crate) fn router(
+    answers: impl Fn(&Question) -> Result<Answer, AskError> + Send + Sync + 'static,
+) -> Router {
+    server::router_over(Arc::new(Fake(answers)), ServerSettings::default())
+}
+
+/// An answer over HTTP.
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+impl Reply {
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().expect("a header of text"))
+    }
+}
+
+/// Sends one request through the router.
+pub(crate) async fn send(router: &Router, request: Request<Content>) -> Reply {
+    let response = router
+        .clone()
+        .oneshot(request)
+        .await
+        .expect("routers do not fail");
+    let (status, headers) = (response.status(), response.headers().clone());
+    let body = to_bytes(response.into_body(), usize::MAX)
+        .await
+        .expect("a whole body");
+    Reply {
+        status,
+        headers,
+        body: String::from_utf8_lossy(&body).into_owned(),
+    }
+}
+
+/// `GET path`.
+pub(crate) async fn get(router: &Router, path: &str) -> Reply {
+    send(
+        router,
+        Request::get(path).body(Content::empty()).expect("a request"),
+    )
+    .await
+}

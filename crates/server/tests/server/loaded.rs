@@ -1,0 +1,52 @@
+//! Real archives, loaded from files.
+
+use std::path::{Path, PathBuf};
+
+use archive::question::{JobBody, LoadInput, LoadRequest};
+use archive::{Archive, OpenSettings};
+use tempfile::TempDir;
+
+/// An archive in a folder of its own.
+pub(crate) struct Loaded {
+    pub(crate) archive: Archive,
+    pub(crate) job: JobBody,
+    _dir: TempDir,
+}
+
+/// Loads `files` into a new archive.
+pub(crate) fn load(files: &[PathBuf], collection: Option<&str>) -> Loaded {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut settings = OpenSettings::default();
+    settings.create = true;
+    let archive = Archive::open(dir.path(), settings).expect("a new archive");
+    let inputs = files.iter().map(|path| LoadInput {
+        name: path.file_name().expect("a file").to_string_lossy().into_owned(),
+        path: path.display().to_string(),
+    });
+    let request = LoadRequest {
+        inputs: inputs.collect(),
+        collection: collection.map(str::to_owned),
+        ..LoadRequest::default()
+    };
+    let (_, job) = archive.load(&request, &mut |_, _| true).expect("a load");
+    assert_eq!(job.state, "done", "{:?}", job.error);
+    Loaded {
+        archive,
+        job,
+        _dir: dir,
+    }
+}
+
+/// The folder of shared test data; one visible line where it is missing.
+pub(crate) fn shared_data() -> Option<PathBuf> {
+    let given = std::env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
+    let above = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .skip(1)
+        .map(|folder| folder.join("shared/data"));
+    let found = given.into_iter().chain(above).find(|folder| folder.is_dir());
+    if found.is_none() {
+        eprintln!("skipped: there is no shared/data folder");
+    }
+    found
+}

@@ -1,0 +1,13 @@
+//! The server from outside: over its router, over a real port, over real archives, and in a real browser.
+
+mod api;
+mod browser;
+mod driver;
+mod escaping;
+mod fake;
+mod loaded;
+mod pages;
+mod port;
+mod real;
+mod screenshots;
+mod web;

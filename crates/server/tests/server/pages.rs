@@ -1,0 +1,225 @@
+//! The pages: there, friendly where there is nothing, and with headers that keep archived text in its place.
+
+use archive::question::{Answer, Body, PageBody, Question, SearchBody, StatusBody};
+
+use crate::fake::{error, get, router, sample};
+
+/// Every page, with the parameters it needs.
+pub(crate) const PAGES: [&str; 15] = [
+    "/",
+    "/search?q=example",
+    "/search?q=example&explain=1&before=20&after=x",
+    "/page?url=http://example.com/",
+    "/page/inlinks?url=http://example.com/",
+    "/page/outlinks?url=http://example.com/",
+    "/domain?name=example.com",
+    "/domains",
+    "/ranking",
+    "/ranking?domain=example.com",
+    "/captures?url=http://example.com/",
+    "/loads",
+    "/quarantine?input=iana.warc.gz",
+    "/statistics",
+    "/about",
+];
+
+#[tokio::test]
+async fn every_page_is_there_with_landmarks_and_policy() {
+    let router = router(sample);
+    for path in PAGES {
+        let reply = get(&router, path).await;
+        assert_eq!(reply.status, 200, "{path}: {}", reply.body);
+        for part in [
+            "<html lang=\"en\">",
+            "<main id=\"main\"",
+            "class=\"skip\"",
+            "<title>",
+            "<h1",
+            "aria-label=\"Main\"",
+        ] {
+            assert!(reply.body.contains(part), "{path} has no {part}");
+        }
+        assert_eq!(reply.body.matches("<h1").count(), 1, "{path}");
+        let policy = reply.header("content-security-policy");
+        assert!(
+            policy.contains("default-src 'none'") && policy.contains("script-src 'self'"),
+            "{path}"
+        );
+        assert!(!policy.contains("unsafe"), "{path}");
+        assert_eq!(reply.header("x-content-type-options"), "nosniff");
+        assert_eq!(reply.header("referrer-policy"), "no-referrer");
+        assert!(reply.headers.get("set-cookie").is_none());
+    }
+}
+
+/// Nothing comes from elsewhere: every address in a page that a browser would load is this server's.
+#[tokio::test]
+async fn nothing_is_loaded_from_elsewhere() {
+    let router = router(sample);
+    for path in PAGES {
+        let body = get(&router, path).await.body;
+        for attribute in [
+            "src=\"",
+            "rel=\"stylesheet\" href=\"",
+            "action=\"",
+            "data-live=\"",
+        ] {
+            for part in body.split(attribute).skip(1) {
+                assert!(
+                    part.starts_with('/') && !part.starts_with("//"),
+                    "{path}: {attribute}{}",
+                    &part[..20]
+                );
+            }
+        }
+        assert!(
+            !body.contains("style=\"") && !body.contains("<style"),
+            "{path}: inline style"
+        );
+        assert!(
+            !body.contains("onclick") && !body.contains("<script>"),
+            "{path}: inline script"
+        );
+    }
+}
+
+#[tokio::test]
+async fn styles_and_script_are_served_and_kept() {
+    let router = router(sample);
+    for (path, media) in [
+        ("/static/weft.css", "text/css"),
+        ("/static/weft.js", "text/javascript"),
+        ("/static/weft.svg", "image/svg+xml"),
+    ] {
+        let reply = get(&router, path).await;
+        assert!(
+            reply.status == 200 && reply.header("content-type").starts_with(media),
+            "{path}"
+        );
+        assert!(reply.header("cache-control").contains("immutable"));
+        assert!(
+            !reply.body.contains("http://") || path.ends_with("svg"),
+            "{path} reaches elsewhere"
+        );
+    }
+}
+
+fn empty(question: &Question) -> Result<Answer, archive::AskError> {
+    let body = match question {
+        Question::Status => Body::Status(StatusBody::default()),
+        Question::Stages => Body::Stages { stages: Vec::new() },
+        Question::Ledger { .. } => Body::Ledger {
+            rows: Vec::new(),
+            next: None,
+        },
+        Question::Quarantine { .. } => Body::Quarantine {
+            rows: Vec::new(),
+            next: None,
+        },
+        Question::Domains { .. } => Body::Domains {
+            rows: Vec::new(),
+            next: None,
+        },
+        Question::Top { .. } => Body::Top {
+            rows: Vec::new(),
+            next: None,
+        },
+        Question::Cdx(_) => Body::Cdx {
+            rows: Vec::new(),
+            next: None,
+        },
+        Question::Search(_) => Body::Search(SearchBody::default()),
+        Question::Jobs => Body::Jobs { rows: Vec::new() },
+        _ => return Err(error("not_found")),
+    };
+    Ok(Answer { epoch: 0, body })
+}
+
+#[tokio::test]
+async fn an_empty_archive_says_what_to_do_next() {
+    let router = router(empty);
+    for (path, status, words) in [
+        ("/", 200, "This archive is empty"),
+        ("/search?q=x", 200, "Nothing found"),
+        ("/search?q=example.org", 200, "Is it an address?"),
+        ("/search", 200, "What are you looking for?"),
+        ("/page?url=http://a/", 404, "This URL is not in the archive"),
+        ("/page", 400, "names no URL"),
+        ("/domain?name=a", 404, "Not found"),
+        ("/domains", 200, "weft load"),
+        ("/ranking", 200, "Nothing to rank"),
+        ("/captures", 200, "A capture is one archived answer"),
+        ("/captures?url=http://a/", 200, "No captures"),
+        ("/loads", 200, "weft load"),
+        ("/quarantine", 200, "Nothing in quarantine"),
+        ("/statistics", 200, "No load has run"),
+        ("/nowhere", 404, "there is nothing at this address"),
+    ] {
+        let reply = get(&router, path).await;
+        assert_eq!(reply.status, status, "{path}");
+        assert!(
+            reply.body.contains(words),
+            "{path} does not say {words:?}:\n{}",
+            reply.body
+        );
+        assert!(reply.header("content-type").starts_with("text/html"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_stands_when_parts_of_it_have_no_answer() {
+    let router = router(|question| match question {
+        Question::Page { .. } => Ok(Answer {
+            epoch: 1,
+            body: Body::Page(Box::new(PageBody {
+                url: "http://a/".into(),
+                ..PageBody::default()
+            })),
+        }),
+        Question::Status => sample(question),
+        _ => Err(error("unavailable")),
+    });
+    for path in ["/page?url=http://a/", "/", "/statistics"] {
+        assert_eq!(get(&router, path).await.status, 200, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn odd_addresses_of_pages_are_taken_kindly() {
+    let router = router(sample);
+    let long = "x".repeat(50_000);
+    for path in [
+        "/search?q=%00%1b%5b31m%ff&unknown=1".to_owned(),
+        "/search?q=a&q=b&before=-1&explain=".to_owned(),
+        "/captures?url=a&match=none&from=last%20year&to=%F0%9F%92%A9".to_owned(),
+        format!("/search?q={long}"),
+        format!("/page?url={long}"),
+        format!("/domain?name={long}"),
+    ] {
+        let reply = get(&router, &path).await;
+        assert_eq!(reply.status, 200, "{}", &path[..path.len().min(80)]);
+    }
+}
+
+#[tokio::test]
+async fn links_to_the_live_web_are_only_http() {
+    let with_url = |url: &'static str| {
+        router(move |question| match question {
+            Question::Page { .. } => Ok(Answer {
+                epoch: 1,
+                body: Body::Page(Box::new(PageBody {
+                    url: url.into(),
+                    captured: true,
+                    ..PageBody::default()
+                })),
+            }),
+            _ => Err(error("not_found")),
+        })
+    };
+    let shown = get(&with_url("https://example.com/x"), "/page?url=x").await.body;
+    assert!(shown.contains("href=\"https://example.com/x\""));
+    for url in ["javascript:alert(1)", "data:text/html,x", "//evil.example/"] {
+        let shown = get(&with_url(url), "/page?url=x").await.body;
+        assert!(!shown.contains(&format!("href=\"{url}")), "{url}");
+    }
+}

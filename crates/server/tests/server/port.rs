@@ -1,0 +1,312 @@
+//! The server on a real port: limits, loads from this machine, the orderly end.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use archive::AskError;
+use archive::question::{Answer, Question};
+use server::{Server, ServerSettings};
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+
+use crate::fake::{Fake, sample};
+
+/// A server on a free port, until dropped.
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    ended: Option<tokio::task::JoinHandle<()>>,
+    runtime: Runtime,
+}
+
+impl Running {
+    pub(crate) fn start(
+        answers: impl Fn(&Question) -> Result<Answer, AskError> + Send + Sync + 'static,
+        settings: ServerSettings,
+    ) -> Running {
+        Running::start_over(Arc::new(Fake(answers)), settings)
+    }
+
+    pub(crate) fn start_over(source: Arc<dyn server::Ask>, settings: ServerSettings) -> Running {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let settings = ServerSettings {
+            listen: "127.0.0.1:0".parse().expect("an address"),
+            ..settings
+        };
+        let server = runtime
+            .block_on(Server::bind_over(source, settings))
+            .expect("a free port");
+        let address = server.address();
+        let (stop, stopped) = oneshot::channel();
+        let ended = runtime.spawn(server.run(async {
+            let _ = stopped.await;
+        }));
+        Running {
+            address,
+            stop: Some(stop),
+            ended: Some(ended),
+            runtime,
+        }
+    }
+
+    /// Asks for the end; the server ends when the requests under way have.
+    fn stop(&mut self) -> tokio::task::JoinHandle<()> {
+        let _ = self.stop.take().expect("stopped once").send(());
+        self.ended.take().expect("stopped once")
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).expect("connect");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .expect("a time limit");
+        stream
+    }
+
+    /// Sends `request` as it is, and reads until the server closes.
+    fn raw(&self, request: &[u8]) -> String {
+        let mut stream = self.connect();
+        // A server that refuses early may close before all is written.
+        let _ = stream.write_all(request);
+        read_all(&mut stream)
+    }
+}
+
+fn read_all(stream: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    let mut piece = [0; 65536];
+    while let Ok(read @ 1..) = stream.read(&mut piece) {
+        answer.extend_from_slice(&piece[..read]);
+    }
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[test]
+fn long_headers_are_refused_and_long_addresses_within_the_limit_are_not() {
+    let settings = ServerSettings {
+        header_bytes_max: 64 * 1024,
+        ..ServerSettings::default()
+    };
+    let running = Running::start(sample, settings);
+    let request = |length: usize| {
+        format!(
+            "GET /api/v1/page?url={} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+            "x".repeat(length)
+        )
+    };
+    let answer = running.raw(request(50_000).as_bytes());
+    assert!(
+        answer.starts_with("HTTP/1.1 200"),
+        "{}",
+        &answer[..answer.len().min(80)]
+    );
+    let answer = running.raw(request(120_000).as_bytes());
+    assert!(
+        !answer.starts_with("HTTP/1.1 200"),
+        "{}",
+        &answer[..answer.len().min(80)]
+    );
+    let answer = running.raw(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 what is this\r\n\r\n");
+    assert!(
+        answer.is_empty() || answer.starts_with("HTTP/1.1 400"),
+        "{answer}"
+    );
+    assert!(running.raw(request(10).as_bytes()).starts_with("HTTP/1.1 200"));
+}
+
+fn post(path: &str, headers: &str, body: &str) -> Vec<u8> {
+    format!(
+        "POST {path} HTTP/1.1\r\n{headers}Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+#[test]
+fn loads_only_where_allowed_and_only_from_this_machine() {
+    let body = r#"{"inputs": [{"name": "a.warc.gz", "path": "/data/a.warc.gz"}]}"#;
+    let json = "Host: 127.0.0.1:80\r\nContent-Type: application/json\r\n";
+    let path = "/api/v1/loads";
+    let off = Running::start(sample, ServerSettings::default());
+    let answer = off.raw(&post(path, json, body));
+    assert!(
+        answer.starts_with("HTTP/1.1 403") && answer.contains("weft load"),
+        "{answer}"
+    );
+
+    let settings = ServerSettings {
+        loads_over_http: true,
+        body_bytes_max: 10_000,
+        ..ServerSettings::default()
+    };
+    let on = Running::start(sample, settings);
+    let answer = on.raw(&post(path, json, body));
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.contains("\"answer\":\"job\""),
+        "{answer}"
+    );
+    assert!(
+        on.raw(&post("/api/v1/jobs/1/cancel", json, ""))
+            .starts_with("HTTP/1.1 200")
+    );
+    let long = format!(
+        r#"{{"inputs": [{{"name": "{}", "path": "/a"}}]}}"#,
+        "x".repeat(20_000)
+    );
+    let relative = body.replace("/data/a", "data/a");
+    let same = "Host: localhost:80\r\nOrigin: http://localhost:80\r\nContent-Type: application/json; charset=utf-8\r\n";
+    assert!(on.raw(&post(path, same, body)).starts_with("HTTP/1.1 200"));
+    for (headers, body, status) in [
+        (
+            "Host: archive.example\r\nContent-Type: application/json\r\n",
+            body,
+            "403",
+        ),
+        (
+            "Host: localhost\r\nX-Forwarded-For: 10.0.0.1\r\nContent-Type: application/json\r\n",
+            body,
+            "403",
+        ),
+        (
+            "Host: localhost\r\nOrigin: http://evil.example\r\nContent-Type: application/json\r\n",
+            body,
+            "403",
+        ),
+        (
+            "Host: localhost\r\nOrigin: null\r\nContent-Type: application/json\r\n",
+            body,
+            "403",
+        ),
+        ("Host: localhost\r\nContent-Type: text/plain\r\n", body, "415"),
+        ("Host: localhost\r\n", body, "415"),
+        (json, "", "400"),
+        (json, "{\"inputs\": []}", "400"),
+        (json, "[1", "400"),
+        (json, relative.as_str(), "400"),
+        (json, long.as_str(), "413"),
+    ] {
+        let answer = on.raw(&post(path, headers, body));
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{headers:?}: {answer}"
+        );
+        assert!(answer.contains("\"error\""), "{answer}");
+    }
+}
+
+/// A gate that questions wait at until it is opened.
+#[derive(Default)]
+struct Gate {
+    open: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn wait(&self) {
+        let open = self.open.lock().expect("a lock");
+        drop(self.changed.wait_while(open, |open| !*open).expect("a lock"));
+    }
+
+    fn open(&self) {
+        *self.open.lock().expect("a lock") = true;
+        self.changed.notify_all();
+    }
+}
+
+#[test]
+fn a_question_without_answer_ends_in_time_and_leaves_room_for_others() {
+    let gate = Arc::new(Gate::default());
+    let waiting = Arc::clone(&gate);
+    let answers = move |question: &Question| {
+        if let Question::Stages = question {
+            waiting.wait();
+        }
+        sample(question)
+    };
+    let settings = ServerSettings {
+        request_timeout: Duration::from_millis(300),
+        questions_max: 2,
+        sample_interval: Duration::from_secs(3600),
+        ..ServerSettings::default()
+    };
+    let running = Running::start(answers, settings);
+    let stages = b"GET /api/v1/stages HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    let status = b"GET /api/v1/status HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    let answer = running.raw(stages);
+    assert!(
+        answer.starts_with("HTTP/1.1 503") && answer.contains("unavailable"),
+        "{answer}"
+    );
+    gate.open();
+    assert!(running.raw(status).starts_with("HTTP/1.1 200"));
+    assert!(running.raw(stages).starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn shutting_down_finishes_what_is_under_way_and_takes_nothing_new() {
+    let gate = Arc::new(Gate::default());
+    let waiting = Arc::clone(&gate);
+    let (begun, has_begun) = std::sync::mpsc::channel();
+    let answers = move |question: &Question| {
+        if let Question::Page { .. } = question {
+            let _ = begun.send(());
+            waiting.wait();
+        }
+        sample(question)
+    };
+    let mut running = Running::start(answers, ServerSettings::default());
+    let mut under_way = running.connect();
+    under_way
+        .write_all(b"GET /api/v1/page?url=a HTTP/1.1\r\nHost: a\r\n\r\n")
+        .expect("sent");
+    let mut idle = running.connect();
+    idle.write_all(b"GET /api/v1/status HTTP/1.1\r\nHost: a\r\n\r\n")
+        .expect("sent");
+    let mut piece = [0; 4096];
+    assert!(idle.read(&mut piece).expect("an answer") > 0);
+    has_begun
+        .recv_timeout(Duration::from_secs(20))
+        .expect("the question is being asked");
+    let ended = running.stop();
+    gate.open();
+    assert!(read_all(&mut under_way).starts_with("HTTP/1.1 200"));
+    assert_eq!(read_all(&mut idle), "", "an idle connection is closed");
+    running.runtime.block_on(ended).expect("an orderly end");
+    assert!(
+        TcpStream::connect(running.address).is_err(),
+        "nothing listens any more"
+    );
+}
+
+#[test]
+fn connections_beyond_the_limit_wait_their_turn() {
+    let settings = ServerSettings {
+        connections_max: 2,
+        ..ServerSettings::default()
+    };
+    let running = Running::start(sample, settings);
+    let request = b"GET /api/v1/status HTTP/1.1\r\nHost: a\r\n\r\n";
+    let mut held: Vec<TcpStream> = (0..2).map(|_| running.connect()).collect();
+    let mut piece = [0; 4096];
+    for stream in &mut held {
+        stream.write_all(request).expect("sent");
+        assert!(stream.read(&mut piece).expect("an answer") > 0);
+    }
+    let mut third = running.connect();
+    third.write_all(request).expect("sent");
+    third
+        .set_read_timeout(Some(Duration::from_millis(200)))
+        .expect("a time limit");
+    assert!(third.read(&mut piece).is_err(), "there is no slot yet");
+    drop(held);
+    third
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .expect("a time limit");
+    assert!(third.read(&mut piece).expect("an answer") > 0);
+}

@@ -1,0 +1,360 @@
+//! The server over real archives.
+
+use std::path::PathBuf;
+
+use archive::question::Question;
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::Request;
+use server::ServerSettings;
+use tower::ServiceExt;
+use warc::{Compression, Draft, Entry, Reader, ReaderSettings, Record, Writer};
+
+use crate::fake::get;
+use crate::loaded::{Loaded, load, shared_data};
+use crate::web;
+
+fn router(loaded: &Loaded) -> Router {
+    server::router(loaded.archive.clone(), ServerSettings::default())
+}
+
+fn crawl(name: &str) -> Option<PathBuf> {
+    shared_data().map(|folder| folder.join("crawls").join(name))
+}
+
+/// Key, time and JSON of a CDXJ line.
+fn parts(line: &str) -> (&str, &str, serde_json::Value) {
+    let mut parts = line.splitn(3, ' ');
+    let (key, time, json) = (parts.next(), parts.next(), parts.next());
+    let json = serde_json::from_str(json.unwrap_or("")).expect("JSON at the end of a line");
+    (key.unwrap_or(""), time.unwrap_or(""), json)
+}
+
+/// Our lines for everything captured agree with the reference index on every field, line by line. Lines of one
+/// key and second may stand in another order, because the reference keeps no smaller unit: they are put in
+/// order of their offsets first.
+#[tokio::test]
+async fn cdx_agrees_with_the_reference_index() {
+    let (Some(warc), Some(reference)) = (crawl("iana.warc.gz"), crawl("iana.cdxj")) else {
+        return;
+    };
+    let loaded = load(&[warc], None);
+    let router = router(&loaded);
+    let reference = std::fs::read_to_string(reference).expect("the reference index");
+    let mut hosts: Vec<String> = reference
+        .lines()
+        .map(|line| urlkey::host_of_key(parts(line).0).to_string())
+        .collect();
+    hosts.sort();
+    hosts.dedup();
+    let mut ours = String::new();
+    for host in &hosts {
+        ours.push_str(
+            &get(&router, &format!("/cdx?url={host}&matchType=host"))
+                .await
+                .body,
+        );
+    }
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort_by_key(|line| {
+            let (key, time, json) = parts(line);
+            let offset: u64 = json["offset"].as_str().and_then(|n| n.parse().ok()).unwrap_or(0);
+            (key.to_owned(), time.to_owned(), offset)
+        });
+        lines
+    };
+    let (ours, theirs) = (sorted(&ours), sorted(&reference));
+    let differing: Vec<(&String, &String)> = ours
+        .iter()
+        .zip(&theirs)
+        .filter(|(a, b)| parts(a) != parts(b))
+        .collect();
+    assert!(
+        differing.is_empty(),
+        "{} lines differ, first: {:#?}",
+        differing.len(),
+        differing.first()
+    );
+    assert_eq!(ours.len(), theirs.len());
+}
+
+#[tokio::test]
+async fn cdx_matches_narrow_and_limit() {
+    let Some(warc) = crawl("iana.warc.gz") else { return };
+    let loaded = load(&[warc], None);
+    let router = router(&loaded);
+    let count = async |query: &str| get(&router, &format!("/cdx?{query}")).await.body.lines().count();
+    let all = count("url=iana.org&matchType=domain").await;
+    assert_eq!(all, 171);
+    assert_eq!(count("url=*.iana.org").await, all);
+    assert_eq!(count("url=*.iana.org&limit=7").await, 7);
+    assert_eq!(count("url=http://www.iana.org/").await, 1);
+    let about = count("url=http://www.iana.org/about*").await;
+    assert!(0 < about && about < all);
+    assert_eq!(
+        count("url=http://www.iana.org/about&matchType=prefix").await,
+        about
+    );
+    assert_eq!(count("url=*.iana.org&from=2015").await, 0);
+    assert_eq!(count("url=*.iana.org&from=2014&to=201401").await, all);
+    let early = count("url=*.iana.org&to=201401262006").await;
+    assert_eq!(early + count("url=*.iana.org&from=201401262007").await, all);
+    assert_eq!(count("url=http://nowhere.example/").await, 0);
+}
+
+/// Reads bytes that should be a file with one record.
+fn only_record(bytes: &[u8]) -> Record {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), bytes).expect("written");
+    let mut reader = Reader::open(file.path(), ReaderSettings::default()).expect("open");
+    let mut found = None;
+    while let Some(entry) = reader.next_entry().expect("read") {
+        match entry {
+            Entry::Record(record) => assert!(found.replace(record).is_none(), "more than one record"),
+            Entry::Padding(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    found.expect("a record")
+}
+
+async fn bytes(router: &Router, path: &str) -> (u16, String, Vec<u8>) {
+    let request = Request::get(path).body(Body::empty()).expect("a request");
+    let response = router
+        .clone()
+        .oneshot(request)
+        .await
+        .expect("routers do not fail");
+    let status = response.status().as_u16();
+    let media = response.headers()["content-type"]
+        .to_str()
+        .expect("text")
+        .to_owned();
+    let body = to_bytes(response.into_body(), usize::MAX)
+        .await
+        .expect("a whole body");
+    (status, media, body.to_vec())
+}
+
+/// Every capture's record can be had, and is the one asked for.
+async fn check_records(loaded: &Loaded, domains: &[&str], media: &str) {
+    let router = router(loaded);
+    let mut checked = 0;
+    for domain in domains {
+        let lines = get(
+            &router,
+            &format!("/cdx?url={domain}&matchType=domain&output=json"),
+        )
+        .await
+        .body;
+        for line in lines.lines() {
+            let row: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            let (url, time) = (
+                row["url"].as_str().expect("a URL"),
+                row["timestamp"].as_str().expect("a time"),
+            );
+            let encoded: String = url::form_urlencoded::byte_serialize(url.as_bytes()).collect();
+            let (status, found, bytes) = bytes(&router, &format!("/record?url={encoded}&at={time}")).await;
+            assert_eq!(
+                (status, found.as_str()),
+                (200, media),
+                "{url}: {}",
+                String::from_utf8_lossy(&bytes)
+            );
+            assert_eq!(only_record(&bytes).target(), Some(url));
+            checked += 1;
+        }
+    }
+    assert!(checked > 0);
+}
+
+#[tokio::test]
+async fn records_of_a_crawl_are_sent_as_stored() {
+    let Some(warc) = crawl("hackfest.warc.gz") else {
+        return;
+    };
+    let loaded = load(&[warc], None);
+    let ledger = loaded
+        .archive
+        .ask(&Question::Domains {
+            after: None,
+            limit: 1000,
+        })
+        .expect("domains");
+    let archive::question::Body::Domains { rows, .. } = ledger.body else {
+        panic!("domains")
+    };
+    let domains: Vec<&str> = rows.iter().map(|row| row.domain.as_str()).collect();
+    let captured: Vec<&str> = domains
+        .into_iter()
+        .filter(|name| rows.iter().any(|row| row.domain == *name && row.pages > 0))
+        .collect();
+    check_records(&loaded, &captured, "application/gzip").await;
+}
+
+fn drafts() -> Vec<Draft> {
+    let block = |n: u64| {
+        format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>Page {n}</title>").into_bytes()
+    };
+    (0..3)
+        .map(|n| {
+            Draft::response(
+                &format!("http://example.com/{n}"),
+                1_390_766_784_000 + n as i64 * 1000,
+                block(n),
+            )
+        })
+        .collect()
+}
+
+/// However a record is stored, what is sent is a file with that record alone.
+#[tokio::test]
+async fn records_stand_alone_whatever_container_they_come_from() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, compression: Compression| {
+        let path = folder.path().join(name);
+        let mut writer = Writer::create(&path, compression).expect("a file");
+        drafts().iter().for_each(|draft| {
+            writer.write(draft).expect("a record");
+        });
+        writer.finish().expect("written");
+        path
+    };
+    let dictionary = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>Page ".repeat(40);
+    let with_dictionary = Compression::Zstd {
+        level: 3,
+        dictionary: Some(dictionary),
+    };
+    let without = Compression::Zstd {
+        level: 3,
+        dictionary: None,
+    };
+    for (path, media) in [
+        (write("plain.warc", Compression::Plain), "application/warc"),
+        (write("gzip.warc.gz", Compression::GZIP), "application/gzip"),
+        (write("lz4.warc.lz4", Compression::Lz4), "application/x-lz4"),
+        (write("zstd.warc.zst", without), "application/zstd"),
+        (write("dictionary.warc.zst", with_dictionary), "application/zstd"),
+    ] {
+        let loaded = load(&[path], None);
+        check_records(&loaded, &["example.com"], media).await;
+    }
+}
+
+#[tokio::test]
+async fn a_missing_or_changed_input_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = web::write(folder.path(), "http://trap.example");
+    let loaded = load(std::slice::from_ref(&path), None);
+    let router = router(&loaded);
+    let address = "/record?url=http://threads.example.com/3";
+    assert_eq!(get(&router, address).await.status, 200);
+    let stored = std::fs::read(&path).expect("the input");
+    std::fs::write(&path, vec![b'x'; stored.len()]).expect("changed");
+    let reply = get(&router, address).await;
+    assert_eq!(
+        (reply.status.as_u16(), reply.json()["error"]["code"].as_str()),
+        (409, Some("input_changed"))
+    );
+    std::fs::remove_file(&path).expect("removed");
+    let reply = get(&router, address).await;
+    assert_eq!(
+        (reply.status.as_u16(), reply.json()["error"]["code"].as_str()),
+        (404, Some("input_missing"))
+    );
+    assert!(
+        !reply.body.contains(&folder.path().display().to_string()),
+        "{}",
+        reply.body
+    );
+    let reply = get(&router, "/sandbox/content?url=http://threads.example.com/3").await;
+    assert_eq!(reply.status, 404);
+    assert!(reply.header("content-security-policy").starts_with("sandbox;"));
+}
+
+#[tokio::test]
+async fn archived_content_comes_decoded_and_under_the_sandbox_policy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let loaded = load(&[web::write(folder.path(), "http://trap.example")], None);
+    assert_eq!(loaded.job.quarantined, 0);
+    let router = router(&loaded);
+    for (url, media) in [
+        (web::HOSTILE, "text/html; charset=utf-8"),
+        (
+            "http://www.looms.example.org/loom.svg",
+            "text/html; charset=utf-8",
+        ),
+        ("http://nowhere.example/", "text/html; charset=utf-8"),
+        ("", "text/html; charset=utf-8"),
+    ] {
+        let reply = get(&router, &format!("/sandbox/content?url={url}")).await;
+        assert_eq!(reply.header("content-type"), media, "{url}");
+        let policy = reply.header("content-security-policy");
+        assert!(
+            policy.starts_with("sandbox; default-src 'none';") && !policy.contains("allow"),
+            "{policy}"
+        );
+        assert_eq!(reply.header("x-content-type-options"), "nosniff");
+        assert!(reply.headers.get("set-cookie").is_none());
+    }
+    let reply = get(&router, &format!("/sandbox/content?url={}", web::HOSTILE)).await;
+    assert!(reply.body.starts_with("<!doctype html>"), "{}", &reply.body[..60]);
+}
+
+/// The content of a capture that only says "unchanged" is that of the capture it saw again.
+#[tokio::test]
+async fn revisits_show_what_they_saw_again() {
+    let Some(warc) = crawl("dupes.warc.gz") else {
+        return;
+    };
+    let loaded = load(&[warc], None);
+    let router = router(&loaded);
+    let first = get(
+        &router,
+        "/sandbox/content?url=http://example.com&at=20140127171200",
+    )
+    .await;
+    let again = get(
+        &router,
+        "/sandbox/content?url=http://example.com&at=20140127171251",
+    )
+    .await;
+    assert_eq!(
+        (first.status.as_u16(), again.status.as_u16()),
+        (200, 200),
+        "{}",
+        again.body
+    );
+    assert!(first.body.contains("Example Domain"));
+    assert_eq!(first.body, again.body);
+}
+
+#[tokio::test]
+async fn pages_of_a_real_crawl() {
+    let (Some(one), Some(two)) = (crawl("etig.warc.gz"), crawl("iana.warc.gz")) else {
+        return;
+    };
+    let loaded = load(&[one, two], Some("crawls"));
+    let router = router(&loaded);
+    for (path, words) in [
+        ("/", "collection%3Acrawls"),
+        ("/search?q=iana", "<mark>"),
+        ("/search?q=domain+names&explain=1", "Score"),
+        (
+            "/page?url=http://www.iana.org/",
+            "Internet Assigned Numbers Authority",
+        ),
+        ("/page/inlinks?url=http://www.iana.org/", "iana.org"),
+        ("/domain?name=iana.org", "iana.org"),
+        ("/ranking", "from other domains"),
+        ("/ranking?domain=iana.org", "iana.org"),
+        ("/captures?url=iana.org&match=domain", "Download"),
+        ("/loads", "etig.warc.gz"),
+        ("/statistics", "Stages of loading"),
+    ] {
+        let reply = get(&router, path).await;
+        assert_eq!(reply.status, 200, "{path}: {}", reply.body);
+        assert!(reply.body.contains(words), "{path} has no {words:?}");
+    }
+}

@@ -1,0 +1,124 @@
+//! Pictures of every page, for people to look at: `target/screenshots`, at 1280 and 390 pixels, light and dark.
+//!
+//! `cargo test --release -p server --test server -- --ignored screenshots`
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use archive::{Archive, OpenSettings};
+use server::ServerSettings;
+
+use crate::driver::Browser;
+use crate::loaded::{load, shared_data};
+use crate::port::Running;
+use crate::web;
+
+const PAGES: [(&str, &str); 22] = [
+    ("home", "/"),
+    ("search", "/search?q=domain"),
+    ("search-explained", "/search?q=domain+names&explain=1"),
+    ("search-none", "/search?q=nothingatall"),
+    ("search-prompt", "/search"),
+    ("page", "/page?url=http://www.iana.org/domains/root"),
+    ("page-long", "/page?url=http://www.looms.example.org/"),
+    ("page-hostile", "/page?url=http://hostile.example.net/page"),
+    (
+        "page-linked-only",
+        "/page?url=http://far.example.edu/never-captured",
+    ),
+    ("page-unknown", "/page?url=http://nowhere.example/"),
+    ("inlinks", "/page/inlinks?url=http://www.iana.org/"),
+    ("outlinks", "/page/outlinks?url=http://www.iana.org/"),
+    ("domain", "/domain?name=iana.org"),
+    ("domains", "/domains"),
+    ("ranking", "/ranking"),
+    ("captures-form", "/captures"),
+    ("captures", "/captures?url=iana.org&match=domain"),
+    ("loads", "/loads"),
+    ("quarantine", "/quarantine"),
+    ("statistics", "/statistics"),
+    ("about", "/about"),
+    ("nowhere", "/nowhere"),
+];
+
+#[test]
+#[ignore = "writes pictures for people to look at"]
+fn screenshots() {
+    let Some(browser) = Browser::start(&[]) else {
+        return;
+    };
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("screenshots");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let settings = ServerSettings {
+        sample_interval: Duration::from_millis(150),
+        ..ServerSettings::default()
+    };
+
+    let inputs = tempfile::tempdir().expect("a folder");
+    let mut files = vec![web::write(inputs.path(), "http://trap.example")];
+    if let Some(data) = shared_data() {
+        let crawls = std::fs::read_dir(data.join("crawls")).expect("crawls");
+        files.extend(
+            crawls
+                .map(|entry| entry.expect("an entry").path())
+                .filter(|path| path.extension().is_some_and(|e| e == "gz")),
+        );
+        files.push(data.join("edge/chatnoir-clipped.warc.gz"));
+    }
+    let loaded = load(&files, Some("Test crawls"));
+    let running = Running::start_over(Arc::new(loaded.archive.clone()), settings.clone());
+    std::thread::sleep(Duration::from_secs(3));
+    for (name, path) in PAGES {
+        take(
+            &browser,
+            &folder,
+            name,
+            &format!("http://{}{path}", running.address),
+        );
+    }
+    browser.size(1280, 900);
+    browser.go(&format!(
+        "http://{}/page?url=http://www.iana.org/",
+        running.address
+    ));
+    browser.click("details.frame summary");
+    std::thread::sleep(Duration::from_secs(1));
+    std::fs::write(folder.join("sandbox-1280.png"), browser.picture()).expect("a picture");
+
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut open = OpenSettings::default();
+    open.create = true;
+    let empty = Archive::open(dir.path(), open).expect("a new archive");
+    let running = Running::start_over(Arc::new(empty), settings);
+    for (name, path) in [
+        ("empty-home", "/"),
+        ("empty-loads", "/loads"),
+        ("empty-ranking", "/ranking"),
+        ("empty-statistics", "/statistics"),
+    ] {
+        take(
+            &browser,
+            &folder,
+            name,
+            &format!("http://{}{path}", running.address),
+        );
+    }
+    eprintln!("pictures are in {}", folder.display());
+}
+
+fn take(browser: &Browser, folder: &Path, name: &str, address: &str) {
+    for (width, height) in [(1280, 900), (390, 844)] {
+        browser.size(width, height);
+        for dark in [false, true] {
+            browser.dark(dark);
+            browser.go(address);
+            let suffix = if dark { "-dark" } else { "" };
+            std::fs::write(
+                folder.join(format!("{name}-{width}{suffix}.png")),
+                browser.picture(),
+            )
+            .expect("a picture");
+        }
+    }
+}
