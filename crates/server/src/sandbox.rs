@@ -72,8 +72,14 @@ fn show_as(mime: &str) -> Option<Show> {
     }
 }
 
+/// Whether there is content to be shown: a redirect has none to speak of, and what it has would be taken for
+/// the page.
+pub(crate) fn worth_showing(status: u16, mime: &str, kind: &str) -> bool {
+    !(300..400).contains(&status) && can_show(mime, kind)
+}
+
 /// Whether the content of this type and kind of capture can be shown.
-pub(crate) fn can_show(mime: &str, kind: &str) -> bool {
+fn can_show(mime: &str, kind: &str) -> bool {
     match kind {
         "wat" => false,
         // Of a revisit, the content that it saw again is shown; its own type says only that it is one.

@@ -213,7 +213,7 @@ fn archived(page: &PageBody) -> Markup {
             .collect::<String>()
     });
     let at = at.as_deref();
-    let shown = sandbox::can_show(&page.mime, current_kind(page).unwrap_or("response"));
+    let shown = sandbox::worth_showing(page.status, &page.mime, current_kind(page).unwrap_or("response"));
     html! {
         @if shown {
             details.frame {
@@ -221,6 +221,9 @@ fn archived(page: &PageBody) -> Markup {
                 iframe sandbox="" loading="lazy" referrerpolicy="no-referrer" title="Archived page, in a sandbox"
                     src=(link::sandbox(&page.url, at)) {}
             }
+        }
+        @if (300..400).contains(&page.status) {
+            p { "This address led on to another; the link stands under \u{201c}Links on this page\u{201d}, unless it is only another spelling of this one." }
         }
         p.actions {
             @if shown {

@@ -215,7 +215,7 @@ fn record_links(row: &CdxRow) -> Markup {
     let at = Some(row.timestamp.as_str());
     let of = format!(" of {}", present::clean(&row.timestamp));
     html! {
-        @if sandbox::can_show(&row.mime, &row.kind) {
+        @if sandbox::worth_showing(row.status, &row.mime, &row.kind) {
             a href=(link::sandbox(&row.url, at)) target="_blank" rel="noopener" { "Show" span.hidden { " the content" (of) } }
             " \u{b7} "
         }

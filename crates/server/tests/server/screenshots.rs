@@ -78,8 +78,9 @@ fn screenshots() {
         );
     }
     browser.size(1280, 900);
+    browser.dark(false);
     browser.go(&format!(
-        "http://{}/page?url=http://www.iana.org/",
+        "http://{}/page?url=http://www.iana.org/domains/root",
         running.address
     ));
     browser.click("details.frame summary");
