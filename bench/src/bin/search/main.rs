@@ -1,0 +1,198 @@
+//! Searching under load: clients that ask a real `weft serve` over HTTP, while nothing happens and while
+//! pages are updated, beside published figures of a search engine on HBase.
+//!
+//! `cargo run --release -p bench --bin search -- [--pages 20000] [--seconds 10]` writes a web with
+//! `weft synth --format warc`, loads all of it but the last file, serves it, and asks with 1 to 100
+//! clients, 100 results a page. Then it asks again while a `weft load --rate 10` reads the last file:
+//! re-crawls and new pages. `--archive DIR` takes an archive that is there; `--updates FILE` a file to
+//! update it from (which then stays loaded).
+//!
+//! Client and server share the machine, as they share its processors.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use clap::Parser;
+
+mod clients;
+mod http;
+mod queries;
+mod report;
+mod server;
+
+use server::Server;
+
+/// Clients at once, as they were in the published test.
+const CLIENTS: [usize; 6] = [1, 5, 10, 25, 50, 100];
+
+/// Pages changed each second in the mixed test.
+const UPDATES_PER_S: &str = "10";
+
+/// Files of the made-up web; the last is for the updates.
+const FILES: u64 = 21;
+
+/// Measures searching.
+#[derive(Debug, Parser)]
+struct Args {
+    /// Pages of the made-up web; a full run has 1,000,000
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pages: u64,
+    /// Seed of the made-up web and of the queries
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// How long to ask with each number of clients
+    #[arg(long, value_name = "S", default_value_t = 10)]
+    seconds: u64,
+    /// Ask for facets too, as the web page does
+    #[arg(long)]
+    facets: bool,
+    /// An archive that is there already
+    #[arg(long, value_name = "DIR")]
+    archive: Option<PathBuf>,
+    /// What `--archive` is updated from; without it there is no second table
+    #[arg(long, value_name = "FILE", requires = "archive")]
+    updates: Option<PathBuf>,
+    /// Folder for the web and the archive, kept [default: a temporary one]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// The program to measure [default: beside this one]
+    #[arg(long, value_name = "FILE", env = "WEFT")]
+    weft: Option<PathBuf>,
+}
+
+/// What is asked and what it is updated from.
+struct Subject {
+    archive: PathBuf,
+    updates: Option<PathBuf>,
+}
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    let weft = match &args.weft {
+        Some(path) => path.clone(),
+        None => std::env::current_exe()?.with_file_name("weft"),
+    };
+    ensure!(
+        weft.exists(),
+        "{} is missing; build it with: cargo build --release -p weft",
+        weft.display()
+    );
+    let temporary = tempfile::tempdir()?;
+    let dir = args.dir.clone().unwrap_or_else(|| temporary.path().to_path_buf());
+    let subject = subject(&args, &weft, &dir)?;
+    let server = Server::start(&weft, &subject.archive)?;
+    let queries = queries::sample(&server, args.seed, args.facets)?;
+    report::subject(&server, &queries)?;
+    report::heading("while nothing happens");
+    measure(&server, &queries, args.seconds)?;
+    if let Some(updates) = &subject.updates {
+        let load = Load::start(&weft, &subject.archive, updates)?;
+        report::heading("while 10 pages/s are updated");
+        measure(&server, &queries, args.seconds)?;
+        load.end()?;
+    }
+    Ok(())
+}
+
+fn measure(server: &Server, queries: &queries::Queries, seconds: u64) -> anyhow::Result<()> {
+    for clients in CLIENTS {
+        let measured = clients::ask(server, queries, clients, Duration::from_secs(seconds))?;
+        report::row(clients, &measured);
+    }
+    Ok(())
+}
+
+/// The archive that was named, or a new one of a made-up web.
+fn subject(args: &Args, weft: &Path, dir: &Path) -> anyhow::Result<Subject> {
+    if let Some(archive) = &args.archive {
+        return Ok(Subject {
+            archive: archive.clone(),
+            updates: args.updates.clone(),
+        });
+    }
+    let web = dir.join(format!("search-web-{}-{}", args.pages, args.seed));
+    if !web.exists() {
+        make_web(args, weft, &web)?;
+    }
+    let mut files: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(&web)? {
+        files.push(entry?.path());
+    }
+    files.sort();
+    let updates = files.pop().filter(|_| !files.is_empty());
+    let archive = dir.join("search-archive");
+    if archive.exists() {
+        std::fs::remove_dir_all(&archive).context("remove the archive of the run before")?;
+    }
+    let mut load = Command::new(weft);
+    load.arg("load").args(&files).arg("--archive").arg(&archive);
+    run(load, "weft load")?;
+    Ok(Subject { archive, updates })
+}
+
+/// Writes the web beside its place and moves it there, so that a broken off run leaves no half of one.
+fn make_web(args: &Args, weft: &Path, web: &Path) -> anyhow::Result<()> {
+    let draft = web.with_extension("draft");
+    std::fs::create_dir_all(&draft).context("make a folder for the web")?;
+    let mut synth = Command::new(weft);
+    synth.args(["synth", "--format", "warc", "--recrawls-permille", "300"]);
+    synth.args([
+        "--pages",
+        &args.pages.to_string(),
+        "--seed",
+        &args.seed.to_string(),
+    ]);
+    synth.args(["--files", &FILES.to_string()]);
+    synth.arg(draft.join("web.warc.gz"));
+    run(synth, "weft synth")?;
+    std::fs::rename(&draft, web).context("move the web to its place")
+}
+
+fn run(mut command: Command, name: &str) -> anyhow::Result<()> {
+    let status = command
+        .stdout(Stdio::null())
+        .status()
+        .with_context(|| format!("run {name}"))?;
+    ensure!(status.success(), "{name} failed: {status}");
+    Ok(())
+}
+
+/// The update that runs beside the questions.
+struct Load(Child);
+
+impl Load {
+    fn start(weft: &Path, archive: &Path, updates: &Path) -> anyhow::Result<Load> {
+        let child = Command::new(weft)
+            .arg("load")
+            .arg(updates)
+            .arg("--archive")
+            .arg(archive)
+            .args(["--rate", UPDATES_PER_S])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("start weft load")?;
+        Ok(Load(child))
+    }
+
+    /// Ends it; says if it had nothing left to load before the questions ended.
+    fn end(mut self) -> anyhow::Result<()> {
+        match self.0.try_wait()? {
+            Some(status) if status.success() => {
+                println!("(the updates came to their end before the questions did; take more --pages)");
+            }
+            Some(status) => anyhow::bail!("the update failed: {status}"),
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
