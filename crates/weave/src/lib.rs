@@ -10,6 +10,7 @@
 //!
 //! Not here: reading inputs, extracting captures, search. The engine (fjall) is known to this crate alone.
 
+mod chain;
 mod codec;
 mod crash;
 mod cut;

@@ -23,7 +23,7 @@ impl Default for Settings {
         Settings {
             cache_size_bytes: 512 << 20,
             memtable_size_bytes: 256 << 20,
-            journal_size_bytes: 512 << 20,
+            journal_size_bytes: 256 << 20,
             ranking_rows_max: 4096,
         }
     }

@@ -7,28 +7,24 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use extract::{Capture, LinkScope};
 use fjall::PersistMode;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
+use crate::chain::{Chain, StepClock, Woven};
 use crate::cut::Cut;
 use crate::domain_of::DomainOf;
 use crate::error::{is_disk_full, probe_disk_full};
-use crate::ledger::{self, Names};
-use crate::progress::LedgerMoves;
+use crate::ledger;
 use crate::tables::{Table, Tables};
-use crate::views::rankings::Scope;
 use crate::views::totals::TotalsRow;
-use crate::views::uris::UriChange;
-use crate::views::versions::VersionChange;
-use crate::views::{captures, changes, domains, links, rankings, ties, totals, uris, versions};
+use crate::views::{ties, totals};
 use crate::write::Write;
 use crate::{
-    ApplyError, Batch, EpochReport, InputId, InputState, LedgerEntry, OpenError, PageChange, Settings,
-    Snapshot, SnapshotError, crash, inlinks_bucket, place,
+    ApplyError, Batch, EpochReport, InputId, InputState, LedgerEntry, OpenError, Settings, Snapshot,
+    SnapshotError, crash, place,
 };
 
 /// The index of one archive. Cheap to clone; one writer at a time, any number of snapshots.
@@ -187,6 +183,19 @@ impl Weave {
         Ok(woven.report)
     }
 
+    /// Writes what is in memory to its tables, so that the next opening has little journal to read; for the end of
+    /// a load. Closing (dropping the last handle) does the same. Nothing depends on it.
+    ///
+    /// # Errors
+    /// [`ApplyError`], as [`Weave::apply`].
+    pub fn settle(&self) -> Result<(), ApplyError> {
+        let inner = &*self.inner;
+        let mut writer = inner.writer.lock();
+        inner.check_usable(&writer)?;
+        let settled = inner.tables.settle();
+        inner.poison_on_error(&mut writer, settled)
+    }
+
     /// A consistent read view of the newest epoch.
     pub fn snapshot(&self) -> Snapshot {
         self.inner.published.read().clone()
@@ -198,17 +207,7 @@ impl Weave {
     }
 }
 
-/// An epoch ready to be committed.
-struct Woven<'t> {
-    /// `None` where nothing changed.
-    write: Option<Write<'t>>,
-    totals: TotalsRow,
-    ledger: Vec<(InputId, LedgerEntry)>,
-    report: EpochReport,
-}
-
 impl Inner {
-    /// The chain of views, top to bottom.
     fn weave(
         &self,
         writer: &mut Writer,
@@ -217,78 +216,15 @@ impl Inner {
         retied: Vec<(InputId, Capture)>,
         clock: &mut StepClock,
     ) -> Result<Woven<'_>, ApplyError> {
-        let mut write = Write::new(&self.tables);
-        let mut totals = writer.totals.clone();
-        let mut report = EpochReport {
-            epoch: totals.epoch,
-            ..EpochReport::default()
-        };
-        let mut ledger = LedgerMoves::new(&writer.ledger);
-        let rows_max = self.settings.ranking_rows_max;
-
-        let arrived = ledger.keep_usable(batch.captures)?;
-        let arrived_count = arrived.len() as u64;
-        let mut captures = captures::apply(cut, &mut write, arrived)?;
-        report.captures_new = captures.len() as u64;
-        report.captures_known = arrived_count - report.captures_new;
-        count_captures(&mut totals, &captures);
-        ledger.count_captures(&captures)?;
-        clock.end("captures");
-        if !retied.is_empty() {
-            captures = retied;
-        }
-
-        let mut versions = versions::apply(cut, &mut write, Names::new(&writer.ledger), captures)?;
-        report.pages_changed = versions.iter().filter(|v| v.page_changed).count() as u64;
-        clock.end("versions");
-
-        let links = links::apply(cut, &mut write, &mut versions)?;
-        report.links_added = links.iter().filter(|l| l.added).count() as u64;
-        report.links_removed = links.len() as u64 - report.links_added;
-        totals.links = totals.links + report.links_added - report.links_removed;
-        clock.end("links");
-
-        let number = &mut totals.next_number;
-        let uris = uris::apply(cut, &mut write, &mut writer.domain_of, &versions, links, number)?;
-        count_uris(&mut totals, &mut report, &uris);
-        clock.end("uris");
-
-        let domains = domains::apply(cut, &mut write, &uris, rows_max)?;
-        totals.domains = totals.domains + domains.new - domains.gone;
-        clock.end("domains");
-
-        let (uris_now, all) = (totals.uris, uris.iter().collect::<Vec<_>>());
-        rankings::apply(
+        let chain = Chain {
+            tables: &self.tables,
+            ranking_rows_max: self.settings.ranking_rows_max,
             cut,
-            &mut write,
-            Scope::All,
-            &mut totals.ranking,
-            uris_now,
-            &all,
-            rows_max,
-        )?;
-        clock.end("rankings");
-
-        let ledger = ledger.finish(cut, &mut write, &mut totals, batch.progress)?;
-        if write.len() == 0 {
-            return Ok(Woven {
-                write: None,
-                totals,
-                ledger,
-                report,
-            });
-        }
-        totals.epoch.0 += 1;
-        report.epoch = totals.epoch;
-        report.page_changes = page_changes(&versions, &uris);
-        changes::apply(&mut write, totals.epoch, &report.page_changes);
-        write.put(Table::Meta, totals::ROW, totals.encode());
-        Ok(Woven {
-            write: Some(write),
-            totals,
-            ledger,
-            report,
-        })
+            totals: &writer.totals,
+            ledger: &writer.ledger,
+            domain_of: &mut writer.domain_of,
+        };
+        chain.weave(batch, retied, clock)
     }
 
     /// Writes a new or changed entry of the ledger. Where an input changes its name, versions that hang on names
@@ -375,24 +311,13 @@ impl Inner {
     }
 }
 
-/// Measures the steps of an epoch.
-struct StepClock {
-    last: Instant,
-    times: Vec<(&'static str, Duration)>,
-}
-
-impl StepClock {
-    fn start() -> StepClock {
-        StepClock {
-            last: Instant::now(),
-            times: Vec::with_capacity(8),
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if self.writer.get_mut().poisoned.is_none()
+            && let Err(error) = self.tables.settle()
+        {
+            tracing::warn!(%error, dir = %self.dir.display(), "left to the journal");
         }
-    }
-
-    fn end(&mut self, step: &'static str) {
-        let now = Instant::now();
-        self.times.push((step, now - self.last));
-        self.last = now;
     }
 }
 
@@ -401,51 +326,4 @@ impl Writer {
         let index = (id.0 as usize).wrapping_sub(1);
         self.ledger.get(index).ok_or(ApplyError::UnknownInput(id))
     }
-}
-
-fn count_captures(totals: &mut TotalsRow, captures: &[(InputId, Capture)]) {
-    for (_, capture) in captures {
-        let time = capture.fetch_time_ms;
-        let is_first = totals.captures == 0;
-        totals.captures += 1;
-        totals.fetch_time_ms_first = if is_first {
-            time
-        } else {
-            totals.fetch_time_ms_first.min(time)
-        };
-        totals.fetch_time_ms_last = if is_first {
-            time
-        } else {
-            totals.fetch_time_ms_last.max(time)
-        };
-    }
-}
-
-fn count_uris(totals: &mut TotalsRow, report: &mut EpochReport, uris: &[UriChange]) {
-    for uri in uris {
-        let shift = |sum: u64, before: bool, after: bool| sum + u64::from(after) - u64::from(before);
-        totals.uris = shift(totals.uris, uri.before.is_some(), uri.after.is_some());
-        totals.pages = shift(totals.pages, uri.was_page, uri.is_page);
-        report.uris_new += u64::from(uri.before.is_none() && uri.after.is_some());
-    }
-}
-
-/// Pages that look different now, or whose bucket of in-links changed, sorted by key.
-fn page_changes(versions: &[VersionChange], uris: &[UriChange]) -> Vec<PageChange> {
-    let bucket = |counts: Option<uris::Counts>| inlinks_bucket(counts.map_or(0, |c| c.inlinks_external));
-    let changed = versions
-        .iter()
-        .filter(|v| v.page_changed)
-        .map(|v| (&v.url_key, v.is_page));
-    let linked = uris
-        .iter()
-        .filter(|u| u.is_page && bucket(u.before) != bucket(u.after));
-    let mut all: Vec<(&String, bool)> = changed.chain(linked.map(|u| (&u.url_key, true))).collect();
-    all.sort_unstable();
-    all.dedup();
-    let change = |(key, is_page): (&String, bool)| match is_page {
-        true => PageChange::Upsert(key.clone()),
-        false => PageChange::Delete(key.clone()),
-    };
-    all.into_iter().map(change).collect()
 }

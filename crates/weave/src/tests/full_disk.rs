@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::tests::support::{all_dumps, entry, page, progress, settings};
+use crate::tests::support::{all_dumps, entry, noise, page, progress, settings};
 use crate::{ApplyError, Batch, InputState, Weave};
 
 const DIR: &str = "WEFT_TEST_FULL_DISK_DIR";
@@ -34,18 +34,6 @@ fn load(dir: &Path, end: u64) -> Result<Weave, (Weave, ApplyError)> {
         }
     }
     Ok(weave)
-}
-
-/// Text that does not compress well.
-fn noise(mut seed: u64) -> String {
-    let mut text = String::new();
-    for _ in 0..12_000 {
-        seed = seed
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        text.push_str(&format!("{:08x}", seed >> 32));
-    }
-    text
 }
 
 /// Not a test of its own: what the test below runs in another process, with a limit of some 400 kB a file.

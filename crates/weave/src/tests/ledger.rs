@@ -1,7 +1,7 @@
-//! Inputs: known again, continued, unknown; keys that cannot be woven.
+//! Inputs: known again, continued, unknown; keys that cannot be woven; opening again.
 
-use crate::tests::support::{Pair, dump, entry, page, progress};
-use crate::{ApplyError, Batch, InputId, InputState, View};
+use crate::tests::support::{Pair, dump, entry, noise, page, progress};
+use crate::{ApplyError, Batch, InputId, InputState, Settings, View, Weave};
 
 const A: &str = "http://a.com/";
 
@@ -121,4 +121,48 @@ fn keys_too_long_for_the_engine_go_to_quarantine() {
         quarantine.starts_with("a.warc.gz\t1\turl-key-length\tURL key of 700"),
         "{quarantine}"
     );
+}
+
+#[test]
+fn what_is_in_memory_is_in_its_tables_after_closing() {
+    let home = tempfile::tempdir().unwrap();
+    let open = || Weave::open(&home.path().join("index"), None, Settings::default()).unwrap();
+    let uris_on_disk = |weave: &Weave| {
+        let tables = weave.disk_bytes();
+        tables
+            .iter()
+            .find(|(table, _)| *table == "uris")
+            .map_or(0, |(_, bytes)| *bytes)
+    };
+    let weave = open();
+    let (input, _) = weave.register_input(entry("a.warc.gz"), None).unwrap();
+    let captures = (0..240).map(|n| {
+        let mut capture = page(&format!("http://h.com/{n}"), n, &[(A, "a")]);
+        if let Some(page) = &mut capture.page {
+            page.text = noise(n as u64);
+        }
+        (input, capture)
+    });
+    let captures = captures.collect();
+    weave
+        .apply(Batch {
+            captures,
+            progress: Vec::new(),
+        })
+        .unwrap();
+    assert_eq!(uris_on_disk(&weave), 0);
+    drop(weave);
+
+    let weave = open();
+    assert!(uris_on_disk(&weave) > 0);
+    assert_eq!(weave.snapshot().text("com,h)/239").unwrap(), Some(noise(239)));
+    weave.settle().unwrap();
+    let captures = vec![(input, page(A, 500, &[]))];
+    weave
+        .apply(Batch {
+            captures,
+            progress: Vec::new(),
+        })
+        .unwrap();
+    assert_eq!(weave.snapshot().totals().unwrap().captures, 241);
 }

@@ -251,3 +251,15 @@ pub(crate) fn as_kind(kind: CaptureKind, mut capture: Capture) -> Capture {
     }
     capture
 }
+
+/// 96 kB of text that compresses to half.
+pub(crate) fn noise(mut seed: u64) -> String {
+    let mut text = String::new();
+    for _ in 0..12_000 {
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        text.push_str(&format!("{:08x}", seed >> 32));
+    }
+    text
+}

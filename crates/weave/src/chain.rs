@@ -1,0 +1,194 @@
+//! The chain of views: one epoch from captures to rankings, top to bottom.
+//!
+//! Nothing here touches the disk but for reading: what comes out is one batch, ready to be committed, and what the
+//! writer will know once it is.
+
+use std::time::{Duration, Instant};
+
+use extract::Capture;
+
+use crate::cut::Cut;
+use crate::domain_of::DomainOf;
+use crate::ledger::Names;
+use crate::progress::LedgerMoves;
+use crate::tables::{Table, Tables};
+use crate::views::rankings::Scope;
+use crate::views::totals::TotalsRow;
+use crate::views::uris::UriChange;
+use crate::views::versions::VersionChange;
+use crate::views::{captures, changes, domains, links, rankings, totals, uris, versions};
+use crate::write::Write;
+use crate::{ApplyError, Batch, EpochReport, InputId, LedgerEntry, PageChange, inlinks_bucket};
+
+/// What an epoch starts from.
+pub(crate) struct Chain<'t, 'w> {
+    pub(crate) tables: &'t Tables,
+    pub(crate) ranking_rows_max: u64,
+    /// The epoch before.
+    pub(crate) cut: &'w Cut,
+    pub(crate) totals: &'w TotalsRow,
+    pub(crate) ledger: &'w [LedgerEntry],
+    pub(crate) domain_of: &'w mut DomainOf,
+}
+
+/// An epoch ready to be committed.
+pub(crate) struct Woven<'t> {
+    /// `None` where nothing changed.
+    pub(crate) write: Option<Write<'t>>,
+    pub(crate) totals: TotalsRow,
+    pub(crate) ledger: Vec<(InputId, LedgerEntry)>,
+    pub(crate) report: EpochReport,
+}
+
+impl<'t> Chain<'t, '_> {
+    /// Weaves a batch, or decides versions again between captures that are there already (`retied`, see
+    /// [`crate::views::ties`]).
+    pub(crate) fn weave(
+        self,
+        batch: Batch,
+        retied: Vec<(InputId, Capture)>,
+        clock: &mut StepClock,
+    ) -> Result<Woven<'t>, ApplyError> {
+        let cut = self.cut;
+        let mut write = Write::new(self.tables);
+        let mut totals = self.totals.clone();
+        let mut report = EpochReport {
+            epoch: totals.epoch,
+            ..EpochReport::default()
+        };
+        let mut ledger = LedgerMoves::new(self.ledger);
+        let rows_max = self.ranking_rows_max;
+
+        let arrived = ledger.keep_usable(batch.captures)?;
+        let arrived_count = arrived.len() as u64;
+        let mut captures = captures::apply(cut, &mut write, arrived)?;
+        report.captures_new = captures.len() as u64;
+        report.captures_known = arrived_count - report.captures_new;
+        count_captures(&mut totals, &captures);
+        ledger.count_captures(&captures)?;
+        clock.end("captures");
+        if !retied.is_empty() {
+            captures = retied;
+        }
+
+        let mut versions = versions::apply(cut, &mut write, Names::new(self.ledger), captures)?;
+        report.pages_changed = versions.iter().filter(|v| v.page_changed).count() as u64;
+        clock.end("versions");
+
+        let links = links::apply(cut, &mut write, &mut versions)?;
+        report.links_added = links.iter().filter(|l| l.added).count() as u64;
+        report.links_removed = links.len() as u64 - report.links_added;
+        totals.links = totals.links + report.links_added - report.links_removed;
+        clock.end("links");
+
+        let number = &mut totals.next_number;
+        let uris = uris::apply(cut, &mut write, self.domain_of, &versions, links, number)?;
+        count_uris(&mut totals, &mut report, &uris);
+        clock.end("uris");
+
+        let domains = domains::apply(cut, &mut write, &uris, rows_max)?;
+        totals.domains = totals.domains + domains.new - domains.gone;
+        clock.end("domains");
+
+        let (uris_now, all) = (totals.uris, uris.iter().collect::<Vec<_>>());
+        rankings::apply(
+            cut,
+            &mut write,
+            Scope::All,
+            &mut totals.ranking,
+            uris_now,
+            &all,
+            rows_max,
+        )?;
+        clock.end("rankings");
+
+        let ledger = ledger.finish(cut, &mut write, &mut totals, batch.progress)?;
+        if write.len() == 0 {
+            return Ok(Woven {
+                write: None,
+                totals,
+                ledger,
+                report,
+            });
+        }
+        totals.epoch.0 += 1;
+        report.epoch = totals.epoch;
+        report.page_changes = page_changes(&versions, &uris);
+        changes::apply(&mut write, totals.epoch, &report.page_changes);
+        write.put(Table::Meta, totals::ROW, totals.encode());
+        Ok(Woven {
+            write: Some(write),
+            totals,
+            ledger,
+            report,
+        })
+    }
+}
+
+/// Measures the steps of an epoch.
+pub(crate) struct StepClock {
+    last: Instant,
+    pub(crate) times: Vec<(&'static str, Duration)>,
+}
+
+impl StepClock {
+    pub(crate) fn start() -> StepClock {
+        StepClock {
+            last: Instant::now(),
+            times: Vec::with_capacity(8),
+        }
+    }
+
+    pub(crate) fn end(&mut self, step: &'static str) {
+        let now = Instant::now();
+        self.times.push((step, now - self.last));
+        self.last = now;
+    }
+}
+
+fn count_captures(totals: &mut TotalsRow, captures: &[(InputId, Capture)]) {
+    for (_, capture) in captures {
+        let time = capture.fetch_time_ms;
+        let is_first = totals.captures == 0;
+        totals.captures += 1;
+        totals.fetch_time_ms_first = if is_first {
+            time
+        } else {
+            totals.fetch_time_ms_first.min(time)
+        };
+        totals.fetch_time_ms_last = if is_first {
+            time
+        } else {
+            totals.fetch_time_ms_last.max(time)
+        };
+    }
+}
+
+fn count_uris(totals: &mut TotalsRow, report: &mut EpochReport, uris: &[UriChange]) {
+    for uri in uris {
+        let shift = |sum: u64, before: bool, after: bool| sum + u64::from(after) - u64::from(before);
+        totals.uris = shift(totals.uris, uri.before.is_some(), uri.after.is_some());
+        totals.pages = shift(totals.pages, uri.was_page, uri.is_page);
+        report.uris_new += u64::from(uri.before.is_none() && uri.after.is_some());
+    }
+}
+
+/// Pages that look different now, or whose bucket of in-links changed, sorted by key.
+fn page_changes(versions: &[VersionChange], uris: &[UriChange]) -> Vec<PageChange> {
+    let bucket = |counts: Option<uris::Counts>| inlinks_bucket(counts.map_or(0, |c| c.inlinks_external));
+    let changed = versions
+        .iter()
+        .filter(|v| v.page_changed)
+        .map(|v| (&v.url_key, v.is_page));
+    let linked = uris
+        .iter()
+        .filter(|u| u.is_page && bucket(u.before) != bucket(u.after));
+    let mut all: Vec<(&String, bool)> = changed.chain(linked.map(|u| (&u.url_key, true))).collect();
+    all.sort_unstable();
+    all.dedup();
+    let change = |(key, is_page): (&String, bool)| match is_page {
+        true => PageChange::Upsert(key.clone()),
+        false => PageChange::Delete(key.clone()),
+    };
+    all.into_iter().map(change).collect()
+}

@@ -1,0 +1,321 @@
+//! The rows of each view, as a snapshot holds them.
+
+use std::io::Write;
+
+use crate::codec::{self, Corrupt, Reader};
+use crate::dump::{Cell, Printer, date_time};
+use crate::sort::Sorter;
+use crate::tables::Table;
+use crate::views::rankings::Ranked;
+use crate::views::uris::Counts;
+use crate::views::{links, uris, version_row};
+use crate::{
+    CaptureRow, DumpError, DumpFormat, KeyRange, LedgerEntry, QuarantineEntry, Snapshot, SnapshotError, View,
+};
+
+impl Snapshot {
+    /// Writes all rows of a view and gives their number.
+    ///
+    /// # Errors
+    /// [`DumpError`]: a row could not be read or written, or there is no room for sorting.
+    pub fn dump(&self, view: View, format: DumpFormat, out: &mut dyn Write) -> Result<u64, DumpError> {
+        let mut printer = Printer::new(view, format, out);
+        match view {
+            View::Captures => self.dump_captures(&mut printer)?,
+            View::Pages => self.dump_pages(&mut printer)?,
+            View::Links => self.dump_links(&mut printer)?,
+            View::Inlinks => self.dump_inlinks(&mut printer)?,
+            View::Uris => self.dump_uris(&mut printer)?,
+            View::Domains => {
+                for row in self.all_domains(None) {
+                    let row = row?;
+                    printer.row(&[
+                        Cell::Text(&row.domain),
+                        Cell::Number(row.uris),
+                        Cell::Number(row.pages),
+                        Cell::Number(row.inlinks_external),
+                    ])?;
+                }
+            }
+            View::Top => self.dump_top(&mut printer)?,
+            View::Ledger => dump_ledger(&mut printer, self.ledger()?.into_iter().map(|(_, e)| e).collect())?,
+            View::Quarantine => {
+                let rows = self
+                    .quarantine(None, None, usize::MAX)?
+                    .into_iter()
+                    .map(|(input, entry)| Ok::<_, SnapshotError>((self.input(input)?.input.clone(), entry)));
+                dump_quarantine(&mut printer, rows.collect::<Result<_, _>>()?)?;
+            }
+        }
+        printer.finish()
+    }
+
+    fn dump_captures(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
+        // Captures of one key and time are stored by input number, which depends on the order of loading.
+        let mut equal: Vec<CaptureRow> = Vec::new();
+        for row in self.captures(KeyRange::All, None) {
+            let row = row?;
+            if equal
+                .first()
+                .is_some_and(|e| (e.fetch_time_ms, &e.url_key) != (row.fetch_time_ms, &row.url_key))
+            {
+                print_captures(printer, &mut equal)?;
+            }
+            equal.push(row);
+        }
+        print_captures(printer, &mut equal)
+    }
+
+    fn dump_pages(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
+        let mut uris = uris::scan(self.cut());
+        for row in self.cut().iter(Table::Versions) {
+            let (key, value) = row?;
+            let url_key = self.cut().decode(Table::Versions, &key, codec::to_text(&key))?;
+            let page = self
+                .cut()
+                .decode(Table::Versions, &key, version_row::decode(&url_key, &value))?;
+            if !page.is_page {
+                continue;
+            }
+            // Both tables are sorted by URL key, and every version has a URI.
+            let uri = loop {
+                match uris.next().transpose()? {
+                    Some((k, uri)) if k == key => break uris::decode_counts(&uri),
+                    Some(_) => {}
+                    None => break Err(Corrupt("page without URI")),
+                }
+            };
+            let counts = self.cut().decode(Table::Uris, &key, uri)?.counts;
+            print_page(printer, &url_key, &page, counts)?;
+        }
+        Ok(())
+    }
+
+    fn dump_links(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
+        for row in self.cut().iter(Table::Links) {
+            let (key, value) = row?;
+            let source_key = self.cut().decode(Table::Links, &key, codec::to_text(&key))?;
+            for link in self
+                .cut()
+                .decode(Table::Links, &key, links::decode(&value, |_| true))?
+            {
+                printer.row(&[
+                    Cell::Text(&source_key),
+                    Cell::Text(&link.url_key),
+                    Cell::Text(&link.url),
+                    Cell::Text(&link.anchor),
+                    Cell::Number(u64::from(link.nofollow)),
+                ])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn dump_inlinks(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
+        let scratch = |source| DumpError::Scratch {
+            dir: self.dir().display().to_string(),
+            source,
+        };
+        let mut sorter = Sorter::new(self.dir());
+        for row in self.cut().iter(Table::Links) {
+            let (key, value) = row?;
+            for link in self
+                .cut()
+                .decode(Table::Links, &key, links::decode(&value, |_| true))?
+            {
+                sorter.push(pack_inlink(&key, &link)).map_err(scratch)?;
+            }
+        }
+        for row in sorter.finish().map_err(scratch)? {
+            let row = row.map_err(scratch)?;
+            let (target_key, source_key, anchor, nofollow) =
+                self.cut().decode(Table::Links, &row, unpack_inlink(&row))?;
+            printer.row(&[
+                Cell::Text(target_key),
+                Cell::Text(source_key),
+                Cell::Text(anchor),
+                Cell::Number(u64::from(nofollow)),
+            ])?;
+        }
+        Ok(())
+    }
+
+    fn dump_uris(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
+        for row in uris::scan(self.cut()) {
+            let (key, value) = row?;
+            let url_key = self.cut().decode(Table::Uris, &key, codec::to_text(&key))?;
+            let uri = self
+                .cut()
+                .decode(Table::Uris, &key, uris::decode_counts(&value))?;
+            printer.row(&[
+                Cell::Text(&url_key),
+                Cell::Number(u64::from(uri.captured)),
+                Cell::Number(uri.counts.inlinks),
+                Cell::Number(uri.counts.inlinks_external),
+            ])?;
+        }
+        Ok(())
+    }
+
+    fn dump_top(&self, printer: &mut Printer<'_>) -> Result<(), DumpError> {
+        let scratch = |source| DumpError::Scratch {
+            dir: self.dir().display().to_string(),
+            source,
+        };
+        let mut sorter = Sorter::new(self.dir());
+        for row in uris::scan(self.cut()) {
+            let (key, value) = row?;
+            let counts = self
+                .cut()
+                .decode(Table::Uris, &key, uris::decode_counts(&value))?
+                .counts;
+            sorter.push(pack_rank(counts, &key)).map_err(scratch)?;
+        }
+        for row in sorter.finish().map_err(scratch)? {
+            let row = row.map_err(scratch)?;
+            let ranked = self.cut().decode(Table::Uris, &row, unpack_rank(&row))?;
+            print_ranked(printer, &ranked)?;
+        }
+        Ok(())
+    }
+}
+
+/// Sorts by target, then source: a NUL stands after each key, and none can be in a URL key.
+fn pack_inlink(source_key: &[u8], link: &extract::Link) -> Vec<u8> {
+    let mut row = Vec::with_capacity(source_key.len() + link.url_key.len() + link.anchor.len() + 8);
+    for key in [link.url_key.as_bytes(), source_key] {
+        row.extend_from_slice(key);
+        row.push(0);
+    }
+    row.push(u8::from(link.nofollow));
+    row.extend_from_slice(link.anchor.as_bytes());
+    row
+}
+
+fn unpack_inlink(row: &[u8]) -> Result<(&str, &str, &str, bool), Corrupt> {
+    let bad = Corrupt("sorted row ends early");
+    let text = |bytes| std::str::from_utf8(bytes).map_err(|_| Corrupt("text is not UTF-8"));
+    let mut parts = row.splitn(3, |&b| b == 0);
+    let target = parts.next().ok_or(bad)?;
+    let source = parts.next().ok_or(bad)?;
+    let (nofollow, anchor) = parts.next().and_then(<[u8]>::split_first).ok_or(bad)?;
+    Ok((text(target)?, text(source)?, text(anchor)?, *nofollow == 1))
+}
+
+fn pack_rank(counts: Counts, url_key: &[u8]) -> Vec<u8> {
+    let mut row = Vec::with_capacity(16 + url_key.len());
+    row.extend_from_slice(&(!counts.inlinks_external).to_be_bytes());
+    row.extend_from_slice(&(!counts.inlinks).to_be_bytes());
+    row.extend_from_slice(url_key);
+    row
+}
+
+fn unpack_rank(row: &[u8]) -> Result<Ranked, Corrupt> {
+    let mut r = Reader::new(row);
+    let mut number = || {
+        let bytes = r.take(8)?.first_chunk().ok_or(Corrupt("row ends early"))?;
+        Ok::<_, Corrupt>(!u64::from_be_bytes(*bytes))
+    };
+    let (inlinks_external, inlinks) = (number()?, number()?);
+    let url_key = codec::to_text(r.rest())?;
+    Ok(Ranked {
+        counts: Counts {
+            inlinks,
+            inlinks_external,
+        },
+        url_key,
+    })
+}
+
+/// Prints captures of one key and time, in the order of the columns.
+pub(crate) fn print_captures(
+    printer: &mut Printer<'_>,
+    equal: &mut Vec<CaptureRow>,
+) -> Result<(), DumpError> {
+    let columns = |c: &CaptureRow| {
+        let texts = (c.url.clone(), c.mime.clone(), c.status, c.digest.clone());
+        (texts, c.length, c.offset, c.input_name.clone())
+    };
+    if equal.len() > 1 {
+        equal.sort_by_cached_key(columns);
+    }
+    for row in equal.drain(..) {
+        printer.row(&[
+            Cell::Text(&row.url_key),
+            Cell::Text(&date_time(row.fetch_time_ms)),
+            Cell::Text(&row.url),
+            Cell::Text(&row.mime),
+            Cell::Number(u64::from(row.status)),
+            Cell::Text(&row.digest),
+            Cell::Number(row.length),
+            Cell::Number(row.offset),
+            Cell::Text(&row.input_name),
+        ])?;
+    }
+    Ok(())
+}
+
+fn print_page(
+    printer: &mut Printer<'_>,
+    url_key: &str,
+    page: &version_row::VersionRow,
+    counts: Counts,
+) -> Result<(), DumpError> {
+    printer.row(&[
+        Cell::Text(url_key),
+        Cell::Text(&page.url),
+        Cell::Text(&date_time(page.fetch_time_ms)),
+        Cell::Number(u64::from(page.status)),
+        Cell::Text(&page.mime),
+        Cell::Text(&page.digest),
+        Cell::Text(&page.title),
+        Cell::Number(u64::from(page.links)),
+        Cell::Number(counts.inlinks),
+        Cell::Number(counts.inlinks_external),
+    ])
+}
+
+fn print_ranked(printer: &mut Printer<'_>, ranked: &Ranked) -> Result<(), DumpError> {
+    printer.row(&[
+        Cell::Number(ranked.counts.inlinks_external),
+        Cell::Number(ranked.counts.inlinks),
+        Cell::Text(&ranked.url_key),
+    ])
+}
+
+/// Prints the ledger by name and digest: numbers depend on the order of loading.
+pub(crate) fn dump_ledger(printer: &mut Printer<'_>, mut entries: Vec<LedgerEntry>) -> Result<(), DumpError> {
+    entries.sort_by(|a, b| (&a.input, &a.digest).cmp(&(&b.input, &b.digest)));
+    for entry in entries {
+        printer.row(&[
+            Cell::Text(&entry.input),
+            Cell::Text(&entry.digest),
+            Cell::Number(entry.size),
+            Cell::Text(&entry.state.to_string()),
+            Cell::Number(entry.records),
+            Cell::Number(entry.captures),
+            Cell::Number(entry.quarantined),
+            Cell::Number(entry.bytes_done),
+        ])?;
+    }
+    Ok(())
+}
+
+/// Prints the quarantine by input name, offset, reason and detail.
+pub(crate) fn dump_quarantine(
+    printer: &mut Printer<'_>,
+    mut rows: Vec<(String, QuarantineEntry)>,
+) -> Result<(), DumpError> {
+    rows.sort_by(|(a_input, a), (b_input, b)| {
+        (a_input, a.offset, &a.reason, &a.detail).cmp(&(b_input, b.offset, &b.reason, &b.detail))
+    });
+    for (input, entry) in rows {
+        printer.row(&[
+            Cell::Text(&input),
+            Cell::Number(entry.offset),
+            Cell::Text(&entry.reason),
+            Cell::Text(&entry.detail),
+        ])?;
+    }
+    Ok(())
+}
