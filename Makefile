@@ -31,12 +31,14 @@ test: need-cargo need-chromium test-absences
 test-absences: need-cargo
 	CARGO="$(CARGO)" .ci/absences
 
+# Modest sizes, some minutes; each program says with --help how to measure at full size.
 bench: need-cargo
 	$(CARGO) build --release -p weft -p bench
-	$(CARGO) run --release -p bench --bin all
+	@for program in read load search; do \
+	    echo; echo "== bench/$$program"; $(CARGO_TARGET_DIR)/release/$$program || exit 1; \
+	done
 
 screenshots: need-cargo need-chromium
-	$(CARGO) build --release -p weft
 	$(CARGO) test --release -p server --test server -- --ignored --nocapture screenshots
 
 lint: lint-format lint-code

@@ -159,13 +159,15 @@ fn invite(web: &Web, serving: &Serving, context: &mut Context) -> anyhow::Result
     let url = serving.url();
     let (page, query) = (shell_word(&web.url), shell_word(&web.query));
     let archive = shell_word(&context.archive.display().to_string());
+    // As it was started: after `make demo` it is in no folder that the shell looks into.
+    let weft = shell_word(&std::env::args().next().unwrap_or_else(|| "weft".into()));
     let out = &mut context.out;
     let address = out.style.bold(&out.style.address(&url));
     writeln!(out, "\nOpen {address} in a browser, or in another terminal:\n")?;
     writeln!(out, "  export WEFT_ARCHIVE={archive}")?;
-    writeln!(out, "  weft search {query}")?;
-    writeln!(out, "  weft inlinks {page}")?;
-    writeln!(out, "  weft top")?;
+    writeln!(out, "  {weft} search {query}")?;
+    writeln!(out, "  {weft} inlinks {page}")?;
+    writeln!(out, "  {weft} top")?;
     writeln!(out, "  curl '{url}cdx?url={}'\n", web.url)?;
     writeln!(out, "Ctrl-C ends it.")?;
     out.flush()?;

@@ -28,6 +28,11 @@ pub(super) fn print(archive: &Archive, job: &JobBody, context: &mut Context) -> 
     defects(job, context)?;
     if job.state == "cancelled" {
         writeln!(context.out, "stopped; the same command goes on from here")?;
+    } else if job.state == "failed" {
+        writeln!(
+            context.out,
+            "the load failed; put right what stopped it, and the same command goes on from here"
+        )?;
     } else if job.inputs_loading > 0 {
         let still = counted(job.inputs_loading, "input is", "inputs are");
         writeln!(context.out, "{still} not complete yet; the same command reads on")?;
@@ -86,11 +91,14 @@ fn rates(job: &JobBody) -> String {
 }
 
 fn losses(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
-    if job.problems.is_empty() {
+    // An input that is merely not at its end has lost nothing.
+    let lost = |row: &&LedgerRow| row.quarantined > 0 || row.state.starts_with("failed");
+    let problems: Vec<&LedgerRow> = job.problems.iter().filter(lost).collect();
+    if problems.is_empty() {
         return Ok(());
     }
     writeln!(context.out)?;
-    for row in job.problems.iter().take(INPUTS_LISTED) {
+    for row in problems.iter().take(INPUTS_LISTED) {
         writeln!(
             context.out,
             "{}: {}",
@@ -107,8 +115,8 @@ fn losses(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Re
             writeln!(context.out, "  {} more: {all}", count(hidden))?;
         }
     }
-    if job.problems.len() > INPUTS_LISTED {
-        let hidden = job.problems.len() - INPUTS_LISTED;
+    if problems.len() > INPUTS_LISTED {
+        let hidden = problems.len() - INPUTS_LISTED;
         let all = format!("weft status --ledger{}", context.archive_flag());
         writeln!(
             context.out,
