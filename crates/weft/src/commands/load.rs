@@ -8,7 +8,7 @@ mod summary;
 
 use std::path::Path;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use archive::question::{Answer, Body, JobBody, LoadInput, LoadRequest};
 use archive::{Archive, OpenSettings};
 use clap::ValueEnum;
@@ -17,7 +17,9 @@ use extract::LinkScope;
 use crate::ask;
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
+use crate::out::progress_line;
 use crate::stop::Stop;
+use crate::style::clean;
 use progress::Progress;
 
 const EXAMPLES: &str = "\
@@ -116,7 +118,36 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     settings.links = args.links.map(Links::scope);
     let archive = ask::open_with(context, settings)?;
     let stop = Stop::listen()?;
+    warn_of_empty_folders(&request, context);
     run_request(&archive, &request, &stop, context)
+}
+
+/// A folder without files is no failure beside other inputs, but nobody names one on purpose.
+fn warn_of_empty_folders(request: &LoadRequest, context: &Context) {
+    for input in &request.inputs {
+        let path = Path::new(&input.path);
+        if path.is_dir() && !holds_a_file(path) {
+            let text = format!(
+                "{} {} holds no files",
+                context.err_style.warn("warning:"),
+                clean(&input.name)
+            );
+            progress_line(&text);
+        }
+    }
+}
+
+/// Whether there is any file below `folder`; one that cannot be listed is the owner's to report.
+fn holds_a_file(folder: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return true;
+    };
+    entries
+        .filter_map(Result::ok)
+        .any(|entry| match entry.file_type() {
+            Ok(kind) if kind.is_dir() => holds_a_file(&entry.path()),
+            _ => true,
+        })
 }
 
 /// Loads, shows how it goes, and sums up. A first Ctrl-C cancels the load: it then ends at its next epoch.
@@ -149,15 +180,22 @@ pub(crate) fn run_request(
     } else {
         summary::print(archive, &job, context)?;
     }
-    outcome(&job)
+    outcome(&job, request)
 }
 
-fn outcome(job: &JobBody) -> anyhow::Result<Outcome> {
+fn outcome(job: &JobBody, request: &LoadRequest) -> anyhow::Result<Outcome> {
     match job.state.as_str() {
-        "failed" => anyhow::bail!(
+        "failed" => bail!(
             "load: {}",
             job.error.as_deref().unwrap_or("failed without a reason")
         ),
+        "done" if job.inputs == 0 => {
+            let names: Vec<&str> = request.inputs.iter().map(|input| input.name.as_str()).collect();
+            bail!(
+                "nothing to load: no WARC, ARC, WAT or WET file in {}",
+                names.join(", ")
+            )
+        }
         "done" if job.quarantined == 0 && job.inputs_failed == 0 => Ok(Outcome::Done),
         _ => Ok(Outcome::Losses),
     }

@@ -70,3 +70,12 @@ pub(crate) fn small_web() -> Vec<u8> {
         ),
     ])
 }
+
+/// One page that is nowhere in [`small_web`].
+pub(crate) fn other_web() -> Vec<u8> {
+    warc(&[(
+        "http://other.example/",
+        "2017-01-01T00:00:00Z",
+        "<title>Other</title>",
+    )])
+}

@@ -79,29 +79,59 @@ fn json_ends_with_the_whole_job() {
 fn bad_inputs_are_told_and_do_not_stop_the_others() {
     let place = web();
     std::fs::create_dir(place.path("empty")).expect("create a folder");
-    place.write("notes.txt", b"Just some notes.\n");
+    place.write_old("notes.txt", b"Just some notes.\n");
     let bytes = fixture::small_web();
-    place.write("cut.warc", &bytes[..bytes.len() - 100]);
+    place.write_old("cut.warc", &bytes[..bytes.len() - 100]);
+    // Of its records the first is whole; by its name it is still being written.
+    place.write(
+        "growing.warc.open",
+        &fixture::other_web()[..fixture::other_web().len() - 10],
+    );
     let run = place.run(&[
         "load",
         "missing.warc",
         "empty",
         "notes.txt",
         "cut.warc",
+        "growing.warc.open",
         "web.warc",
     ]);
     assert_eq!(run.code, Some(1));
     expect![[r#"
-        4 inputs: 1 done, 2 still loading, 1 failed
-        11 records, 9 captures, 9 pages, 17 links
+        5 inputs: 2 done, 1 still loading, 2 failed
+        13 records, 10 captures, 10 pages, 17 links, 1 quarantined
 
         missing.warc: failed(no such file)
-        notes.txt: loading
-        cut.warc: loading
-        2 inputs are not complete yet; the same command reads on
+        notes.txt: failed(no WARC or ARC record in it), 1 loss
+          at 0: junk: neither a record nor a compressed member, 17 bytes
+
+        1 record with defects, used all the same
+          cut.warc at 1930: truncated-record: declared 176 bytes, 80 before the end of the file
+
+        1 input is not complete yet; the same command reads on
+          growing.warc.open: 185 of 471 bytes read
     "#]]
     .assert_eq(&place.stable(&without_rates(&run)));
-    assert_eq!(place.json(&["status"])["captures"].as_u64(), Some(9));
+    assert_eq!(run.stderr, "warning: empty holds no files\n");
+    for name in ["missing.warc", "notes.txt", "cut.warc", "growing.warc.open"] {
+        assert!(
+            run.stdout.contains(name),
+            "every input that is not done is named: {name}"
+        );
+    }
+}
+
+#[test]
+fn nothing_to_load_is_an_error_that_says_so() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("empty")).expect("create a folder");
+    place.write("other/notes.txt", b"Just some notes.\n");
+    for folder in ["empty", "other"] {
+        let run = place.run(&["load", folder]);
+        assert_eq!(run.code, Some(1), "{run:?}");
+        let expected = format!("error: nothing to load: no WARC, ARC, WAT or WET file in {folder}\n");
+        assert!(run.stderr.ends_with(&expected), "{}", run.stderr);
+    }
 }
 
 #[test]
@@ -160,12 +190,7 @@ fn links_between_domains_only() {
 #[test]
 fn two_at_once() {
     let place = web();
-    let pages = fixture::warc(&[(
-        "http://other.example/",
-        "2017-01-01T00:00:00Z",
-        "<title>Other</title>",
-    )]);
-    place.write("other.warc", &pages);
+    place.write("other.warc", &fixture::other_web());
     let both = [
         place.start(&["load", "web.warc"]),
         place.start(&["load", "other.warc"]),

@@ -34,8 +34,7 @@ pub(super) fn print(archive: &Archive, job: &JobBody, context: &mut Context) -> 
             "the load failed; put right what stopped it, and the same command goes on from here"
         )?;
     } else if job.inputs_loading > 0 {
-        let still = counted(job.inputs_loading, "input is", "inputs are");
-        writeln!(context.out, "{still} not complete yet; the same command reads on")?;
+        incomplete(job, context)?;
     }
     Ok(())
 }
@@ -88,6 +87,30 @@ fn rates(job: &JobBody) -> String {
         count(per_second(job.links, job.elapsed_ms)),
         counted(job.epochs, "epoch", "epochs"),
     )
+}
+
+/// Inputs that are still being written, as it seems, and how far they were whole.
+fn incomplete(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
+    let still = counted(job.inputs_loading, "input is", "inputs are");
+    writeln!(
+        context.out,
+        "\n{still} not complete yet; the same command reads on"
+    )?;
+    let rows = job.problems.iter().filter(|row| row.state == "loading");
+    for row in rows.take(INPUTS_LISTED) {
+        let read = format!("{} of {} bytes read", count(row.bytes_done), count(row.size));
+        writeln!(context.out, "  {}: {read}", clean(&row.input))?;
+    }
+    let hidden = job.inputs_loading.saturating_sub(INPUTS_LISTED as u64);
+    if hidden > 0 {
+        writeln!(
+            context.out,
+            "  {} more: weft status --ledger{}",
+            count(hidden),
+            context.archive_flag()
+        )?;
+    }
+    Ok(())
 }
 
 fn losses(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
