@@ -122,22 +122,37 @@ impl Archive {
         progress: &mut dyn FnMut(u64, &JobBody) -> bool,
     ) -> Result<(u64, JobBody), AskError> {
         let mut cancelled = false;
-        'ask: loop {
-            let (mut epoch, mut job) = job_of(self.ask(&Question::Load(request.clone()))?)?;
+        loop {
+            let (mut epoch, mut job) = self.submit(request)?;
             loop {
                 if !progress(epoch, &job) && !cancelled {
                     cancelled = true;
                     self.ask(&Question::Cancel { id: job.id })?;
                 }
-                if !matches!(job.state.as_str(), "queued" | "running") {
-                    return Ok((epoch, job));
+                match job.state.as_str() {
+                    "queued" | "running" => {}
+                    "interrupted" if !cancelled => break,
+                    _ => return Ok((epoch, job)),
                 }
                 std::thread::sleep(LOOK_INTERVAL);
                 (epoch, job) = match self.ask(&Question::Job { id: job.id }) {
                     // Another owner: it knows nothing of this job.
-                    Err(error) if error.code == "not_found" && !cancelled => continue 'ask,
+                    Err(error) if error.code == "not_found" && !cancelled => break,
                     other => job_of(other?)?,
                 };
+            }
+        }
+    }
+
+    /// Asks for a load; an owner that is just ending is waited for.
+    fn submit(&self, request: &LoadRequest) -> Result<(u64, JobBody), AskError> {
+        let deadline = Instant::now() + HELD_TIME_MAX;
+        loop {
+            match self.ask(&Question::Load(request.clone())) {
+                Err(error) if error.code == "unavailable" && Instant::now() < deadline => {
+                    std::thread::sleep(RETRY_INTERVAL);
+                }
+                other => return job_of(other?),
             }
         }
     }

@@ -43,7 +43,7 @@ pub(crate) fn feed(
     }
 }
 
-/// Feeds what changed since the epoch that the search index covers.
+/// Feeds what changed since the epoch that the search index covers; it can be found at once.
 pub(crate) fn catch_up(search: &SearchIndex, snapshot: &Snapshot) -> Result<(), FeedError> {
     let covered = search.covered_epoch();
     if covered > snapshot.epoch().0 {
@@ -54,6 +54,7 @@ pub(crate) fn catch_up(search: &SearchIndex, snapshot: &Snapshot) -> Result<(), 
     if since < snapshot.epoch() {
         tracing::info!(from = since.0, to = snapshot.epoch().0, "search catches up");
         apply(search, snapshot, snapshot.pages_changed_since(since))?;
+        search.flush()?;
     }
     Ok(())
 }

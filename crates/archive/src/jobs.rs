@@ -2,12 +2,13 @@
 //!
 //! Invariants:
 //!  - at most one job runs; the others wait in the order of asking;
-//!  - a job ends in exactly one of `done`, `cancelled`, `failed`;
+//!  - a job ends in exactly one of `done`, `cancelled`, `interrupted`, `failed`;
 //!  - after [`Jobs::close`] no job runs and none can be added.
 
 mod job;
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -102,8 +103,8 @@ impl Jobs {
         std::thread::Builder::new().name("jobs".into()).spawn(move || {
             while let Some(job) = jobs.next() {
                 job.begin();
-                let outcome = run(&job);
-                job.end(outcome);
+                let outcome = catch_unwind(AssertUnwindSafe(|| run(&job)));
+                job.end(outcome.unwrap_or_else(|_| Err("the load panicked".to_owned())));
             }
         })
     }
@@ -125,8 +126,8 @@ impl Jobs {
     pub(crate) fn close(&self) {
         let mut state = self.state.lock();
         state.closing = true;
-        for job in &state.all {
-            job.stop();
+        for job in state.all.iter().filter(|job| !job.has_ended()) {
+            job.interrupt();
         }
         for job in std::mem::take(&mut state.waiting) {
             job.end(Ok(()));

@@ -20,10 +20,12 @@ mod lock;
 mod owner;
 mod parts;
 pub mod question;
+mod record;
 mod socket;
 
 pub use archive::{Archive, OpenSettings};
 pub use error::{AskError, OpenError};
+pub use record::read_record;
 
 /// Version of this program; owner and askers must have the same.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -126,6 +126,8 @@ pub struct LoadRequest {
     pub threads: Option<usize>,
     /// Check declared digests; what does not agree is in [`JobBody::defects`].
     pub verify: bool,
+    /// Close epochs with this many bytes of captures instead of 64 MiB: smaller ones are seen sooner and cost more.
+    pub epoch_bytes: Option<u64>,
     /// Stages replaced by nothing (`extract`, `weave`, `search`), to find the slowest one.
     pub stages_off: Vec<String>,
 }
@@ -454,7 +456,8 @@ pub struct RecordBody {
 #[allow(missing_docs)]
 pub struct JobBody {
     pub id: u64,
-    /// `queued`, `running`, `done`, `cancelled`, `failed`. One load runs at a time, in the order of asking.
+    /// `queued`, `running`, `done`, `cancelled`, `failed`, or `interrupted`: its owner ended, the next one
+    /// continues it when asked again. One load runs at a time, in the order of asking.
     pub state: String,
     /// Why it failed, if it did.
     pub error: Option<String>,

@@ -100,8 +100,9 @@ impl Weave {
     /// prefix of the new ones: the caller has compared digests), or registers it as given; durable when it
     /// returns.
     ///
-    /// An input found by digest keeps its name, but takes the new location. One that is continued takes name,
-    /// location, digest and size of `entry` and keeps its position and sums.
+    /// An input found by digest keeps its name, but takes the new location. One that is continued, also one
+    /// that was only renamed since, takes name, location, digest and size of `entry` and keeps its position
+    /// and sums.
     ///
     /// # Errors
     /// [`ApplyError`], as [`Weave::apply`].
@@ -119,7 +120,7 @@ impl Weave {
                 let old = writer.entry(id)?;
                 let mut now = old.clone();
                 now.location = entry.location;
-                if known.is_none() {
+                if known.is_none() || known == continues {
                     now.input = entry.input;
                     now.digest = entry.digest;
                     now.size = entry.size;

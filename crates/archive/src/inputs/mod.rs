@@ -1,7 +1,8 @@
 //! From the arguments of a load to the files to read.
 //!
 //! Invariants:
-//!  - every argument gives at least one entry or a skipped-file count: nothing vanishes silently;
+//!  - a file, glob or path list that leads nowhere gives an entry with a problem; what a folder holds is an
+//!    entry or counted as skipped: nothing vanishes silently;
 //!  - no two entries name the same file (links resolved), the first mention wins;
 //!  - the order is that of the arguments, within a folder or glob that of the names.
 
@@ -39,6 +40,11 @@ pub(crate) struct Discovery {
     /// Files in folders that hold no records by their first bytes.
     pub(crate) skipped: u64,
     seen: HashSet<PathBuf>,
+}
+
+/// Whether a file begins like records, or cannot be looked at.
+pub(crate) fn may_hold_records(path: &Path) -> bool {
+    probe::holds_records(path).unwrap_or(true)
 }
 
 /// Expands folders, globs and path lists.

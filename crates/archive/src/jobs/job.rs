@@ -56,6 +56,8 @@ pub(crate) struct Job {
     pub(crate) request: LoadRequest,
     pub(crate) counters: Counters,
     stopped: AtomicBool,
+    /// Stopped because the owner ends, not because somebody asked for it.
+    interrupted: AtomicBool,
     state: Mutex<State>,
     /// Inputs of this load, with the position each has reached.
     touched: Mutex<HashMap<InputId, u64>>,
@@ -80,6 +82,7 @@ enum Phase {
     Running,
     Done,
     Cancelled,
+    Interrupted,
     Failed,
 }
 
@@ -90,6 +93,7 @@ impl Phase {
             Phase::Running => "running",
             Phase::Done => "done",
             Phase::Cancelled => "cancelled",
+            Phase::Interrupted => "interrupted",
             Phase::Failed => "failed",
         }
     }
@@ -102,6 +106,7 @@ impl Job {
             request,
             counters: Counters::default(),
             stopped: AtomicBool::new(false),
+            interrupted: AtomicBool::new(false),
             state: Mutex::default(),
             touched: Mutex::default(),
             defects: Mutex::default(),
@@ -124,6 +129,7 @@ impl Job {
             .unwrap_or_default();
         state.phase = match &outcome {
             Err(_) => Phase::Failed,
+            Ok(()) if self.interrupted.load(Relaxed) => Phase::Interrupted,
             Ok(()) if self.is_stopped() => Phase::Cancelled,
             Ok(()) => Phase::Done,
         };
@@ -133,6 +139,13 @@ impl Job {
     /// Stops reading; what was read is still woven.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Relaxed);
+    }
+
+    /// Stops because the owner ends; whoever waits for this load asks the next owner.
+    pub(super) fn interrupt(&self) {
+        if !self.stopped.swap(true, Relaxed) {
+            self.interrupted.store(true, Relaxed);
+        }
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
@@ -146,7 +159,7 @@ impl Job {
     pub(crate) fn has_ended(&self) -> bool {
         matches!(
             self.state.lock().phase,
-            Phase::Done | Phase::Cancelled | Phase::Failed
+            Phase::Done | Phase::Cancelled | Phase::Interrupted | Phase::Failed
         )
     }
 

@@ -38,8 +38,6 @@ pub(super) struct Registered {
     pub(super) found: Found,
     pub(super) entry: LedgerEntry,
     pub(super) growing: Growing,
-    /// Read no further than this; a record boundary.
-    pub(super) bytes_max: u64,
 }
 
 impl Item for Registered {}

@@ -30,7 +30,7 @@ use crate::inputs::{self, Found};
 use crate::jobs::Job;
 use crate::parts::Parts;
 
-/// An epoch closes with this many bytes of captures.
+/// An epoch closes with this many bytes of captures, if the load does not ask for less.
 const EPOCH_BYTES: u64 = 64 << 20;
 
 /// An epoch closes at this age: what was read is to be seen soon.
@@ -82,11 +82,14 @@ pub(crate) fn run(parts: &Arc<Parts>, job: &Arc<Job>) -> Result<(), LoadError> {
     job.watch(pipeline.monitor());
     feed(&context, feeder, discovery.found);
     let outcome = pipeline.join();
-    if !job.is_off("search") {
-        // Even after a failure: what was woven is to be found.
-        parts.flush_search()?;
-    }
-    Ok(outcome?)
+    // Even after a failure what was woven is to be found; the first error is the one to report.
+    let flushed = if job.is_off("search") {
+        Ok(())
+    } else {
+        parts.flush_search()
+    };
+    outcome?;
+    Ok(flushed?)
 }
 
 fn feed(context: &Context, feeder: Feeder<Found>, found: Vec<Found>) {
@@ -122,6 +125,12 @@ impl Context {
 fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pipeline), FlowError> {
     let threads = threads(context.job.request.threads);
     let readers = threads.min(inputs).clamp(1, READERS_MAX);
+    let epoch_bytes = context
+        .job
+        .request
+        .epoch_bytes
+        .unwrap_or(EPOCH_BYTES)
+        .clamp(1, EPOCH_BYTES);
     let few = |name| StageSettings::new(name).queue(4, u64::MAX);
     let flow = Flow::<Found, Found>::new()
         .ordered(
@@ -157,7 +166,7 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pip
             stage(context, "weave").queue(4096, EPOCH_BYTES),
             Batch {
                 items_max: 4096,
-                bytes_max: EPOCH_BYTES,
+                bytes_max: epoch_bytes,
                 age_max: EPOCH_AGE,
             },
             with(context, |context| {

@@ -78,7 +78,7 @@ pub(super) fn register(
         Ok(content) => (
             content.digest.clone(),
             content.size,
-            context.continues(&found, content),
+            context.continues(claimed, &found, content),
         ),
         Err(_) => (no_content(&found.path), 0, None),
     };
@@ -113,7 +113,6 @@ pub(super) fn register(
         found,
         entry,
         growing,
-        bytes_max: u64::MAX,
     })
 }
 
@@ -133,64 +132,52 @@ fn no_content(path: &Path) -> String {
 
 impl Context {
     /// The unfinished input that this content continues: a prefix of it (it grew or was renamed), or a
-    /// failed look for the same path.
-    fn continues(&self, found: &Found, content: &ContentDigest) -> Option<InputId> {
+    /// failed look for the same path. Not one that this load has already: that keeps its name.
+    fn continues(
+        &self,
+        claimed: &HashSet<InputId>,
+        found: &Found,
+        content: &ContentDigest,
+    ) -> Option<InputId> {
         let absent = no_content(&found.path);
+        let location = found.path.to_string_lossy();
         let prefix_of = |entry: &LedgerEntry| content.prefixes.get(&entry.size) == Some(&entry.digest);
-        let mut matching = self.unfinished.iter().filter(|(_, entry)| {
-            entry.digest == absent
-                || (entry.state == InputState::Loading && entry.size > 0 && prefix_of(entry))
+        let free = self.unfinished.iter().filter(|(id, _)| !claimed.contains(id));
+        let matching = free.filter(|(_, entry)| match entry.state {
+            // Every content begins with nothing: a name alone is no sign.
+            InputState::Loading => {
+                entry.size > 0 && prefix_of(entry) || entry.location == location && prefix_of(entry)
+            }
+            _ => entry.location == location && (entry.digest == absent || prefix_of(entry)),
         });
-        let longest = matching.by_ref().max_by_key(|(_, entry)| entry.size);
+        let longest = matching.max_by_key(|(_, entry)| entry.size);
         longest.map(|(id, _)| *id)
     }
 }
 
-/// Stage `read`: entries in chunks.
+/// Stage `read`: entries in chunks. A stopped load sends nothing more: what was read but not sent is read
+/// again by the load that continues.
 pub(super) fn read(context: &Context, registered: Registered, out: &mut Out<'_, Chunk>) -> StageResult {
-    let Registered {
-        id,
-        found,
-        entry,
-        growing,
-        bytes_max,
-    } = registered;
-    let mut chunk = Chunk::new(id, entry.bytes_done);
-    if let Some(reason) = found.problem {
-        chunk.state = InputState::Failed { reason };
-        return out.send(chunk);
-    }
-    let mut settings = ReaderSettings::default();
-    settings.verify_digests = context.verify;
-    settings.start_offset = entry.bytes_done;
-    settings.growing = growing != Growing::No;
-    let mut reader = match Reader::open(&found.path, settings) {
+    let mut chunk = Chunk::new(registered.id, registered.entry.bytes_done);
+    let mut reader = match open(context, &registered) {
         Ok(reader) => reader,
-        Err(error) => {
-            chunk.state = InputState::Failed {
-                reason: error.to_string(),
-            };
+        Err(reason) => {
+            chunk.state = InputState::Failed { reason };
             return out.send(chunk);
         }
     };
-    let mut useless = entry.records == 0;
-    loop {
-        if context.job.is_stopped() {
-            // What was read but not sent is read again by the load that continues.
-            return Ok(());
-        }
-        let next = if chunk.bytes_done < bytes_max {
-            reader.next_entry()
-        } else {
-            Ok(None)
-        };
-        match next {
+    let mut useless = registered.entry.records == 0;
+    while !context.job.is_stopped() {
+        match reader.next_entry() {
             Ok(Some(entry)) => {
                 useless &= !matches!(entry, Entry::Record(_));
                 chunk.push(entry);
             }
             Ok(None) => {
-                chunk.state = end_state(&found, growing, chunk.bytes_done, useless);
+                let size = registered.entry.size;
+                let incomplete = chunk.bytes_done < size || reader.size() != size;
+                let useless = useless && !(incomplete && inputs::may_hold_records(&registered.found.path));
+                chunk.state = end_state(registered.growing, incomplete, useless);
                 return out.send(chunk);
             }
             Err(error) => {
@@ -201,19 +188,34 @@ pub(super) fn read(context: &Context, registered: Registered, out: &mut Out<'_, 
             }
         }
         if chunk.entries.len() >= context.chunk_entries_max || chunk.bytes >= CHUNK_BYTES {
-            let rest = Chunk::new(id, chunk.bytes_done);
+            let rest = Chunk::new(registered.id, chunk.bytes_done);
             out.send(std::mem::replace(&mut chunk, rest))?;
         }
     }
+    Ok(())
 }
 
-fn end_state(found: &Found, growing: Growing, bytes_done: u64, useless: bool) -> InputState {
+/// Opens an input where the ledger stands, or says why it failed.
+fn open(context: &Context, registered: &Registered) -> Result<Reader, String> {
+    if let Some(problem) = &registered.found.problem {
+        return Err(problem.clone());
+    }
+    let mut settings = ReaderSettings::default();
+    settings.verify_digests = context.verify;
+    settings.start_offset = registered.entry.bytes_done;
+    settings.growing = registered.growing != Growing::No;
+    Reader::open(&registered.found.path, settings).map_err(|error| error.to_string())
+}
+
+/// `incomplete`: the tail is cut, or the file is not any more as long as when it was digested. `useless`: it
+/// holds no record, nor the beginning of one.
+fn end_state(growing: Growing, incomplete: bool, useless: bool) -> InputState {
     match growing {
         Growing::Open => InputState::Loading,
-        Growing::Recent if bytes_done < found.size => InputState::Loading,
         _ if useless => InputState::Failed {
             reason: "no WARC or ARC record in it".into(),
         },
+        Growing::Recent if incomplete => InputState::Loading,
         _ => InputState::Done,
     }
 }

@@ -1,5 +1,9 @@
 //! Archives from the outside: loading, asking, owning, and what must not depend on how it was done.
 
 mod data;
+mod growing;
+mod iana;
+mod inputs;
 mod owners;
+mod questions;
 mod same_result;

@@ -124,6 +124,7 @@ fn schemas() -> Map<String, Value> {
         rate_pages_per_s: Some(100.0),
         threads: Some(2),
         verify: true,
+        epoch_bytes: Some(1 << 20),
         stages_off: vec!["search".into()],
     };
     schemas.insert(

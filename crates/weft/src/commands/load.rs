@@ -57,6 +57,9 @@ pub(crate) struct Args {
     /// Check the digests that records declare; mismatches are listed, nothing is dropped
     #[arg(long)]
     verify: bool,
+    /// Make what was read visible after this many bytes of captures at the latest [default: 64 MiB or 2 s]
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    epoch_bytes: Option<u64>,
     /// Measure without this stage (may be repeated): nothing of it is done, and nothing is recorded
     #[arg(long, value_enum, value_name = "STAGE")]
     stage_off: Vec<Stage>,
@@ -214,6 +217,7 @@ fn request(args: &Args) -> anyhow::Result<LoadRequest> {
         rate_pages_per_s: args.rate,
         threads: args.threads.map(usize::from),
         verify: args.verify,
+        epoch_bytes: args.epoch_bytes,
         stages_off: args
             .stage_off
             .iter()

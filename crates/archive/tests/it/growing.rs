@@ -1,0 +1,161 @@
+//! Inputs that grow, change their names, or stop in the middle.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use archive::Archive;
+use archive::question::{JobBody, LedgerRow, LoadRequest, Question};
+
+use crate::data::{self, VIEWS, assert_same, dumps, load, own};
+
+/// A file of many small gzip members.
+const FILE: &str = "crawls/hackfest.warc.gz";
+
+fn content(shared: &Path) -> Vec<u8> {
+    fs::read(shared.join(FILE)).unwrap()
+}
+
+/// Long enough ago that nobody is writing any more.
+fn make_old(path: &Path) {
+    let old = SystemTime::now() - Duration::from_secs(3600);
+    File::options()
+        .write(true)
+        .open(path)
+        .unwrap()
+        .set_modified(old)
+        .unwrap();
+}
+
+fn load_one(archive: &Archive, folder: &Path, name: &str) -> JobBody {
+    load(archive, &data::request(folder, &[name]))
+}
+
+fn ledger(archive: &Archive) -> Vec<LedgerRow> {
+    match data::ask(
+        archive,
+        Question::Ledger {
+            after: None,
+            limit: 1000,
+        },
+    ) {
+        archive::question::Body::Ledger { rows, next: None } => rows,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Every view of an archive into which `x.warc.gz` was loaded at once.
+fn at_once(root: &Path, content: &[u8]) -> Vec<(&'static str, String)> {
+    fs::write(root.join("x.warc.gz"), content).unwrap();
+    make_old(&root.join("x.warc.gz"));
+    let archive = own(&root.join("whole"));
+    load_one(&archive, root, "x.warc.gz");
+    fs::remove_file(root.join("x.warc.gz")).unwrap();
+    dumps(&archive)
+}
+
+#[test]
+fn an_open_file_is_read_as_it_grows_and_done_when_renamed() {
+    let Some(shared) = data::shared() else { return };
+    let content = content(&shared);
+    let root = tempfile::tempdir().unwrap();
+    let expected = at_once(root.path(), &content);
+    let archive = own(&root.path().join("a"));
+    let open = root.path().join("x.warc.gz.open");
+    let mut captures = 0;
+    // In the middle of members, and once without any growth.
+    for percent in [0, 3, 40, 40, 77, 100] {
+        fs::write(&open, &content[..content.len() * percent / 100]).unwrap();
+        let job = load_one(&archive, root.path(), "x.warc.gz.open");
+        assert_eq!(
+            (job.inputs_loading, job.inputs_done, job.quarantined),
+            (1, 0, 0),
+            "{percent} %"
+        );
+        captures += job.captures;
+        let row = &ledger(&archive)[0];
+        assert_eq!(
+            (row.state.as_str(), row.captures),
+            ("loading", captures),
+            "{percent} %"
+        );
+        assert!(row.bytes_done <= content.len() as u64 * percent as u64 / 100);
+    }
+    fs::rename(&open, root.path().join("x.warc.gz")).unwrap();
+    let job = load_one(&archive, root.path(), "x.warc.gz");
+    assert_eq!((job.inputs_done, job.captures), (1, 0));
+    assert_same(&archive, &expected, "grown and renamed");
+}
+
+#[test]
+fn a_file_renamed_while_it_was_incomplete_is_the_same_input() {
+    let Some(shared) = data::shared() else { return };
+    let content = content(&shared);
+    let root = tempfile::tempdir().unwrap();
+    let expected = at_once(root.path(), &content);
+    let archive = own(&root.path().join("a"));
+    fs::write(root.path().join("x.warc.gz.open"), &content[..content.len() / 2]).unwrap();
+    load_one(&archive, root.path(), "x.warc.gz.open");
+    fs::remove_file(root.path().join("x.warc.gz.open")).unwrap();
+    fs::write(root.path().join("x.warc.gz"), &content).unwrap();
+    load_one(&archive, root.path(), "x.warc.gz");
+    assert_same(&archive, &expected, "renamed and grown");
+}
+
+#[test]
+fn a_file_written_a_moment_ago_is_left_loading_where_it_is_cut() {
+    let Some(shared) = data::shared() else { return };
+    let content = content(&shared);
+    let root = tempfile::tempdir().unwrap();
+    let expected = at_once(root.path(), &content);
+    let archive = own(&root.path().join("a"));
+    fs::write(root.path().join("x.warc.gz"), &content[..content.len() / 3]).unwrap();
+    let job = load_one(&archive, root.path(), "x.warc.gz");
+    assert_eq!((job.inputs_loading, job.quarantined), (1, 0));
+    fs::write(root.path().join("x.warc.gz"), &content).unwrap();
+    let job = load_one(&archive, root.path(), "x.warc.gz");
+    assert_eq!((job.inputs_loading, job.inputs_done), (0, 1));
+    assert_same(&archive, &expected, "written in two parts");
+}
+
+#[test]
+fn a_file_cut_long_ago_is_done_with_its_tail_in_quarantine() {
+    let Some(shared) = data::shared() else { return };
+    let content = content(&shared);
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("a"));
+    let path = root.path().join("x.warc.gz");
+    fs::write(&path, &content[..content.len() / 3]).unwrap();
+    make_old(&path);
+    let job = load_one(&archive, root.path(), "x.warc.gz");
+    assert_eq!((job.inputs_loading, job.inputs_done), (0, 1));
+    let row = &ledger(&archive)[0];
+    assert_eq!(row.bytes_done, row.size);
+    let listed = data::dump(&archive, "quarantine").contains("truncated");
+    let noted = job
+        .defects
+        .iter()
+        .any(|defect| defect.reason.starts_with("truncated"));
+    assert!(listed || noted, "{job:#?}");
+}
+
+#[test]
+fn the_same_content_under_another_name_adds_nothing() {
+    let Some(shared) = data::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let expected = at_once(root.path(), &content(&shared));
+    let archive = own(&root.path().join("a"));
+    for name in ["x.warc.gz", "y.warc.gz"] {
+        fs::write(root.path().join(name), content(&shared)).unwrap();
+    }
+    let request = LoadRequest {
+        threads: Some(4),
+        ..data::request(root.path(), &["x.warc.gz", "y.warc.gz"])
+    };
+    let job = load(&archive, &request);
+    assert_eq!((job.inputs_done, job.inputs_known), (1, 1));
+    let job = load_one(&archive, root.path(), "y.warc.gz");
+    assert_eq!((job.inputs_done, job.inputs_known, job.captures), (0, 1, 0));
+    assert_same(&archive, &expected, "under two names");
+    assert_eq!(VIEWS.len(), expected.len());
+}

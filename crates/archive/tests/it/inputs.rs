@@ -1,0 +1,213 @@
+//! Inputs that cannot be loaded, and those that break readers.
+
+use std::fs;
+
+use archive::question::{Body, LedgerRow, LoadRequest, Question};
+use archive::{Archive, AskError};
+
+use crate::data::{self, dump, load, own, status};
+
+fn ledger(archive: &Archive) -> Vec<LedgerRow> {
+    match data::ask(
+        archive,
+        Question::Ledger {
+            after: None,
+            limit: 10_000,
+        },
+    ) {
+        Body::Ledger { rows, .. } => rows,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn states(archive: &Archive) -> Vec<(String, String)> {
+    ledger(archive)
+        .into_iter()
+        .map(|row| (row.input, row.state))
+        .collect()
+}
+
+#[test]
+fn failed_inputs_are_in_the_ledger_and_do_not_stop_the_others() {
+    let Some(shared) = data::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("a"));
+    fs::write(root.path().join("letter.txt"), "Dear reader, this is no archive.").unwrap();
+    fs::write(root.path().join("empty.warc"), "").unwrap();
+    let good = fs::read(shared.join("crawls/dupes.warc.gz")).unwrap();
+    fs::write(root.path().join("good.warc.gz"), &good).unwrap();
+    let names = ["absent.warc.gz", "letter.txt", "empty.warc", "good.warc.gz"];
+    let request = data::request(root.path(), &names);
+    let expected = [
+        ("absent.warc.gz", "failed(no such file)"),
+        ("empty.warc", "failed(no WARC or ARC record in it)"),
+        ("good.warc.gz", "done"),
+        ("letter.txt", "failed(no WARC or ARC record in it)"),
+    ];
+    let expected: Vec<(String, String)> = expected.map(|(name, state)| (name.into(), state.into())).into();
+    // The second time nothing is done again, and the failures are told again.
+    for known in [0, 1] {
+        let job = load(&archive, &request);
+        assert_eq!((job.inputs, job.inputs_failed, job.inputs_known), (4, 3, known));
+        assert_eq!(job.problems.len(), 3);
+        assert_eq!(states(&archive), expected);
+    }
+    fs::write(
+        root.path().join("absent.warc.gz"),
+        fs::read(shared.join("crawls/hackfest.warc.gz")).unwrap(),
+    )
+    .unwrap();
+    let job = load(&archive, &request);
+    assert_eq!((job.inputs_done, job.inputs_failed), (1, 2));
+    assert_eq!(states(&archive)[0], ("absent.warc.gz".into(), "done".into()));
+    assert_eq!(status(&archive).inputs, 4);
+}
+
+#[test]
+fn files_that_break_readers_are_loaded_as_far_as_they_go() {
+    let Some(shared) = data::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("a"));
+    let job = load(&archive, &data::request(&shared, &["edge"]));
+    assert!(job.inputs > 50, "{job:#?}");
+    let rows = ledger(&archive);
+    for row in &rows {
+        assert_ne!(row.state, "pending", "{row:?}");
+        let whole = row.bytes_done == row.size || row.state == "loading";
+        assert!(whole, "{row:?}");
+    }
+    assert_eq!(rows.len() as u64, job.inputs - job.inputs_known);
+    let sum = |of: fn(&LedgerRow) -> u64| rows.iter().map(of).sum::<u64>();
+    let status = status(&archive);
+    assert_eq!(sum(|row| row.records), status.records);
+    assert_eq!(sum(|row| row.captures), status.captures);
+    assert_eq!(sum(|row| row.quarantined), status.quarantined);
+    assert_eq!(
+        dump(&archive, "captures").lines().count() as u64,
+        status.captures + header(&archive)
+    );
+    assert_eq!(job.captures, status.captures);
+}
+
+/// Lines of a dump that are no rows.
+fn header(archive: &Archive) -> u64 {
+    let mut out = Vec::new();
+    let rows = archive.dump("captures", "tsv", &mut out).unwrap();
+    String::from_utf8(out).unwrap().lines().count() as u64 - rows
+}
+
+#[test]
+fn a_load_without_the_weave_leaves_everything_to_the_next() {
+    let Some(shared) = data::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(root.path());
+    let request = data::request(&shared, &["crawls/hackfest.warc.gz"]);
+    for off in ["extract", "weave"] {
+        let job = load(
+            &archive,
+            &LoadRequest {
+                stages_off: vec![off.into()],
+                ..request.clone()
+            },
+        );
+        assert_eq!((job.captures, job.inputs_loading), (0, 1), "{off}");
+        let stage = job.stages.iter().find(|stage| stage.stage == off).unwrap();
+        assert!(stage.done > 0, "{off}");
+    }
+    let job = load(&archive, &request);
+    assert_eq!(job.inputs_done, 1);
+    assert!(job.captures > 0);
+}
+
+#[test]
+fn search_catches_up_with_a_load_that_left_it_out() {
+    let Some(shared) = data::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(root.path());
+    let request = data::request(&shared, &["crawls/hackfest.warc.gz"]);
+    load(
+        &archive,
+        &LoadRequest {
+            stages_off: vec!["search".into()],
+            ..request
+        },
+    );
+    assert_eq!(status(&archive).search_documents, 0);
+    drop(archive);
+    let archive = own(root.path());
+    let question = archive::question::SearchQuestion {
+        query: "the".into(),
+        ..Default::default()
+    };
+    let Body::Search(found) = data::ask(&archive, Question::Search(question)) else {
+        panic!()
+    };
+    assert!(found.total > 0);
+    assert_eq!(status(&archive).search_documents, status(&archive).pages);
+}
+
+fn refused(archive: &Archive, request: LoadRequest) -> AskError {
+    archive.ask(&Question::Load(request)).unwrap_err()
+}
+
+#[test]
+fn wrong_requests_are_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(root.path());
+    let one = data::request(root.path(), &["x"]);
+    let wrong = [
+        LoadRequest::default(),
+        LoadRequest {
+            links: Some("some".into()),
+            ..one.clone()
+        },
+        LoadRequest {
+            rate_pages_per_s: Some(0.0),
+            ..one.clone()
+        },
+        LoadRequest {
+            rate_pages_per_s: Some(f64::NAN),
+            ..one.clone()
+        },
+        LoadRequest {
+            stages_off: vec!["read".into()],
+            ..one
+        },
+    ];
+    for request in wrong {
+        assert_eq!(refused(&archive, request).code, "bad_request");
+    }
+    assert_eq!(
+        archive.ask(&Question::Job { id: 1 }).unwrap_err().code,
+        "not_found"
+    );
+    assert_eq!(
+        archive.ask(&Question::Cancel { id: 1 }).unwrap_err().code,
+        "not_found"
+    );
+}
+
+#[test]
+fn digests_are_checked_on_request_and_nothing_is_dropped() {
+    let Some(shared) = data::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(root.path());
+    let request = data::request(
+        &shared,
+        &["edge/warcio-example-digest.warc", "crawls/iana.warc.gz"],
+    );
+    let job = load(
+        &archive,
+        &LoadRequest {
+            verify: true,
+            ..request
+        },
+    );
+    assert_eq!(job.defects_total, job.defects.len() as u64);
+    assert!(
+        job.defects.iter().any(|defect| defect.reason.contains("digest")),
+        "{:#?}",
+        job.defects
+    );
+    assert!(job.defects.iter().all(|defect| !defect.input.is_empty()));
+}

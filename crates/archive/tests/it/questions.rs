@@ -1,0 +1,457 @@
+//! Every question, asked of real crawls.
+
+use std::sync::OnceLock;
+
+use archive::question::{
+    Body, CdxQuestion, CdxRow, LinkRow, MatchType, PageBody, Question, RecordBody, SearchQuestion,
+};
+use archive::{Archive, read_record};
+
+use crate::data::{self, dump, load, own};
+
+const FILES: [&str; 5] = [
+    "crawls/iana.warc.gz",
+    "crawls/etig.warc.gz",
+    "crawls/dupes.warc.gz",
+    "crawls/govuk-1.warc.gz",
+    "crawls/govuk-2-revisits.warc.gz",
+];
+
+/// One archive for all questions.
+fn archive() -> Option<&'static Archive> {
+    static ARCHIVE: OnceLock<Option<(tempfile::TempDir, Archive)>> = OnceLock::new();
+    let made = ARCHIVE.get_or_init(|| {
+        let shared = data::shared()?;
+        let root = tempfile::tempdir().unwrap();
+        let archive = own(root.path());
+        load(&archive, &data::request(&shared, &FILES));
+        Some((root, archive))
+    });
+    made.as_ref().map(|(_, archive)| archive)
+}
+
+/// Rows of a dump without the line of column names, if there is one.
+fn rows(archive: &Archive, view: &str) -> Vec<Vec<String>> {
+    let mut out = Vec::new();
+    let count = archive.dump(view, "tsv", &mut out).unwrap() as usize;
+    let text = dump(archive, view);
+    let lines: Vec<&str> = text.lines().collect();
+    let cells = |line: &&str| line.split('\t').map(str::to_owned).collect();
+    lines[lines.len() - count..].iter().map(cells).collect()
+}
+
+/// Follows cursors to the end in steps of `limit`.
+fn all<R>(
+    archive: &Archive,
+    mut ask: impl FnMut(Option<String>) -> Question,
+    take: fn(Body) -> (Vec<R>, Option<String>),
+) -> Vec<R> {
+    let mut all = Vec::new();
+    let mut after = None;
+    loop {
+        let (rows, next) = take(data::ask(archive, ask(after)));
+        all.extend(rows);
+        match next {
+            Some(next) => after = Some(next),
+            None => return all,
+        }
+    }
+}
+
+fn cdx(archive: &Archive, url: &str, match_type: MatchType, limit: usize) -> Vec<CdxRow> {
+    let ask = |after| {
+        Question::Cdx(CdxQuestion {
+            url: url.into(),
+            match_type,
+            limit,
+            after,
+            ..Default::default()
+        })
+    };
+    all(archive, ask, |body| match body {
+        Body::Cdx { rows, next } => (rows, next),
+        other => panic!("{other:?}"),
+    })
+}
+
+#[test]
+fn cdx_matches_as_its_type_says_whatever_the_page_size() {
+    let Some(archive) = archive() else { return };
+    let captures = rows(archive, "captures");
+    let of = |keep: &dyn Fn(&str) -> bool| captures.iter().filter(|row| keep(&row[0])).count();
+    let cases: [(MatchType, &str, usize); 6] = [
+        (
+            MatchType::Exact,
+            "http://www.iana.org/",
+            of(&|key| key == "org,iana)/"),
+        ),
+        (MatchType::Exact, "iana.org", of(&|key| key == "org,iana)/")),
+        (MatchType::Exact, "org,iana)/", of(&|key| key == "org,iana)/")),
+        (
+            MatchType::Prefix,
+            "http://www.iana.org/domains",
+            of(&|key| key.starts_with("org,iana)/domains")),
+        ),
+        (
+            MatchType::Host,
+            "http://www.iana.org/x",
+            of(&|key| key.starts_with("org,iana)") || key.starts_with("org,iana:")),
+        ),
+        (
+            MatchType::Domain,
+            "iana.org",
+            of(&|key| {
+                ["org,iana)", "org,iana,", "org,iana:"]
+                    .iter()
+                    .any(|p| key.starts_with(p))
+            }),
+        ),
+    ];
+    for (match_type, url, expected) in cases {
+        assert!(expected > 0, "{url}");
+        for limit in [1, 7, 10_000] {
+            let found = cdx(archive, url, match_type, limit);
+            assert_eq!(found.len(), expected, "{match_type:?} {url} by {limit}");
+            assert!(found.is_sorted_by_key(|row| (row.url_key.clone(), row.fetch_time.clone())));
+        }
+    }
+}
+
+#[test]
+fn cdx_filters_by_time_and_collection() {
+    let Some(archive) = archive() else { return };
+    let ask = |from: Option<&str>, to: Option<&str>, collection: Option<&str>| {
+        let question = CdxQuestion {
+            url: "iana.org".into(),
+            match_type: MatchType::Host,
+            from: from.map(Into::into),
+            to: to.map(Into::into),
+            collection: collection.map(Into::into),
+            limit: 10_000,
+            after: None,
+        };
+        match archive.ask(&Question::Cdx(question)).map(|answer| answer.body) {
+            Ok(Body::Cdx { rows, .. }) => Ok(rows.len()),
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => Err(error.code),
+        }
+    };
+    let everything = cdx(archive, "iana.org", MatchType::Host, 10_000).len();
+    let before = ask(None, Some("201401262006"), None).unwrap();
+    let after = ask(Some("201401262007"), None, None).unwrap();
+    assert!(before > 0 && after > 0);
+    assert_eq!(before + after, everything);
+    assert_eq!(ask(Some("2014"), Some("2014"), None), Ok(everything));
+    assert_eq!(ask(None, None, Some("other")), Ok(0));
+    assert_eq!(ask(Some("yesterday"), None, None), Err("bad_request".into()));
+}
+
+fn page(archive: &Archive, url: &str) -> PageBody {
+    match data::ask(archive, Question::Page { url: url.into() }) {
+        Body::Page(page) => *page,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_page_agrees_with_the_views() {
+    let Some(archive) = archive() else { return };
+    for row in rows(archive, "pages").iter().step_by(23) {
+        let page = page(archive, &row[1]);
+        assert!(page.captured && page.is_page);
+        let found = [
+            page.url_key,
+            page.url,
+            page.status.to_string(),
+            page.mime,
+            page.digest,
+            page.links.to_string(),
+            page.inlinks.to_string(),
+            page.inlinks_external.to_string(),
+        ];
+        let expected = [
+            &row[0], &row[1], &row[3], &row[4], &row[5], &row[7], &row[8], &row[9],
+        ];
+        assert_eq!(found.each_ref(), expected);
+        assert!(!page.captures.is_empty());
+        assert!(page.captures.is_sorted_by(|a, b| a.fetch_time >= b.fetch_time));
+    }
+    // The newest capture of the home page is a redirect: what is beside it stands for the site.
+    let domains = page(archive, "iana.org/domains");
+    assert_eq!(
+        (domains.host.as_str(), domains.domain.as_str()),
+        ("iana.org", "iana.org")
+    );
+    assert!(!domains.title.is_empty() && !domains.text_preview.is_empty());
+}
+
+#[test]
+fn a_uri_that_is_only_linked_to_has_a_page_too() {
+    let Some(archive) = archive() else { return };
+    let uris = rows(archive, "uris");
+    let row = uris.iter().find(|row| row[1] == "0" && row[2] != "0").unwrap();
+    let page = page(archive, &row[0]);
+    assert!(!page.captured && !page.is_page && page.captures.is_empty());
+    assert_eq!(page.inlinks.to_string(), row[2]);
+    assert!(page.url.starts_with("http"));
+}
+
+fn links(archive: &Archive, ask: impl FnMut(Option<String>) -> Question) -> Vec<LinkRow> {
+    all(archive, ask, |body| match body {
+        Body::Links { rows, next, .. } => (rows, next),
+        other => panic!("{other:?}"),
+    })
+}
+
+#[test]
+fn links_agree_with_the_views_whatever_the_page_size() {
+    let Some(archive) = archive() else { return };
+    let (outgoing, incoming) = (rows(archive, "links"), rows(archive, "inlinks"));
+    let key = "org,iana)/domains".to_owned();
+    for limit in [1, 3, 1000] {
+        let out = links(archive, |after| Question::Outlinks {
+            url: key.clone(),
+            after,
+            limit,
+        });
+        let expected: Vec<_> = outgoing
+            .iter()
+            .filter(|row| row[0] == key)
+            .map(|row| (&row[1], &row[3]))
+            .collect();
+        assert_eq!(
+            out.iter()
+                .map(|row| (&row.target_key, &row.anchor))
+                .collect::<Vec<_>>(),
+            expected
+        );
+        let inward = links(archive, |after| Question::Inlinks {
+            url: key.clone(),
+            after,
+            limit,
+        });
+        let expected: Vec<_> = incoming
+            .iter()
+            .filter(|row| row[0] == key)
+            .map(|row| (&row[1], &row[2]))
+            .collect();
+        assert_eq!(
+            inward
+                .iter()
+                .map(|row| (&row.source_key, &row.anchor))
+                .collect::<Vec<_>>(),
+            expected
+        );
+        assert!(inward.len() > 3 && out.len() > 3);
+    }
+}
+
+#[test]
+fn domains_and_rankings_agree_with_the_views() {
+    let Some(archive) = archive() else { return };
+    let domains = rows(archive, "domains");
+    for limit in [2, 5000] {
+        let found = all(
+            archive,
+            |after| Question::Domains { after, limit },
+            |body| match body {
+                Body::Domains { rows, next } => (rows, next),
+                other => panic!("{other:?}"),
+            },
+        );
+        let found: Vec<_> = found.iter().map(|row| &row.domain).collect();
+        assert_eq!(found, domains.iter().map(|row| &row[0]).collect::<Vec<_>>());
+    }
+    let all_uris = rows(archive, "uris").len();
+    let top = all(
+        archive,
+        |after| Question::Top {
+            domain: None,
+            after,
+            limit: 500,
+        },
+        |body| match body {
+            Body::Top { rows, next } => (rows, next),
+            other => panic!("{other:?}"),
+        },
+    );
+    assert_eq!(top.len(), all_uris);
+    assert!(top.iter().zip(1..).all(|(row, rank)| row.rank == rank));
+    let order = |row: &archive::question::TopRow| (!row.inlinks_external, !row.inlinks, row.url_key.clone());
+    assert!(top.is_sorted_by_key(order));
+    assert!(top.iter().all(|row| !row.url.is_empty()));
+    let Body::Domain(domain) = data::ask(
+        archive,
+        Question::Domain {
+            name: "www.iana.org".into(),
+        },
+    ) else {
+        panic!()
+    };
+    let row = domains.iter().find(|row| row[0] == "iana.org").unwrap();
+    assert_eq!(
+        [
+            domain.uris.to_string(),
+            domain.pages.to_string(),
+            domain.inlinks_external.to_string()
+        ],
+        row[1..4]
+    );
+    assert!(!domain.top.is_empty());
+}
+
+#[test]
+fn what_is_not_there_is_said_with_its_key() {
+    let Some(archive) = archive() else { return };
+    let url = || "http://nowhere.example/Page".to_owned();
+    let questions = [
+        Question::Page { url: url() },
+        Question::Inlinks {
+            url: url(),
+            after: None,
+            limit: 1,
+        },
+        Question::Outlinks {
+            url: url(),
+            after: None,
+            limit: 1,
+        },
+        Question::Record { url: url(), at: None },
+    ];
+    for question in questions {
+        let error = archive.ask(&question).unwrap_err();
+        assert_eq!(error.code, "not_found");
+        assert!(error.message.contains("example,nowhere)/page"), "{error}");
+    }
+    assert_eq!(
+        archive
+            .ask(&Question::Domain {
+                name: "nowhere.example".into()
+            })
+            .unwrap_err()
+            .code,
+        "not_found"
+    );
+    let bad = Question::Inlinks {
+        url: "iana.org".into(),
+        after: Some("?".into()),
+        limit: 1,
+    };
+    assert_eq!(archive.ask(&bad).unwrap_err().code, "bad_request");
+}
+
+fn record(archive: &Archive, url: &str, at: Option<&str>) -> RecordBody {
+    match data::ask(
+        archive,
+        Question::Record {
+            url: url.into(),
+            at: at.map(Into::into),
+        },
+    ) {
+        Body::Record(record) => record,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn records_are_found_by_time_and_read() {
+    let Some(archive) = archive() else { return };
+    let captures = cdx(
+        archive,
+        "http://www.iana.org/_css/2013.1/fonts/Inconsolata.otf",
+        MatchType::Exact,
+        100,
+    );
+    assert!(captures.len() > 2);
+    for capture in &captures {
+        let found = record(archive, &capture.url, Some(&capture.timestamp));
+        assert_eq!(
+            (&found.capture.timestamp, found.capture.offset),
+            (&capture.timestamp, capture.offset)
+        );
+        let read = read_record(&found).unwrap();
+        assert_eq!(read.headers.get("WARC-Target-URI"), Some(capture.url.as_str()));
+        if capture.kind == "revisit" {
+            let original = found.original.expect("the payload is in the archive");
+            assert_eq!(original.capture.digest, capture.digest);
+            assert_eq!(original.capture.kind, "response");
+            assert!(read_record(&original).unwrap().body.len() > 1000);
+        }
+    }
+    assert_eq!(
+        record(archive, &captures[0].url, Some("1999")).capture.timestamp,
+        captures[0].timestamp
+    );
+    let last = &captures[captures.len() - 1].timestamp;
+    assert_eq!(
+        &record(archive, &captures[0].url, Some("2030")).capture.timestamp,
+        last
+    );
+    // Without a time: the current version, which a revisit never is.
+    assert_eq!(record(archive, &captures[0].url, None).capture.kind, "response");
+}
+
+#[test]
+fn search_finds_what_was_loaded() {
+    let Some(archive) = archive() else { return };
+    let ask = |query: &str, after| {
+        Question::Search(SearchQuestion {
+            query: query.into(),
+            limit: 3,
+            after,
+            explain: true,
+            facets: true,
+        })
+    };
+    let Body::Search(found) = data::ask(archive, ask("internet numbers authority", None)) else {
+        panic!()
+    };
+    assert!(found.total > 3 && found.hits.len() == 3 && found.next.is_some());
+    assert!(
+        found
+            .hits
+            .iter()
+            .all(|hit| hit.domain == "iana.org" && hit.explanation.is_some())
+    );
+    assert!(found.hits[0].snippet_html.contains("<mark>"));
+    assert!(!found.facets.is_empty());
+    let Body::Search(second) = data::ask(archive, ask("internet numbers authority", found.next)) else {
+        panic!()
+    };
+    assert_eq!(second.total, found.total);
+    assert!(
+        second
+            .hits
+            .iter()
+            .all(|hit| found.hits.iter().all(|first| first.url_key != hit.url_key))
+    );
+    let status = data::status(archive);
+    assert_eq!(status.search_documents, status.pages);
+    assert_eq!(found.search_epoch, archive.ask(&Question::Status).unwrap().epoch);
+}
+
+#[test]
+fn status_sums_up() {
+    let Some(archive) = archive() else { return };
+    let status = data::status(archive);
+    for (view, count) in [
+        ("captures", status.captures),
+        ("pages", status.pages),
+        ("links", status.links),
+        ("uris", status.uris),
+        ("domains", status.domains),
+        ("ledger", status.inputs),
+        ("quarantine", status.quarantined),
+    ] {
+        assert_eq!(rows(archive, view).len() as u64, count, "{view}");
+    }
+    assert!(status.disk_bytes > 0 && status.memory_bytes > 0);
+    let Body::Stages { stages } = data::ask(archive, Question::Stages) else {
+        panic!()
+    };
+    let names: Vec<&str> = stages.iter().map(|stage| stage.stage.as_str()).collect();
+    assert_eq!(
+        names,
+        ["digest", "register", "read", "extract", "weave", "search"]
+    );
+}

@@ -1,0 +1,119 @@
+//! The story: a load is killed, by power, by the kernel, by an impatient reader, at any moment. The archive
+//! must open again, the same command must go on, and in the end nothing tells the archive from one that was
+//! loaded in peace: every view dumps the same bytes, and search finds the same pages.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::program::{Dumps, assert_same, dumps, load, run, said, shared, status, undisturbed, weft};
+
+/// A small generator, so that a printed seed replays the moments (as far as moments can be replayed).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}
+
+/// Every view as undisturbed, and search complete.
+fn check_result(shared: &Path, archive: &Path, expected: &Dumps, what: &str) {
+    assert_same(&dumps(shared, archive), expected, what);
+    let pages = status(shared, archive, "pages");
+    let text = run(weft(shared, archive, &["search", "--json", "the"]), &[0]);
+    assert!(text.contains("\"total\""), "{text}");
+    assert_eq!(status(shared, archive, "search_documents"), pages, "{what}");
+}
+
+#[test]
+fn killed_at_random_moments() {
+    let Some(shared) = shared() else { return };
+    let expected = undisturbed(&shared);
+    let given = std::env::var("WEFT_TEST_SEED").ok();
+    let seed = given.map_or(u64::from(std::process::id()), |seed| seed.parse().unwrap());
+    println!("WEFT_TEST_SEED={seed}");
+    let mut random = Random(seed | 1);
+    for round in 0..2 {
+        let root = tempfile::tempdir().unwrap();
+        let archive = root.path().join("a");
+        let kills = kill_until_done(&shared, &archive, &mut random);
+        println!("round {round}: {kills} kills");
+        check_result(
+            &shared,
+            &archive,
+            expected,
+            &format!("seed {seed}, round {round}, {kills} kills"),
+        );
+    }
+}
+
+/// Kills loads at random moments, later and later, until one comes to its end.
+fn kill_until_done(shared: &Path, archive: &Path, random: &mut Random) -> u64 {
+    for kills in 0.. {
+        let mut child = load(shared, archive).spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_millis(random.below(60 + 40 * kills));
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break Some(status);
+            }
+            if Instant::now() >= deadline {
+                break None;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        match status {
+            Some(status) if matches!(status.code(), Some(0 | 1)) => return kills,
+            Some(_) => panic!("{}", said(&child.wait_with_output().unwrap())),
+            None => {
+                child.kill().unwrap();
+                child.wait().unwrap();
+            }
+        }
+    }
+    unreachable!("a load that is given ever more time ends")
+}
+
+#[test]
+fn aborted_at_every_named_point() {
+    let Some(shared) = shared() else { return };
+    let expected = undisturbed(&shared);
+    for point in weave::CRASH_POINTS {
+        for nth in [1, 3] {
+            let root = tempfile::tempdir().unwrap();
+            let archive = root.path().join("a");
+            let mut command = load(&shared, &archive);
+            command.env("WEFT_CRASH_POINT", format!("{point}:{nth}"));
+            let output = command.output().unwrap();
+            if output.status.code().is_some() {
+                // The load is over before this point is passed so often; it must be passed once at least.
+                assert!(nth > 1, "{point}: {}", said(&output));
+                continue;
+            }
+            run(load(&shared, &archive), &[0, 1]);
+            check_result(&shared, &archive, expected, &format!("{point}:{nth}"));
+        }
+    }
+}
+
+#[test]
+fn aborted_again_and_again_at_the_same_point() {
+    let Some(shared) = shared() else { return };
+    let expected = undisturbed(&shared);
+    let root = tempfile::tempdir().unwrap();
+    let archive = root.path().join("a");
+    for attempt in 1.. {
+        let mut command = load(&shared, &archive);
+        // The epoch is durable before the end: every attempt gets one further.
+        command.env("WEFT_CRASH_POINT", "apply.before_publish:1");
+        let output = command.output().unwrap();
+        if matches!(output.status.code(), Some(0 | 1)) {
+            assert!(attempt > 5, "{attempt} attempts");
+            break;
+        }
+        assert!(attempt < 500, "{}", said(&output));
+    }
+    check_result(&shared, &archive, expected, "aborted after every epoch");
+}

@@ -1,0 +1,78 @@
+//! A disk without room: the load ends with a clear error, the archive opens again, the load can be continued.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::program::{Dumps, assert_same, dumps, finish, load, run, said, shared, undisturbed, weft};
+
+/// Loads with too little room, then with enough.
+fn check(shared: &Path, archive: &Path, expected: &Dumps, cramped: &mut Command, make_room: impl FnOnce()) {
+    let output = cramped.output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let message = String::from_utf8_lossy(&output.stderr).to_lowercase();
+    let clear = ["no space left", "file too large", "quota"]
+        .iter()
+        .any(|words| message.contains(words));
+    assert!(clear, "{message}");
+    make_room();
+    run(weft(shared, archive, &["status"]), &[0]);
+    finish(load(shared, archive).spawn().unwrap(), &[0, 1]);
+    assert_same(&dumps(shared, archive), expected, "after a full disk");
+}
+
+#[test]
+fn files_that_cannot_grow() {
+    let Some(shared) = shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let archive = root.path().join("a");
+    let whole = load(&shared, &archive);
+    let mut cramped = Command::new("sh");
+    // Ignored, the signal becomes an error of the call that writes. The limit is in blocks of 512 bytes.
+    cramped.args(["-c", "trap '' XFSZ; ulimit -f 1500; exec \"$0\" \"$@\""]);
+    cramped
+        .arg(whole.get_program())
+        .args(whole.get_args())
+        .current_dir(&shared);
+    check(&shared, &archive, undisturbed(&shared), &mut cramped, || {});
+}
+
+/// A small file system in memory, unmounted at the end.
+struct Small<'a>(&'a Path);
+
+impl Small<'_> {
+    fn mount<'a>(at: &'a Path, options: &str) -> Option<Small<'a>> {
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", options, "tmpfs"])
+            .arg(at)
+            .output();
+        mounted
+            .is_ok_and(|output| output.status.success())
+            .then_some(Small(at))
+    }
+}
+
+impl Drop for Small<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).status();
+    }
+}
+
+#[test]
+fn a_small_file_system() {
+    let Some(shared) = shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let Some(small) = Small::mount(root.path(), "size=1m") else {
+        println!("skipped: no file system can be mounted here");
+        return;
+    };
+    let archive = root.path().join("a");
+    let mut cramped = load(&shared, &archive);
+    check(&shared, &archive, undisturbed(&shared), &mut cramped, || {
+        let grown = Command::new("mount")
+            .args(["-o", "remount,size=1g"])
+            .arg(small.0)
+            .status()
+            .unwrap();
+        assert!(grown.success());
+    });
+}

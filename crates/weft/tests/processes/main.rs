@@ -1,0 +1,6 @@
+//! The real program in several processes: killed, short of disk, and at work together.
+
+mod crash;
+mod full_disk;
+mod program;
+mod together;

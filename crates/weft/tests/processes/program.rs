@@ -1,0 +1,136 @@
+//! Running the program, and comparing what archives hold.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+
+/// All views.
+const VIEWS: [&str; 9] = [
+    "captures",
+    "pages",
+    "links",
+    "inlinks",
+    "uris",
+    "domains",
+    "top",
+    "ledger",
+    "quarantine",
+];
+
+/// Files with many records, revisits, redirects and links between hosts.
+pub(crate) const FILES: [&str; 4] = [
+    "crawls/hackfest.warc.gz",
+    "crawls/dupes.warc.gz",
+    "crawls/etig.warc.gz",
+    "crawls/iana.warc.gz",
+];
+
+/// Dumps of all views.
+pub(crate) type Dumps = Vec<(&'static str, String)>;
+
+/// The folder of real archive files, or `None` with one visible line.
+pub(crate) fn shared() -> Option<PathBuf> {
+    let given = std::env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
+    let start = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let found = given.or_else(|| {
+        start
+            .ancestors()
+            .map(|dir| dir.join("shared/data"))
+            .find(|dir| dir.is_dir())
+    });
+    if found.is_none() {
+        println!("skipped: no folder shared/data above {}", start.display());
+    }
+    found
+}
+
+/// The program, to be run in the shared folder with an archive.
+pub(crate) fn weft(shared: &Path, archive: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weft"));
+    command
+        .current_dir(shared)
+        .args(arguments)
+        .arg("--archive")
+        .arg(archive);
+    command
+        .env_remove("WEFT_CRASH_POINT")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// A load in many small epochs.
+pub(crate) fn load(shared: &Path, archive: &Path) -> Command {
+    let mut arguments = vec!["load", "--epoch-bytes", "200000", "--threads", "2"];
+    arguments.extend(FILES);
+    weft(shared, archive, &arguments)
+}
+
+/// Runs to the end; the exit code must be one of `codes`.
+pub(crate) fn run(mut command: Command, codes: &[i32]) -> String {
+    finish(command.spawn().unwrap(), codes)
+}
+
+/// Waits for the end; the exit code must be one of `codes`.
+pub(crate) fn finish(child: Child, codes: &[i32]) -> String {
+    let output = child.wait_with_output().unwrap();
+    let good = output.status.code().is_some_and(|code| codes.contains(&code));
+    assert!(good, "{}", said(&output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What a process said and how it ended.
+pub(crate) fn said(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    format!(
+        "{}\n{}{}",
+        output.status,
+        text(&output.stdout),
+        text(&output.stderr)
+    )
+}
+
+/// All views of an archive.
+pub(crate) fn dumps(shared: &Path, archive: &Path) -> Dumps {
+    VIEWS
+        .iter()
+        .map(|view| (*view, run(weft(shared, archive, &["dump", view]), &[0])))
+        .collect()
+}
+
+/// All views of an archive loaded without any disturbance; the same for all tests.
+pub(crate) fn undisturbed(shared: &Path) -> &'static Dumps {
+    static DUMPS: OnceLock<Dumps> = OnceLock::new();
+    DUMPS.get_or_init(|| {
+        let root = tempfile::tempdir().unwrap();
+        let archive = root.path().join("a");
+        run(load(shared, &archive), &[0, 1]);
+        let dumps = dumps(shared, &archive);
+        assert!(dumps[0].1.lines().count() > 300, "{}", dumps[0].1);
+        dumps
+    })
+}
+
+/// Compares all views, naming the first difference.
+pub(crate) fn assert_same(found: &Dumps, expected: &Dumps, what: &str) {
+    for ((view, found), (_, expected)) in found.iter().zip(expected) {
+        let pair = found
+            .lines()
+            .zip(expected.lines())
+            .find(|(found, expected)| found != expected);
+        assert!(
+            found == expected,
+            "{what}: view {view} differs, first at {pair:#?}"
+        );
+    }
+}
+
+/// A number from a field of `weft status --json`.
+pub(crate) fn status(shared: &Path, archive: &Path, field: &str) -> u64 {
+    let text = run(weft(shared, archive, &["status", "--json"]), &[0]);
+    let status: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    status[field]
+        .as_u64()
+        .unwrap_or_else(|| panic!("{field} in {status}"))
+}

@@ -1,0 +1,123 @@
+//! Several processes and one archive.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command};
+
+use crate::program::{FILES, assert_same, dumps, finish, load, run, shared, status, undisturbed, weft};
+
+/// A load of some of the files, slow enough to be met while it runs.
+fn slow_load(shared: &Path, archive: &Path, files: &[&str]) -> Child {
+    let mut arguments = vec!["load", "--rate", "150", "--epoch-bytes", "200000"];
+    arguments.extend(files);
+    weft(shared, archive, &arguments).spawn().unwrap()
+}
+
+/// Whichever process owns the archive ends as soon as its own load is done, while the others still wait for
+/// theirs: they must go on with the next owner, and none may end before its files are whole.
+#[test]
+fn two_loads_at_once() {
+    let Some(shared) = shared() else { return };
+    let expected = undisturbed(&shared);
+    let root = tempfile::tempdir().unwrap();
+    let archive = root.path().join("a");
+    let (one, other) = FILES.split_at(2);
+    let first = slow_load(&shared, &archive, one);
+    let second = slow_load(&shared, &archive, other);
+    let third = slow_load(&shared, &archive, &FILES);
+    for child in [first, second, third] {
+        let said = finish(child, &[0]);
+        assert!(!said.contains("goes on from here"), "{said}");
+    }
+    assert_same(&dumps(&shared, &archive), expected, "two loads at once");
+}
+
+#[test]
+fn questions_while_a_load_runs() {
+    let Some(shared) = shared() else { return };
+    let expected = undisturbed(&shared);
+    let root = tempfile::tempdir().unwrap();
+    let archive = root.path().join("a");
+    let mut loading = slow_load(&shared, &archive, &FILES);
+    while !archive.join("weft.json").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let mut captures = Vec::new();
+    while loading.try_wait().unwrap().is_none() {
+        captures.push(status(&shared, &archive, "captures"));
+        run(weft(&shared, &archive, &["top", "--json"]), &[0]);
+    }
+    finish(loading, &[0, 1]);
+    assert!(captures.is_sorted(), "{captures:?}");
+    assert_same(&dumps(&shared, &archive), expected, "asked while it loaded");
+}
+
+/// A server, ended as a service manager would.
+struct Server(Child);
+
+impl Server {
+    fn start(shared: &Path, archive: &Path) -> Server {
+        let mut child = weft(shared, archive, &["serve", "--listen", "127.0.0.1:0"])
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        assert!(line.contains("http://127.0.0.1:"), "{line}");
+        Server(child)
+    }
+
+    fn stop(mut self) {
+        let stopped = Command::new("kill")
+            .arg(self.0.id().to_string())
+            .status()
+            .unwrap();
+        assert!(stopped.success());
+        assert!(self.0.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn a_load_while_a_server_runs() {
+    let Some(shared) = shared() else { return };
+    let expected = undisturbed(&shared);
+    let root = tempfile::tempdir().unwrap();
+    let archive = root.path().join("a");
+    let server = Server::start(&shared, &archive);
+    let text = run(
+        {
+            let mut command = load(&shared, &archive);
+            command.arg("--json");
+            command
+        },
+        &[0, 1],
+    );
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!(
+        (last["state"].as_str(), last["inputs_done"].as_u64()),
+        (Some("done"), Some(4)),
+        "{last}"
+    );
+    assert_eq!(status(&shared, &archive, "owner_pid"), u64::from(server.0.id()));
+    assert_same(&dumps(&shared, &archive), expected, "through the server");
+    server.stop();
+    assert_same(&dumps(&shared, &archive), expected, "after the server");
+}
+
+#[test]
+fn a_server_killed_during_a_load_is_replaced_by_the_loader() {
+    let Some(shared) = shared() else { return };
+    let expected = undisturbed(&shared);
+    let root = tempfile::tempdir().unwrap();
+    let archive = root.path().join("a");
+    let mut server = Server::start(&shared, &archive);
+    let loading = slow_load(&shared, &archive, &FILES);
+    while status(&shared, &archive, "captures") == 0 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    server.0.kill().unwrap();
+    server.0.wait().unwrap();
+    finish(loading, &[0, 1]);
+    assert_same(&dumps(&shared, &archive), expected, "after the server was killed");
+}
