@@ -158,13 +158,17 @@ impl Archive {
     }
 
     fn with_retry<T>(&self, mut call: impl FnMut(&Role) -> Result<T, ClientError>) -> Result<T, AskError> {
-        let first = call(&self.shared.role.read());
-        let outcome = match first {
-            Err(ClientError::Lost(_)) => {
-                self.reopen()?;
-                call(&self.shared.role.read())
+        // Where owners come and go, each for one question, the next one may be gone as well.
+        let deadline = Instant::now() + HELD_TIME_MAX;
+        let outcome = loop {
+            let outcome = call(&self.shared.role.read());
+            match outcome {
+                Err(ClientError::Lost(_)) if Instant::now() < deadline => {
+                    std::thread::sleep(RETRY_INTERVAL);
+                    self.reopen()?;
+                }
+                other => break other,
             }
-            other => other,
         };
         outcome.map_err(|error| match error {
             ClientError::Answered(error) => error,
