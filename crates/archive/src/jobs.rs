@@ -67,6 +67,14 @@ impl Jobs {
         self.state.lock().all.iter().rev().cloned().collect()
     }
 
+    /// Every job and whether it has begun and ended, newest first.
+    pub(crate) fn phases(&self) -> Vec<(u64, bool, bool)> {
+        let all = self.all();
+        all.iter()
+            .map(|job| (job.id, job.has_begun(), job.has_ended()))
+            .collect()
+    }
+
     /// The newest job that has begun.
     pub(crate) fn current(&self) -> Option<Arc<Job>> {
         self.all().into_iter().find(|job| job.has_begun())

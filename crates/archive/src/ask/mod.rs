@@ -33,6 +33,22 @@ const LIMIT_DEFAULT: usize = 100;
 
 /// Answers a question.
 pub(crate) fn answer(parts: &Parts, question: &Question) -> Result<Answer, AskError> {
+    // A load that ends between the snapshot and the look at it would be called done beside a ledger in which it
+    // is not. A load begins once and ends once, so this comes to an end.
+    loop {
+        let phases = parts.jobs.phases();
+        let answer = answer_at_once(parts, question)?;
+        let about_jobs = matches!(
+            question,
+            Question::Jobs | Question::Job { .. } | Question::Cancel { .. }
+        );
+        if !about_jobs || parts.jobs.phases() == phases {
+            return Ok(answer);
+        }
+    }
+}
+
+fn answer_at_once(parts: &Parts, question: &Question) -> Result<Answer, AskError> {
     let snapshot = parts.weave.snapshot();
     let body = match question {
         Question::Status => status::status(parts, &snapshot),
