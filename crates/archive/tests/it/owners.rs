@@ -121,11 +121,11 @@ fn a_load_goes_on_when_the_owner_goes_away() {
     let root = tempfile::tempdir().unwrap();
     let mut owner = Some(own(root.path()));
     let client = open(root.path());
-    // At the first look the load was only just asked for: it cannot be over, however slow this process is.
+    // At the first look the load was only just asked for: it may have begun, but it is not over.
     let (_, job) = client
         .load(&data::request(&shared, &FILES), &mut |_, job| {
             if owner.take().is_some() {
-                assert_eq!(job.state, "queued");
+                assert_ne!(job.state, "done");
             }
             true
         })
