@@ -7,7 +7,8 @@
 //! - after the rename: the new segments and the new epoch hold together. An epoch that is applied
 //!   again is recognised by its number and skipped.
 //! - during a merge: the merged segment is named by a rename of the same kind, with the payload of the
-//!   last commit, and holds what its parts held.
+//!   last commit, and holds what its parts held. A merge that outlives its writer within the process is
+//!   shut out (`fence`).
 //!
 //! Epochs applied but not committed are lost by a crash and by a failure of the writer (full disk).
 //! Both look alike to the caller: [`SearchIndex::covered_epoch`] says from where to apply again.
@@ -18,30 +19,21 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, RwLock};
-use serde::{Deserialize, Serialize};
 use tantivy::directory::MmapDirectory;
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, UserOperation};
-use tantivy::tokenizer::TextAnalyzer;
-use tantivy::{Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyError};
+use tantivy::{Index, IndexReader, IndexSettings, ReloadPolicy, TantivyError};
 
 use crate::document::{Change, Document};
 use crate::queue::{Budget, Queued};
 use crate::schema::{self, Fields};
 use crate::view::View;
-use crate::words::WordTokenizer;
+use crate::writer::{Covered, Writer};
 
 /// Commits are at least this far apart, so that a fast load does not pay for many small ones, and
 /// an epoch can still be found within a second.
 const COMMIT_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Share of deleted documents in a segment beyond which it is rewritten without them.
-const DELETED_RATIO_MAX: f32 = 0.2;
-
 /// How long to wait for room in the queue before asking whether the writer is alive.
 const PROBE_INTERVAL: Duration = Duration::from_millis(200);
-
-/// tantivy's own lower bound for a thread.
-const THREAD_MEMORY_BYTES_MIN: usize = 15_000_000;
 
 /// How to open.
 #[derive(Debug, Clone)]
@@ -84,6 +76,15 @@ pub enum OpenError {
     },
 }
 
+impl OpenError {
+    fn index(dir: &Path, error: &TantivyError) -> OpenError {
+        OpenError::Index {
+            dir: dir.to_owned(),
+            message: error.to_string(),
+        }
+    }
+}
+
 /// Epochs could not be kept: those after `covered_epoch` are gone from the index and must be applied again.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("search index fell back to epoch {covered_epoch}: {message}")]
@@ -94,13 +95,6 @@ pub struct ApplyError {
     pub message: String,
 }
 
-/// The payload of a commit.
-#[derive(Serialize, Deserialize)]
-struct Covered {
-    format: u32,
-    epoch: u64,
-}
-
 /// A search index in a directory; used from any number of threads.
 pub struct SearchIndex {
     shared: Arc<Shared>,
@@ -108,6 +102,8 @@ pub struct SearchIndex {
 }
 
 struct Shared {
+    dir: PathBuf,
+    /// For reading; each writer has one of its own.
     index: Index,
     fields: Fields,
     settings: Settings,
@@ -122,7 +118,7 @@ struct Shared {
 
 struct State {
     /// `None` after a failure, until the next apply.
-    writer: Option<IndexWriter<Queued>>,
+    writer: Option<Writer>,
     /// Newest epoch given to the writer; at least `committed`.
     applied: u64,
     /// Newest epoch on disk.
@@ -140,11 +136,13 @@ impl SearchIndex {
     /// # Errors
     /// [`OpenError`]; also where another process holds the index.
     pub fn open(dir: &Path, settings: Settings) -> Result<SearchIndex, OpenError> {
-        let failed = |error: TantivyError| OpenError::Index {
-            dir: dir.to_owned(),
-            message: error.to_string(),
-        };
-        let (index, fields, epoch) = open_or_create(dir)?;
+        let failed = |error| OpenError::index(dir, &error);
+        prepare(dir)?;
+        // First the writer: what is read then cannot change any more.
+        let (_, fields) = schema::schema();
+        let writer = Writer::open(dir, &settings, fields.nobody()).map_err(failed)?;
+        let index = schema::with_tokenizer(Index::open_in_dir(dir).map_err(failed)?);
+        let epoch = covered_epoch(&index).map_err(failed)?;
         let reader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
@@ -152,8 +150,8 @@ impl SearchIndex {
             .map_err(failed)?;
         let view = View::new(reader.searcher(), epoch, fields, None).map_err(failed)?;
         let budget = Budget::new(settings.writer_memory_bytes);
-        let writer = open_writer(&index, &settings).map_err(failed)?;
         let shared = Arc::new(Shared {
+            dir: dir.to_owned(),
             index,
             fields,
             settings,
@@ -233,7 +231,7 @@ impl SearchIndex {
         self.shared.report(&mut state)?;
         self.shared.commit(&mut state)?;
         let waited = match state.writer.take() {
-            Some(writer) => writer.wait_merging_threads(),
+            Some(writer) => writer.wait_for_merges(),
             None => Ok(()),
         };
         if let Err(error) = waited {
@@ -255,7 +253,7 @@ impl SearchIndex {
         let cleared = self
             .shared
             .writer(&mut state)
-            .and_then(|writer| writer.delete_all_documents());
+            .and_then(|writer| writer.delete_all());
         if let Err(error) = cleared {
             return Err(self.shared.fail(&mut state, error));
         }
@@ -309,19 +307,19 @@ impl Shared {
         let writer = self.writer(state)?;
         match change {
             Change::Upsert(document) => {
-                writer.delete_term(self.fields.key_term(&document.url_key));
+                writer.delete(self.fields.key_term(&document.url_key));
                 let queued = self.queued(writer, &document)?;
-                writer.add_document(queued)?;
+                writer.add(queued)?;
             }
             Change::Delete(url_key) => {
-                writer.delete_term(self.fields.key_term(&url_key));
+                writer.delete(self.fields.key_term(&url_key));
             }
         }
         Ok(())
     }
 
     /// The document, when there is room for it.
-    fn queued(&self, writer: &IndexWriter<Queued>, document: &Document) -> tantivy::Result<Queued> {
+    fn queued(&self, writer: &Writer, document: &Document) -> tantivy::Result<Queued> {
         let bytes = document.text.len() + document.title.len() + document.url.len() + 1024;
         loop {
             if let Some(permit) = self.budget.acquire(bytes, PROBE_INTERVAL) {
@@ -332,16 +330,16 @@ impl Shared {
                 });
             }
             // An indexing thread that failed (full disk) frees nothing until the writer is dropped, and
-            // only an operation tells of it. This one finds no document: no key is empty.
-            writer.run([UserOperation::Delete(self.fields.key_term(""))])?;
+            // only an operation tells of it.
+            writer.probe(self.fields.nobody())?;
         }
     }
 
     /// The writer, opened again at the last commit if it failed.
-    fn writer<'s>(&self, state: &'s mut State) -> tantivy::Result<&'s mut IndexWriter<Queued>> {
+    fn writer<'s>(&self, state: &'s mut State) -> tantivy::Result<&'s mut Writer> {
         match &mut state.writer {
             Some(writer) => Ok(writer),
-            none => Ok(none.insert(open_writer(&self.index, &self.settings)?)),
+            none => Ok(none.insert(Writer::open(&self.dir, &self.settings, self.fields.nobody())?)),
         }
     }
 
@@ -355,7 +353,7 @@ impl Shared {
 
     fn commit_now(&self, state: &mut State) -> Result<(), ApplyError> {
         let epoch = state.applied;
-        let committed = self.writer(state).and_then(|writer| commit(writer, epoch));
+        let committed = self.writer(state).and_then(|writer| writer.commit(epoch));
         state.committed_at = Instant::now();
         if let Err(error) = committed {
             return Err(self.fail(state, error));
@@ -439,84 +437,53 @@ impl Shared {
             tracing::warn!(%error, "renew searcher after a merge");
         }
         if let Some(writer) = &state.writer {
-            drop(writer.garbage_collect_files());
+            writer.sweep();
         }
     }
 }
 
-fn commit(writer: &mut IndexWriter<Queued>, epoch: u64) -> tantivy::Result<()> {
-    let covered = Covered {
-        format: schema::FORMAT,
-        epoch,
-    };
-    let payload =
-        serde_json::to_string(&covered).map_err(|error| TantivyError::InternalError(error.to_string()))?;
-    let mut prepared = writer.prepare_commit()?;
-    prepared.set_payload(&payload);
-    prepared.commit()?;
-    Ok(())
-}
-
-fn open_writer(index: &Index, settings: &Settings) -> tantivy::Result<IndexWriter<Queued>> {
-    let threads = settings.threads.clamp(1, 8);
-    let memory = (settings.writer_memory_bytes / threads).max(THREAD_MEMORY_BYTES_MIN);
-    let options = IndexWriterOptions::builder()
-        .num_worker_threads(threads)
-        .memory_budget_per_thread(memory)
-        .num_merge_threads(1)
-        .build();
-    let writer = index.writer_with_options(options)?;
-    let mut policy = LogMergePolicy::default();
-    // By default deleted documents never cause a merge and so are never purged from a large segment.
-    policy.set_del_docs_ratio_before_merge(DELETED_RATIO_MAX);
-    writer.set_merge_policy(Box::new(policy));
-    // A file of deletions is named by segment and operation number, and numbers begin again at the last
-    // commit: one left by a process killed in a commit would stand in the way of the next.
-    writer.garbage_collect_files().wait()?;
-    Ok(writer)
-}
-
-/// Opens what is there if it is of this format; else starts anew.
-fn open_or_create(dir: &Path) -> Result<(Index, Fields, u64), OpenError> {
+/// Makes sure that there is an index of this format.
+fn prepare(dir: &Path) -> Result<(), OpenError> {
     let io = |source| OpenError::Io {
         dir: dir.to_owned(),
         source,
     };
-    let failed = |error: TantivyError| OpenError::Index {
-        dir: dir.to_owned(),
-        message: error.to_string(),
-    };
+    let failed = |error| OpenError::index(dir, &error);
     std::fs::create_dir_all(dir).map_err(io)?;
-    let (wanted, fields) = schema::schema();
     let directory = MmapDirectory::open(dir).map_err(|error| failed(error.into()))?;
     if Index::exists(&directory).map_err(|error| failed(error.into()))? {
-        let index = Index::open(directory).map_err(failed)?;
-        let payload = index.load_metas().map_err(failed)?.payload;
-        let covered = payload.and_then(|text| serde_json::from_str::<Covered>(&text).ok());
-        match covered {
-            Some(covered) if covered.format == schema::FORMAT && index.schema() == wanted => {
-                return Ok((with_tokenizer(index), fields, covered.epoch));
-            }
-            // Made, but never committed to.
-            None if index.schema() == wanted => return Ok((with_tokenizer(index), fields, 0)),
-            _ => tracing::warn!(dir = %dir.display(), "search index of another format: built anew"),
+        if is_current(&Index::open(directory).map_err(failed)?).map_err(failed)? {
+            return Ok(());
         }
-        drop(index);
+        tracing::warn!(dir = %dir.display(), "search index of another format: built anew");
         std::fs::remove_dir_all(dir).map_err(io)?;
         std::fs::create_dir_all(dir).map_err(io)?;
     }
     let directory = MmapDirectory::open(dir).map_err(|error| failed(error.into()))?;
-    let index_settings = IndexSettings {
+    let settings = IndexSettings {
         // One thread less beside the loader; rows are small.
         docstore_compress_dedicated_thread: false,
         ..IndexSettings::default()
     };
-    let index = Index::create(directory, wanted, index_settings).map_err(failed)?;
-    Ok((with_tokenizer(index), fields, 0))
+    let (wanted, _) = schema::schema();
+    Index::create(directory, wanted, settings).map_err(failed)?;
+    Ok(())
 }
 
-fn with_tokenizer(index: Index) -> Index {
-    let analyzer = TextAnalyzer::from(WordTokenizer::default());
-    index.tokenizers().register(schema::TOKENIZER, analyzer);
-    index
+fn is_current(index: &Index) -> tantivy::Result<bool> {
+    let (wanted, _) = schema::schema();
+    let payload = index.load_metas()?.payload;
+    // Without a payload it was made but never committed to.
+    let format = payload.map_or(Some(schema::FORMAT), |text| {
+        let covered = serde_json::from_str::<Covered>(&text).ok();
+        covered.map(|covered| covered.format)
+    });
+    Ok(format == Some(schema::FORMAT) && index.schema() == wanted)
+}
+
+/// The epoch of the last commit; 0 before the first.
+fn covered_epoch(index: &Index) -> tantivy::Result<u64> {
+    let payload = index.load_metas()?.payload;
+    let covered = payload.and_then(|text| serde_json::from_str::<Covered>(&text).ok());
+    Ok(covered.map_or(0, |covered| covered.epoch))
 }

@@ -19,6 +19,7 @@ mod dates;
 mod document;
 mod explain;
 mod facets;
+mod fence;
 mod index;
 mod live;
 mod query;
@@ -28,6 +29,7 @@ mod schema;
 mod snippet;
 mod view;
 mod words;
+mod writer;
 
 pub use answer::{Facet, FacetValue, Hit, Query, Results, SearchError};
 pub use document::{Change, Document};

@@ -8,17 +8,18 @@
 use tantivy::schema::{
     Field, IndexRecordOption, NumericOptions, STORED, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::{TantivyDocument, Term};
+use tantivy::tokenizer::TextAnalyzer;
+use tantivy::{Index, TantivyDocument, Term};
 
 use crate::dates;
 use crate::document::{Document, Row};
-use crate::words::Words;
+use crate::words::{WordTokenizer, Words};
 
 /// Changes when anything of the layout changes, words included: an index of another format is built anew.
 pub(crate) const FORMAT: u32 = 1;
 
 /// Name of the tokenizer behind `body`.
-pub(crate) const TOKENIZER: &str = "words";
+const TOKENIZER: &str = "words";
 
 /// How often a word in the title counts.
 pub(crate) const TITLE_COPIES: usize = 3;
@@ -98,10 +99,22 @@ pub(crate) fn schema() -> (Schema, Fields) {
     (builder.build(), fields)
 }
 
+/// The index with the tokenizer of `body`.
+pub(crate) fn with_tokenizer(index: Index) -> Index {
+    let analyzer = TextAnalyzer::from(WordTokenizer::default());
+    index.tokenizers().register(TOKENIZER, analyzer);
+    index
+}
+
 impl Fields {
     /// The term that finds the document of a URL key.
     pub(crate) fn key_term(&self, url_key: &str) -> Term {
         Term::from_field_text(self.key, &key_text(url_key))
+    }
+
+    /// A key that no document has.
+    pub(crate) fn nobody(&self) -> Term {
+        Term::from_field_text(self.key, "\u{0}nobody")
     }
 
     /// The document as tantivy takes it.

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::query::{Parsed, Phrase};
-use crate::words::{self, Words};
+use crate::words::{self, Firsts, Words};
 
 /// Bytes of a text that are looked at for a snippet: a caller need not give more.
 pub const SNIPPET_TEXT_BYTES_MAX: usize = 128 << 10;
@@ -123,6 +123,7 @@ struct Finder {
     words: Vec<String>,
     /// Whether any of them is one character of a run of pairs, and so the beginning of words.
     has_half_pair: bool,
+    firsts: Firsts,
 }
 
 #[derive(Debug)]
@@ -148,6 +149,7 @@ impl Finder {
         words.dedup();
         Finder {
             has_half_pair: words.iter().any(|word| words::is_half_pair(word)),
+            firsts: Firsts::new(&words),
             words,
         }
     }
@@ -158,7 +160,7 @@ impl Finder {
 
     /// Reads on to `end`; tells whether the text ended.
     fn scan(&self, words: &mut Words<'_>, scan: &mut Scan, end: usize) -> bool {
-        while let Some(mut range) = words.next_into(&mut scan.word) {
+        while let Some(mut range) = words.next_of(&self.firsts, &mut scan.word) {
             let mut word = scan.word.as_str();
             if self.has_half_pair && words::is_pair(word) && self.index_of(word).is_none() {
                 // One character of the pair is what is looked for.

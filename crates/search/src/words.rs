@@ -25,6 +25,28 @@ pub(crate) struct Words<'t> {
     next: usize,
 }
 
+/// The ASCII characters that some words begin with.
+#[derive(Debug, Clone)]
+pub(crate) struct Firsts([bool; 128]);
+
+impl Firsts {
+    pub(crate) fn new(words: &[String]) -> Firsts {
+        let mut firsts = [false; 128];
+        for word in words {
+            if let Some(first) = word.bytes().next().filter(u8::is_ascii) {
+                firsts[usize::from(first)] = true;
+            }
+        }
+        Firsts(firsts)
+    }
+
+    /// Whether a word of a text that begins with `c` may be one of the words. Others than ASCII may
+    /// fold to anything.
+    fn may_begin(&self, c: char) -> bool {
+        !c.is_ascii() || self.0[c.to_ascii_lowercase() as usize]
+    }
+}
+
 /// What a character does in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
@@ -51,6 +73,36 @@ impl<'t> Words<'t> {
             return Some(self.read_pair(start, first, word));
         }
         Some(self.read_word(start, word))
+    }
+
+    /// As [`Words::next_into`], but leaves `word` empty where the word begins with an ASCII character
+    /// that is not in `firsts`: most words of a text are no word of a query, and are then only passed over.
+    pub(crate) fn next_of(&mut self, firsts: &Firsts, word: &mut String) -> Option<Range<usize>> {
+        let (start, first) = self.skip_gap()?;
+        if firsts.may_begin(first) {
+            return self.next_into(word);
+        }
+        word.clear();
+        self.skip_word();
+        Some(start..self.next)
+    }
+
+    /// Goes to the end of a word.
+    fn skip_word(&mut self) {
+        let bytes = self.text.as_bytes();
+        while let Some(&byte) = bytes.get(self.next) {
+            if byte.is_ascii() {
+                if !byte.is_ascii_alphanumeric() {
+                    return;
+                }
+                self.next += 1;
+                continue;
+            }
+            match self.text[self.next..].chars().next() {
+                Some(c) if matches!(class(c), Class::Letter | Class::Mark) => self.next += c.len_utf8(),
+                _ => return,
+            }
+        }
     }
 
     /// Goes to the first character of the next word.
@@ -435,6 +487,23 @@ mod tests {
                 prop_assert!(range.start >= before && range.end > range.start);
                 prop_assert!(text.get(range.clone()).is_some());
                 before = range.start + 1;
+            }
+        }
+
+        #[test]
+        fn passing_over_words_changes_nothing_else(text in "[a-cxé\u{301}東 .]{0,40}|\\PC{0,40}") {
+            let all = words(&text);
+            let wanted: Vec<String> = all.iter().step_by(3).cloned().collect();
+            let firsts = Firsts::new(&wanted);
+            let mut reader = Words::new(&text);
+            let mut word = String::new();
+            let mut found = Vec::new();
+            while reader.next_of(&firsts, &mut word).is_some() {
+                found.push(word.clone());
+            }
+            prop_assert_eq!(found.len(), all.len());
+            for (found, word) in found.iter().zip(&all) {
+                prop_assert!(found == word || found.is_empty() && !wanted.contains(word));
             }
         }
 

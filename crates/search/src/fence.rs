@@ -1,0 +1,116 @@
+//! A directory that its user can be shut out of.
+//!
+//! tantivy does not wait for merges when a writer is dropped: one that runs on may still name its segment
+//! in `meta.json` and delete the parts of it, after the next writer has read the old `meta.json`. The next
+//! commit would then name files that are gone. So each writer works through a [`Fenced`] directory of its
+//! own, which is closed before the writer is let go: nothing is named or deleted behind it. What a merge
+//! goes on to write is a file that nobody names, swept by the next writer.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::{RwLock, RwLockReadGuard};
+use tantivy::Directory;
+use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
+use tantivy::directory::{
+    DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr,
+};
+
+/// A directory, and whether it is closed.
+#[derive(Debug, Clone)]
+pub(crate) struct Fenced {
+    directory: MmapDirectory,
+    closed: Arc<RwLock<bool>>,
+}
+
+/// Closes its directory when dropped, after the operation under way.
+#[derive(Debug)]
+pub(crate) struct Fence(Arc<RwLock<bool>>);
+
+impl Fenced {
+    pub(crate) fn new(directory: MmapDirectory) -> (Fenced, Fence) {
+        let closed = Arc::new(RwLock::new(false));
+        let fence = Fence(Arc::clone(&closed));
+        (Fenced { directory, closed }, fence)
+    }
+
+    /// Holds the fence open for one operation.
+    fn enter(&self) -> io::Result<RwLockReadGuard<'_, bool>> {
+        let closed = self.closed.read();
+        if *closed {
+            return Err(io::Error::other("the writer was closed"));
+        }
+        Ok(closed)
+    }
+}
+
+impl Drop for Fence {
+    fn drop(&mut self) {
+        *self.0.write() = true;
+    }
+}
+
+impl Directory for Fenced {
+    fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        self.directory.get_file_handle(path)
+    }
+
+    fn delete(&self, path: &Path) -> Result<(), DeleteError> {
+        let entered = self.enter().map_err(|error| DeleteError::IoError {
+            io_error: Arc::new(error),
+            filepath: PathBuf::from(path),
+        });
+        let _entered = entered?;
+        self.directory.delete(path)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
+        self.directory.exists(path)
+    }
+
+    fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
+        let entered = self.enter();
+        let _entered = entered.map_err(|error| OpenWriteError::wrap_io_error(error, path.to_owned()))?;
+        self.directory.open_write(path)
+    }
+
+    fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        self.directory.atomic_read(path)
+    }
+
+    fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
+        let _entered = self.enter()?;
+        self.directory.atomic_write(path, data)
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        self.directory.sync_directory()
+    }
+
+    fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
+        self.directory.acquire_lock(lock)
+    }
+
+    fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {
+        self.directory.watch(callback)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn behind_the_fence_nothing_changes() {
+        let dir = tempfile::tempdir().unwrap();
+        let (fenced, fence) = Fenced::new(MmapDirectory::open(dir.path()).unwrap());
+        let name = Path::new("meta.json");
+        fenced.atomic_write(name, b"before").unwrap();
+        drop(fence);
+        assert!(fenced.atomic_write(name, b"after").is_err());
+        assert!(fenced.delete(name).is_err());
+        assert!(fenced.open_write(Path::new("new")).is_err());
+        assert_eq!(fenced.atomic_read(name).unwrap(), b"before");
+    }
+}

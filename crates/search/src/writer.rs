@@ -1,0 +1,105 @@
+//! The one who writes: documents in, commits out.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use tantivy::directory::MmapDirectory;
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, UserOperation};
+use tantivy::{Index, IndexWriter, TantivyError, Term};
+
+use crate::fence::{Fence, Fenced};
+use crate::index::Settings;
+use crate::queue::Queued;
+use crate::schema;
+
+/// Share of deleted documents in a segment beyond which it is rewritten without them.
+const DELETED_RATIO_MAX: f32 = 0.2;
+
+/// tantivy's own lower bound for a thread.
+const THREAD_MEMORY_BYTES_MIN: usize = 15_000_000;
+
+/// The payload of a commit.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Covered {
+    pub(crate) format: u32,
+    pub(crate) epoch: u64,
+}
+
+/// tantivy's writer behind a fence.
+pub(crate) struct Writer {
+    /// Dropped before `writer`: closed before the writer is let go.
+    fence: Fence,
+    writer: IndexWriter<Queued>,
+}
+
+impl Writer {
+    /// Opens at the last commit. There must be an index, and no document with the key `nobody`.
+    pub(crate) fn open(dir: &Path, settings: &Settings, nobody: Term) -> tantivy::Result<Writer> {
+        let (directory, fence) = Fenced::new(MmapDirectory::open(dir)?);
+        let index = schema::with_tokenizer(Index::open(directory)?);
+        let threads = settings.threads.clamp(1, 8);
+        let memory = (settings.writer_memory_bytes / threads).max(THREAD_MEMORY_BYTES_MIN);
+        let options = IndexWriterOptions::builder()
+            .num_worker_threads(threads)
+            .memory_budget_per_thread(memory)
+            .num_merge_threads(1)
+            .build();
+        let writer: IndexWriter<Queued> = index.writer_with_options(options)?;
+        let mut policy = LogMergePolicy::default();
+        // By default deleted documents never cause a merge and so are never purged from a large segment.
+        policy.set_del_docs_ratio_before_merge(DELETED_RATIO_MAX);
+        writer.set_merge_policy(Box::new(policy));
+        // A file of deletions is named by segment and operation number, and numbers begin again at the
+        // last commit: one left by a process killed in a commit would stand in the way of the next.
+        writer.garbage_collect_files().wait()?;
+        // The first operation has the number of the last commit. A merge that begins before the next
+        // commit takes segments with deletions of that number for up to date and others not, and goes on
+        // as if the operation were done with for all: a document would come back. So the first deletes
+        // nothing.
+        writer.delete_term(nobody);
+        Ok(Writer { fence, writer })
+    }
+
+    pub(crate) fn delete(&self, key: Term) {
+        self.writer.delete_term(key);
+    }
+
+    pub(crate) fn add(&self, document: Queued) -> tantivy::Result<()> {
+        self.writer.add_document(document).map(drop)
+    }
+
+    /// Whether the indexing threads live: only an operation tells.
+    pub(crate) fn probe(&self, nobody: Term) -> tantivy::Result<()> {
+        self.writer.run([UserOperation::Delete(nobody)]).map(drop)
+    }
+
+    pub(crate) fn delete_all(&self) -> tantivy::Result<()> {
+        self.writer.delete_all_documents().map(drop)
+    }
+
+    /// Makes everything before durable, together with the epoch it covers.
+    pub(crate) fn commit(&mut self, epoch: u64) -> tantivy::Result<()> {
+        let covered = Covered {
+            format: schema::FORMAT,
+            epoch,
+        };
+        let payload = serde_json::to_string(&covered)
+            .map_err(|error| TantivyError::InternalError(error.to_string()))?;
+        let mut prepared = self.writer.prepare_commit()?;
+        prepared.set_payload(&payload);
+        prepared.commit().map(drop)
+    }
+
+    /// Removes files that no commit names.
+    pub(crate) fn sweep(&self) {
+        drop(self.writer.garbage_collect_files());
+    }
+
+    /// Waits until no merge is running or due, and ends.
+    pub(crate) fn wait_for_merges(self) -> tantivy::Result<()> {
+        let Writer { fence, writer } = self;
+        let waited = writer.wait_merging_threads();
+        drop(fence);
+        waited
+    }
+}
