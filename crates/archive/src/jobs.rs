@@ -17,7 +17,7 @@ use parking_lot::{Condvar, Mutex};
 pub(crate) use job::Job;
 
 use crate::AskError;
-use crate::question::LoadRequest;
+use crate::question::{JobBody, LoadRequest};
 
 /// Finished jobs that are remembered.
 const FINISHED_MAX: usize = 100;
@@ -39,19 +39,21 @@ struct State {
 }
 
 impl Jobs {
-    /// Puts a load at the end of the queue.
-    pub(crate) fn submit(&self, request: LoadRequest) -> Result<Arc<Job>, AskError> {
+    /// Puts a load at the end of the queue. It is given as it stood before it could begin: without a ledger
+    /// nothing can be said of its inputs.
+    pub(crate) fn submit(&self, request: LoadRequest) -> Result<JobBody, AskError> {
         let mut state = self.state.lock();
         if state.closing {
             return Err(AskError::unavailable("the archive is being closed"));
         }
         state.last_id += 1;
         let job = Arc::new(Job::new(state.last_id, request));
+        let queued = job.body(&[]);
         state.forget_finished();
         state.all.push(job.clone());
-        state.waiting.push_back(job.clone());
+        state.waiting.push_back(job);
         self.wake.notify_all();
-        Ok(job)
+        Ok(queued)
     }
 
     pub(crate) fn get(&self, id: u64) -> Result<Arc<Job>, AskError> {

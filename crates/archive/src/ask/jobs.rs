@@ -34,8 +34,7 @@ pub(super) fn load(parts: &Parts, request: &LoadRequest) -> Result<Body, AskErro
             "stage {stage:?} cannot be off; these can: {STAGES_OFF:?}"
         )));
     }
-    let job = parts.jobs.submit(request.clone())?;
-    Ok(Body::Job(job.body(&[])))
+    Ok(Body::Job(parts.jobs.submit(request.clone())?))
 }
 
 fn check_links(parts: &Parts, links: &str) -> Result<(), AskError> {
