@@ -1,0 +1,147 @@
+//! One process's view of its cluster: the layouts in force, and a handle to every volume and node in them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+
+use crate::clock::Clock;
+use crate::key::Partition;
+use crate::layout::{Layouts, NodeRole, Placement, VolumeRole};
+use crate::node::Node;
+use crate::volume::{NodeId, Volume, VolumeId};
+
+/// Makes handles: local volumes as they are, others as clients of their node. Handles are made lazily connecting:
+/// making one never fails and never waits.
+pub trait Connect: Send + Sync + 'static {
+    /// A handle to a volume.
+    fn volume(&self, volume: &VolumeRole, node: &NodeRole) -> Arc<dyn Volume>;
+
+    /// A handle to a node.
+    fn node(&self, node: &NodeRole) -> Arc<dyn Node>;
+}
+
+/// The cluster as this process knows it.
+pub struct Cluster {
+    /// This process, if it is a node of the cluster; a mere client has `None`.
+    me: Option<NodeId>,
+    /// Gives out versions.
+    pub clock: Clock,
+    connect: Box<dyn Connect>,
+    view: RwLock<Arc<View>>,
+}
+
+/// A consistent set of layouts and handles; an operation works on one view from beginning to end.
+pub struct View {
+    /// The layouts in force.
+    pub layouts: Layouts,
+    /// Their tables: the current one first, then the older ones.
+    pub placements: Vec<Placement>,
+    /// Every volume of every layout in force.
+    pub volumes: BTreeMap<VolumeId, Arc<dyn Volume>>,
+    /// Every node of every layout in force.
+    pub nodes: BTreeMap<NodeId, Arc<dyn Node>>,
+}
+
+impl Cluster {
+    /// A cluster of these layouts.
+    pub fn new(me: Option<NodeId>, layouts: Layouts, connect: Box<dyn Connect>) -> Arc<Self> {
+        let name = me.as_ref().map_or_else(
+            || format!("client-{:016x}", rand::random::<u64>()),
+            |id| id.0.to_string(),
+        );
+        let view = RwLock::new(Arc::new(View::new(layouts, connect.as_ref())));
+        Arc::new(Self {
+            me,
+            clock: Clock::new(&name),
+            connect,
+            view,
+        })
+    }
+
+    /// This process's node, if it is one.
+    pub fn me(&self) -> Option<&NodeId> {
+        self.me.as_ref()
+    }
+
+    /// The view to work on.
+    pub fn view(&self) -> Arc<View> {
+        self.view.read().clone()
+    }
+
+    /// Takes newer layouts into force; older ones change nothing. Making them durable is the node's business.
+    pub fn adopt(&self, layouts: Layouts) {
+        let mut view = self.view.write();
+        // The number of layouts still looked into goes down without a new current number.
+        if layouts.current.number >= view.layouts.current.number && layouts != view.layouts {
+            *view = Arc::new(View::new(layouts, self.connect.as_ref()));
+        }
+    }
+}
+
+impl View {
+    fn new(layouts: Layouts, connect: &dyn Connect) -> Self {
+        let all = || std::iter::once(&layouts.current).chain(&layouts.older);
+        let placements = all().map(Placement::compute).collect();
+        let mut nodes = BTreeMap::new();
+        let mut volumes = BTreeMap::new();
+        for layout in all() {
+            for node in &layout.roles.nodes {
+                nodes.entry(node.id.clone()).or_insert_with(|| connect.node(node));
+            }
+            for volume in &layout.roles.volumes {
+                let Some(node) = layout.roles.nodes.iter().find(|node| node.id == volume.node) else {
+                    continue;
+                };
+                volumes
+                    .entry(volume.id.clone())
+                    .or_insert_with(|| connect.volume(volume, node));
+            }
+        }
+        Self {
+            layouts,
+            placements,
+            volumes,
+            nodes,
+        }
+    }
+
+    /// Copies of every object.
+    pub fn replicas(&self) -> usize {
+        usize::from(self.layouts.current.roles.replicas)
+    }
+
+    /// The volumes that a partition's writes go to, the owner first.
+    pub fn home(&self, partition: Partition) -> &[VolumeId] {
+        self.placements
+            .first()
+            .map_or(&[], |placement| placement.replicas(partition))
+    }
+
+    /// The volumes where a partition's objects may lie by any layout in force: home first, each once.
+    pub fn places(&self, partition: Partition) -> Vec<VolumeId> {
+        let mut places = Vec::new();
+        for volume in self
+            .placements
+            .iter()
+            .flat_map(|placement| placement.replicas(partition))
+        {
+            if !places.contains(volume) {
+                places.push(volume.clone());
+            }
+        }
+        places
+    }
+
+    /// The node that decides conditions for a partition: the one of its first volume in the current layout.
+    pub fn owner(&self, partition: Partition) -> Option<&NodeId> {
+        let first = self.home(partition).first()?;
+        self.layouts
+            .current
+            .roles
+            .volumes
+            .iter()
+            .find(|volume| volume.id == *first)
+            .map(|volume| &volume.node)
+    }
+}

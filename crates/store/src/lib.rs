@@ -1,0 +1,23 @@
+//! Replicas of objects on volumes: placement, durable writes, verified reads, scrub, repair, census.
+//!
+//! A [`store::Store`] is the view of a whole cluster from one process. It keeps nothing itself: it places every object by
+//! the hash of its key ([`layout`]), writes it to several [`volume::Volume`]s, and reads the newest version among them.
+//! Volumes are directories of this process ([`volume::disk::DiskVolume`]) or of another node's, asked over HTTP.
+//!
+//! Invariants:
+//!  - a write is answered only after R different volumes hold it, synced, at least one of them a volume of the
+//!    key's partition;
+//!  - bytes leave the store only after their block was compared with its BLAKE3 digest;
+//!  - "no such object" is said only when fewer than R volumes are unreachable or still being rebuilt;
+//!  - a copy is dropped only after R copies of the same or a newer version were verified on the volumes of the
+//!    partition.
+
+pub mod clock;
+pub mod cluster;
+pub mod key;
+pub mod layout;
+pub mod meta;
+pub mod node;
+pub mod store;
+pub mod upkeep;
+pub mod volume;

@@ -1,0 +1,253 @@
+//! The store as its clients see it: put, get, list, delete, with conditions.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::Cluster;
+use crate::key::Key;
+use crate::meta::{Digests, Meta};
+use crate::node::{Finish, NodeError};
+use crate::volume::ByteStream;
+
+/// What must hold of the current version for a write to happen.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Condition {
+    /// Nothing: the write always happens.
+    #[default]
+    Always,
+    /// There is no current version (`If-None-Match: *`).
+    Absent,
+    /// The current version has this entity tag, without quotes (`If-Match`).
+    Etag(String),
+}
+
+/// A new version but for its number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draft {
+    /// A tombstone.
+    pub deleted: bool,
+    /// Length of the content.
+    pub size: u64,
+    /// Entity tag without quotes.
+    pub etag: String,
+    /// Headers kept for the client.
+    pub attributes: BTreeMap<String, String>,
+    /// Digests of the content.
+    pub digests: Digests,
+}
+
+/// Looked at when the whole content has passed, before anything becomes visible: an error refuses the write. May
+/// add attributes (checksums that came in a trailer).
+pub type Finisher =
+    Box<dyn FnOnce(&Digests, u64, &mut BTreeMap<String, String>) -> Result<(), String> + Send>;
+
+/// A write.
+#[derive(Default)]
+pub struct Put {
+    /// Length that the client declared, if it did: another length refuses the write.
+    pub size: Option<u64>,
+    /// MD5 that the client declared (`Content-MD5`).
+    pub md5: Option<[u8; 16]>,
+    /// SHA-256 that the client declared.
+    pub sha256: Option<[u8; 32]>,
+    /// Headers to keep, names in lower case.
+    pub attributes: BTreeMap<String, String>,
+    /// Entity tag; MD5 of the content in hexadecimal if `None`.
+    pub etag: Option<String>,
+    /// What must hold of the current version.
+    pub condition: Condition,
+    /// A last look.
+    pub finisher: Option<Finisher>,
+}
+
+/// An object opened for reading; its bytes are verified as they pass.
+pub struct Object {
+    /// The object.
+    pub meta: Meta,
+    /// Range of the content that `body` gives.
+    pub range: Range<u64>,
+    /// The bytes. An error ends them: no replica had the block right.
+    pub body: ByteStream,
+}
+
+/// Why the store did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// No such object, for certain.
+    #[error("no object {0}")]
+    NotFound(String),
+    /// The condition does not hold.
+    #[error("{key}: the condition does not hold: the current entity tag is {current:?}")]
+    Condition {
+        /// The object.
+        key: String,
+        /// Entity tag of the current version.
+        current: Option<String>,
+    },
+    /// The content differs from what the client declared of it. Nothing is visible.
+    #[error("{key}: {what} is {found}, declared was {expected}")]
+    Declared {
+        /// The object.
+        key: String,
+        /// `length`, `MD5`, `SHA-256`, or another digest.
+        what: String,
+        /// As received.
+        found: String,
+        /// As declared.
+        expected: String,
+    },
+    /// The client's content broke off. Nothing is visible.
+    #[error("{key}: the content broke off: {detail}")]
+    Body {
+        /// The object.
+        key: String,
+        /// What happened.
+        detail: String,
+    },
+    /// A last look refused the content ([`Put::finisher`]).
+    #[error("{key}: {detail}")]
+    Refused {
+        /// The object.
+        key: String,
+        /// Why.
+        detail: String,
+    },
+    /// A range outside the object.
+    #[error("{key}: range {start}..{end} is outside of {size} bytes")]
+    Range {
+        /// The object.
+        key: String,
+        /// First byte asked for.
+        start: u64,
+        /// End asked for.
+        end: u64,
+        /// Size of the object.
+        size: u64,
+    },
+    /// Too many volumes or the partition's owner cannot be reached: ask again later (503).
+    #[error("{key}: cannot be answered for certain now: {detail}")]
+    Unavailable {
+        /// The object.
+        key: String,
+        /// Who did not answer.
+        detail: String,
+    },
+    /// No volume has room (507).
+    #[error("{key}: no room: {detail}")]
+    Full {
+        /// The object.
+        key: String,
+        /// The volumes asked.
+        detail: String,
+    },
+    /// Every replica is damaged or missing. The object is not served; nothing false is.
+    #[error("{key}: no good replica: {detail}")]
+    Lost {
+        /// The object.
+        key: String,
+        /// What each replica said.
+        detail: String,
+    },
+    /// A key that cannot be one.
+    #[error(transparent)]
+    Key(#[from] crate::key::KeyError),
+}
+
+/// A page of a listing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listing {
+    /// Live objects in order of keys.
+    pub objects: Vec<Meta>,
+    /// Key prefixes up to and including the delimiter, in order; empty without a delimiter.
+    pub prefixes: Vec<String>,
+    /// Where the next page starts: give it as `after`. `None` when there is no more.
+    pub next: Option<String>,
+}
+
+/// What to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct List {
+    /// `bucket/` and the beginning of a name.
+    pub prefix: String,
+    /// Roll names up to the next occurrence of this text after the prefix.
+    pub delimiter: Option<String>,
+    /// Entries after this text only (bytewise, `bucket/name` or a rolled-up prefix).
+    pub after: Option<String>,
+    /// At most so many objects and prefixes together.
+    pub limit: usize,
+}
+
+/// The whole store from one process. Cheap to clone.
+#[derive(Clone)]
+pub struct Store {
+    cluster: Arc<Cluster>,
+}
+
+impl Store {
+    /// The store of a cluster.
+    pub fn new(cluster: Arc<Cluster>) -> Self {
+        Self { cluster }
+    }
+
+    /// The cluster it stands on.
+    pub fn cluster(&self) -> &Arc<Cluster> {
+        &self.cluster
+    }
+
+    /// Writes a version. Answered only when R different volumes hold it, synced.
+    ///
+    /// # Errors
+    /// [`StoreError`]; `Unavailable` may leave the version visible (complete, on fewer volumes), all others leave nothing.
+    pub async fn put(&self, key: &Key, body: ByteStream, put: Put) -> Result<Meta, StoreError> {
+        let _ = (key, body, put);
+        todo!()
+    }
+
+    /// Opens the newest version for reading, a range of it or all. Ranges end at the object's end.
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    pub async fn get(&self, key: &Key, range: Option<Range<u64>>) -> Result<Object, StoreError> {
+        let _ = (key, range);
+        todo!()
+    }
+
+    /// The newest version, without its content.
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    pub async fn head(&self, key: &Key) -> Result<Meta, StoreError> {
+        let _ = key;
+        todo!()
+    }
+
+    /// Deletes: writes a tombstone. `None` if there was nothing to delete (no tombstone is written then).
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    pub async fn delete(&self, key: &Key, condition: Condition) -> Result<Option<Meta>, StoreError> {
+        let _ = (key, condition);
+        todo!()
+    }
+
+    /// A page of live objects.
+    ///
+    /// # Errors
+    /// `Unavailable` when R or more volumes do not answer: then objects could be missing from the page.
+    pub async fn list(&self, list: &List) -> Result<Listing, StoreError> {
+        let _ = list;
+        todo!()
+    }
+
+    /// Decides and finishes a write as owner of its partition ([`crate::node::Node::finish`] of this process's node).
+    ///
+    /// # Errors
+    /// [`NodeError`]
+    pub async fn finish_here(&self, finish: Finish) -> Result<Meta, NodeError> {
+        let _ = finish;
+        todo!()
+    }
+}
