@@ -102,7 +102,8 @@ impl BlockHasher {
     /// Only called when more content follows, so the block is never the only one.
     fn close_block(&mut self) {
         self.done.push(self.block.finalize_non_root());
-        self.block.reset();
+        // Not `reset`, which keeps the offset of the block before.
+        self.block = Hasher::new();
         self.block.set_input_offset(self.done.len() as u64 * BLOCK_BYTES);
         self.block_bytes = 0;
     }
