@@ -117,6 +117,8 @@ pub enum Surveyed {
         key: Key,
         /// Its version.
         version: Version,
+        /// A tombstone, as the index knows: then nothing but the deletion itself is missing.
+        deleted: bool,
     },
     /// A file that is no readable replica, or that the index does not know.
     Stray {
@@ -313,9 +315,10 @@ pub trait Volume: Send + Sync + 'static {
     /// `stage` and `prepare` of content that is known whole, in one step.
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError>;
 
-    /// Makes a prepared upload visible: renamed, directory synced, indexed. From now on `head` finds it, unless a newer
-    /// version is there already. Older versions of the key may be removed at any time after. `cause` goes to the
-    /// fixity log, with `evidence` (the replica and digest that a repair was made from; empty for writes).
+    /// Makes a prepared upload visible: renamed, directory synced, indexed. From now on `head` finds it, unless a
+    /// newer version is there already. A replica of the same version is replaced, and no longer bad. Older versions
+    /// of the key may be removed at any time after. `cause` goes to the fixity log, with `evidence` (the replica and
+    /// digest that a repair was made from; empty for writes).
     async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError>;
 
     /// Gives an upload up. Unknown uploads are no error.
