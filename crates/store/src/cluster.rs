@@ -4,21 +4,32 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
+use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
 use crate::key::Partition;
-use crate::layout::{Layouts, NodeRole, Placement, VolumeRole};
+use crate::layout::{Layout, Layouts, NodeRole, Placement, VolumeRole};
 use crate::node::Node;
 use crate::volume::{NodeId, Volume, VolumeId};
 
 /// Makes handles: local volumes as they are, others as clients of their node. Handles are made lazily connecting:
-/// making one never fails and never waits.
+/// making one never fails and never waits. A handle asks under the layout that it was made for, so that an operation
+/// that began under an older one is refused by those who know a newer.
 pub trait Connect: Send + Sync + 'static {
-    /// A handle to a volume.
-    fn volume(&self, volume: &VolumeRole, node: &NodeRole) -> Arc<dyn Volume>;
+    /// A handle to a volume, to be asked under this layout.
+    fn volume(&self, under: LayoutTag, volume: &VolumeRole, node: &NodeRole) -> Arc<dyn Volume>;
 
-    /// A handle to a node.
-    fn node(&self, node: &NodeRole) -> Arc<dyn Node>;
+    /// A handle to a node, to be asked under this layout.
+    fn node(&self, under: LayoutTag, node: &NodeRole) -> Arc<dyn Node>;
+}
+
+/// Says which layout is meant: its number, and a digest because a number alone could be claimed twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayoutTag {
+    /// [`Layout::number`].
+    pub number: u64,
+    /// BLAKE3 of the layout as JSON.
+    pub digest: [u8; 32],
 }
 
 /// The cluster as this process knows it.
@@ -69,25 +80,64 @@ impl Cluster {
         self.view.read().clone()
     }
 
-    /// Takes newer layouts into force; older ones change nothing. Making them durable is the node's business.
+    /// Takes newer layouts into force; older ones change nothing. Of the same current layout, those older ones stay
+    /// that both sides still look into. Making them durable is the node's business.
     pub fn adopt(&self, layouts: Layouts) {
         let mut view = self.view.write();
-        // The number of layouts still looked into goes down without a new current number.
-        if layouts.current.number >= view.layouts.current.number && layouts != view.layouts {
-            *view = Arc::new(View::new(layouts, self.connect.as_ref()));
+        if let Some(merged) = merge(&view.layouts, layouts) {
+            *view = Arc::new(View::new(merged, self.connect.as_ref()));
         }
     }
 }
 
+impl LayoutTag {
+    /// The tag of a layout.
+    pub fn of(layout: &Layout) -> Self {
+        // A layout is plain data with text keys: writing it as JSON cannot fail. An empty text would match nothing.
+        let text = serde_json::to_vec(layout).unwrap_or_default();
+        Self {
+            number: layout.number,
+            digest: *blake3::hash(&text).as_bytes(),
+        }
+    }
+}
+
+/// What is in force after `ours` met `theirs`; `None` if nothing changes.
+///
+/// For one current layout the list of older ones only ever shrinks, so that nodes agree whatever the order in which
+/// they hear of it. Two different layouts of one number never meet where layouts are accepted by a majority; should
+/// they, each side keeps its own.
+pub(crate) fn merge(ours: &Layouts, theirs: Layouts) -> Option<Layouts> {
+    if theirs.current.number != ours.current.number {
+        return (theirs.current.number > ours.current.number).then_some(theirs);
+    }
+    if theirs.current != ours.current {
+        return None;
+    }
+    let both: Vec<_> = ours
+        .older
+        .iter()
+        .filter(|older| theirs.older.contains(older))
+        .cloned()
+        .collect();
+    (both.len() < ours.older.len()).then(|| Layouts {
+        current: theirs.current,
+        older: both,
+    })
+}
+
 impl View {
     fn new(layouts: Layouts, connect: &dyn Connect) -> Self {
+        let under = LayoutTag::of(&layouts.current);
         let all = || std::iter::once(&layouts.current).chain(&layouts.older);
         let placements = all().map(Placement::compute).collect();
         let mut nodes = BTreeMap::new();
         let mut volumes = BTreeMap::new();
         for layout in all() {
             for node in &layout.roles.nodes {
-                nodes.entry(node.id.clone()).or_insert_with(|| connect.node(node));
+                nodes
+                    .entry(node.id.clone())
+                    .or_insert_with(|| connect.node(under, node));
             }
             for volume in &layout.roles.volumes {
                 let Some(node) = layout.roles.nodes.iter().find(|node| node.id == volume.node) else {
@@ -95,7 +145,7 @@ impl View {
                 };
                 volumes
                     .entry(volume.id.clone())
-                    .or_insert_with(|| connect.volume(volume, node));
+                    .or_insert_with(|| connect.volume(under, volume, node));
             }
         }
         Self {

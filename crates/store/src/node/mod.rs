@@ -1,4 +1,7 @@
 //! A node: the process that serves volumes, and how nodes talk to each other.
+//!
+//! Start one with [`start`]; a short command gets at a store with [`connect`], through the process that has its volumes
+//! open if there is one; [`apply_layout`] changes who takes part.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -9,6 +12,20 @@ use crate::meta::Meta;
 use crate::store::{Condition, Draft};
 use crate::upkeep::WorkerStatus;
 use crate::volume::{NodeId, StageId, VolumeId, VolumeStatus};
+
+mod apply;
+mod cluster_file;
+mod connect;
+mod secret;
+mod settings;
+mod start;
+
+pub use apply::{ApplyError, announce, apply_layout};
+pub use cluster_file::{ClusterFile, MemberNode, MemberVolume};
+pub use connect::{ConnectError, ConnectSettings, Connection, connect};
+pub use secret::{SECRET_BYTES_MIN, Secret, SecretError};
+pub use settings::{LOCAL_NODE, NodeSettings, REPLICAS_MAX, SettingsError, UpkeepSettings, VolumeSettings};
+pub use start::{RunningNode, StartError, start};
 
 /// A write whose content lies staged on volumes, to be decided and made visible by the owner of its partition.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -57,6 +74,31 @@ pub struct RequestCount {
     pub bytes_out: u64,
     /// Sum of answer times in microseconds.
     pub micros: u64,
+    /// Answers by time: how many took at most [`LATENCY_MICROS`]`[i]` and more than the one before; the last counts
+    /// all slower ones.
+    #[serde(default)]
+    pub buckets: Vec<u64>,
+}
+
+/// Upper ends of the buckets of answer times, in microseconds: 1, 2 and 5 of each decade from 100 us to 50 s.
+pub const LATENCY_MICROS: [u64; 18] = [
+    100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000,
+    2_000_000, 5_000_000, 10_000_000, 20_000_000, 50_000_000,
+];
+
+impl RequestCount {
+    /// The answer time in microseconds that this share of the answers (0 to 1) stayed within, as the upper end of its
+    /// bucket; `None` without answers, `u64::MAX` beyond the last bucket.
+    pub fn quantile_micros(&self, share: f64) -> Option<u64> {
+        let total: u64 = self.buckets.iter().sum();
+        let wanted = (total as f64 * share).ceil() as u64;
+        let mut seen = 0;
+        let bucket = self.buckets.iter().position(|count| {
+            seen += count;
+            seen >= wanted.max(1)
+        })?;
+        Some(LATENCY_MICROS.get(bucket).copied().unwrap_or(u64::MAX))
+    }
 }
 
 /// Why a node did not do what it was asked.
@@ -114,7 +156,11 @@ pub trait Node: Send + Sync + 'static {
     /// Accepts a layout durably, without using it yet. A node accepts at most one layout of a number.
     async fn propose(&self, layout: &Layout) -> Result<(), NodeError>;
 
-    /// Takes layouts into force that a majority has accepted.
+    /// The layout that it has accepted and that is newer than those in force, if there is one.
+    async fn accepted(&self) -> Result<Option<Layout>, NodeError>;
+
+    /// Takes layouts into force that a majority has accepted. Of the same current layout, those older ones stay that
+    /// both sides still look into.
     async fn adopt(&self, layouts: &Layouts) -> Result<(), NodeError>;
 
     /// How it is doing.

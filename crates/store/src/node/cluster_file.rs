@@ -1,0 +1,163 @@
+//! The cluster file: who takes part, as a person writes it. All nodes get the same file.
+//!
+//! It makes layout 1, alike on every node. Afterwards the layouts on the volumes count, and the file is only what a
+//! change of the layout is planned and applied from. Format: `docs/format-cluster.md`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::settings::{REPLICAS_MAX, SettingsError, check_name, one, read_toml};
+use crate::layout::{Layout, Layouts, NodeRole, Roles, VolumeRole};
+use crate::volume::{NodeId, VolumeId};
+
+/// A cluster file.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClusterFile {
+    /// Copies of every object, 1 to 8.
+    pub replicas: u8,
+    /// Salt of the placement; counts only for layout 1.
+    #[serde(default)]
+    pub seed: u64,
+    /// The nodes.
+    #[serde(rename = "node")]
+    pub nodes: Vec<MemberNode>,
+}
+
+/// One node of a cluster file.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemberNode {
+    /// Its name.
+    pub id: String,
+    /// Its failure domain.
+    pub zone: String,
+    /// Where other nodes reach it, `host:port`.
+    pub address: String,
+    /// Its volumes.
+    #[serde(rename = "volume")]
+    pub volumes: Vec<MemberVolume>,
+}
+
+/// One volume of a cluster file.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemberVolume {
+    /// Its name within the node.
+    pub name: String,
+    /// Its share relative to other volumes; 0 drains it.
+    #[serde(default = "one")]
+    pub weight: u32,
+    /// Its failure domain if it is not its node's.
+    #[serde(default)]
+    pub zone: Option<String>,
+}
+
+impl ClusterFile {
+    /// Reads and checks a cluster file.
+    ///
+    /// # Errors
+    /// [`SettingsError`] for a file that cannot be read or says something it may not.
+    pub fn read(path: &Path) -> Result<Self, SettingsError> {
+        let file: Self = read_toml(path)?;
+        file.check().map_err(|detail| SettingsError::Format {
+            path: path.to_owned(),
+            detail,
+        })?;
+        Ok(file)
+    }
+
+    /// The roles that it asks for.
+    pub fn roles(&self) -> Roles {
+        let mut nodes: Vec<_> = self.nodes.iter().map(MemberNode::role).collect();
+        let mut volumes: Vec<_> = self.nodes.iter().flat_map(MemberNode::volume_roles).collect();
+        nodes.sort_by(|a, b| a.id.cmp(&b.id));
+        volumes.sort_by(|a, b| a.id.cmp(&b.id));
+        Roles {
+            replicas: self.replicas,
+            nodes,
+            volumes,
+            retired: BTreeSet::new(),
+        }
+    }
+
+    /// Layout 1, for a cluster that has none yet.
+    pub fn first_layouts(&self) -> Layouts {
+        let current = Layout {
+            number: 1,
+            seed: self.seed,
+            roles: self.roles(),
+        };
+        Layouts {
+            current,
+            older: Vec::new(),
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if !(1..=REPLICAS_MAX).contains(&self.replicas) {
+            return Err(format!(
+                "replicas = {}: expected 1 to {REPLICAS_MAX}",
+                self.replicas
+            ));
+        }
+        let mut ids = BTreeSet::new();
+        for node in &self.nodes {
+            check_name("node", &node.id)?;
+            if !ids.insert(&node.id) {
+                return Err(format!("two nodes have the id {:?}", node.id));
+            }
+            node.check()?;
+        }
+        if self.nodes.iter().all(|node| node.volumes.is_empty()) {
+            return Err("no node has a volume".to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl MemberNode {
+    fn role(&self) -> NodeRole {
+        NodeRole {
+            id: NodeId::from(self.id.clone()),
+            zone: self.zone.clone(),
+            address: self.address.clone(),
+        }
+    }
+
+    fn volume_roles(&self) -> impl Iterator<Item = VolumeRole> {
+        self.volumes.iter().map(|volume| VolumeRole {
+            id: volume_id(&self.id, &volume.name),
+            node: NodeId::from(self.id.clone()),
+            zone: volume.zone.as_ref().unwrap_or(&self.zone).clone(),
+            weight: volume.weight,
+        })
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.address.parse::<http::uri::Authority>().is_err() {
+            return Err(format!(
+                "node {:?}: address {:?}: expected host:port",
+                self.id, self.address
+            ));
+        }
+        let mut names = BTreeSet::new();
+        for volume in &self.volumes {
+            check_name("volume", &volume.name)?;
+            if !names.insert(&volume.name) {
+                return Err(format!(
+                    "node {:?} has two volumes of the name {:?}",
+                    self.id, volume.name
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `node/name`.
+pub(super) fn volume_id(node: &str, name: &str) -> VolumeId {
+    VolumeId::from(format!("{node}/{name}"))
+}

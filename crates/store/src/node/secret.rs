@@ -1,0 +1,142 @@
+//! What nodes prove to each other that they know.
+//!
+//! A secret is at least 32 random bytes, in a file as hexadecimal digits that only its owner may read. It never
+//! travels: requests are signed with it.
+
+use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
+
+/// Fewest bytes of a secret.
+pub const SECRET_BYTES_MIN: usize = 32;
+
+/// A shared secret. Its text never appears in logs.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Arc<[u8]>);
+
+/// Why a secret cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    /// A file that cannot be read or made.
+    #[error("secret file {path}: {error}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What failed.
+        error: io::Error,
+    },
+    /// A file that others may read.
+    #[error("secret file {path} can be read by others (mode {mode:03o}): chmod 600 {path}")]
+    Readable {
+        /// The file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// A text that is no secret.
+    #[error("secret file {path}: expected at least {SECRET_BYTES_MIN} bytes as hexadecimal digits")]
+    Format {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl Secret {
+    /// A new secret.
+    pub fn random() -> Self {
+        Self(Arc::new(rand::random::<[u8; SECRET_BYTES_MIN]>()))
+    }
+
+    /// The secret in a file; an absent file is made with a new one.
+    ///
+    /// # Errors
+    /// [`SecretError`] when the file cannot be read or made, may be read by others, or holds no secret.
+    pub fn of_file(path: &Path) -> Result<Self, SecretError> {
+        match Self::create(path) {
+            Ok(secret) => Ok(secret),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Self::read(path),
+            Err(error) => Err(failed(path, error)),
+        }
+    }
+
+    /// The secret in a file that must be there.
+    ///
+    /// # Errors
+    /// As [`Secret::of_file`], and when the file is absent.
+    pub fn read(path: &Path) -> Result<Self, SecretError> {
+        let mode = fs::metadata(path)
+            .map_err(|error| failed(path, error))?
+            .permissions()
+            .mode()
+            & 0o777;
+        if mode & 0o077 != 0 {
+            return Err(SecretError::Readable {
+                path: path.to_owned(),
+                mode,
+            });
+        }
+        let text = fs::read_to_string(path).map_err(|error| failed(path, error))?;
+        Self::from_hex(text.trim()).ok_or_else(|| SecretError::Format {
+            path: path.to_owned(),
+        })
+    }
+
+    /// The secret of these hexadecimal digits; `None` if they are none or too few.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?;
+        (bytes.len() >= SECRET_BYTES_MIN).then(|| Self(bytes.into()))
+    }
+
+    /// As hexadecimal digits, for the owner files.
+    pub(super) fn to_hex(&self) -> String {
+        HEXLOWER.encode(&self.0)
+    }
+
+    /// The key of the signatures.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// A new file with a new secret, complete and readable by its owner alone from the moment it has its name.
+    fn create(path: &Path) -> io::Result<Self> {
+        if path.exists() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let secret = Self::random();
+        let temporary = path.with_extension(format!("{:016x}.tmp", rand::random::<u64>()));
+        let written = write_private(&temporary, format!("{}\n", secret.to_hex()).as_bytes())
+            // A hard link fails when the name is taken: of two processes that start at once, one makes it.
+            .and_then(|()| fs::hard_link(&temporary, path));
+        fs::remove_file(&temporary).ok();
+        written.map(|()| secret)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// Writes and syncs a new file that only its owner may read.
+pub(super) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+fn failed(path: &Path, error: io::Error) -> SecretError {
+    SecretError::File {
+        path: path.to_owned(),
+        error,
+    }
+}
