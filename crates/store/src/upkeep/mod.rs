@@ -1,11 +1,41 @@
 //! What keeps replicas whole: survey, census, repair, scrub, rebalance.
+//!
+//! Everything here goes through one routine, [`reconcile`]: what is found of a partition on all volumes is gathered,
+//! a pure function decides what to do about it, and the steps are carried out. A census counts what it finds, a
+//! repair carries out the steps for the whole store, and the background [`Workers`] of a node do so a little at a
+//! time, after what the [`scrub`] and readers find, after layout changes, and when volumes go and come.
+//!
+//! Invariants:
+//!  - a copy is only made from bytes that were compared, block by block, with the digest of their object;
+//!  - nothing is dropped before all R volumes of its partition were verified to hold the newest version, while every
+//!    volume in force answered;
+//!  - the newest version decides: when it has no good copy, the object is reported as lost and everything that is left
+//!    of it is kept;
+//!  - every step may be repeated or broken off anywhere; the next pass goes on from what it finds.
 
 use serde::{Deserialize, Serialize};
 
+pub mod census;
+pub mod fixity;
+pub mod queue;
+pub mod reconcile;
+pub mod repair;
+pub mod scrub;
+pub mod settings;
+pub mod workers;
+
+pub use census::{Census, census};
+pub use fixity::{ObjectDigests, digests, fixity};
+pub use queue::RepairQueue;
+pub use repair::{RepairOptions, RepairReport, repair_all};
+pub use scrub::{ScrubFiles, ScrubReport, ScrubState, scrub_all};
+pub use settings::UpkeepSettings;
+pub use workers::Workers;
+
 /// What a background worker is doing. The command line, the Store page and the metrics show all workers alike.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerStatus {
-    /// `scrub`, `repair`, `rebalance`, ...
+    /// `scrub NODE/VOLUME`, `repair`, `rebalance`, ...
     pub name: String,
     /// `idle`, `busy`, `paused: the node is busy`, `failed: ...`.
     pub state: String,
@@ -25,46 +55,17 @@ pub struct WorkerStatus {
     pub last_error: String,
 }
 
-/// Counts over the whole store: both directions, objects without files and files without objects.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Census {
-    /// When it ended, milliseconds since 1970.
-    pub time_ms: u64,
-    /// Number of the layout counted against.
-    pub layout: u64,
-    /// Live objects (newest version is no tombstone).
+/// How far a pass over the store has come, for a person who waits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Partitions (of a scrub: replicas) done.
+    pub done: u64,
+    /// Of so many; 0 if not known yet.
+    pub total: u64,
+    /// Objects seen.
     pub objects: u64,
-    /// Content bytes of these, once each.
-    pub object_bytes: u64,
-    /// Replicas that must be there: objects and tombstones times R.
-    pub replicas_expected: u64,
-    /// Of these, there and not known bad.
-    pub replicas_good: u64,
-    /// There but bad.
-    pub replicas_bad: u64,
-    /// Not there (or on a volume that cannot be reached: see `volumes_unreachable`).
-    pub replicas_missing: u64,
-    /// Good copies on volumes of no current partition: hand-offs and moves not finished, older versions.
-    pub replicas_surplus: u64,
-    /// Objects of which no good replica was found anywhere: lost unless a missing volume comes back.
-    pub objects_lost: u64,
-    /// Their keys, the first hundred.
-    pub lost: Vec<String>,
-    /// Tombstones.
-    pub tombstones: u64,
-    /// Files that are no replicas.
-    pub strays: u64,
-    /// Volumes that did not answer.
-    pub volumes_unreachable: Vec<String>,
-    /// Live replicas by volume.
-    pub by_volume: Vec<(String, u64)>,
-}
-
-impl Census {
-    /// Everything there, nothing bad, missing, lost or stray, every volume counted.
-    pub fn is_whole(&self) -> bool {
-        self.replicas_good == self.replicas_expected
-            && self.replicas_bad + self.replicas_missing + self.objects_lost + self.strays == 0
-            && self.volumes_unreachable.is_empty()
-    }
+    /// Bytes copied or verified.
+    pub bytes: u64,
+    /// Bad or missing things found.
+    pub found: u64,
 }

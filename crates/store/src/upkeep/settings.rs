@@ -1,0 +1,92 @@
+//! How eagerly replicas are looked after. Every value has a default that serves a laptop and a server, and a reason.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Whole store re-read every 30 days: bit rot that strikes one copy is found long before it is likely to strike the
+/// other, and at 30 days even a 10 TB disk needs only 4 MB/s for it.
+const SCRUB_EVERY: Duration = Duration::from_hours(30 * 24);
+
+/// 32 MiB/s: a quarter of what one plain disk reads in sequence, so that a pass goes unnoticed and still ends in time
+/// (80 TB in 30 days).
+const SCRUB_BYTES_PER_S: u64 = 32 << 20;
+
+/// 64 MiB/s of copies for layout changes: half of a 1 Gbit/s link.
+const REBALANCE_BYTES_PER_S: u64 = 64 << 20;
+
+/// A restart, a kernel update or a pulled cable is over in ten minutes; copying a disk takes hours.
+const UNREACHABLE_GRACE: Duration = Duration::from_mins(10);
+
+/// A day: longer than any upload, clock skew or frozen process that could still bring a version older than a tombstone.
+const TOMBSTONE_GRACE: Duration = Duration::from_hours(24);
+
+/// Settings of everything in this module.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct UpkeepSettings {
+    /// Time from the start of one scrub of a volume to the start of the next.
+    pub scrub_every: Duration,
+    /// Most bytes that a volume's scrub reads in a second. Kept object by object: one object is read at full speed.
+    pub scrub_bytes_per_s: u64,
+    /// Scrub and rebalance wait while more requests than this are in flight on the node.
+    pub busy_requests: usize,
+    /// How often a scrub or rebalance that waits for the load to fall looks again.
+    pub busy_wait: Duration,
+    /// Time between whole passes that compare surveys (no content is read unless something is wrong).
+    pub reconcile_every: Duration,
+    /// Most bytes copied in a second for layout changes and hand-offs. Repairs are not slowed: they restore safety.
+    pub rebalance_bytes_per_s: u64,
+    /// How long a volume may be away before its copies are made good on others.
+    pub unreachable_grace: Duration,
+    /// Age from which a tombstone that every volume knows may go.
+    pub tombstone_grace: Duration,
+    /// How often volumes and nodes are asked how they are.
+    pub watch_every: Duration,
+    /// A volume that does not answer within this time cannot be reached.
+    pub answer_within: Duration,
+    /// First wait before a repair that failed is tried again; doubled each time.
+    pub retry_after: Duration,
+    /// Longest such wait.
+    pub retry_after_max: Duration,
+    /// Keys waiting for repair; what does not fit is found again by a pass over its partition.
+    pub queue_keys_max: usize,
+    /// Keys repaired at once.
+    pub repairs_at_once: usize,
+    /// Time between looks for uploads that nobody finished.
+    pub expire_every: Duration,
+    /// Age from which an unfinished multipart upload is given up.
+    pub upload_age_max: Duration,
+    /// Time between whole censuses, kept for the Store page. Made by one node for all.
+    pub census_every: Duration,
+}
+
+impl Default for UpkeepSettings {
+    fn default() -> Self {
+        Self {
+            scrub_every: SCRUB_EVERY,
+            scrub_bytes_per_s: SCRUB_BYTES_PER_S,
+            // One disk serves about this many readers before its queue grows.
+            busy_requests: 16,
+            busy_wait: Duration::from_millis(500),
+            // A survey reads directories and an index, not contents: once an hour costs nothing worth naming.
+            reconcile_every: Duration::from_hours(1),
+            rebalance_bytes_per_s: REBALANCE_BYTES_PER_S,
+            unreachable_grace: UNREACHABLE_GRACE,
+            tombstone_grace: TOMBSTONE_GRACE,
+            watch_every: Duration::from_secs(10),
+            // Well above the slowest disk's answer, well below a person's patience.
+            answer_within: Duration::from_secs(30),
+            retry_after: Duration::from_secs(5),
+            retry_after_max: Duration::from_mins(10),
+            // About 20 MB of keys.
+            queue_keys_max: 100_000,
+            // Two volumes' worth of streams; more would only make the disks seek.
+            repairs_at_once: 4,
+            expire_every: Duration::from_hours(1),
+            // As long as S3 users expect an upload to wait for its last part.
+            upload_age_max: Duration::from_hours(7 * 24),
+            census_every: Duration::from_hours(24),
+        }
+    }
+}
