@@ -1,11 +1,35 @@
 //! Layouts: which volumes a partition's replicas belong on.
+//!
+//! A person decides [`Roles`]; a [`Layout`] is roles with a number; [`Placement::compute`] makes the table of it, the
+//! same on every machine and for ever (`docs/format-layout.md`).
+//!
+//! Invariants of a table:
+//!  - every partition has R different volumes (all, if they are fewer), in as many zones as can be, then nodes;
+//!  - every volume has exactly its quota of copies: by weight, a zone and a volume at most one copy of each partition
+//!    while there are R of them;
+//!  - of a volume's copies one in R is the owner.
+//!
+//! Nothing here knows where data lies, or moves it.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::key::Partition;
 use crate::volume::{NodeId, VolumeId};
+
+mod assign;
+mod capacity;
+mod draw;
+mod owners;
+mod placement;
+mod rules;
+mod succession;
+
+#[cfg(test)]
+mod tests;
+
+pub use placement::Placement;
+pub use rules::{REPLICAS_MAX, RolesError, VOLUMES_MAX};
 
 /// Who takes part: what a person decides. Everything else follows from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,29 +87,4 @@ pub struct Layouts {
     pub current: Layout,
     /// Where reads look too, newest first.
     pub older: Vec<Layout>,
-}
-
-/// The computed table of one layout.
-pub struct Placement {
-    // helper layout: private fields
-}
-
-impl Placement {
-    /// Computes the table. Some hundred microseconds to milliseconds; kept beside the layout.
-    pub fn compute(layout: &Layout) -> Self {
-        let _ = layout;
-        todo!()
-    }
-
-    /// The R volumes of a partition (fewer if there are fewer volumes), the owner first.
-    pub fn replicas(&self, partition: Partition) -> &[VolumeId] {
-        let _ = partition;
-        todo!()
-    }
-
-    /// All other volumes with a weight, in the order in which a write is handed to them when one of the R is out.
-    pub fn fallbacks(&self, partition: Partition) -> Vec<VolumeId> {
-        let _ = partition;
-        todo!()
-    }
 }
