@@ -24,7 +24,7 @@ pub use apply::{ApplyError, announce, apply_layout};
 pub use cluster_file::{ClusterFile, MemberNode, MemberVolume};
 pub use connect::{ConnectError, ConnectSettings, Connection, connect};
 pub use secret::{SECRET_BYTES_MIN, Secret, SecretError};
-pub use settings::{LOCAL_NODE, NodeSettings, REPLICAS_MAX, SettingsError, UpkeepSettings, VolumeSettings};
+pub use settings::{LOCAL_NODE, NodeSettings, REPLICAS_MAX, SettingsError, VolumeSettings};
 pub use start::{RunningNode, StartError, start};
 
 /// A write whose content lies staged on volumes, to be decided and made visible by the owner of its partition.
@@ -153,11 +153,12 @@ pub trait Node: Send + Sync + 'static {
     /// The layouts that it has in force.
     async fn layouts(&self) -> Result<Layouts, NodeError>;
 
-    /// Accepts a layout durably, without using it yet. A node accepts at most one layout of a number.
+    /// Accepts a layout durably, without using it yet. A node accepts at most one layout of a number,
+    /// and none of a lower number than one it has accepted.
     async fn propose(&self, layout: &Layout) -> Result<(), NodeError>;
 
-    /// The layout that it has accepted and that is newer than those in force, if there is one.
-    async fn accepted(&self) -> Result<Option<Layout>, NodeError>;
+    /// The layouts that it has accepted and that are newer than those in force, in order of their numbers.
+    async fn accepted(&self) -> Result<Vec<Layout>, NodeError>;
 
     /// Takes layouts into force that a majority has accepted. Of the same current layout, those older ones stay that
     /// both sides still look into.

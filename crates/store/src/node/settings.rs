@@ -6,11 +6,13 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::Deserialize;
 
 use super::cluster_file::ClusterFile;
 use super::secret::Secret;
+use crate::upkeep::UpkeepSettings;
 use crate::volume::NodeId;
 
 /// Name of the node when there is only one process.
@@ -34,8 +36,8 @@ pub struct NodeSettings {
     pub secret: Secret,
     /// Copies of every object without a cluster file; 2 with two or more volumes, else 1, if `None`.
     pub replicas: Option<u8>,
-    /// The background workers.
-    pub upkeep: UpkeepSettings,
+    /// How eager the background workers are; `None` for none of them, which only short commands and tests want.
+    pub upkeep: Option<UpkeepSettings>,
 }
 
 /// One volume as its node knows it.
@@ -54,21 +56,6 @@ pub struct VolumeSettings {
     /// Its share relative to other volumes.
     #[serde(default = "one")]
     pub weight: u32,
-}
-
-/// What the background workers may do.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct UpkeepSettings {
-    /// Whether they run at all. Only short commands and tests turn them off.
-    #[serde(skip)]
-    pub enabled: bool,
-    /// Every replica is read again within so many days.
-    pub scrub_days: u32,
-    /// Most bytes a second that scrub reads on each volume.
-    pub scrub_bytes_per_s: u64,
-    /// Most bytes a second that repair and rebalance copy on this node.
-    pub copy_bytes_per_s: u64,
 }
 
 /// Why settings cannot be used.
@@ -116,7 +103,45 @@ struct NodeFile {
     #[serde(rename = "volume")]
     volumes: Vec<VolumeSettings>,
     #[serde(default)]
-    upkeep: UpkeepSettings,
+    upkeep: UpkeepFile,
+}
+
+/// `[upkeep]` as written: what a person may want to change, in seconds.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct UpkeepFile {
+    scrub_every_s: Option<f64>,
+    scrub_bytes_per_s: Option<u64>,
+    reconcile_every_s: Option<f64>,
+    rebalance_bytes_per_s: Option<u64>,
+    unreachable_grace_s: Option<f64>,
+    tombstone_grace_s: Option<f64>,
+    watch_every_s: Option<f64>,
+    retry_after_s: Option<f64>,
+    census_every_s: Option<f64>,
+}
+
+impl UpkeepFile {
+    /// These settings in the place of those.
+    fn over(&self, mut settings: UpkeepSettings) -> UpkeepSettings {
+        let seconds = |setting: &mut Duration, value: Option<f64>| {
+            if let Some(value) = value.and_then(|value| Duration::try_from_secs_f64(value).ok()) {
+                *setting = value;
+            }
+        };
+        seconds(&mut settings.scrub_every, self.scrub_every_s);
+        seconds(&mut settings.reconcile_every, self.reconcile_every_s);
+        seconds(&mut settings.unreachable_grace, self.unreachable_grace_s);
+        seconds(&mut settings.tombstone_grace, self.tombstone_grace_s);
+        seconds(&mut settings.watch_every, self.watch_every_s);
+        seconds(&mut settings.retry_after, self.retry_after_s);
+        seconds(&mut settings.census_every, self.census_every_s);
+        settings.scrub_bytes_per_s = self.scrub_bytes_per_s.unwrap_or(settings.scrub_bytes_per_s);
+        settings.rebalance_bytes_per_s = self
+            .rebalance_bytes_per_s
+            .unwrap_or(settings.rebalance_bytes_per_s);
+        settings
+    }
 }
 
 impl NodeSettings {
@@ -131,7 +156,7 @@ impl NodeSettings {
             cluster: None,
             secret: Secret::random(),
             replicas: None,
-            upkeep: UpkeepSettings::default(),
+            upkeep: Some(UpkeepSettings::default()),
         }
     }
 
@@ -162,7 +187,7 @@ impl NodeSettings {
             cluster,
             secret: Secret::of_file(&beside(&file.secret))?,
             replicas: file.replicas,
-            upkeep: file.upkeep,
+            upkeep: Some(file.upkeep.over(UpkeepSettings::default())),
         };
         settings.check().map_err(|detail| SettingsError::Format {
             path: path.to_owned(),
@@ -239,18 +264,6 @@ impl FromStr for VolumeSettings {
             }
         }
         Ok(volume)
-    }
-}
-
-impl Default for UpkeepSettings {
-    /// 30 days; 40 MB/s of scrub reads 100 TB a month and leaves a disk most of its rate.
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            scrub_days: 30,
-            scrub_bytes_per_s: 40_000_000,
-            copy_bytes_per_s: 100_000_000,
-        }
     }
 }
 
