@@ -1,6 +1,7 @@
 //! HTTP: JSON API, pages, CDX, archived content in a sandbox, metrics.
 //!
-//! The server knows archives only by the questions it can put to them ([`Ask`]). Its invariants:
+//! The server knows archives only by the questions it can put to them ([`Ask`]), and stores by their reports
+//! ([`storage::Storage`]). Its invariants:
 //!
 //! - the archive is called on blocking threads only, within a cap; every request ends within a time limit;
 //! - every answer names its epoch;
@@ -11,9 +12,6 @@
 //! It does not know how an archive is stored, and it changes none, but for a load begun from this machine
 //! where the settings allow it.
 
-use std::sync::Arc;
-
-use archive::Archive;
 use axum::Router;
 
 mod api;
@@ -33,20 +31,17 @@ mod sandbox;
 mod serve;
 mod settings;
 mod state;
+pub mod storage;
 mod stream;
 
 pub use api::cdx::cdxj_line;
 pub use ask::Ask;
 pub use serve::{ServeError, Server, serve};
 pub use settings::ServerSettings;
+pub use state::Sources;
 
 /// The whole server as one service, to be served by other means than [`serve`]. Charts stay empty, because
 /// nobody takes samples, and loads are refused, because nobody says where a request comes from.
-pub fn router(archive: Archive, settings: ServerSettings) -> Router {
-    router_over(Arc::new(archive), settings)
-}
-
-/// As [`router`], over anything that answers questions.
-pub fn router_over(source: Arc<dyn Ask>, settings: ServerSettings) -> Router {
-    routes::router(state::State::new(source, settings))
+pub fn router(sources: impl Into<Sources>, settings: ServerSettings) -> Router {
+    routes::router(state::State::new(sources.into(), settings))
 }

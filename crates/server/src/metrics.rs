@@ -238,7 +238,7 @@ impl Drop for InFlight<'_> {
 
 /// `/metrics`: what the archive cannot say at the moment is left out.
 pub(crate) async fn page(state: &State) -> Response {
-    let mut text = Text(String::with_capacity(8192));
+    let mut text = Text::new();
     state.metrics.write(&mut text);
     if let Ok([status, stages]) = state
         .asker
@@ -256,6 +256,9 @@ pub(crate) async fn page(state: &State) -> Response {
         {
             write_stages(&mut text, &stages);
         }
+    }
+    if let Some(store) = &state.store {
+        crate::storage::write(&mut text, &*store.report().await);
     }
     (
         [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")],
@@ -328,28 +331,44 @@ fn write_stages(text: &mut Text, stages: &[StageRow]) {
 }
 
 /// Prometheus text under way. Writing to a string does not fail.
-struct Text(String);
+pub(crate) struct Text(String);
 
 impl Text {
-    fn head(&mut self, name: &str, kind: &str, help: &str) {
+    pub(crate) fn new() -> Text {
+        Text(String::with_capacity(8192))
+    }
+
+    pub(crate) fn head(&mut self, name: &str, kind: &str, help: &str) {
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
-    fn line(&mut self, name: &str, labels: &str, value: impl std::fmt::Display) {
+    pub(crate) fn line(&mut self, name: &str, labels: &str, value: impl std::fmt::Display) {
         let _ = match labels {
             "" => writeln!(self.0, "{name} {value}"),
             labels => writeln!(self.0, "{name}{{{labels}}} {value}"),
         };
     }
 
-    fn one(&mut self, name: &str, kind: &str, help: &str, labels: &str, value: impl std::fmt::Display) {
+    #[cfg(test)]
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn one(
+        &mut self,
+        name: &str,
+        kind: &str,
+        help: &str,
+        labels: &str,
+        value: impl std::fmt::Display,
+    ) {
         self.head(name, kind, help);
         self.line(name, labels, value);
     }
 }
 
 /// A label's value, escaped.
-fn label(value: &str) -> String {
+pub(crate) fn label(value: &str) -> String {
     value
         .replace('\\', "\\\\")
         .replace('"', "\\\"")
@@ -366,7 +385,7 @@ mod tests {
         for ms in [0, 1, 3, 40, 60_000] {
             metrics.answered("/page", 200, Duration::from_millis(ms));
         }
-        let mut text = Text(String::new());
+        let mut text = Text::new();
         metrics.write(&mut text);
         for line in [
             "weft_http_requests_total{route=\"/page\",status=\"200\"} 5",

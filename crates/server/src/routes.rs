@@ -14,7 +14,7 @@ use axum::routing::get;
 use crate::api;
 use crate::api::table::ENDPOINTS;
 use crate::failure::Failure;
-use crate::pages;
+use crate::pages::{self, PageFailure};
 use crate::sandbox;
 use crate::state::State;
 
@@ -63,6 +63,9 @@ async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next)
             for_programs,
         ),
     };
+    if let Some(failure) = response.extensions_mut().remove::<Failure>() {
+        response = pages::failure::page(&failure, state.has_store()).into_response();
+    }
     for (name, value) in HEADERS {
         response
             .headers_mut()
@@ -100,7 +103,7 @@ async fn wrong_method(request: Request) -> Response {
 fn failed(failure: Failure, for_programs: bool) -> Response {
     match for_programs {
         true => failure.into_response(),
-        false => pages::failure::page(&failure).into_response(),
+        false => PageFailure::from(failure).into_response(),
     }
 }
 

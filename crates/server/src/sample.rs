@@ -2,6 +2,10 @@
 //! differ from the types. Every optional field is filled and every list has one row.
 
 use archive::question::*;
+use store::node::RequestCount;
+use store::upkeep::{Census, WorkerStatus};
+
+use crate::storage::{NodeReport, StoreReport, VolumeReport};
 
 /// Name of `answer` in the JSON, and an answer of that kind with all its fields.
 pub fn samples() -> Vec<(&'static str, Answer)> {
@@ -80,6 +84,97 @@ pub fn samples() -> Vec<(&'static str, Answer)> {
         .into_iter()
         .map(|(name, body)| (name, Answer { epoch: 12, body }))
         .collect()
+}
+
+/// A report of a store with all its fields.
+pub fn store() -> StoreReport {
+    let requests = |operation: &str| RequestCount {
+        operation: operation.to_owned(),
+        count: 1250,
+        failures: 1,
+        bytes_in: 31_000_000,
+        bytes_out: 52_000_000,
+        micros: 4_100_000,
+        buckets: vec![0, 0, 40, 900, 300, 10],
+    };
+    StoreReport {
+        time_ms: 1_390_766_784_000,
+        layout: 3,
+        layouts_older: vec![2],
+        replicas: 2,
+        nodes: vec![NodeReport {
+            id: "local".into(),
+            zone: "local".into(),
+            address: "127.0.0.1:41234".into(),
+            reachable: true,
+            problem: String::new(),
+            program: "0.1.0".into(),
+            started_ms: 1_390_760_000_000,
+            layout: 3,
+            workers: vec![worker()],
+            requests: vec![requests("get"), requests("put")],
+        }],
+        volumes: vec![volume("local/a", "in service"), volume("local/b", "rebuilding")],
+        census: Some(census()),
+        s3: vec![requests("GetObject"), requests("PutObject")],
+    }
+}
+
+fn worker() -> WorkerStatus {
+    WorkerStatus {
+        name: "scrub local/a".into(),
+        state: "busy".into(),
+        done: 310,
+        total: Some(1100),
+        bytes: 1_800_000_000,
+        found: 2,
+        repaired: 1,
+        last_pass_ms: Some(1_390_700_000_000),
+        last_error: "node b cannot be reached".into(),
+    }
+}
+
+fn volume(id: &str, state: &str) -> VolumeReport {
+    VolumeReport {
+        id: id.to_owned(),
+        node: "local".into(),
+        zone: id.to_owned(),
+        weight: 1,
+        share: 0.5,
+        state: state.to_owned(),
+        problem: String::new(),
+        path: "/disks/a".into(),
+        capacity_bytes: 4_000_000_000_000,
+        free_bytes: 1_300_000_000_000,
+        replicas: 1100,
+        replica_bytes: 2_600_000_000_000,
+        tombstones: 4,
+        bad: 1,
+        staged: 2,
+    }
+}
+
+fn census() -> Census {
+    Census {
+        time_ms: 1_390_766_000_000,
+        layout: 3,
+        objects: 1096,
+        object_bytes: 2_600_000_000_000,
+        replicas_expected: 2200,
+        replicas_good: 2198,
+        replicas_bad: 1,
+        replicas_missing: 1,
+        files_missing: 1,
+        replicas_surplus: 3,
+        objects_lost: 0,
+        lost: vec!["crawls/lost.warc.gz".into()],
+        conflicts: 0,
+        conflicting: vec!["crawls/odd.warc.gz".into()],
+        tombstones: 4,
+        strays: 1,
+        volumes_unreachable: vec!["b/2".into()],
+        by_volume: vec![("local/a".into(), 1100)],
+    }
 }
 
 fn status() -> StatusBody {

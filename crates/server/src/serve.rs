@@ -9,7 +9,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use archive::Archive;
 use axum::Router;
 use axum::http::Request;
 use hyper::body::Incoming;
@@ -20,10 +19,9 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::ask::Ask;
 use crate::history;
 use crate::settings::ServerSettings;
-use crate::state::State;
+use crate::state::{Sources, State};
 
 /// Time for requests under way to finish after shutdown was asked for.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
@@ -63,22 +61,14 @@ impl Server {
     ///
     /// # Errors
     /// [`ServeError::Bind`] where that is not possible.
-    pub async fn bind(archive: Archive, settings: ServerSettings) -> Result<Server, ServeError> {
-        Server::bind_over(Arc::new(archive), settings).await
-    }
-
-    /// As [`Server::bind`], over anything that answers questions.
-    ///
-    /// # Errors
-    /// [`ServeError::Bind`].
-    pub async fn bind_over(source: Arc<dyn Ask>, settings: ServerSettings) -> Result<Server, ServeError> {
+    pub async fn bind(sources: impl Into<Sources>, settings: ServerSettings) -> Result<Server, ServeError> {
         let failed = |source| ServeError::Bind {
             address: settings.listen,
             source,
         };
         let listener = TcpListener::bind(settings.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let state = State::new(source, settings.clone());
+        let state = State::new(sources.into(), settings.clone());
         Ok(Server {
             listener,
             address,
@@ -95,6 +85,7 @@ impl Server {
     /// Serves until `shutdown` is ready, then lets the requests under way finish.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let sampler = tokio::spawn(history::sample_forever(Arc::clone(&self.state)));
+        let watcher = tokio::spawn(watch_store(Arc::clone(&self.state)));
         let router = crate::routes::router(Arc::clone(&self.state));
         let (closing, closed) = watch::channel(false);
         let slots = Arc::new(Semaphore::new(self.settings.connections_max.max(1)));
@@ -116,6 +107,7 @@ impl Server {
         }
         drop(self.listener);
         sampler.abort();
+        watcher.abort();
         drop(closed);
         // A send fails only where no connection is left, and then there is nobody to tell.
         let _ = closing.send(true);
@@ -136,14 +128,20 @@ impl Server {
 /// # Errors
 /// [`ServeError::Bind`] where the address cannot be bound.
 pub async fn serve(
-    archive: Archive,
+    sources: impl Into<Sources>,
     settings: ServerSettings,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    let server = Server::bind(archive, settings).await?;
+    let server = Server::bind(sources, settings).await?;
     tracing::info!(address = %server.address(), "listening");
     server.run(shutdown).await;
     Ok(())
+}
+
+async fn watch_store(state: Arc<State>) {
+    if let Some(store) = &state.store {
+        store.sample_forever(state.settings.sample_interval).await;
+    }
 }
 
 /// A slot first, so that what cannot be held stays in the system's queue.

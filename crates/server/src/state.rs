@@ -2,10 +2,36 @@
 
 use std::sync::Arc;
 
+use archive::Archive;
+
 use crate::ask::{Ask, Asker};
 use crate::history::History;
 use crate::metrics::Metrics;
 use crate::settings::ServerSettings;
+use crate::storage::{Storage, Watch};
+
+/// What a server shows.
+pub struct Sources {
+    /// Answers every question about the archive.
+    pub archive: Arc<dyn Ask>,
+    /// The store beside it, if there is one.
+    pub store: Option<Arc<dyn Storage>>,
+}
+
+impl From<Arc<dyn Ask>> for Sources {
+    fn from(archive: Arc<dyn Ask>) -> Sources {
+        Sources { archive, store: None }
+    }
+}
+
+impl From<Archive> for Sources {
+    fn from(archive: Archive) -> Sources {
+        Sources {
+            archive: Arc::new(archive),
+            store: None,
+        }
+    }
+}
 
 /// One per server.
 pub(crate) struct State {
@@ -13,16 +39,24 @@ pub(crate) struct State {
     pub(crate) asker: Asker,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) history: History,
+    /// The store beside the archive, if there is one.
+    pub(crate) store: Option<Watch>,
 }
 
 impl State {
-    pub(crate) fn new(source: Arc<dyn Ask>, settings: ServerSettings) -> Arc<State> {
+    pub(crate) fn new(sources: Sources, settings: ServerSettings) -> Arc<State> {
         let metrics = Arc::new(Metrics::new());
         Arc::new(State {
-            asker: Asker::new(source, settings.questions_max, Arc::clone(&metrics)),
+            asker: Asker::new(sources.archive, settings.questions_max, Arc::clone(&metrics)),
             metrics,
             history: History::new(),
+            store: sources.store.map(Watch::new),
             settings,
         })
+    }
+
+    /// Whether there is a store to show.
+    pub(crate) fn has_store(&self) -> bool {
+        self.store.is_some()
     }
 }

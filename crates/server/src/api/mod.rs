@@ -3,6 +3,7 @@
 pub(crate) mod cdx;
 pub(crate) mod loads;
 mod openapi;
+mod store;
 
 pub(crate) mod table;
 
@@ -49,6 +50,12 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<State>> {
             move |state: Context, path: RawPathParams, query: RawQuery| async move {
                 arguments(query, path)?;
                 Ok::<_, Failure>(crate::metrics::page(&state).await)
+            },
+        ),
+        Serves::Store => get(
+            move |state: Context, path: RawPathParams, query: RawQuery| async move {
+                arguments(query, path)?;
+                store::answer(&state).await
             },
         ),
         Serves::Load => on(

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::store;
 use super::table::{ENDPOINTS, Endpoint, Serves};
 use crate::arguments::{Kind, LIMIT_MAX, Parameter, Place};
 use crate::sample::samples;
@@ -65,6 +66,7 @@ fn operation_id(endpoint: &Endpoint) -> String {
 fn success(serves: &Serves) -> Value {
     let (description, media, schema) = match serves {
         Serves::Answer { answer, .. } => ("The answer", "application/json", reference(&schema_name(answer))),
+        Serves::Store => ("The store", "application/json", reference("StoreAnswer")),
         Serves::Load | Serves::Cancel => ("The job", "application/json", reference("JobAnswer")),
         Serves::Cdx => (
             "One capture a line, by key, then time",
@@ -110,10 +112,13 @@ fn schemas() -> Map<String, Value> {
         // A plain struct of strings, numbers and lists always has a JSON form.
         let sample = serde_json::to_value(&answer).unwrap_or_default();
         let mut schema = schema_of(&sample);
-        schema["properties"]["answer"] = json!({ "type": "string", "const": name });
-        schema["required"] = json!(["epoch", "answer"]);
+        named(&mut schema, name);
         schemas.insert(schema_name(name), schema);
     }
+    let mut store =
+        schema_of(&serde_json::to_value(store::answer_of(12, &crate::sample::store())).unwrap_or_default());
+    named(&mut store, "store");
+    schemas.insert(schema_name("store"), store);
     let load = archive::question::LoadRequest {
         inputs: vec![archive::question::LoadInput {
             name: "crawl.warc.gz".into(),
@@ -136,6 +141,12 @@ fn schemas() -> Map<String, Value> {
         schema_of(&json!({ "error": { "code": "not_found", "message": "no capture of this URL" } })),
     );
     schemas
+}
+
+/// Says what every answer has.
+fn named(schema: &mut Value, answer: &str) {
+    schema["properties"]["answer"] = json!({ "type": "string", "const": answer });
+    schema["required"] = json!(["epoch", "answer"]);
 }
 
 /// `links` becomes `LinksAnswer`.

@@ -28,6 +28,8 @@ pub(crate) enum Serves {
     Cdx,
     /// A record's bytes.
     Record,
+    /// How the attached store is doing.
+    Store,
     /// Metrics in Prometheus text.
     Metrics,
     /// The job begun by a load (only from this machine, and only if the settings say so).
@@ -362,6 +364,13 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "Stop a load; same condition as for beginning one",
         parameters: &[JOB],
         serves: Serves::Cancel,
+    },
+    Endpoint {
+        method: "get",
+        path: "/api/v1/store",
+        summary: "The replicated store: nodes, volumes, workers, the last census; only where one is attached",
+        parameters: &[],
+        serves: Serves::Store,
     },
     Endpoint {
         method: "get",

@@ -4,13 +4,14 @@ use maud::{Markup, html};
 
 use super::layout::{Frame, Section};
 use super::parts::{Align, Column};
-use super::{Html, parts, results};
+use super::{Context, Html, parts, results};
 use crate::api::table::ENDPOINTS;
 
-pub(super) async fn show() -> Html {
+pub(super) async fn show(context: Context) -> Html {
     let frame = Frame {
         title: "About and API",
         section: Section::About,
+        store: context.has_store(),
         query: "",
         epoch: None,
     };

@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use super::layout::{Frame, Section};
 use super::{Context, Html, Query, Shown, chart, expect_body, parts};
 use crate::api::table::url_and_match;
+use crate::state::State;
 use crate::{link, present};
 
 /// Captures on a page.
@@ -68,6 +69,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         let frame = Frame {
             title: "Captures",
             section: Section::Captures,
+            store: context.has_store(),
             query: "",
             epoch: None,
         };
@@ -83,13 +85,16 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         after: after.clone(),
     });
     let (epoch, (rows, next)) = match context.asker.ask(question).await {
-        Err(failure) if failure.code == "bad_request" => return Ok(refused(&form, &failure.message)),
+        Err(failure) if failure.code == "bad_request" => {
+            return Ok(refused(&context, &form, &failure.message));
+        }
         answer => expect_body!(answer?, Body::Cdx { rows, next } => (rows, next)),
     };
     let title = format!("Captures of {}", form.url);
     let frame = Frame {
         title: &title,
         section: Section::Captures,
+        store: context.has_store(),
         query: "",
         epoch: Some(epoch),
     };
@@ -165,10 +170,11 @@ fn none(form: &Form) -> Markup {
     )
 }
 
-fn refused(form: &Form, message: &str) -> Html {
+fn refused(context: &State, form: &Form, message: &str) -> Html {
     let frame = Frame {
         title: "Captures",
         section: Section::Captures,
+        store: context.has_store(),
         query: "",
         epoch: None,
     };

@@ -23,6 +23,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let frame = Frame {
         title: &domain.domain,
         section: Section::Domains,
+        store: context.has_store(),
         query: "",
         epoch: Some(epoch),
     };
@@ -131,6 +132,7 @@ pub(super) async fn list(context: Context, query: Query) -> Shown {
     let frame = Frame {
         title: "Domains",
         section: Section::Domains,
+        store: context.has_store(),
         query: "",
         epoch: Some(epoch),
     };

@@ -8,8 +8,8 @@ use super::layout::{Frame, Section};
 use crate::failure::Failure;
 use crate::present;
 
-/// `failure` as a page with its status.
-pub(crate) fn page(failure: &Failure) -> Html {
+/// `failure` as a page with its status; `store` says whether there is a store to lead to.
+pub(crate) fn page(failure: &Failure, store: bool) -> Html {
     let heading = match failure.status {
         StatusCode::NOT_FOUND => "Not found",
         StatusCode::BAD_REQUEST => "This cannot be asked so",
@@ -20,6 +20,7 @@ pub(crate) fn page(failure: &Failure) -> Html {
     let frame = Frame {
         title: heading,
         section: Section::None,
+        store,
         query: "",
         epoch: None,
     };

@@ -39,6 +39,7 @@ pub(super) async fn show(context: Context) -> Shown {
     let frame = Frame {
         title: "",
         section: Section::Home,
+        store: context.has_store(),
         query: "",
         epoch: Some(epoch),
     };

@@ -10,6 +10,8 @@ pub(super) struct Frame<'a> {
     /// For the browser's tab and history.
     pub(super) title: &'a str,
     pub(super) section: Section,
+    /// Whether there is a store to lead to.
+    pub(super) store: bool,
     /// What stands in the search box.
     pub(super) query: &'a str,
     /// The epoch that the content comes from, where it comes from one.
@@ -26,16 +28,18 @@ pub(super) enum Section {
     Captures,
     Loads,
     Statistics,
+    Store,
     About,
     None,
 }
 
-const NAVIGATION: [(Section, &str, &str); 6] = [
+const NAVIGATION: [(Section, &str, &str); 7] = [
     (Section::Ranking, "/ranking", "Ranking"),
     (Section::Domains, "/domains", "Domains"),
     (Section::Captures, "/captures", "Captures"),
     (Section::Loads, "/loads", "Loads"),
     (Section::Statistics, "/statistics", "Statistics"),
+    (Section::Store, "/store", "Store"),
     (Section::About, "/about", "About"),
 ];
 
@@ -80,7 +84,7 @@ impl Frame<'_> {
                     }
                     nav aria-label="Main" {
                         ul {
-                            @for (section, address, name) in NAVIGATION {
+                            @for (section, address, name) in NAVIGATION.into_iter().filter(|entry| self.store || entry.0 != Section::Store) {
                                 li { a href=(address) aria-current=[(section == self.section).then_some("page")] { (name) } }
                             }
                         }

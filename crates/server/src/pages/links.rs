@@ -53,6 +53,7 @@ async fn show(context: Context, query: Query, side: Side) -> Shown {
     let frame = Frame {
         title: &title,
         section: Section::None,
+        store: context.has_store(),
         query: "",
         epoch: Some(epoch),
     };

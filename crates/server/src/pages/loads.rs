@@ -54,6 +54,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let frame = Frame {
         title: "Loads",
         section: Section::Loads,
+        store: context.has_store(),
         query: "",
         epoch: Some(epoch),
     };

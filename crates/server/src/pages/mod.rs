@@ -20,6 +20,7 @@ mod ranking;
 mod results;
 mod snippet;
 mod statistics;
+pub(crate) mod store;
 
 use std::sync::Arc;
 
@@ -57,6 +58,8 @@ pub(crate) fn routes() -> Router<Arc<State>> {
         .route("/quarantine", get(quarantine::show))
         .route("/statistics", get(statistics::show))
         .route("/statistics/live", get(statistics::live))
+        .route("/store", get(store::show))
+        .route("/store/live", get(store::live))
         .route("/about", get(about::show))
         .merge(assets::routes())
 }
@@ -93,7 +96,8 @@ impl IntoResponse for Html {
     }
 }
 
-/// A failure shown as a page.
+/// A failure to be shown as a page. The response carries it to where all answers pass (`routes`), because the
+/// page's navigation depends on what the server has.
 pub(crate) struct PageFailure(Failure);
 
 impl From<Failure> for PageFailure {
@@ -110,7 +114,9 @@ impl From<archive::AskError> for PageFailure {
 
 impl IntoResponse for PageFailure {
     fn into_response(self) -> Response {
-        failure::page(&self.0).into_response()
+        let mut response = self.0.status.into_response();
+        response.extensions_mut().insert(self.0);
+        response
     }
 }
 

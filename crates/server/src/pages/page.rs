@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use super::layout::{Frame, Section};
 use super::{Context, Html, Query, Shown, beside, chart, expect_body, links, parts};
 use crate::failure::Failure;
+use crate::state::State;
 use crate::{link, present, sandbox};
 
 /// Links shown of each direction; the rest is a click away.
@@ -40,7 +41,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     ];
     let [page, inlinks, outlinks] = context.asker.ask_together(questions).await?;
     let page = match page {
-        Err(error) if error.code == "not_found" => return Ok(unknown(&url)),
+        Err(error) if error.code == "not_found" => return Ok(unknown(&context, &url)),
         page => page?,
     };
     let (epoch, page) = expect_body!(page, Body::Page(page) => page);
@@ -56,6 +57,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let frame = Frame {
         title,
         section: Section::None,
+        store: context.has_store(),
         query: "",
         epoch: Some(epoch),
     };
@@ -63,10 +65,11 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     Ok(Html::ok(frame.around(content)))
 }
 
-fn unknown(url: &str) -> Html {
+fn unknown(context: &State, url: &str) -> Html {
     let frame = Frame {
         title: "Not in the archive",
         section: Section::None,
+        store: context.has_store(),
         query: url,
         epoch: None,
     };

@@ -55,6 +55,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let frame = Frame {
         title: "Quarantine",
         section: Section::Loads,
+        store: context.has_store(),
         query: "",
         epoch: Some(epoch),
     };

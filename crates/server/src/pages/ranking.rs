@@ -28,6 +28,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let frame = Frame {
         title: &title,
         section: Section::Ranking,
+        store: context.has_store(),
         query: "",
         epoch: Some(epoch),
     };

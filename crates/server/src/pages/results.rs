@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::layout::{Frame, Section};
 use super::snippet::snippet;
 use super::{Context, Html, Query, Shown, expect_body, parts};
+use crate::state::State;
 use crate::{link, present};
 
 /// Results on a page.
@@ -49,7 +50,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         before: query.get("before").and_then(|n| n.parse().ok()).unwrap_or(0),
     };
     if asked.query.is_empty() {
-        return Ok(Html::ok(prompt()));
+        return Ok(Html::ok(prompt(&context)));
     }
     let question = Question::Search(SearchQuestion {
         query: asked.query.clone(),
@@ -62,16 +63,18 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let frame = Frame {
         title: &asked.query,
         section: Section::Results,
+        store: context.has_store(),
         query: &asked.query,
         epoch: Some(epoch),
     };
     Ok(Html::ok(frame.around(content(&asked, &found))))
 }
 
-fn prompt() -> Markup {
+fn prompt(context: &State) -> Markup {
     let frame = Frame {
         title: "Search",
         section: Section::Results,
+        store: context.has_store(),
         query: "",
         epoch: None,
     };

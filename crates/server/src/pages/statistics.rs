@@ -22,6 +22,7 @@ pub(super) async fn show(context: Context) -> Shown {
     let frame = Frame {
         title: "Statistics",
         section: Section::Statistics,
+        store: context.has_store(),
         query: "",
         epoch: Some(epoch),
     };

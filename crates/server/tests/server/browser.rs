@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use server::ServerSettings;
+use server::{ServerSettings, Sources};
 
 use crate::driver::{Browser, ENTER, TAB};
+use crate::fake::FakeStore;
 use crate::loaded::{Loaded, load};
 use crate::port::Running;
 use crate::web;
@@ -38,7 +39,13 @@ impl Scene {
         let folder = tempfile::tempdir().expect("a folder");
         let file = web::write(folder.path(), &address);
         let loaded = load(&[file], Some("made up"));
-        let server = Running::start_over(Arc::new(loaded.archive.clone()), ServerSettings::default());
+        let server = Running::start_over(
+            Sources {
+                store: Some(Arc::new(FakeStore(server::sample::store()))),
+                ..Sources::from(loaded.archive.clone())
+            },
+            ServerSettings::default(),
+        );
         // The input stays where it was loaded from, for records and archived content.
         std::mem::forget(folder);
         Some(Scene {
@@ -206,7 +213,7 @@ fn requests(scene: &Scene, route: &str) -> u64 {
 }
 
 /// Pages with much on them, and with things that break layouts.
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 18] = [
     "/",
     "/search",
     "/search?q=weaving",
@@ -222,6 +229,7 @@ const PAGES: [&str; 17] = [
     "/ranking",
     "/captures?url=example.org&match=domain",
     "/loads",
+    "/store",
     "/statistics",
     "/about",
 ];
@@ -318,6 +326,9 @@ fn live_parts_are_fetched_again() {
     scene.go("/statistics");
     scene.wait_for("a second look", || requests(&scene, "/statistics/live") >= 2);
     assert!(scene.browser.text("main").contains("Pages per second"));
+    scene.go("/store");
+    scene.wait_for("a second look", || requests(&scene, "/store/live") >= 2);
+    assert!(scene.browser.text("main").contains("local/a"));
     scene.go("/loads");
     scene.wait_for("a second look", || requests(&scene, "/loads/live") >= 2);
     assert!(scene.browser.text("main").contains("Load 1"));

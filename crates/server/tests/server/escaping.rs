@@ -2,13 +2,16 @@
 //! beyond those that the same page has with harmless text.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use archive::question::{Answer, Question};
 use html5gum::{Token, Tokenizer};
 use proptest::prelude::*;
 use serde_json::Value;
+use server::storage::StoreReport;
+use server::{ServerSettings, Sources};
 
-use crate::fake::{get, router, sample};
+use crate::fake::{FakeStore, get, sample, sources};
 use crate::pages::PAGES;
 
 /// Elements by name with the names of their attributes, and how often each stands in the page. Of addresses,
@@ -47,6 +50,13 @@ fn filled(question: &Question, text: &str) -> Result<Answer, archive::AskError> 
     Ok(serde_json::from_value(value).expect("still an answer"))
 }
 
+/// The sample of a store with every string replaced by `text`.
+fn filled_store(text: &str) -> StoreReport {
+    let mut value = serde_json::to_value(server::sample::store()).expect("reports are JSON");
+    fill(&mut value, text);
+    serde_json::from_value(value).expect("still a report")
+}
+
 fn fill(value: &mut Value, text: &str) {
     match value {
         Value::String(string) => *string = text.to_owned(),
@@ -65,7 +75,11 @@ fn structures(text: &str) -> Vec<BTreeMap<String, usize>> {
     runtime.block_on(async {
         let text = text.to_owned();
         let encoded: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
-        let router = router(move |question| filled(question, &text));
+        let sources = Sources {
+            store: Some(Arc::new(FakeStore(filled_store(&text)))),
+            ..sources(move |question| filled(question, &text))
+        };
+        let router = server::router(sources, ServerSettings::default());
         let mut structures = Vec::new();
         for path in PAGES {
             let path = path

@@ -7,7 +7,8 @@ use archive::question::{Answer, Body, Question};
 use axum::Router;
 use axum::body::{Body as Content, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
-use server::{Ask, ServerSettings};
+use server::storage::{Storage, StoreReport};
+use server::{Ask, ServerSettings, Sources};
 use tower::ServiceExt;
 
 /// Answers by a function.
@@ -66,11 +67,31 @@ pub(crate) fn error(code: &str) -> AskError {
     }
 }
 
+/// Sources that answer by `answers`, with a store that reports the sample.
+pub(crate) fn sources(
+    answers: impl Fn(&Question) -> Result<Answer, AskError> + Send + Sync + 'static,
+) -> Sources {
+    Sources {
+        archive: Arc::new(Fake(answers)),
+        store: Some(Arc::new(FakeStore(server::sample::store()))),
+    }
+}
+
+/// Reports what it holds.
+pub(crate) struct FakeStore(pub(crate) StoreReport);
+
+#[async_trait::async_trait]
+impl Storage for FakeStore {
+    async fn report(&self) -> StoreReport {
+        self.0.clone()
+    }
+}
+
 /// A router that answers by `answers`.
 pub(crate) fn router(
     answers: impl Fn(&Question) -> Result<Answer, AskError> + Send + Sync + 'static,
 ) -> Router {
-    server::router_over(Arc::new(Fake(answers)), ServerSettings::default())
+    server::router(sources(answers), ServerSettings::default())
 }
 
 /// An answer over HTTP.

@@ -10,4 +10,5 @@ mod pages;
 mod port;
 mod real;
 mod screenshots;
+mod store;
 mod web;

@@ -5,7 +5,7 @@ use archive::question::{Answer, Body, PageBody, Question, SearchBody, StatusBody
 use crate::fake::{error, get, router, sample};
 
 /// Every page, with the parameters it needs.
-pub(crate) const PAGES: [&str; 15] = [
+pub(crate) const PAGES: [&str; 16] = [
     "/",
     "/search?q=example",
     "/search?q=example&explain=1&before=20&after=x",
@@ -20,6 +20,7 @@ pub(crate) const PAGES: [&str; 15] = [
     "/loads",
     "/quarantine?input=iana.warc.gz",
     "/statistics",
+    "/store",
     "/about",
 ];
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use archive::AskError;
 use archive::question::{Answer, Question};
-use server::{Server, ServerSettings};
+use server::{Server, ServerSettings, Sources};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
-use crate::fake::{Fake, sample};
+use crate::fake::{self, sample};
 
 /// A server on a free port, until dropped.
 pub(crate) struct Running {
@@ -26,10 +26,11 @@ impl Running {
         answers: impl Fn(&Question) -> Result<Answer, AskError> + Send + Sync + 'static,
         settings: ServerSettings,
     ) -> Running {
-        Running::start_over(Arc::new(Fake(answers)), settings)
+        Running::start_over(fake::sources(answers), settings)
     }
 
-    pub(crate) fn start_over(source: Arc<dyn server::Ask>, settings: ServerSettings) -> Running {
+    pub(crate) fn start_over(sources: impl Into<Sources>, settings: ServerSettings) -> Running {
+        let sources = sources.into();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -40,7 +41,7 @@ impl Running {
             ..settings
         };
         let server = runtime
-            .block_on(Server::bind_over(source, settings))
+            .block_on(Server::bind(sources, settings))
             .expect("a free port");
         let address = server.address();
         let (stop, stopped) = oneshot::channel();

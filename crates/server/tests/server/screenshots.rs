@@ -7,14 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use archive::{Archive, OpenSettings};
-use server::ServerSettings;
+use server::{ServerSettings, Sources};
 
 use crate::driver::Browser;
+use crate::fake::FakeStore;
 use crate::loaded::{load, shared_data};
 use crate::port::Running;
 use crate::web;
 
-const PAGES: [(&str, &str); 22] = [
+const PAGES: [(&str, &str); 23] = [
     ("home", "/"),
     ("search", "/search?q=domain"),
     ("search-explained", "/search?q=domain+names&explain=1"),
@@ -38,6 +39,7 @@ const PAGES: [(&str, &str); 22] = [
     ("loads", "/loads"),
     ("quarantine", "/quarantine"),
     ("statistics", "/statistics"),
+    ("store", "/store"),
     ("about", "/about"),
     ("nowhere", "/nowhere"),
 ];
@@ -67,7 +69,13 @@ fn screenshots() {
         files.push(data.join("edge/chatnoir-clipped.warc.gz"));
     }
     let loaded = load(&files, Some("Test crawls"));
-    let running = Running::start_over(Arc::new(loaded.archive.clone()), settings.clone());
+    let running = Running::start_over(
+        Sources {
+            store: Some(Arc::new(FakeStore(server::sample::store()))),
+            ..Sources::from(loaded.archive.clone())
+        },
+        settings.clone(),
+    );
     std::thread::sleep(Duration::from_secs(3));
     for (name, path) in PAGES {
         take(
@@ -91,7 +99,7 @@ fn screenshots() {
     let mut open = OpenSettings::default();
     open.create = true;
     let empty = Archive::open(dir.path(), open).expect("a new archive");
-    let running = Running::start_over(Arc::new(empty), settings);
+    let running = Running::start_over(empty, settings);
     for (name, path) in [
         ("empty-home", "/"),
         ("empty-loads", "/loads"),

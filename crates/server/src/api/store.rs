@@ -1,0 +1,39 @@
+//! `GET /api/v1/store`: the report of the attached store, beside the epoch that every answer names.
+
+use archive::question::Question;
+use axum::Json;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::pages::store::attached;
+use crate::state::State;
+use crate::storage::StoreReport;
+
+/// The report as an answer of the API.
+#[derive(Serialize)]
+pub(super) struct StoreAnswer<'a> {
+    epoch: u64,
+    answer: &'static str,
+    #[serde(flatten)]
+    report: &'a StoreReport,
+}
+
+pub(super) fn answer_of(epoch: u64, report: &StoreReport) -> StoreAnswer<'_> {
+    StoreAnswer {
+        epoch,
+        answer: "store",
+        report,
+    }
+}
+
+/// Where volumes lie on the nodes' disks is not the asker's business.
+pub(super) async fn answer(state: &State) -> Result<Response, Failure> {
+    let watch = attached(state)?;
+    let epoch = state.asker.ask(Question::Status).await?.epoch;
+    let mut report = StoreReport::clone(&*watch.report().await);
+    report.volumes.iter_mut().for_each(|volume| volume.path.clear());
+    let headers = [(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"))];
+    Ok((headers, Json(answer_of(epoch, &report))).into_response())
+}

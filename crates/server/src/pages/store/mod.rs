@@ -1,0 +1,202 @@
+//! The replicated store: whether all is well, its volumes and nodes, how fast it works, and what its workers do.
+
+use axum::extract::State as Shared;
+use maud::{Markup, html};
+use store::node::RequestCount;
+
+use super::layout::{Frame, Section};
+use super::parts::{self, Align, Column};
+use super::{Context, Html, Shown, chart};
+use crate::failure::Failure;
+use crate::present;
+use crate::state::State;
+use crate::storage::{Point, Rate, StoreReport, Watch};
+
+mod census;
+mod nodes;
+mod volumes;
+
+pub(super) async fn show(Shared(context): Context) -> Shown {
+    let watch = attached(&context)?;
+    let report = watch.report().await;
+    let content = html! {
+        header.page-head {
+            h1 { "Store" }
+            p.soft {
+                "Where the files are kept: " (copies(report.replicas)) " of every object, on different volumes."
+                noscript { " " a href="/store" { "Refresh" } }
+            }
+        }
+        div data-live="/store/live" data-every-ms="2000" { (live_part(watch, &report)) }
+    };
+    let frame = Frame {
+        title: "Store",
+        section: Section::Store,
+        store: true,
+        query: "",
+        epoch: None,
+    };
+    Ok(Html::ok(frame.around(content)))
+}
+
+/// The part of the page that the script fetches again and again.
+pub(super) async fn live(Shared(context): Context) -> Shown {
+    let watch = attached(&context)?;
+    let report = watch.report().await;
+    Ok(Html::ok(live_part(watch, &report)))
+}
+
+/// The store of this server.
+pub(crate) fn attached(state: &State) -> Result<&Watch, Failure> {
+    state.store.as_ref().ok_or_else(|| {
+        Failure::not_found(
+            "this server has no store beside its archive: weft serve --s3 ADDRESS --volume DIR",
+        )
+    })
+}
+
+fn copies(replicas: u8) -> String {
+    present::counted(u64::from(replicas), "copy", "copies")
+}
+
+fn live_part(watch: &Watch, report: &StoreReport) -> Markup {
+    html! {
+        (verdict(report))
+        (totals(report))
+        section aria-labelledby="volumes" { h2 #volumes { "Volumes" } (volumes::show(report)) }
+        section aria-labelledby="activity" {
+            h2 #activity { "Activity" }
+            (charts(&watch.history.points()))
+        }
+        @if !report.s3.is_empty() {
+            section aria-labelledby="s3" {
+                h2 #s3 { "S3 requests" }
+                (requests("S3 requests", &report.s3, |operation| watch.history.s3_rate(operation)))
+            }
+        }
+        section aria-labelledby="requests" {
+            h2 #requests { "Requests of nodes" }
+            (requests("Requests of nodes", &report.requests(), |operation| watch.history.node_rate(operation)))
+        }
+        section aria-labelledby="workers" { h2 #workers { "Upkeep" } (nodes::workers(report)) }
+        section aria-labelledby="census" { h2 #census { "Last census" } (census::show(report)) }
+        section aria-labelledby="nodes" { h2 #nodes { "Nodes" } (nodes::show(report)) }
+    }
+}
+
+/// In a sentence whether a person has to do something.
+fn verdict(report: &StoreReport) -> Markup {
+    let troubles = report.troubles();
+    html! {
+        @if troubles.is_empty() {
+            p.callout { span.badge.good { "well" } " Every node and volume answers and takes part." }
+        } @else {
+            div.callout {
+                p { span.badge.bad { "look here" } " Objects are read from the other copies as long as one is good." }
+                ul.problems { @for trouble in &troubles { li { (parts::text(trouble)) } } }
+            }
+        }
+    }
+}
+
+fn totals(report: &StoreReport) -> Markup {
+    let sum =
+        |figure: fn(&crate::storage::VolumeReport) -> u64| report.volumes.iter().map(figure).sum::<u64>();
+    let mut zones: Vec<&str> = report.volumes.iter().map(|volume| volume.zone.as_str()).collect();
+    zones.sort_unstable();
+    zones.dedup();
+    let layout = html! {
+        (present::count(report.layout))
+        @if !report.layouts_older.is_empty() {
+            " " span.badge { "moving from " (present::count(report.layouts_older[0])) }
+        }
+    };
+    let objects = match &report.census {
+        Some(census) => html! { (present::count(census.objects)) },
+        None => html! { "\u{2013}" },
+    };
+    parts::figures(&[
+        ("Objects (last census)", objects),
+        ("Replicas", html! { (present::count(sum(|v| v.replicas))) }),
+        (
+            "Content in replicas",
+            html! { (present::size(sum(|v| v.replica_bytes))) },
+        ),
+        ("Bad replicas known", html! { (present::count(sum(|v| v.bad))) }),
+        ("Volumes", html! { (report.volumes.len()) }),
+        ("Nodes", html! { (report.nodes.len()) }),
+        ("Zones", html! { (zones.len()) }),
+        ("Layout", layout),
+    ])
+}
+
+fn charts(points: &[Point]) -> Markup {
+    let values = |value: fn(&Point) -> f64| points.iter().map(value).collect::<Vec<f64>>();
+    let size = |v: f64| format!("{}/s", present::size(v as u64));
+    html! {
+        div.charts {
+            (chart::line("Requests per second", &values(|p| p.requests_per_s), present::rate))
+            (chart::line("Mean answer time", &values(|p| p.ms_mean), |v| format!("{v:.1} ms")))
+            (chart::line("Received", &values(|p| p.bytes_in_per_s), size))
+            (chart::line("Sent", &values(|p| p.bytes_out_per_s), size))
+            (chart::line("Read by scrub and repair", &values(|p| p.upkeep_bytes_per_s), size))
+        }
+    }
+}
+
+fn requests(caption: &str, counts: &[RequestCount], rate: impl Fn(&str) -> Rate) -> Markup {
+    const COLUMNS: [Column; 8] = [
+        Column("Operation", Align::Text),
+        Column("Per second", Align::Number),
+        Column("Mean now", Align::Number),
+        Column("99 % within", Align::Number),
+        Column("Answered", Align::Number),
+        Column("Failed", Align::Number),
+        Column("Received", Align::Number),
+        Column("Sent", Align::Number),
+    ];
+    let cells = counts.iter().filter(|count| count.count > 0).map(|count| {
+        let now = rate(&count.operation);
+        vec![
+            html! { code { (present::clean(&count.operation)) } },
+            html! { (present::rate(now.per_s)) },
+            html! { @if now.ms_mean > 0.0 { (millis(now.ms_mean)) } @else { "\u{2013}" } },
+            html! { (within(count)) },
+            html! { (present::count(count.count)) },
+            html! { @if count.failures > 0 { span.bad { (present::count(count.failures)) } } @else { "0" } },
+            html! { (present::size(count.bytes_in)) },
+            html! { (present::size(count.bytes_out)) },
+        ]
+    });
+    let cells: Vec<_> = cells.collect();
+    html! {
+        @if cells.is_empty() { p.soft { "None since the start." } } @else { (parts::table(caption, &COLUMNS, cells)) }
+    }
+}
+
+fn within(count: &RequestCount) -> String {
+    match count.quantile_micros(0.99) {
+        None => "\u{2013}".to_owned(),
+        Some(u64::MAX) => "over 50 s".to_owned(),
+        Some(micros) => millis(micros as f64 / 1000.0),
+    }
+}
+
+/// `0.3 ms`, `45 ms`, `1.2 s`.
+fn millis(ms: f64) -> String {
+    match ms {
+        ms if ms < 9.95 => format!("{ms:.1} ms"),
+        ms if ms < 999.5 => format!("{ms:.0} ms"),
+        ms => format!("{:.1} s", ms / 1000.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_a_unit_that_suits_them() {
+        assert_eq!([0.34, 45.4, 1234.0].map(millis), ["0.3 ms", "45 ms", "1.2 s"]);
+    }
+}

@@ -1,0 +1,177 @@
+//! Putting a report together: every node of the layouts in force is asked at once, and given up after a while.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use store::cluster::{Cluster, View};
+use store::key::{PARTITIONS, Partition};
+use store::layout::{NodeRole, VolumeRole};
+use store::node::NodeStatus;
+use store::volume::{VolumeId, VolumeState, VolumeStatus};
+
+use super::report::{NodeReport, StoreReport, VolumeReport};
+
+/// A node that does not answer within this time is shown as unreachable.
+const ANSWER_TIME: Duration = Duration::from_secs(3);
+
+/// Asks all nodes of a cluster how they are doing. Census and S3 figures are for the caller to add.
+pub async fn gather(cluster: &Cluster) -> StoreReport {
+    let view = cluster.view();
+    let roles = node_roles(&view);
+    let asked: Vec<_> = roles
+        .iter()
+        .map(|role| tokio::spawn(ask(std::sync::Arc::clone(&view), role.clone())))
+        .collect();
+    let mut nodes = Vec::with_capacity(roles.len());
+    let mut statuses = BTreeMap::new();
+    for (role, asked) in roles.iter().zip(asked) {
+        let answer = asked.await.unwrap_or_else(|error| Err(error.to_string()));
+        nodes.push(node_report(role, &answer));
+        let Ok(status) = answer else { continue };
+        statuses.extend(
+            status
+                .volumes
+                .into_iter()
+                .map(|volume| (volume.id.clone(), volume)),
+        );
+    }
+    StoreReport {
+        time_ms: now_ms(),
+        layout: view.layouts.current.number,
+        layouts_older: view.layouts.older.iter().map(|layout| layout.number).collect(),
+        replicas: view.layouts.current.roles.replicas,
+        volumes: volume_reports(&view, &nodes, &statuses),
+        nodes,
+        ..StoreReport::default()
+    }
+}
+
+async fn ask(view: std::sync::Arc<View>, role: NodeRole) -> Result<NodeStatus, String> {
+    let node = view.nodes.get(&role.id).ok_or("it is in no layout")?;
+    match tokio::time::timeout(ANSWER_TIME, node.status()).await {
+        Ok(answer) => answer.map_err(|error| error.to_string()),
+        Err(_) => Err(format!("no answer within {} s", ANSWER_TIME.as_secs())),
+    }
+}
+
+/// Nodes of all layouts in force, each once, in order of name; as the newest layout has them.
+fn node_roles(view: &View) -> Vec<NodeRole> {
+    let mut roles = BTreeMap::new();
+    for layout in std::iter::once(&view.layouts.current).chain(&view.layouts.older) {
+        for node in &layout.roles.nodes {
+            roles.entry(node.id.clone()).or_insert_with(|| node.clone());
+        }
+    }
+    roles.into_values().collect()
+}
+
+fn node_report(role: &NodeRole, answer: &Result<NodeStatus, String>) -> NodeReport {
+    let report = NodeReport {
+        id: role.id.to_string(),
+        zone: role.zone.clone(),
+        address: role.address.clone(),
+        ..NodeReport::default()
+    };
+    match answer {
+        Ok(status) => NodeReport {
+            reachable: true,
+            program: status.program.clone(),
+            started_ms: status.started_ms,
+            layout: status.layout,
+            workers: status.workers.clone(),
+            requests: status.requests.clone(),
+            ..report
+        },
+        Err(problem) => NodeReport {
+            problem: problem.clone(),
+            ..report
+        },
+    }
+}
+
+fn volume_reports(
+    view: &View,
+    nodes: &[NodeReport],
+    statuses: &BTreeMap<VolumeId, VolumeStatus>,
+) -> Vec<VolumeReport> {
+    let shares = shares(view);
+    let mut reports: BTreeMap<&VolumeId, VolumeReport> = BTreeMap::new();
+    for (age, layout) in std::iter::once(&view.layouts.current)
+        .chain(&view.layouts.older)
+        .enumerate()
+    {
+        for role in &layout.roles.volumes {
+            reports.entry(&role.id).or_insert_with(|| {
+                let share = shares.get(&role.id).copied().unwrap_or(0.0);
+                volume_report(role, age > 0, share, nodes, statuses.get(&role.id))
+            });
+        }
+    }
+    reports.into_values().collect()
+}
+
+fn volume_report(
+    role: &VolumeRole,
+    leaving: bool,
+    share: f64,
+    nodes: &[NodeReport],
+    status: Option<&VolumeStatus>,
+) -> VolumeReport {
+    let mut report = VolumeReport {
+        id: role.id.to_string(),
+        node: role.node.to_string(),
+        zone: role.zone.clone(),
+        weight: if leaving { 0 } else { role.weight },
+        share,
+        ..VolumeReport::default()
+    };
+    let Some(status) = status else {
+        let node = nodes
+            .iter()
+            .find(|node| node.id == report.node && !node.reachable);
+        report.state = "unreachable".to_owned();
+        report.problem = match node {
+            Some(node) => node.problem.clone(),
+            None => format!("node {} does not serve it", report.node),
+        };
+        return report;
+    };
+    (report.state, report.problem) = match &status.state {
+        VolumeState::Out(reason) => ("out".to_owned(), reason.clone()),
+        VolumeState::Rebuilding => ("rebuilding".to_owned(), String::new()),
+        VolumeState::InService if leaving => ("leaving".to_owned(), String::new()),
+        VolumeState::InService => ("in service".to_owned(), String::new()),
+    };
+    VolumeReport {
+        path: status.path.clone(),
+        capacity_bytes: status.capacity_bytes,
+        free_bytes: status.free_bytes,
+        replicas: status.replicas,
+        replica_bytes: status.replica_bytes,
+        tombstones: status.tombstones,
+        bad: status.bad,
+        staged: status.staged,
+        ..report
+    }
+}
+
+/// Share of all replicas that the current layout gives each volume.
+fn shares(view: &View) -> BTreeMap<VolumeId, f64> {
+    let mut counts: BTreeMap<VolumeId, u64> = BTreeMap::new();
+    for partition in 0..PARTITIONS {
+        for volume in view.home(Partition(partition)) {
+            *counts.entry(volume.clone()).or_default() += 1;
+        }
+    }
+    let all: u64 = counts.values().sum();
+    let share = |count: u64| count as f64 / all.max(1) as f64;
+    counts
+        .into_iter()
+        .map(|(volume, count)| (volume, share(count)))
+        .collect()
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

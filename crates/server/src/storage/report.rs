@@ -1,0 +1,199 @@
+//! What is said of a store: the same on the page, in the API, in the metrics and on the command line.
+
+use serde::{Deserialize, Serialize};
+use store::node::RequestCount;
+use store::upkeep::{Census, WorkerStatus};
+
+/// How a store is doing.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct StoreReport {
+    /// When this was put together, milliseconds since 1970.
+    pub time_ms: u64,
+    /// Number of the layout in force.
+    pub layout: u64,
+    /// Older layouts from which data may not have moved yet, newest first.
+    pub layouts_older: Vec<u64>,
+    /// Copies of every object.
+    pub replicas: u8,
+    /// Nodes, in order of name.
+    pub nodes: Vec<NodeReport>,
+    /// Volumes, in order of name.
+    pub volumes: Vec<VolumeReport>,
+    /// The last census that this process took or was told of.
+    pub census: Option<Census>,
+    /// Requests at the S3 face of this process, if it has one.
+    pub s3: Vec<RequestCount>,
+}
+
+/// One node.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct NodeReport {
+    /// Its name.
+    pub id: String,
+    /// Its failure domain.
+    pub zone: String,
+    /// Where other nodes reach it.
+    pub address: String,
+    /// Whether it answered.
+    pub reachable: bool,
+    /// Why it did not; empty where it did.
+    pub problem: String,
+    /// Version of its program; empty where it did not answer.
+    pub program: String,
+    /// When it started, milliseconds since 1970; 0 where it did not answer.
+    pub started_ms: u64,
+    /// Number of the layout that it works under; 0 where it did not answer.
+    pub layout: u64,
+    /// Its background workers.
+    pub workers: Vec<WorkerStatus>,
+    /// Requests since its start.
+    pub requests: Vec<RequestCount>,
+}
+
+/// One volume.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct VolumeReport {
+    /// Its name.
+    pub id: String,
+    /// The node that serves it.
+    pub node: String,
+    /// Its failure domain.
+    pub zone: String,
+    /// Its share relative to the others, as settled by a person; 0 while it is drained.
+    pub weight: u32,
+    /// Share of all replicas that the layout gives it, 0 to 1.
+    pub share: f64,
+    /// `in service`, `rebuilding`, `out`, `leaving` (only in an older layout) or `unreachable`.
+    pub state: String,
+    /// Why it is out or unreachable; else empty.
+    pub problem: String,
+    /// Directory on its node.
+    pub path: String,
+    /// Size of its file system in bytes.
+    pub capacity_bytes: u64,
+    /// Free for the store on its file system, in bytes.
+    pub free_bytes: u64,
+    /// Live replicas held.
+    pub replicas: u64,
+    /// Bytes of content in them.
+    pub replica_bytes: u64,
+    /// Tombstones held.
+    pub tombstones: u64,
+    /// Replicas marked bad.
+    pub bad: u64,
+    /// Uploads under way.
+    pub staged: u64,
+}
+
+impl StoreReport {
+    /// Whether a person should look: a node or a volume is away or out, or the last census was not whole.
+    pub fn troubles(&self) -> Vec<String> {
+        let nodes = self.nodes.iter().filter(|node| !node.reachable);
+        let mut troubles: Vec<String> = nodes
+            .map(|node| format!("node {} does not answer", node.id))
+            .collect();
+        let away =
+            |volume: &&VolumeReport| matches!(volume.state.as_str(), "out" | "unreachable" | "rebuilding");
+        troubles.extend(self.volumes.iter().filter(away).map(VolumeReport::trouble));
+        if let Some(census) = self.census.as_ref().filter(|census| !census.is_whole()) {
+            troubles.push(format!(
+                "the last census found {} missing, {} bad and {} lost",
+                census.replicas_missing, census.replicas_bad, census.objects_lost
+            ));
+        }
+        troubles
+    }
+
+    /// Requests of all nodes together, by operation.
+    pub fn requests(&self) -> Vec<RequestCount> {
+        let mut sums: std::collections::BTreeMap<&str, RequestCount> = std::collections::BTreeMap::new();
+        for count in self.nodes.iter().flat_map(|node| &node.requests) {
+            match sums.get_mut(count.operation.as_str()) {
+                Some(sum) => add(sum, count),
+                None => {
+                    sums.insert(&count.operation, count.clone());
+                }
+            }
+        }
+        sums.into_values().collect()
+    }
+}
+
+impl VolumeReport {
+    /// Used part of its file system, 0 to 1; by whatever.
+    pub fn fill(&self) -> f64 {
+        match self.capacity_bytes {
+            0 => 0.0,
+            capacity => capacity.saturating_sub(self.free_bytes) as f64 / capacity as f64,
+        }
+    }
+
+    fn trouble(&self) -> String {
+        match self.problem.as_str() {
+            "" => format!("volume {} is {}", self.id, self.state),
+            problem => format!("volume {} is {}: {problem}", self.id, self.state),
+        }
+    }
+}
+
+fn add(sum: &mut RequestCount, count: &RequestCount) {
+    sum.count += count.count;
+    sum.failures += count.failures;
+    sum.bytes_in += count.bytes_in;
+    sum.bytes_out += count.bytes_out;
+    sum.micros += count.micros;
+    if sum.buckets.len() < count.buckets.len() {
+        sum.buckets.resize(count.buckets.len(), 0);
+    }
+    for (sum, count) in sum.buckets.iter_mut().zip(&count.buckets) {
+        *sum += count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_of_nodes_add_up_by_operation() {
+        let count = |operation: &str, count| RequestCount {
+            operation: operation.into(),
+            count,
+            failures: 1,
+            bytes_in: 2,
+            bytes_out: 3,
+            micros: 4,
+            buckets: vec![0, 1],
+        };
+        let node = |requests| NodeReport {
+            requests,
+            ..NodeReport::default()
+        };
+        let report = StoreReport {
+            nodes: vec![
+                node(vec![count("put", 5), count("get", 1)]),
+                node(vec![count("put", 7)]),
+            ],
+            ..StoreReport::default()
+        };
+        let sums = report.requests();
+        let shown: Vec<_> = sums
+            .iter()
+            .map(|r| (r.operation.as_str(), r.count, r.micros))
+            .collect();
+        assert_eq!(shown, [("get", 1, 4), ("put", 12, 8)]);
+        assert_eq!(sums[1].buckets, [0, 2]);
+    }
+
+    #[test]
+    fn a_volume_without_figures_is_not_full() {
+        let volume = |capacity_bytes, free_bytes| VolumeReport {
+            capacity_bytes,
+            free_bytes,
+            ..VolumeReport::default()
+        };
+        assert_eq!(volume(0, 0).fill(), 0.0);
+        assert_eq!(volume(100, 25).fill(), 0.75);
+        assert_eq!(volume(100, 200).fill(), 0.0);
+    }
+}
