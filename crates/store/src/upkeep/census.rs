@@ -1,9 +1,18 @@
 //! The census: every replica of every object counted, in both directions.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use super::Progress;
+use super::reconcile::{Fate, Finding, Gathered, Outages, Plan, Rules, decide, gather};
+use super::time::now_ms;
+use crate::clock::Version;
 use crate::cluster::View;
+use crate::key::{Key, PARTITIONS, Partition};
+use crate::volume::VolumeId;
 
 /// Counts over the whole store: both directions, objects without files and files without objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,8 +69,170 @@ impl Census {
 }
 
 /// Counts the whole store, partition by partition; memory is bounded by a few partitions. Writes that happen meanwhile
-/// are not mistaken for damage: what is found wanting is looked at twice.
+/// are not mistaken for damage: a young version found wanting is looked at again.
 pub async fn census(view: &View, progress: &(dyn Fn(Progress) + Sync)) -> Census {
-    let _ = (view, progress);
-    todo!()
+    // No volume is away for long enough: nothing is to be done about it here.
+    let outages = Outages::new(Duration::MAX);
+    let names = view.volumes.keys().cloned();
+    let mut count = Count {
+        by_volume: names.map(|volume| (volume, 0)).collect(),
+        ..Count::default()
+    };
+    let mut looks = stream::iter((0..PARTITIONS).map(Partition))
+        .map(|partition| look(view, partition, &outages))
+        .buffered(PARTITIONS_AT_ONCE);
+    let mut done = 0;
+    while let Some(seen) = looks.next().await {
+        count.add(&seen);
+        done += 1;
+        progress(count.progress(done));
+    }
+    count.finish(view.layouts.current.number)
+}
+
+/// Enough to keep several disks and nodes busy; their surveys are all that is held at a time.
+const PARTITIONS_AT_ONCE: usize = 8;
+
+/// Keys named of each kind of trouble.
+const NAMED_MAX: usize = 100;
+
+/// A version younger than this may still be on its way to some of its volumes.
+const UNDER_WAY_MS: u64 = 10_000;
+
+/// Looks at a partition in which something young is wanting, and the wait between two.
+const LOOKS_MAX: usize = 4;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
+/// What was seen of a partition.
+struct Seen {
+    found: Gathered,
+    plan: Plan,
+    /// Wanting at the last look only, and young: being written.
+    under_way: BTreeSet<Key>,
+}
+
+async fn look(view: &View, partition: Partition, outages: &Outages) -> Seen {
+    let mut before: Option<BTreeSet<(Key, Version)>> = None;
+    let mut looks = 0;
+    loop {
+        looks += 1;
+        let found = gather::partition(view, partition, outages).await;
+        let now_ms = now_ms();
+        // Nothing is carried out, so the age of tombstones does not matter.
+        let rules = Rules {
+            now_ms,
+            tombstone_grace_ms: u64::MAX,
+        };
+        let plan = decide(&found, &rules);
+        let young = |finding: &&Finding| now_ms.saturating_sub(finding.version.millis) < UNDER_WAY_MS;
+        let wanting: BTreeSet<_> = plan
+            .findings
+            .iter()
+            .filter(|finding| !finding.is_whole())
+            .filter(young)
+            .map(|finding| (finding.key.clone(), finding.version))
+            .collect();
+        let new = |entry: &&(Key, Version)| before.as_ref().is_some_and(|before| !before.contains(*entry));
+        let under_way: BTreeSet<_> = wanting.iter().filter(new).map(|entry| entry.0.clone()).collect();
+        if under_way.len() == wanting.len() || looks == LOOKS_MAX {
+            return Seen {
+                found,
+                plan,
+                under_way,
+            };
+        }
+        before = Some(wanting);
+        tokio::time::sleep(BETWEEN_LOOKS).await;
+    }
+}
+
+/// A census being taken.
+#[derive(Default)]
+struct Count {
+    census: Census,
+    by_volume: BTreeMap<VolumeId, u64>,
+    away: BTreeSet<VolumeId>,
+}
+
+impl Count {
+    fn add(&mut self, seen: &Seen) {
+        self.away.extend(seen.found.away.keys().cloned());
+        self.census.strays += seen.plan.strays.len() as u64;
+        let home = seen.found.home.len() as u64;
+        for finding in &seen.plan.findings {
+            self.key(finding);
+            if seen.under_way.contains(&finding.key) {
+                self.census.replicas_expected += finding.good_home;
+            } else {
+                self.wanting(finding, home);
+            }
+        }
+    }
+
+    /// What holds of a key in any case.
+    fn key(&mut self, finding: &Finding) {
+        let census = &mut self.census;
+        census.replicas_good += finding.good_home;
+        census.replicas_surplus += finding.surplus;
+        if finding.deleted {
+            census.tombstones += 1;
+            return;
+        }
+        census.objects += 1;
+        census.object_bytes += finding.size;
+        for volume in &finding.good {
+            *self.by_volume.entry(volume.clone()).or_default() += 1;
+        }
+    }
+
+    /// What is wrong with a key, if anything is.
+    fn wanting(&mut self, finding: &Finding, home: u64) {
+        let census = &mut self.census;
+        census.replicas_expected += home;
+        census.replicas_bad += finding.bad;
+        census.replicas_missing += finding.missing;
+        census.files_missing += finding.files_missing;
+        match &finding.fate {
+            Fate::Safe => {}
+            Fate::Lost(_) => {
+                census.objects_lost += 1;
+                name(&mut census.lost, finding.key.to_string());
+            }
+            Fate::Conflict(digests) => {
+                census.conflicts += 1;
+                name(&mut census.conflicting, format!("{}: {digests}", finding.key));
+            }
+        }
+    }
+
+    fn progress(&self, done: u64) -> Progress {
+        let census = &self.census;
+        Progress {
+            done,
+            total: u64::from(PARTITIONS),
+            objects: census.objects,
+            bytes: 0,
+            found: census.replicas_bad + census.replicas_missing,
+        }
+    }
+
+    fn finish(self, layout: u64) -> Census {
+        let by_volume = self.by_volume.into_iter();
+        Census {
+            time_ms: now_ms(),
+            layout,
+            volumes_unreachable: self.away.iter().map(ToString::to_string).collect(),
+            by_volume: by_volume
+                .map(|(volume, count)| (volume.to_string(), count))
+                .collect(),
+            ..self.census
+        }
+    }
+}
+
+/// Names one more, up to [`NAMED_MAX`].
+pub(super) fn name(names: &mut Vec<String>, what: String) {
+    if names.len() < NAMED_MAX {
+        names.push(what);
+    }
 }

@@ -1,6 +1,10 @@
 //! What can be said of an object's integrity: its history on all volumes, and its digests.
 
+use data_encoding::HEXLOWER;
+use futures_util::StreamExt;
+use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha512};
 
 use crate::cluster::View;
 use crate::key::Key;
@@ -20,8 +24,31 @@ pub struct ObjectDigests {
 /// The history of a key in the fixity logs of all volumes' nodes, oldest first, at most `limit` lines from each; and
 /// the volumes that did not answer.
 pub async fn fixity(view: &View, key: &Key, limit: usize) -> (Vec<FixityEvent>, Vec<String>) {
-    let _ = (view, key, limit);
-    todo!()
+    let answers = join_all(
+        view.volumes
+            .values()
+            .map(|volume| volume.fixity(Some(key), limit)),
+    )
+    .await;
+    let mut events = Vec::new();
+    let mut failed = Vec::new();
+    for answer in answers {
+        match answer {
+            Ok(lines) => events.extend(lines),
+            Err(error) => failed.push(error.to_string()),
+        }
+    }
+    // Volumes of one node may answer from one log: a line counts once.
+    events.sort_by_cached_key(|event| {
+        (
+            event.time_ms,
+            event.volume.clone(),
+            event.event.clone(),
+            event.detail.clone(),
+        )
+    });
+    events.dedup();
+    (events, failed)
 }
 
 /// Reads an object, verified, and takes the digests that are not kept with it.
@@ -29,6 +56,17 @@ pub async fn fixity(view: &View, key: &Key, limit: usize) -> (Vec<FixityEvent>, 
 /// # Errors
 /// As [`Store::get`]; [`StoreError::Lost`] when its bytes cannot be read to the end.
 pub async fn digests(store: &Store, key: &Key) -> Result<ObjectDigests, StoreError> {
-    let _ = (store, key);
-    todo!()
+    let mut object = store.get(key, None).await?;
+    let mut sha512 = Sha512::new();
+    while let Some(piece) = object.body.next().await {
+        let piece = piece.map_err(|error| StoreError::Lost {
+            key: key.to_string(),
+            detail: error.to_string(),
+        })?;
+        sha512.update(&piece);
+    }
+    Ok(ObjectDigests {
+        meta: object.meta,
+        sha512: HEXLOWER.encode(&sha512.finalize()),
+    })
 }

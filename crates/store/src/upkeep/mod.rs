@@ -17,11 +17,18 @@ use serde::{Deserialize, Serialize};
 
 pub mod census;
 pub mod fixity;
+mod gate;
+mod moved;
 pub mod queue;
+mod rebuild;
 pub mod reconcile;
 pub mod repair;
 pub mod scrub;
 pub mod settings;
+#[cfg(test)]
+mod tests;
+mod throttle;
+mod time;
 pub mod workers;
 
 pub use census::{Census, census};

@@ -1,11 +1,19 @@
 //! Repair of the whole store: every partition reconciled, from a node or from the command line.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 
-use super::Progress;
-use crate::cluster::Cluster;
+use super::census::name;
+use super::moved::Moved;
+use super::reconcile::{Done, Reconciler};
+use super::{Progress, UpkeepSettings, rebuild};
+use crate::cluster::{Cluster, View};
+use crate::key::{PARTITIONS, Partition};
+use crate::volume::VolumeId;
 
 /// How to repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,11 +61,133 @@ pub struct RepairReport {
 }
 
 /// Repairs the whole store. Can be broken off and repeated at any time.
+///
+/// When a layout change turns out to have moved everything, the older layouts go out of force; a volume that was being
+/// rebuilt and has all its replicas again is told so.
 pub async fn repair_all(
-    cluster: &Cluster,
+    cluster: &Arc<Cluster>,
     options: &RepairOptions,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> RepairReport {
-    let _ = (cluster, options, progress);
-    todo!()
+    let reconciler = Reconciler::new(&options.settings()).with_limit(options.bytes_per_s);
+    let started = Moved::begin(&cluster.view()).await;
+    let mut pass = Pass::new(cluster.view(), started);
+    let mut outcomes = stream::iter((0..PARTITIONS).map(Partition))
+        .map(|partition| {
+            let done = reconciler.partition(cluster, partition);
+            async move { (partition, done.await) }
+        })
+        .buffered(PARTITIONS_AT_ONCE);
+    while let Some((partition, done)) = outcomes.next().await {
+        pass.add(partition, done);
+        progress(pass.progress());
+    }
+    pass.finish(cluster).await
+}
+
+/// Partitions repaired at once: enough to keep two disks busy, one reading and one writing.
+const PARTITIONS_AT_ONCE: usize = 4;
+
+impl Default for RepairOptions {
+    fn default() -> Self {
+        Self {
+            unreachable_grace: Duration::ZERO,
+            tombstone_grace: UpkeepSettings::default().tombstone_grace,
+            bytes_per_s: None,
+        }
+    }
+}
+
+impl RepairOptions {
+    fn settings(&self) -> UpkeepSettings {
+        UpkeepSettings {
+            unreachable_grace: self.unreachable_grace,
+            tombstone_grace: self.tombstone_grace,
+            ..UpkeepSettings::default()
+        }
+    }
+}
+
+impl RepairReport {
+    /// Nothing is lost, in conflict or failed, and every volume answered.
+    pub fn is_clean(&self) -> bool {
+        self.objects_lost + self.conflicts + self.failures == 0 && self.volumes_unreachable.is_empty()
+    }
+
+    fn add(&mut self, done: Done) {
+        self.keys += done.keys;
+        self.copies += done.copies;
+        self.copied_bytes += done.copied_bytes;
+        self.verified += done.verified;
+        self.dropped += done.dropped;
+        self.tombstones_collected += done.collected;
+        self.strays_settled += done.settled;
+        self.objects_lost += done.lost.len() as u64;
+        self.conflicts += done.conflicts.len() as u64;
+        self.failures += done.failures.len() as u64;
+        done.lost
+            .into_iter()
+            .for_each(|(key, _)| name(&mut self.lost, key.to_string()));
+        done.failures
+            .into_iter()
+            .for_each(|why| name(&mut self.failed, why));
+    }
+}
+
+/// A repair under way.
+struct Pass {
+    view: Arc<View>,
+    moved: Moved,
+    report: RepairReport,
+    found: u64,
+    partitions: u64,
+    away: BTreeSet<VolumeId>,
+    /// Partitions in which something is still to be done.
+    open: BTreeSet<Partition>,
+}
+
+impl Pass {
+    fn new(view: Arc<View>, moved: Moved) -> Self {
+        Self {
+            view,
+            moved,
+            report: RepairReport::default(),
+            found: 0,
+            partitions: 0,
+            away: BTreeSet::new(),
+            open: BTreeSet::new(),
+        }
+    }
+
+    fn add(&mut self, partition: Partition, done: Done) {
+        if !done.is_complete() {
+            self.open.insert(partition);
+        }
+        self.moved.add(&self.view, partition, &done);
+        self.away.extend(done.away.keys().cloned());
+        self.found += done.found;
+        self.partitions += 1;
+        self.report.add(done);
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            done: self.partitions,
+            total: u64::from(PARTITIONS),
+            objects: self.report.keys,
+            bytes: self.report.copied_bytes,
+            found: self.found,
+        }
+    }
+
+    async fn finish(mut self, cluster: &Arc<Cluster>) -> RepairReport {
+        self.report.volumes_unreachable = self.away.iter().map(ToString::to_string).collect();
+        for volume in self.view.volumes.values() {
+            if rebuild::end(&self.view, volume.as_ref(), &self.open).await {
+                self.report.rebuilt.push(volume.id().to_string());
+            }
+        }
+        self.moved.finish(cluster, &self.view).await;
+        self.report
+    }
 }

@@ -1,13 +1,22 @@
 //! The scrub: every replica of a volume re-read against its digests, in order, a little at a time.
 
-use std::path::{Path, PathBuf};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
 
+use futures_util::future::join_all;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::Progress;
+use super::census::name;
+use super::gate::Gate;
+use super::throttle::Throttle;
+use crate::clock::Version;
 use crate::cluster::View;
-use crate::key::{Key, Partition};
-use crate::volume::VolumeId;
+use crate::key::{Key, PARTITIONS, Partition};
+use crate::volume::{Cause, ReplicaState, Surveyed, Verdict, Volume, VolumeError, VolumeId};
 
 /// How far the scrub of a volume has come. Kept on disk, so that a pass goes on after a restart.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,18 +43,6 @@ pub struct ScrubFiles {
     dir: PathBuf,
 }
 
-impl ScrubFiles {
-    /// States in this directory; it is made when first needed.
-    pub fn new(dir: PathBuf) -> Self {
-        Self { dir }
-    }
-
-    /// The directory.
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
-}
-
 /// What a scrub on request found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScrubReport {
@@ -63,6 +60,45 @@ pub struct ScrubReport {
     pub volumes_failed: Vec<String>,
 }
 
+impl ScrubFiles {
+    /// States in this directory; it is made when first needed.
+    pub fn new(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
+    /// How far the scrub of a volume has come; from the beginning if nothing, or nothing readable, is there.
+    pub fn load(&self, volume: &VolumeId) -> ScrubState {
+        let read = fs::read(self.path(volume)).and_then(|text| Ok(serde_json::from_slice(&text)?));
+        read.unwrap_or_else(|error| {
+            if error.kind() != io::ErrorKind::NotFound {
+                tracing::warn!(%volume, %error, "the scrub position cannot be read: the scrub begins anew");
+            }
+            ScrubState::default()
+        })
+    }
+
+    /// Keeps it, durably.
+    ///
+    /// # Errors
+    /// What failed of writing, syncing or renaming the file; the one before is still there then.
+    pub fn save(&self, volume: &VolumeId, state: &ScrubState) -> io::Result<()> {
+        fs::create_dir_all(&self.dir)?;
+        let path = self.path(volume);
+        let temporary = path.with_extension("tmp");
+        let mut file = File::create(&temporary)?;
+        file.write_all(&serde_json::to_vec(state)?)?;
+        file.sync_all()?;
+        fs::rename(&temporary, &path)?;
+        File::open(&self.dir)?.sync_all()
+    }
+
+    /// Names of volumes have one slash, and no `+`.
+    fn path(&self, volume: &VolumeId) -> PathBuf {
+        self.dir
+            .join(format!("scrub-{}.json", volume.0.replace('/', "+")))
+    }
+}
+
 /// Verifies every replica of the volumes named (of all if none is), at most `bytes_per_s` on each.
 pub async fn scrub_all(
     view: &View,
@@ -70,6 +106,177 @@ pub async fn scrub_all(
     bytes_per_s: Option<u64>,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> ScrubReport {
-    let _ = (view, volumes, bytes_per_s, progress);
-    todo!()
+    let shared = Mutex::new((ScrubReport::default(), Progress::default()));
+    let wanted = |id: &VolumeId| volumes.is_empty() || volumes.contains(id);
+    let chosen: Vec<_> = view
+        .volumes
+        .values()
+        .filter(|volume| wanted(volume.id()))
+        .collect();
+    let totals = join_all(chosen.iter().map(|volume| volume.status())).await;
+    shared.lock().1.total = totals
+        .iter()
+        .flatten()
+        .map(|status| status.replicas + status.tombstones)
+        .sum();
+    let each = chosen.into_iter().map(|volume| {
+        let shared = &shared;
+        let throttle = Throttle::new(bytes_per_s);
+        async move {
+            let gate = Gate::open();
+            for partition in (0..PARTITIONS).map(Partition) {
+                let reading = Reading {
+                    volume,
+                    throttle: &throttle,
+                    gate: &gate,
+                };
+                let mut note = |seen: Replica<'_>| {
+                    let mut shared = shared.lock();
+                    shared.0.add(volume.id(), &seen);
+                    shared.1.add(&seen);
+                    progress(shared.1);
+                };
+                if let Err(error) = reading.partition(partition, None, &mut note).await {
+                    name(&mut shared.lock().0.volumes_failed, error.to_string());
+                    return;
+                }
+            }
+        }
+    });
+    join_all(each).await;
+    shared.into_inner().0
+}
+
+/// Reading a volume's replicas against their digests.
+pub(super) struct Reading<'a> {
+    pub volume: &'a Arc<dyn Volume>,
+    pub throttle: &'a Throttle,
+    pub gate: &'a Gate,
+}
+
+/// A replica looked at.
+pub(super) struct Replica<'a> {
+    pub key: &'a Key,
+    pub version: Version,
+    pub outcome: Outcome,
+}
+
+/// What a replica turned out to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// As written, of so many bytes.
+    Good(u64),
+    /// Bad, for this reason.
+    Bad(String),
+    /// An entry without its file.
+    Missing,
+    /// Overwritten or moved while the scrub was on its way to it.
+    Gone,
+}
+
+impl Reading<'_> {
+    /// Verifies the replicas of a partition after a key, in order, and tells of each. False if it was stopped on the way.
+    pub(super) async fn partition(
+        &self,
+        partition: Partition,
+        after: Option<&Key>,
+        note: &mut (dyn FnMut(Replica<'_>) + Send),
+    ) -> Result<bool, VolumeError> {
+        for item in self.volume.survey(partition).await? {
+            let (key, version, size) = match &item {
+                Surveyed::Replica {
+                    key, version, size, ..
+                } => (key, *version, *size),
+                Surveyed::FileMissing { key, version, .. } => (key, *version, 0),
+                // A pass of reconcile settles it: there is no digest to read it against.
+                Surveyed::Stray { .. } => continue,
+            };
+            if after.is_some_and(|after| key <= after) {
+                continue;
+            }
+            if !self.gate.pass().await {
+                return Ok(false);
+            }
+            self.throttle.take(size).await;
+            let outcome = self.replica(&item, key, version).await?;
+            note(Replica {
+                key,
+                version,
+                outcome,
+            });
+        }
+        Ok(true)
+    }
+
+    async fn replica(&self, item: &Surveyed, key: &Key, version: Version) -> Result<Outcome, VolumeError> {
+        // What is known to be bad need not be read again.
+        if let Surveyed::Replica {
+            state: ReplicaState::Bad(detail),
+            ..
+        } = item
+        {
+            return Ok(Outcome::Bad(detail.clone()));
+        }
+        Ok(match self.volume.verify(key, version, Cause::Scrub).await? {
+            Verdict::Good { bytes } => Outcome::Good(bytes),
+            Verdict::Bad { detail } => Outcome::Bad(detail),
+            Verdict::Missing => {
+                let head = self.volume.head(key).await?.found;
+                match head {
+                    Some(held) if held.meta.version == version => Outcome::Missing,
+                    _ => Outcome::Gone,
+                }
+            }
+        })
+    }
+}
+
+impl ScrubReport {
+    /// Nothing bad or missing, and every volume read to the end.
+    pub fn is_clean(&self) -> bool {
+        self.bad + self.missing == 0 && self.volumes_failed.is_empty()
+    }
+
+    fn add(&mut self, volume: &VolumeId, seen: &Replica<'_>) {
+        self.replicas += 1;
+        match &seen.outcome {
+            Outcome::Good(bytes) => self.bytes += bytes,
+            Outcome::Gone => {}
+            Outcome::Bad(detail) => {
+                self.bad += 1;
+                name(
+                    &mut self.details,
+                    format!("{volume} {} {}: {detail}", seen.key, seen.version),
+                );
+            }
+            Outcome::Missing => {
+                self.missing += 1;
+                name(
+                    &mut self.details,
+                    format!("{volume} {} {}: no file", seen.key, seen.version),
+                );
+            }
+        }
+    }
+}
+
+impl Outcome {
+    /// Something that repair has to put right.
+    pub(super) fn is_damage(&self) -> bool {
+        matches!(self, Self::Bad(_) | Self::Missing)
+    }
+
+    /// Bytes verified.
+    pub(super) fn bytes(&self) -> u64 {
+        if let Self::Good(bytes) = self { *bytes } else { 0 }
+    }
+}
+
+impl Progress {
+    fn add(&mut self, seen: &Replica<'_>) {
+        self.done += 1;
+        self.objects += 1;
+        self.bytes += seen.outcome.bytes();
+        self.found += u64::from(seen.outcome.is_damage());
+    }
 }

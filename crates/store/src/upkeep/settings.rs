@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 /// Whole store re-read every 30 days: bit rot that strikes one copy is found long before it is likely to strike the
 /// other, and at 30 days even a 10 TB disk needs only 4 MB/s for it.
 const SCRUB_EVERY: Duration = Duration::from_hours(30 * 24);
@@ -22,8 +20,7 @@ const UNREACHABLE_GRACE: Duration = Duration::from_mins(10);
 const TOMBSTONE_GRACE: Duration = Duration::from_hours(24);
 
 /// Settings of everything in this module.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpkeepSettings {
     /// Time from the start of one scrub of a volume to the start of the next.
     pub scrub_every: Duration,

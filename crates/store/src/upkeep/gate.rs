@@ -1,0 +1,106 @@
+//! What a background worker passes before each piece of work: it waits there while the node is busy or somebody paused
+//! it, and turns back when the node stops.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::workers::Load;
+
+/// A gate. Cheap to clone; clones stop and pause together.
+#[derive(Clone)]
+pub(super) struct Gate {
+    stop: Arc<watch::Sender<bool>>,
+    paused: Arc<AtomicBool>,
+    load: Option<Load>,
+    busy_requests: usize,
+    busy_wait: Duration,
+}
+
+/// Why a worker waits at a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// Somebody paused it.
+    Paused,
+    /// The node answers many requests.
+    Busy,
+}
+
+impl Gate {
+    /// A gate that nobody closes.
+    pub(super) fn open() -> Self {
+        Self {
+            stop: Arc::new(watch::Sender::new(false)),
+            paused: Arc::default(),
+            load: None,
+            busy_requests: usize::MAX,
+            busy_wait: Duration::from_millis(100),
+        }
+    }
+
+    /// A gate closed while more than `busy_requests` are in flight; looked at again after each `busy_wait`.
+    pub(super) fn new(load: Load, busy_requests: usize, busy_wait: Duration) -> Self {
+        Self {
+            load: Some(load),
+            busy_requests,
+            busy_wait,
+            ..Self::open()
+        }
+    }
+
+    /// The same gate for work that must not wait for the load to fall; it stops with the others.
+    pub(super) fn urgent(&self) -> Self {
+        Self {
+            paused: Arc::default(),
+            load: None,
+            ..self.clone()
+        }
+    }
+
+    /// Waits until there is nothing to wait for. False when the node stops.
+    pub(super) async fn pass(&self) -> bool {
+        while self.wait().is_some() {
+            if !self.sleep(self.busy_wait).await {
+                return false;
+            }
+        }
+        !self.is_stopped()
+    }
+
+    /// Why a worker would have to wait now.
+    pub(super) fn wait(&self) -> Option<Wait> {
+        if self.paused.load(Ordering::Relaxed) {
+            return Some(Wait::Paused);
+        }
+        let load = self.load.as_ref().map_or(0, |load| load());
+        (load > self.busy_requests).then_some(Wait::Busy)
+    }
+
+    /// Sleeps; false, at once, when the node stops.
+    pub(super) async fn sleep(&self, time: Duration) -> bool {
+        tokio::select! {
+            () = self.stopped() => false,
+            () = tokio::time::sleep(time) => true,
+        }
+    }
+
+    /// Returns when the node stops.
+    pub(super) async fn stopped(&self) {
+        // The sender lives as long as this gate, so waiting ends by its word only.
+        let _ = self.stop.subscribe().wait_for(|stopped| *stopped).await;
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        *self.stop.borrow()
+    }
+
+    pub(super) fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    pub(super) fn pause(&self, paused: bool) {
+        self.paused.store(paused, Ordering::Relaxed);
+    }
+}

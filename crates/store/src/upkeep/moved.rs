@@ -1,0 +1,106 @@
+//! The end of a layout change: when everything has moved, the older layouts go out of force.
+//!
+//! They may go when, under one and the same current layout:
+//!  - every node of it knew it before the pass began, so that nobody still writes by an older one;
+//!  - every volume of it answered for every partition, and every object has its R good replicas at home;
+//!  - what could not be moved (objects lost or in conflict) has nothing left on a volume that is leaving;
+//!  - of the volumes that held a partition by an older layout at least one answered. A disk that died and was taken out
+//!    of the layout never answers again; what it held was also on another.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use super::reconcile::Done;
+use crate::cluster::{Cluster, View};
+use crate::key::{PARTITIONS, Partition};
+use crate::layout::Layouts;
+use crate::node::announce;
+use crate::volume::VolumeId;
+
+/// How long a node may take to say which layout it knows.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+
+/// A pass that looks whether everything has moved.
+#[derive(Debug)]
+pub(super) struct Moved {
+    /// The current layout's number when the pass began; `None` when there is nothing to end, or not all nodes know it.
+    number: Option<u64>,
+    partitions: u64,
+}
+
+impl Moved {
+    /// Asks all nodes which layout they know.
+    pub(super) async fn begin(view: &View) -> Self {
+        let number = view.layouts.current.number;
+        let pending = !view.layouts.older.is_empty() && all_know(view).await;
+        Self {
+            number: pending.then_some(number),
+            partitions: 0,
+        }
+    }
+
+    /// Whether it can still come to a good end.
+    pub(super) fn is_hopeful(&self) -> bool {
+        self.number.is_some()
+    }
+
+    /// Takes note of a partition, looked at after [`Moved::begin`].
+    pub(super) fn add(&mut self, view: &View, partition: Partition, done: &Done) {
+        self.partitions += 1;
+        if !has_moved(view, partition, done) {
+            self.number = None;
+        }
+    }
+
+    /// Takes the older layouts out of force if all partitions have moved. Whether it did.
+    pub(super) async fn finish(self, cluster: &Arc<Cluster>, view: &View) -> bool {
+        let same = |number| cluster.view().layouts.current.number == number;
+        if self.partitions != u64::from(PARTITIONS) || !self.number.is_some_and(same) {
+            return false;
+        }
+        let layouts = Layouts {
+            current: view.layouts.current.clone(),
+            older: Vec::new(),
+        };
+        tracing::info!(
+            layout = layouts.current.number,
+            "everything has moved: older layouts go out of force"
+        );
+        announce(cluster, &layouts).await;
+        true
+    }
+}
+
+fn has_moved(view: &View, partition: Partition, done: &Done) -> bool {
+    let roles = &view.layouts.current.roles;
+    let leaves = |id: &VolumeId| roles.volumes.iter().all(|volume| volume.id != *id);
+    let answered = |id: &VolumeId| !done.away.contains_key(id);
+    let older = view.placements.iter().skip(1);
+    done.home_complete
+        && done.nothing_left_behind
+        && done.away.keys().all(leaves)
+        && older
+            .map(|placement| placement.replicas(partition))
+            .all(|held| held.iter().any(answered))
+}
+
+async fn all_know(view: &View) -> bool {
+    let number = view.layouts.current.number;
+    let nodes = view
+        .layouts
+        .current
+        .roles
+        .nodes
+        .iter()
+        .map(|role| view.nodes.get(&role.id));
+    let answers = nodes.map(|node| async move {
+        let Some(node) = node else {
+            return false;
+        };
+        let layouts = tokio::time::timeout(ANSWER_WITHIN, node.layouts()).await;
+        matches!(layouts, Ok(Ok(layouts)) if layouts.current.number == number)
+    });
+    join_all(answers).await.into_iter().all(|knows| knows)
+}

@@ -1,0 +1,40 @@
+//! The end of a volume's rebuilding.
+//!
+//! A volume that was found empty answers "not known" instead of "not found" until every partition that belongs on it
+//! was repaired while all volumes in force answered: only then does it hold whatever there is to hold.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::reconcile::gather::within;
+use crate::cluster::View;
+use crate::key::{PARTITIONS, Partition};
+use crate::volume::{Volume, VolumeId, VolumeState};
+
+/// How long a volume may take to say how it is.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+
+/// The partitions that belong on a volume by the current layout.
+pub(super) fn partitions_of(view: &View, volume: &VolumeId) -> BTreeSet<Partition> {
+    (0..PARTITIONS)
+        .map(Partition)
+        .filter(|partition| view.home(*partition).contains(volume))
+        .collect()
+}
+
+/// Tells a volume that it is rebuilt, if it was being rebuilt and none of its partitions is among the `open` ones.
+/// Whether it was told.
+pub(super) async fn end(view: &View, volume: &dyn Volume, open: &BTreeSet<Partition>) -> bool {
+    let status = within(ANSWER_WITHIN, volume, volume.status()).await;
+    let rebuilding = status.is_ok_and(|status| status.state == VolumeState::Rebuilding);
+    if !rebuilding || !partitions_of(view, volume.id()).is_disjoint(open) {
+        return false;
+    }
+    match within(ANSWER_WITHIN, volume, volume.rebuilt()).await {
+        Ok(()) => true,
+        Err(error) => {
+            tracing::warn!(%error, "the end of a rebuilding could not be told");
+            false
+        }
+    }
+}

@@ -1,0 +1,462 @@
+//! What to do about a partition: a pure function of what was found.
+//!
+//! For every key the newest version anywhere decides, whatever its state: a bad replica or an entry without its file
+//! is evidence that the version existed. In these rules "home" are the R volumes of the partition by the current layout:
+//!  1. good replicas of the newest version that disagree about its digest: a conflict; nothing is touched;
+//!  2. no good replica of a live newest version: lost; nothing is touched but that bad replicas are read once more. An
+//!     older good version is never taken instead;
+//!  3. a home volume without a good replica gets a copy, from good ones, or from what still reads right of bad ones;
+//!  4. for a home volume away longer than the grace time, or full, a stand-in elsewhere;
+//!  5. when every volume in force answered and all home volumes are going to hold the newest version, they are
+//!     verified, and then all other replicas of the key are dropped;
+//!  6. a tombstone that only home volumes hold is collected when it is old enough, no older layout is in force and the
+//!     partition has no stray files (one of them could be an older version).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::gather::Gathered;
+use crate::clock::Version;
+use crate::key::Key;
+use crate::volume::{Cause, ReplicaState, Surveyed, VolumeId};
+
+/// What the decision goes by besides what was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// Now, in milliseconds since 1970.
+    pub now_ms: u64,
+    /// Age in milliseconds from which a tombstone may go.
+    pub tombstone_grace_ms: u64,
+}
+
+/// All that is to be done about a partition.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Every key found, in order.
+    pub findings: Vec<Finding>,
+    /// Files that are no replicas, to be settled: volume and path.
+    pub strays: Vec<(VolumeId, String)>,
+}
+
+/// What was found of one key, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The object.
+    pub key: Key,
+    /// Its newest version anywhere.
+    pub version: Version,
+    /// That version is a tombstone.
+    pub deleted: bool,
+    /// Its size in bytes, as far as known.
+    pub size: u64,
+    /// Volumes with a good replica of it.
+    pub good: Vec<VolumeId>,
+    /// Of these, home volumes.
+    pub good_home: u64,
+    /// Bad replicas of it, anywhere.
+    pub bad: u64,
+    /// Home volumes without it, or away.
+    pub missing: u64,
+    /// Entries without their file, of it, on home volumes.
+    pub files_missing: u64,
+    /// Replicas that do not belong: of it on other volumes, and of older versions, good ones only.
+    pub surplus: u64,
+    /// How it stands.
+    pub fate: Fate,
+    /// What to do, in this order; later steps rest on earlier ones.
+    pub steps: Vec<Step>,
+}
+
+/// How an object stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// There is a good replica of the newest version.
+    Safe,
+    /// There is none, with what was found instead.
+    Lost(String),
+    /// Good replicas disagree, with their digests.
+    Conflict(String),
+}
+
+/// One step. All of one finding speak of its key; unless said otherwise of its newest version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Make a replica.
+    Copy(Copy),
+    /// Read a replica against its digests.
+    Verify {
+        /// Which one.
+        on: VolumeId,
+        /// Why.
+        cause: Cause,
+    },
+    /// Remove a replica that does not belong, once all of `home` were verified or made in this run.
+    Drop {
+        /// Where.
+        on: VolumeId,
+        /// The newest version, or an older one.
+        version: Version,
+        /// The volumes that must hold the newest version for certain.
+        home: Vec<VolumeId>,
+    },
+    /// Remove the tombstone everywhere, once all home volumes were verified to hold it.
+    Collect {
+        /// The home volumes, the only ones that hold it.
+        home: Vec<VolumeId>,
+    },
+}
+
+/// A replica to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Copy {
+    /// Where.
+    pub to: VolumeId,
+    /// From one of these, best first.
+    pub from: Vec<VolumeId>,
+    /// What is there instead.
+    pub instead: Instead,
+    /// BLAKE3 that the content must have, in hexadecimal; empty if no replica could tell (a tombstone's entry).
+    pub blake3: String,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// What a copy replaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Instead {
+    /// Nothing, or an older version: if the version turns up there meanwhile, nothing is left to do.
+    Nothing,
+    /// A bad replica.
+    Bad,
+    /// An entry without its file.
+    NoFile,
+}
+
+/// Decides about a whole partition, or about one key of it.
+pub fn decide(found: &Gathered, rules: &Rules) -> Plan {
+    let mut keys: BTreeMap<&Key, Vec<Entry<'_>>> = BTreeMap::new();
+    let mut strays = Vec::new();
+    for (volume, surveyed) in &found.volumes {
+        for item in surveyed {
+            if let Surveyed::Stray { path, .. } = item {
+                strays.push((volume.clone(), path.clone()));
+            } else if let Some((key, entry)) = Entry::of(volume, item) {
+                keys.entry(key).or_default().push(entry);
+            }
+        }
+    }
+    let has_strays = !strays.is_empty();
+    let findings = keys
+        .into_iter()
+        .filter_map(|(key, entries)| Case::new(found, rules, has_strays, key, entries))
+        .map(|case| case.finding())
+        .collect();
+    Plan { findings, strays }
+}
+
+impl Finding {
+    /// Every home volume has a good replica, and nothing is bad, lost or in conflict.
+    pub fn is_whole(&self) -> bool {
+        self.fate == Fate::Safe && self.missing + self.bad == 0
+    }
+}
+
+/// One replica or entry of a key.
+#[derive(Clone, Copy)]
+struct Entry<'a> {
+    volume: &'a VolumeId,
+    version: Version,
+    deleted: bool,
+    size: u64,
+    blake3: &'a str,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Good,
+    Bad,
+    NoFile,
+}
+
+impl<'a> Entry<'a> {
+    /// What a survey's item says of a key; `None` for a stray.
+    fn of(volume: &'a VolumeId, item: &'a Surveyed) -> Option<(&'a Key, Self)> {
+        match item {
+            Surveyed::Replica {
+                key,
+                version,
+                deleted,
+                size,
+                blake3,
+                state,
+            } => {
+                let kind = match state {
+                    ReplicaState::Good => Kind::Good,
+                    ReplicaState::Bad(_) => Kind::Bad,
+                };
+                Some((
+                    key,
+                    Self {
+                        volume,
+                        version: *version,
+                        deleted: *deleted,
+                        size: *size,
+                        blake3,
+                        kind,
+                    },
+                ))
+            }
+            Surveyed::FileMissing {
+                key,
+                version,
+                deleted,
+            } => {
+                let (version, deleted, kind) = (*version, *deleted, Kind::NoFile);
+                Some((
+                    key,
+                    Self {
+                        volume,
+                        version,
+                        deleted,
+                        size: 0,
+                        blake3: "",
+                        kind,
+                    },
+                ))
+            }
+            Surveyed::Stray { .. } => None,
+        }
+    }
+
+    /// What good replicas of one version must agree about. A tombstone's digest says nothing.
+    fn face(&self) -> (bool, u64, &str) {
+        (
+            self.deleted,
+            self.size,
+            if self.deleted { "" } else { self.blake3 },
+        )
+    }
+}
+
+/// All that bears on one key.
+struct Case<'a> {
+    found: &'a Gathered,
+    rules: &'a Rules,
+    has_strays: bool,
+    key: &'a Key,
+    /// Of the newest version; never empty.
+    newest: Vec<Entry<'a>>,
+    /// Of older versions.
+    older: Vec<Entry<'a>>,
+    version: Version,
+    /// A tombstone: the good replicas say so, or without any all that is left.
+    deleted: bool,
+}
+
+impl<'a> Case<'a> {
+    fn new(
+        found: &'a Gathered,
+        rules: &'a Rules,
+        has_strays: bool,
+        key: &'a Key,
+        entries: Vec<Entry<'a>>,
+    ) -> Option<Self> {
+        let version = entries.iter().map(|entry| entry.version).max()?;
+        let (newest, older): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|entry| entry.version == version);
+        let good = newest.iter().find(|entry| entry.kind == Kind::Good);
+        let deleted = good.map_or_else(|| newest.iter().all(|entry| entry.deleted), |good| good.deleted);
+        Some(Self {
+            found,
+            rules,
+            has_strays,
+            key,
+            newest,
+            older,
+            version,
+            deleted,
+        })
+    }
+
+    fn finding(&self) -> Finding {
+        let fate = self.fate();
+        let steps = match fate {
+            Fate::Conflict(_) => Vec::new(),
+            Fate::Lost(_) => self.second_looks(),
+            Fate::Safe => self.steps(),
+        };
+        let home = |entry: &&Entry<'_>| self.is_home(entry.volume);
+        let good_home = self.of(Kind::Good).filter(home).count() as u64;
+        let bad_home = self.of(Kind::Bad).filter(home).count() as u64;
+        let older_good = self.older.iter().filter(|entry| entry.kind == Kind::Good);
+        Finding {
+            key: self.key.clone(),
+            version: self.version,
+            deleted: self.deleted,
+            size: self.newest.iter().map(|entry| entry.size).max().unwrap_or(0),
+            good: self.of(Kind::Good).map(|entry| entry.volume.clone()).collect(),
+            good_home,
+            bad: self.of(Kind::Bad).count() as u64,
+            missing: (self.found.home.len() as u64).saturating_sub(good_home + bad_home),
+            files_missing: self.of(Kind::NoFile).filter(home).count() as u64,
+            surplus: self
+                .of(Kind::Good)
+                .filter(|entry| !self.is_home(entry.volume))
+                .count() as u64
+                + older_good.count() as u64,
+            fate,
+            steps,
+        }
+    }
+
+    fn fate(&self) -> Fate {
+        let good: Vec<_> = self.of(Kind::Good).collect();
+        let faces: BTreeSet<_> = good.iter().map(|entry| entry.face()).collect();
+        if faces.len() > 1 {
+            let says =
+                |entry: &&Entry<'_>| format!("{}: {} bytes {}", entry.volume, entry.size, entry.blake3);
+            return Fate::Conflict(good.iter().map(says).collect::<Vec<_>>().join("; "));
+        }
+        if !good.is_empty() || self.deleted {
+            return Fate::Safe;
+        }
+        let says = |entry: &Entry<'_>| match entry.kind {
+            Kind::NoFile => format!("{}: no file", entry.volume),
+            Kind::Good | Kind::Bad => format!("{}: bad", entry.volume),
+        };
+        let what = self.newest.iter().map(says).collect::<Vec<_>>().join("; ");
+        Fate::Lost(format!("version {}: {what}", self.version))
+    }
+
+    /// A replica may have been marked bad by a passing error of its disk: that is found out by reading it again.
+    fn second_looks(&self) -> Vec<Step> {
+        self.of(Kind::Bad)
+            .map(|entry| Step::Verify {
+                on: entry.volume.clone(),
+                cause: Cause::Repair,
+            })
+            .collect()
+    }
+
+    fn steps(&self) -> Vec<Step> {
+        let mut steps = self.copies();
+        let can_drop = self.found.away.is_empty() && !self.found.home.is_empty();
+        let drops = if can_drop { self.drops() } else { Vec::new() };
+        let collect = drops.is_empty() && steps.is_empty() && self.is_collectable();
+        if !drops.is_empty() || collect {
+            steps.extend(self.found.home.iter().map(|on| Step::Verify {
+                on: on.clone(),
+                cause: Cause::Rebalance,
+            }));
+        }
+        steps.extend(drops);
+        if collect {
+            steps.push(Step::Collect {
+                home: self.found.home.clone(),
+            });
+        }
+        steps
+    }
+
+    fn copies(&self) -> Vec<Step> {
+        let lacking = self
+            .found
+            .home
+            .iter()
+            .filter(|volume| self.can_take(volume) && !self.has_good(volume));
+        lacking.chain(self.stand_ins()).map(|to| self.copy(to)).collect()
+    }
+
+    /// Volumes to hold copies in place of home volumes that are away for long, or full.
+    fn stand_ins(&self) -> impl Iterator<Item = &VolumeId> {
+        let away_long = |volume| self.found.away.get(volume).is_some_and(|away| away.long);
+        let no_room = |volume| self.found.full.contains(volume) && !self.has_good(volume);
+        let wanting = self
+            .found
+            .home
+            .iter()
+            .filter(|volume| away_long(*volume) || no_room(*volume));
+        let elsewhere = self.of(Kind::Good).filter(|entry| !self.is_home(entry.volume));
+        let number = wanting.count().saturating_sub(elsewhere.count());
+        let fallbacks = self.found.fallbacks.iter();
+        fallbacks
+            .filter(|volume| self.can_take(volume) && !self.is_home(volume) && !self.has_good(volume))
+            .take(number)
+    }
+
+    fn copy(&self, to: &VolumeId) -> Step {
+        let there = self.newest.iter().find(|entry| entry.volume == to);
+        let instead = match there.map(|entry| entry.kind) {
+            None | Some(Kind::Good) => Instead::Nothing,
+            Some(Kind::Bad) => Instead::Bad,
+            Some(Kind::NoFile) => Instead::NoFile,
+        };
+        let moving =
+            instead == Instead::Nothing && self.of(Kind::Good).any(|entry| !self.is_home(entry.volume));
+        let digest = self.of(Kind::Good).map(|entry| entry.blake3).next();
+        Step::Copy(Copy {
+            to: to.clone(),
+            from: self.sources(),
+            instead,
+            blake3: digest.unwrap_or_default().to_owned(),
+            cause: if moving { Cause::Rebalance } else { Cause::Repair },
+        })
+    }
+
+    /// Good replicas, those at home first; for a tombstone also entries, which say all that there is to say of it.
+    fn sources(&self) -> Vec<VolumeId> {
+        let home = self.found.home.iter().filter(|volume| self.has_good(volume));
+        let others = self
+            .of(Kind::Good)
+            .map(|entry| entry.volume)
+            .filter(|volume| !self.is_home(volume));
+        let entries = self
+            .newest
+            .iter()
+            .filter(|entry| self.deleted && entry.kind != Kind::Good);
+        home.chain(others)
+            .chain(entries.map(|entry| entry.volume))
+            .cloned()
+            .collect()
+    }
+
+    /// Everything that does not belong: the newest version away from home, and older ones anywhere.
+    fn drops(&self) -> Vec<Step> {
+        let surplus = self.newest.iter().filter(|entry| !self.is_home(entry.volume));
+        surplus
+            .chain(&self.older)
+            .map(|entry| Step::Drop {
+                on: entry.volume.clone(),
+                version: entry.version,
+                home: self.found.home.clone(),
+            })
+            .collect()
+    }
+
+    fn is_collectable(&self) -> bool {
+        let age_ms = self.rules.now_ms.saturating_sub(self.version.millis);
+        self.deleted
+            && self.found.whole
+            && !self.has_strays
+            && !self.found.older_layouts
+            && self.found.away.is_empty()
+            && !self.found.home.is_empty()
+            && age_ms > self.rules.tombstone_grace_ms
+    }
+
+    fn of(&self, kind: Kind) -> impl Iterator<Item = &Entry<'a>> {
+        self.newest.iter().filter(move |entry| entry.kind == kind)
+    }
+
+    fn is_home(&self, volume: &VolumeId) -> bool {
+        self.found.home.contains(volume)
+    }
+
+    fn can_take(&self, volume: &VolumeId) -> bool {
+        self.found.volumes.contains_key(volume) && !self.found.full.contains(volume)
+    }
+
+    fn has_good(&self, volume: &VolumeId) -> bool {
+        self.of(Kind::Good).any(|entry| entry.volume == volume)
+    }
+}

@@ -1,0 +1,447 @@
+//! Carrying out the steps that were decided.
+//!
+//! Every step looks again at what it rests on just before it acts: a copy, whether the version has turned up meanwhile;
+//! a removal, whether all home volumes were verified in this very run and the layout is still the one decided under.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use super::copy::{self, CopyError, Job};
+use super::decide::{Copy, Fate, Finding, Instead, Plan, Rules, Step, decide};
+use super::gather::{self, Gathered};
+use super::outages::Outages;
+use crate::clock::Version;
+use crate::cluster::{Cluster, View};
+use crate::key::{Key, Partition};
+use crate::upkeep::settings::UpkeepSettings;
+use crate::upkeep::throttle::Throttle;
+use crate::upkeep::time::now_ms;
+use crate::volume::{Cause, ReplicaState, Surveyed, Verdict, Volume, VolumeError, VolumeId};
+
+/// Times a partition is looked at again after something changed. A source found bad, a full target and a late
+/// verification each take one round; what is still open then waits for the next pass.
+const ROUNDS_MAX: usize = 4;
+
+/// Puts partitions and keys right.
+pub struct Reconciler {
+    /// Which volumes are away.
+    pub outages: Arc<Outages>,
+    tombstone_grace_ms: u64,
+    repair: Arc<Throttle>,
+    rebalance: Arc<Throttle>,
+}
+
+/// What was done about a partition or key, and how it stands now.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Keys looked at.
+    pub keys: u64,
+    /// Replicas made.
+    pub copies: u64,
+    /// Of these, to restore what was missing or bad, as opposed to moved.
+    pub repaired: u64,
+    /// Bytes in them.
+    pub copied_bytes: u64,
+    /// Bad or missing replicas found, in all rounds.
+    pub found: u64,
+    /// Replicas verified.
+    pub verified: u64,
+    /// Replicas and entries dropped.
+    pub dropped: u64,
+    /// Tombstones collected.
+    pub collected: u64,
+    /// Strays settled.
+    pub settled: u64,
+    /// Objects without a good replica, and what was found of them.
+    pub lost: Vec<(Key, String)>,
+    /// Objects whose good replicas disagree.
+    pub conflicts: Vec<(Key, String)>,
+    /// Steps that failed in the last round.
+    pub failures: Vec<String>,
+    /// Volumes that did not answer.
+    pub away: BTreeMap<VolumeId, String>,
+    /// Every key but the lost has good replicas on all its home volumes.
+    pub home_complete: bool,
+    /// Nothing of the lost or conflicting lies on a volume that is none of the current layout's.
+    pub nothing_left_behind: bool,
+}
+
+/// Carrying out one round of steps.
+struct Run<'a> {
+    reconciler: &'a Reconciler,
+    cluster: &'a Cluster,
+    view: &'a View,
+    done: &'a mut Done,
+    /// Something is different now than when the round was decided: deciding again is worth while.
+    changed: bool,
+    failures: Vec<String>,
+    /// Volumes that hold the newest version of the key at hand for certain: verified or written by this run.
+    certain: BTreeSet<VolumeId>,
+}
+
+impl Reconciler {
+    /// With the settings of a node.
+    pub fn new(settings: &UpkeepSettings) -> Self {
+        Self {
+            outages: Arc::new(Outages::new(settings.unreachable_grace)),
+            tombstone_grace_ms: u64::try_from(settings.tombstone_grace.as_millis()).unwrap_or(u64::MAX),
+            repair: Arc::new(Throttle::new(None)),
+            rebalance: Arc::new(Throttle::new(Some(settings.rebalance_bytes_per_s))),
+        }
+    }
+
+    /// The same for all copies, whatever their cause.
+    #[must_use]
+    pub fn with_limit(self, bytes_per_s: Option<u64>) -> Self {
+        let throttle = Arc::new(Throttle::new(bytes_per_s));
+        Self {
+            repair: throttle.clone(),
+            rebalance: throttle,
+            ..self
+        }
+    }
+
+    /// Gathers, decides and carries out until nothing is left to do about a partition.
+    pub async fn partition(&self, cluster: &Cluster, partition: Partition) -> Done {
+        let mut done = Done::default();
+        for round in 0..=ROUNDS_MAX {
+            let view = cluster.view();
+            let found = gather::partition(&view, partition, &self.outages).await;
+            if !self.round(cluster, &view, &found, round, &mut done).await {
+                break;
+            }
+        }
+        done
+    }
+
+    /// The same for one key, whose replicas are all read through first.
+    pub async fn key(&self, cluster: &Cluster, key: &Key) -> Done {
+        let mut done = Done::default();
+        for round in 0..=ROUNDS_MAX {
+            let view = cluster.view();
+            let found = gather::key(&view, key, &self.outages).await;
+            if !self.round(cluster, &view, &found, round, &mut done).await {
+                break;
+            }
+        }
+        done
+    }
+
+    /// Looks at a partition without doing anything about it.
+    pub async fn look(&self, cluster: &Cluster, partition: Partition) -> Done {
+        let view = cluster.view();
+        let found = gather::partition(&view, partition, &self.outages).await;
+        let mut done = Done::default();
+        done.standing(&view, &found, &self.plan(&found));
+        done
+    }
+
+    /// What `decide` makes of what was found, now.
+    pub(crate) fn plan(&self, found: &Gathered) -> Plan {
+        let rules = Rules {
+            now_ms: now_ms(),
+            tombstone_grace_ms: self.tombstone_grace_ms,
+        };
+        decide(found, &rules)
+    }
+
+    /// One round; whether another is worth while.
+    async fn round(
+        &self,
+        cluster: &Cluster,
+        view: &View,
+        found: &Gathered,
+        number: usize,
+        done: &mut Done,
+    ) -> bool {
+        let plan = self.plan(found);
+        done.standing(view, found, &plan);
+        if number == ROUNDS_MAX {
+            return false;
+        }
+        let mut run = Run {
+            reconciler: self,
+            cluster,
+            view,
+            done,
+            changed: false,
+            failures: Vec::new(),
+            certain: BTreeSet::new(),
+        };
+        for finding in plan.findings.iter().filter(|finding| !finding.steps.is_empty()) {
+            run.finding(finding).await;
+        }
+        for (volume, path) in &plan.strays {
+            run.settle(volume, path).await;
+        }
+        let Run {
+            changed, failures, ..
+        } = run;
+        done.failures = failures;
+        changed
+    }
+}
+
+impl Run<'_> {
+    /// All steps of one finding. A step that fails leaves later ones without what they rest on.
+    async fn finding(&mut self, finding: &Finding) {
+        self.certain.clear();
+        for step in &finding.steps {
+            let outcome = match step {
+                Step::Copy(copy) => self.copy(finding, copy).await,
+                Step::Verify { on, cause } => self.verify(finding, on, *cause).await,
+                Step::Drop { on, version, home } => self.drop(finding, on, *version, home).await,
+                Step::Collect { home } => self.collect(finding, home).await,
+            };
+            if let Err(why) = outcome {
+                self.failed(&finding.key, why);
+            }
+        }
+    }
+
+    fn failed(&mut self, what: &dyn fmt::Display, why: String) {
+        tracing::warn!(%what, %why, "a step of repair failed");
+        self.failures.push(why);
+    }
+
+    fn volume(&self, id: &VolumeId) -> Result<Arc<dyn Volume>, String> {
+        let volume = self.view.volumes.get(id).cloned();
+        volume.ok_or_else(|| format!("volume {id} is in no layout in force"))
+    }
+
+    async fn copy(&mut self, finding: &Finding, copy: &Copy) -> Result<(), String> {
+        let target = self.volume(&copy.to)?;
+        if copy.instead == Instead::Nothing && turned_up(target.as_ref(), finding).await? {
+            return Ok(());
+        }
+        let moving = copy.cause == Cause::Rebalance;
+        let throttle = if moving {
+            &self.reconciler.rebalance
+        } else {
+            &self.reconciler.repair
+        };
+        let job = Job {
+            key: &finding.key,
+            version: finding.version,
+            size: finding.size,
+            blake3: &copy.blake3,
+            cause: copy.cause,
+            to: &target,
+            from: copy
+                .from
+                .iter()
+                .filter_map(|id| self.view.volumes.get(id).cloned())
+                .collect(),
+            throttle: throttle.clone(),
+        };
+        self.done.found += u64::from(!moving);
+        let made = if finding.deleted {
+            copy::tombstone(&job).await
+        } else {
+            copy::content(&job).await
+        };
+        match made {
+            Ok(made) => {
+                self.certain.insert(copy.to.clone());
+                self.changed = true;
+                self.done.copies += 1;
+                self.done.repaired += u64::from(!moving);
+                self.done.copied_bytes += made.bytes;
+                self.done.found += made.bad_sources;
+                Ok(())
+            }
+            Err(error) => {
+                if let CopyError::Target(VolumeError::Full { .. }) = &error {
+                    self.reconciler.outages.was_full(&copy.to);
+                }
+                // A source found bad is marked by now, a full target noted: there may be another way.
+                self.changed |= !matches!(error, CopyError::Target(VolumeError::Unreachable { .. }));
+                Err(error.to_string())
+            }
+        }
+    }
+
+    async fn verify(&mut self, finding: &Finding, on: &VolumeId, cause: Cause) -> Result<(), String> {
+        if self.certain.contains(on) {
+            return Ok(());
+        }
+        let safe = finding.fate == Fate::Safe;
+        let verdict = self
+            .volume(on)?
+            .verify(&finding.key, finding.version, cause)
+            .await;
+        let good = matches!(verdict.map_err(|error| error.to_string())?, Verdict::Good { .. });
+        if good {
+            self.certain.insert(on.clone());
+            self.done.verified += 1;
+        } else {
+            self.done.found += u64::from(safe);
+        }
+        // Either a replica is bad that was thought good, or a lost object has a good one after all.
+        self.changed |= good != safe;
+        Ok(())
+    }
+
+    async fn drop(
+        &mut self,
+        finding: &Finding,
+        on: &VolumeId,
+        version: Version,
+        home: &[VolumeId],
+    ) -> Result<(), String> {
+        if !self.may_remove(home) {
+            return Ok(());
+        }
+        let evidence = format!(
+            "version {} was verified on {}",
+            finding.version,
+            names(&self.certain)
+        );
+        self.remove(finding, on, version, &evidence).await?;
+        self.changed = true;
+        self.done.dropped += 1;
+        Ok(())
+    }
+
+    async fn collect(&mut self, finding: &Finding, home: &[VolumeId]) -> Result<(), String> {
+        if !self.may_remove(home) {
+            return Ok(());
+        }
+        let evidence = format!(
+            "every volume answered and {} hold this tombstone",
+            names(&self.certain)
+        );
+        for on in home {
+            self.remove(finding, on, finding.version, &evidence).await?;
+        }
+        self.changed = true;
+        self.done.collected += 1;
+        Ok(())
+    }
+
+    /// All of `home` are certain, and the layout decided under is still the one in force.
+    fn may_remove(&self, home: &[VolumeId]) -> bool {
+        !home.is_empty()
+            && home.iter().all(|volume| self.certain.contains(volume))
+            && self.cluster.view().layouts.current.number == self.view.layouts.current.number
+    }
+
+    /// Removes a replica; one that is gone already is no failure.
+    async fn remove(
+        &self,
+        finding: &Finding,
+        on: &VolumeId,
+        version: Version,
+        evidence: &str,
+    ) -> Result<(), String> {
+        match self
+            .volume(on)?
+            .remove(&finding.key, version, Cause::Rebalance, evidence)
+            .await
+        {
+            Ok(()) | Err(VolumeError::Missing { .. }) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    async fn settle(&mut self, on: &VolumeId, path: &str) {
+        let settled = match self.volume(on) {
+            Ok(volume) => volume.settle_stray(path).await.map_err(|error| error.to_string()),
+            Err(why) => Err(why),
+        };
+        match settled {
+            Ok(()) => {
+                self.changed = true;
+                self.done.settled += 1;
+            }
+            Err(why) => self.failed(&path, why),
+        }
+    }
+}
+
+/// Whether the target holds the version, or a newer one, by now: a write or another repair was under way.
+async fn turned_up(target: &dyn Volume, finding: &Finding) -> Result<bool, String> {
+    let head = target
+        .head(&finding.key)
+        .await
+        .map_err(|error| error.to_string())?;
+    Ok(head.found.is_some_and(|held| {
+        held.meta.version > finding.version
+            || (held.meta.version == finding.version && held.state == ReplicaState::Good)
+    }))
+}
+
+fn names(volumes: &BTreeSet<VolumeId>) -> String {
+    volumes
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+impl Done {
+    /// Everything that could be done was done, and every volume answered. Lost objects do not count: nothing can be
+    /// done about them.
+    pub fn is_complete(&self) -> bool {
+        self.home_complete && self.failures.is_empty() && self.away.is_empty()
+    }
+
+    /// Notes how things stand before a round; the last round's word is what remains.
+    fn standing(&mut self, view: &View, found: &Gathered, plan: &Plan) {
+        let said = |fate: fn(&Fate) -> Option<&String>| {
+            plan.findings
+                .iter()
+                .filter_map(|finding| fate(&finding.fate).map(|why| (finding.key.clone(), why.clone())))
+                .collect::<Vec<_>>()
+        };
+        self.lost = said(|fate| {
+            if let Fate::Lost(why) = fate {
+                Some(why)
+            } else {
+                None
+            }
+        });
+        self.conflicts = said(|fate| {
+            if let Fate::Conflict(why) = fate {
+                Some(why)
+            } else {
+                None
+            }
+        });
+        self.keys = plan.findings.len() as u64;
+        let away = found.away.iter();
+        self.away = away
+            .map(|(volume, away)| (volume.clone(), away.detail.clone()))
+            .collect();
+        let lost = |finding: &Finding| matches!(finding.fate, Fate::Lost(_));
+        self.home_complete = plan
+            .findings
+            .iter()
+            .all(|finding| lost(finding) || finding.missing + finding.bad == 0);
+        self.nothing_left_behind = !leaves_something(view, found, plan);
+    }
+}
+
+/// Whether something of a lost or conflicting object lies on a volume that the current layout does not have.
+fn leaves_something(view: &View, found: &Gathered, plan: &Plan) -> bool {
+    let stays = |id: &VolumeId| {
+        view.layouts
+            .current
+            .roles
+            .volumes
+            .iter()
+            .any(|volume| volume.id == *id)
+    };
+    let troubled: BTreeSet<&Key> = plan
+        .findings
+        .iter()
+        .filter(|finding| finding.fate != Fate::Safe)
+        .map(|finding| &finding.key)
+        .collect();
+    let leaving = found.volumes.iter().filter(|(id, _)| !stays(id));
+    leaving.flat_map(|(_, surveyed)| surveyed).any(|item| match item {
+        Surveyed::Replica { key, .. } | Surveyed::FileMissing { key, .. } => troubled.contains(key),
+        Surveyed::Stray { .. } => true,
+    })
+}

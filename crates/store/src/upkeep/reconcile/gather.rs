@@ -1,0 +1,146 @@
+//! What every volume in force says of a partition, or of one key.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use data_encoding::HEXLOWER;
+use futures_util::future::join_all;
+
+use super::outages::Outages;
+use crate::cluster::View;
+use crate::key::{Key, Partition};
+use crate::volume::{Cause, ReplicaState, Surveyed, Verdict, Volume, VolumeError, VolumeId};
+
+/// How long a volume may take to survey a partition. A partition of a very large store has some ten thousand files.
+const SURVEY_WITHIN: Duration = Duration::from_mins(5);
+
+/// How long a volume may take to read one replica through.
+const VERIFY_WITHIN: Duration = Duration::from_hours(6);
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Gathered {
+    /// Volumes that should hold the partition by the current layout, the owner first.
+    pub home: Vec<VolumeId>,
+    /// The other volumes with a weight, in the order in which they stand in.
+    pub fallbacks: Vec<VolumeId>,
+    /// Layouts before the current one are still in force.
+    pub older_layouts: bool,
+    /// Everything of the partition, as opposed to the newest replicas of one key.
+    pub whole: bool,
+    /// Volumes that answered.
+    pub volumes: BTreeMap<VolumeId, Vec<Surveyed>>,
+    /// Volumes in force that did not.
+    pub away: BTreeMap<VolumeId, Away>,
+    /// Volumes that had no room a moment ago.
+    pub full: BTreeSet<VolumeId>,
+}
+
+/// A volume that did not answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Away {
+    /// For longer than the grace time: its copies are to be made good elsewhere.
+    pub long: bool,
+    /// What it said, or what failed.
+    pub detail: String,
+}
+
+/// Surveys a partition on every volume in force, all at once.
+pub async fn partition(view: &View, partition: Partition, outages: &Outages) -> Gathered {
+    let answers = view.volumes.values().map(|volume| async move {
+        let answer = within(SURVEY_WITHIN, volume.as_ref(), volume.survey(partition)).await;
+        (volume.id().clone(), answer)
+    });
+    let answers = join_all(answers).await;
+    collect(view, partition, outages, true, answers)
+}
+
+/// Reads every replica of the newest versions of one key through, so that what is found is known for certain.
+pub async fn key(view: &View, key: &Key, outages: &Outages) -> Gathered {
+    let answers = view.volumes.values().map(|volume| async move {
+        let answer = within(VERIFY_WITHIN, volume.as_ref(), look(volume, key)).await;
+        (volume.id().clone(), answer)
+    });
+    let answers = join_all(answers).await;
+    collect(view, key.partition(), outages, false, answers)
+}
+
+/// The newest replica of a key on one volume, verified.
+async fn look(volume: &Arc<dyn Volume>, key: &Key) -> Result<Vec<Surveyed>, VolumeError> {
+    let Some(held) = volume.head(key).await?.found else {
+        return Ok(Vec::new());
+    };
+    let meta = held.meta;
+    let state = match volume.verify(key, meta.version, Cause::Repair).await? {
+        Verdict::Good { .. } => ReplicaState::Good,
+        Verdict::Bad { detail } => ReplicaState::Bad(detail),
+        Verdict::Missing => {
+            return Ok(vec![Surveyed::FileMissing {
+                key: meta.key,
+                version: meta.version,
+                deleted: meta.deleted,
+            }]);
+        }
+    };
+    Ok(vec![Surveyed::Replica {
+        key: meta.key,
+        version: meta.version,
+        deleted: meta.deleted,
+        size: meta.size,
+        blake3: HEXLOWER.encode(&meta.digests.blake3),
+        state,
+    }])
+}
+
+fn collect(
+    view: &View,
+    partition: Partition,
+    outages: &Outages,
+    whole: bool,
+    answers: Vec<(VolumeId, Result<Vec<Surveyed>, VolumeError>)>,
+) -> Gathered {
+    let mut found = Gathered {
+        home: view.home(partition).to_vec(),
+        fallbacks: view
+            .placements
+            .first()
+            .map(|placement| placement.fallbacks(partition))
+            .unwrap_or_default(),
+        older_layouts: !view.layouts.older.is_empty(),
+        whole,
+        full: outages.full(),
+        ..Gathered::default()
+    };
+    for (volume, answer) in answers {
+        match answer {
+            Ok(surveyed) => {
+                outages.answered(&volume);
+                found.volumes.insert(volume, surveyed);
+            }
+            Err(error) => {
+                let away = Away {
+                    long: outages.away(&volume),
+                    detail: error.to_string(),
+                };
+                found.away.insert(volume, away);
+            }
+        }
+    }
+    found
+}
+
+/// An answer in time, or a volume that cannot be reached: a frozen node must not hold everything up.
+pub(crate) async fn within<T>(
+    time: Duration,
+    volume: &dyn Volume,
+    answer: impl Future<Output = Result<T, VolumeError>>,
+) -> Result<T, VolumeError> {
+    tokio::time::timeout(time, answer).await.unwrap_or_else(|_| {
+        Err(VolumeError::Unreachable {
+            volume: volume.id().clone(),
+            detail: format!("no answer within {} s", time.as_secs()),
+        })
+    })
+}

@@ -1,0 +1,231 @@
+//! A small cluster in memory with objects in it, and the one check that every test ends with.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use md5::{Digest, Md5};
+use parking_lot::Mutex;
+use sha2::Sha256;
+
+use super::memory::{MemConnect, MemVolume, table};
+use crate::clock::Version;
+use crate::cluster::Cluster;
+use crate::key::Key;
+use crate::layout::{Layout, Layouts, NodeRole, Roles, VolumeRole};
+use crate::meta::{Digests, Meta};
+use crate::upkeep::{Census, RepairOptions, RepairReport, census, repair_all};
+use crate::volume::VolumeId;
+
+/// A cluster of one node in each zone, with one volume each.
+pub(crate) struct World {
+    pub cluster: Arc<Cluster>,
+    pub connect: MemConnect,
+    /// What every object must read as: its newest version; `None` after a deletion.
+    pub truth: BTreeMap<Key, (Version, Option<Vec<u8>>)>,
+    wrote: u64,
+}
+
+/// Roles of volumes `a/v` to the last, with these weights.
+pub(crate) fn roles(replicas: u8, weights: &[u32]) -> Roles {
+    let names: Vec<_> = (0..weights.len())
+        .map(|i| char::from(b'a' + i as u8).to_string())
+        .collect();
+    let node = |name: &String| NodeRole {
+        id: name.clone().into(),
+        zone: format!("zone-{name}"),
+        address: "127.0.0.1:1".into(),
+    };
+    let volume = |(name, weight): (&String, &u32)| VolumeRole {
+        id: format!("{name}/v").into(),
+        node: name.clone().into(),
+        zone: format!("zone-{name}"),
+        weight: *weight,
+    };
+    Roles {
+        replicas,
+        nodes: names.iter().map(node).collect(),
+        volumes: names.iter().zip(weights).map(volume).collect(),
+        retired: Default::default(),
+    }
+}
+
+/// Metadata of a content.
+pub(crate) fn meta(key: &Key, version: Version, content: Option<&[u8]>) -> Meta {
+    let bytes = content.unwrap_or_default();
+    let digests = Digests {
+        md5: Md5::digest(bytes).into(),
+        sha256: Sha256::digest(bytes).into(),
+        blake3: table(bytes).1,
+    };
+    Meta {
+        key: key.clone(),
+        version,
+        deleted: content.is_none(),
+        size: bytes.len() as u64,
+        etag: String::new(),
+        attributes: BTreeMap::from([("content-type".to_owned(), "text/plain".to_owned())]),
+        digests,
+    }
+}
+
+impl World {
+    pub(crate) fn new(replicas: u8, weights: &[u32]) -> Self {
+        let layouts = Layouts {
+            current: Layout {
+                number: 1,
+                seed: 7,
+                roles: roles(replicas, weights),
+            },
+            older: Vec::new(),
+        };
+        let connect = MemConnect {
+            volumes: Arc::default(),
+            layouts: Arc::new(Mutex::new(layouts.clone())),
+        };
+        Self {
+            cluster: Cluster::new(None, layouts, Box::new(connect.clone())),
+            connect,
+            truth: BTreeMap::new(),
+            wrote: 0,
+        }
+    }
+
+    /// A world with some objects of all sizes, each on its home volumes.
+    pub(crate) fn with_objects(replicas: u8, weights: &[u32], count: u64) -> Self {
+        let mut world = Self::new(replicas, weights);
+        for i in 0..count {
+            let sizes = [0, 1, 1000, 262_144, 262_145, 900_000];
+            let content = content(i, sizes[(i % 6) as usize]);
+            world.write(&key(i), Some(&content));
+        }
+        world
+    }
+
+    /// A new version on all home volumes; a tombstone without content.
+    pub(crate) fn write(&mut self, key: &Key, content: Option<&[u8]>) -> Version {
+        let homes = self.home(key);
+        self.write_on(key, content, &homes)
+    }
+
+    /// A new version on these volumes only.
+    pub(crate) fn write_on(&mut self, key: &Key, content: Option<&[u8]>, volumes: &[VolumeId]) -> Version {
+        self.wrote += 1;
+        // An hour ago: nothing is mistaken for a write under way.
+        let version = Version {
+            millis: crate::upkeep::time::now_ms() - 3_600_000 + self.wrote,
+            counter: 0,
+            node: 1,
+        };
+        let meta = meta(key, version, content);
+        for id in volumes {
+            self.volume(id).put(&meta, content.unwrap_or_default());
+        }
+        self.truth
+            .insert(key.clone(), (version, content.map(<[u8]>::to_vec)));
+        version
+    }
+
+    pub(crate) fn home(&self, key: &Key) -> Vec<VolumeId> {
+        self.cluster.view().home(key.partition()).to_vec()
+    }
+
+    /// A volume that is no home of the key.
+    pub(crate) fn elsewhere(&self, key: &Key) -> VolumeId {
+        let view = self.cluster.view();
+        let fallbacks = view.placements[0].fallbacks(key.partition());
+        fallbacks
+            .into_iter()
+            .next()
+            .expect("there are more volumes than replicas")
+    }
+
+    pub(crate) fn volume(&self, id: &VolumeId) -> Arc<MemVolume> {
+        self.connect.volumes.lock()[id].clone()
+    }
+
+    pub(crate) fn volumes(&self) -> Vec<Arc<MemVolume>> {
+        self.connect.volumes.lock().values().cloned().collect()
+    }
+
+    /// The newest version of an object.
+    pub(crate) fn version(&self, key: &Key) -> Version {
+        self.truth[key].0
+    }
+
+    /// Puts a layout in force after the current one.
+    pub(crate) fn change_layout(&self, roles: Roles) {
+        let view = self.cluster.view();
+        let mut older = vec![view.layouts.current.clone()];
+        older.extend(view.layouts.older.clone());
+        let layouts = Layouts {
+            current: Layout {
+                number: view.layouts.current.number + 1,
+                seed: 7,
+                roles,
+            },
+            older,
+        };
+        *self.connect.layouts.lock() = layouts.clone();
+        self.cluster.adopt(layouts);
+    }
+
+    pub(crate) async fn repair(&self) -> RepairReport {
+        repair_all(&self.cluster, &RepairOptions::default(), &|_| {}).await
+    }
+
+    pub(crate) async fn census(&self) -> Census {
+        census(&self.cluster.view(), &|_| {}).await
+    }
+
+    /// Everything is whole by the census, and by looking at the volumes' insides: every object reads right on all its
+    /// home volumes, and there is nothing else.
+    pub(crate) async fn check_whole(&self) {
+        let census = self.census().await;
+        assert!(census.is_whole(), "{census:?}");
+        assert_eq!(census.replicas_surplus, 0, "{census:?}");
+        let live = self
+            .truth
+            .values()
+            .filter(|(_, content)| content.is_some())
+            .count();
+        assert_eq!(census.objects, live as u64);
+        self.check_objects();
+    }
+
+    /// Every object reads right on all its home volumes, and there is no other replica of it.
+    pub(crate) fn check_objects(&self) {
+        for (key, (version, content)) in &self.truth {
+            let mut home = self.home(key);
+            home.sort();
+            let mut holders = Vec::new();
+            for (id, volume) in self.connect.volumes.lock().iter() {
+                let state = volume.state.lock();
+                for ((_, held), replica) in state.replicas.iter().filter(|entry| entry.0.0 == *key) {
+                    assert_eq!(held, version, "{key} on {id}");
+                    assert_eq!(
+                        replica.meta,
+                        meta(key, *version, content.as_deref()),
+                        "{key} on {id}"
+                    );
+                    assert_eq!(
+                        replica.content.as_deref(),
+                        Some(content.as_deref().unwrap_or_default())
+                    );
+                    assert_eq!(replica.bad, None);
+                    holders.push(id.clone());
+                }
+            }
+            assert_eq!(holders, home, "{key}");
+        }
+    }
+}
+
+pub(crate) fn key(i: u64) -> Key {
+    Key::new("bucket", &format!("object-{i}")).expect("a key")
+}
+
+pub(crate) fn content(seed: u64, size: usize) -> Vec<u8> {
+    (0..size as u64)
+        .map(|i| ((i * 31 + seed * 7) % 251) as u8)
+        .collect()
+}

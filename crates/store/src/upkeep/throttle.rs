@@ -1,0 +1,63 @@
+//! A limit on bytes per second that several streams share.
+
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+/// Gives out bytes at a steady rate. What is taken at once is paid for by the next taker's wait.
+#[derive(Debug)]
+pub struct Throttle {
+    bytes_per_s: Option<u64>,
+    /// When what was taken so far is paid for.
+    free_at: Mutex<Instant>,
+}
+
+impl Throttle {
+    /// So many bytes in a second; no limit if `None`.
+    pub fn new(bytes_per_s: Option<u64>) -> Self {
+        Self {
+            bytes_per_s,
+            free_at: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// Takes bytes, after waiting until those before are paid for.
+    pub async fn take(&self, bytes: u64) {
+        let Some(rate) = self.bytes_per_s else {
+            return;
+        };
+        let now = Instant::now();
+        let start = {
+            let mut free_at = self.free_at.lock();
+            let start = (*free_at).max(now);
+            *free_at = start + cost(bytes, rate);
+            start
+        };
+        if start > now {
+            tokio::time::sleep(start - now).await;
+        }
+    }
+}
+
+/// The time that so many bytes take.
+fn cost(bytes: u64, rate: u64) -> Duration {
+    let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(rate.max(1));
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX / 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cost_is_bytes_over_rate() {
+        assert_eq!(cost(1000, 1000), Duration::from_secs(1));
+        assert_eq!(cost(1 << 30, 1 << 20), Duration::from_secs(1024));
+        assert_eq!(
+            cost(7, 0),
+            Duration::from_secs(7),
+            "a rate of nothing is one byte a second, not a panic"
+        );
+        assert!(cost(u64::MAX, 1) > Duration::from_hours(24));
+    }
+}
