@@ -55,6 +55,15 @@ impl BlockTable {
         let value = usize::try_from(index).ok().and_then(|index| self.0.get(index));
         value.is_some_and(|value| *value == block_value(index, bytes, only))
     }
+
+    /// The value that `bytes`, at most [`BLOCK_BYTES`], would have as block `index`: what a report says was found.
+    pub fn value_of(&self, index: u64, bytes: &[u8]) -> [u8; 32] {
+        let only = self.0.len() == 1;
+        if bytes.is_empty() || bytes.len() as u64 > BLOCK_BYTES {
+            return *blake3::hash(bytes).as_bytes();
+        }
+        block_value(index, bytes, only)
+    }
 }
 
 impl Default for BlockHasher {

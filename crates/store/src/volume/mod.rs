@@ -15,6 +15,11 @@ use crate::key::{Key, Partition};
 use crate::meta::Meta;
 
 pub mod blocks;
+pub mod disk;
+pub mod fixity;
+pub mod replica;
+
+pub use disk::CRASH_POINTS;
 
 use blocks::BlockTable;
 

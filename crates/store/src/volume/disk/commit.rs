@@ -1,0 +1,190 @@
+//! Making a replica visible, and taking one away. The crash argument for every step is in `crash`.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use super::index::{Change, Entry, Outcome};
+use super::inner::Inner;
+use super::life::{is_gone, make_directory};
+use super::names::{KeyHash, hash_of, partition_dir, partition_of, replica_path, staging_path};
+use super::staging::Prepared;
+use crate::clock::Version;
+use crate::key::{Key, Partition};
+use crate::volume::{Cause, StageId, VolumeError};
+
+impl Inner {
+    pub(super) fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
+        self.index()?;
+        if self.uploads.was_committed(stage) {
+            // Asked again, because the answer was lost.
+            return Ok(());
+        }
+        let prepared = self.take_prepared(stage)?;
+        let (key, version) = (prepared.meta.key.clone(), prepared.meta.version);
+        match self.place(stage, prepared) {
+            Ok(()) => self.uploads.committed(stage),
+            Err(error) => {
+                self.discard(stage);
+                return Err(error);
+            }
+        }
+        if let Some(event) = event_of(cause) {
+            self.log(event, &key, version, cause, evidence, true);
+        }
+        Ok(())
+    }
+
+    pub(super) fn remove(
+        &self,
+        key: &Key,
+        version: Version,
+        cause: Cause,
+        evidence: &str,
+    ) -> Result<(), VolumeError> {
+        let index = self.index()?;
+        let hash = hash_of(key);
+        {
+            let _lock = self.key_lock(&hash);
+            let key = key.clone();
+            // Durably, before the file: an index that is older than the removal would miss it.
+            let outcome = index
+                .change(Change::Remove { key, version }, true)
+                .map_err(|error| self.index_failed(&error))?;
+            if outcome == Outcome::Absent {
+                return Ok(());
+            }
+            self.tables.forget(hash, version);
+            self.step("remove.after_index")?;
+            self.remove_file(&replica_path(&self.root, &hash, version))?;
+            self.step("remove.after_unlink")?;
+            self.sync_partition(partition_of(&hash))?;
+        }
+        self.log("dropped", key, version, cause, evidence, true);
+        Ok(())
+    }
+
+    /// Gives a prepared upload its name, and indexes it; an older version goes.
+    fn place(&self, stage: StageId, prepared: Prepared) -> Result<(), VolumeError> {
+        let index = self.index()?;
+        let Prepared { meta, file_bytes } = prepared;
+        let (hash, version) = (hash_of(&meta.key), meta.version);
+        let _lock = self.key_lock(&hash);
+        let held = index.get(&meta.key).map_err(|error| self.index_failed(&error))?;
+        if held.is_some_and(|held| held.meta.version > version) {
+            self.discard(stage);
+            return Ok(());
+        }
+        self.step("commit.before_rename")?;
+        let path = replica_path(&self.root, &hash, version);
+        self.rename_into(&staging_path(&self.root, stage), &path, partition_of(&hash))?;
+        self.step("commit.after_rename")?;
+        self.sync_partition(partition_of(&hash))?;
+        self.step("commit.after_dir_sync")?;
+        // Another file than the one that a table may have been read from.
+        self.tables.forget(hash, version);
+        let entry = Entry {
+            meta,
+            file_bytes,
+            bad: None,
+        };
+        let outcome = index
+            .change(Change::Put(entry), false)
+            .map_err(|error| self.index_failed(&error))?;
+        self.step("commit.after_index")?;
+        self.remove_older(&hash, version, outcome)?;
+        self.step("commit.after_remove")
+    }
+
+    /// Removes the version that lost against another one by `outcome` of indexing `version`.
+    pub(super) fn remove_older(
+        &self,
+        hash: &KeyHash,
+        version: Version,
+        outcome: Outcome,
+    ) -> Result<(), VolumeError> {
+        let older = match outcome {
+            Outcome::Done | Outcome::Absent => return Ok(()),
+            Outcome::Replaced(older) => older,
+            Outcome::Superseded(_) => version,
+        };
+        self.tables.forget(*hash, older);
+        let path = replica_path(&self.root, hash, older);
+        // The name may come back after a power cut; opening knows that it is older, and removes it.
+        if let Err(error) = self.disk.remove(&path)
+            && !is_gone(&error)
+        {
+            tracing::warn!(path = %path.display(), %error, "an older version stays until the volume is opened again");
+        }
+        Ok(())
+    }
+
+    /// Renames into a partition's directory, which is durable before anything in it is relied on.
+    pub(super) fn rename_into(
+        &self,
+        from: &Path,
+        to: &Path,
+        partition: Partition,
+    ) -> Result<(), VolumeError> {
+        self.require_dir(partition)?;
+        let renamed = self.disk.rename(from, to).or_else(|error| {
+            if !is_gone(&error) {
+                return Err(error);
+            }
+            // The directory may have been wiped.
+            self.look_after_identity();
+            self.forget_dir(partition);
+            self.require_dir(partition)
+                .map_err(|error| io::Error::other(error.to_string()))?;
+            self.disk.rename(from, to)
+        });
+        renamed.map_err(|error| self.failed(format!("rename to {}", to.display()), &error))
+    }
+
+    fn require_dir(&self, partition: Partition) -> Result<(), VolumeError> {
+        let Some(known) = self.known_dirs.get(usize::from(partition.0)) else {
+            return Ok(()); // Not reached: a partition is 12 bits of a hash.
+        };
+        if known.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let dir = partition_dir(&self.root, partition);
+        make_directory(self.disk.as_ref(), &dir)
+            .map_err(|error| self.failed(format!("create {}", dir.display()), &error))?;
+        let objects = self.root.join("objects");
+        // Also if another thread has made the directory: it may not have synced yet.
+        self.disk
+            .sync_dir(&objects)
+            .map_err(|error| self.sync_failed(&objects, &error))?;
+        known.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    fn forget_dir(&self, partition: Partition) {
+        if let Some(known) = self.known_dirs.get(usize::from(partition.0)) {
+            known.store(false, Ordering::Release);
+        }
+    }
+
+    /// Removes a file; one that is gone already is no error.
+    pub(super) fn remove_file(&self, path: &Path) -> Result<(), VolumeError> {
+        match self.disk.remove(path) {
+            Err(error) if !is_gone(&error) => Err(self.failed(format!("remove {}", path.display()), &error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// A durable step has been reached.
+    pub(super) fn step(&self, name: &'static str) -> Result<(), VolumeError> {
+        self.disk.step(name).map_err(|error| self.failed(name, &error))
+    }
+}
+
+/// What the fixity log says of a commit. Clients' writes are not in it: the replica itself says when it was written.
+fn event_of(cause: Cause) -> Option<&'static str> {
+    match cause {
+        Cause::Write => None,
+        Cause::Rebalance => Some("moved"),
+        Cause::Scrub | Cause::Repair | Cause::Read | Cause::Request => Some("repaired"),
+    }
+}

@@ -1,0 +1,60 @@
+//! Crash points: where a test may end the process, and why every one of them is harmless.
+//!
+//! `WEFT_CRASH_POINT=name` (or `name:3` for the third time) aborts the process at that point.
+//!
+//! | point | what is on disk | why it is harmless |
+//! |---|---|---|
+//! | `volume.before_identity` | an empty structure without `volume.json` | the next opening makes the rest |
+//! | `stage.received` | content in `staging/`, not synced | opening empties `staging/` |
+//! | `prepare.before_sync` | a whole replica in `staging/`, perhaps not durable | opening empties `staging/` |
+//! | `prepare.after_sync` | a whole replica in `staging/` | opening empties `staging/`; nobody was told |
+//! | `commit.before_rename` | the same | nobody was told that the write is done |
+//! | `commit.after_rename` | the replica in its place, perhaps not durably; unknown to the index | opening indexes it, or it is gone: both are right, as nobody was told |
+//! | `commit.after_dir_sync` | the replica, durable; unknown to the index | opening indexes it |
+//! | `commit.after_index` | new and old version | opening knows that the old one is older, and removes it |
+//! | `commit.after_remove` | the new version alone | this is the end |
+//! | `remove.after_index` | the file, no longer indexed | opening indexes it again: the removal has not happened |
+//! | `remove.after_unlink` | the file perhaps still there after a power cut | the same |
+//! | `settle.after_rename` | a stray under its right name or in `lost+found/` | opening indexes what is in its place |
+//! | `begin_anew.before_identity` | an empty structure without `volume.json` | opening finds it so and begins anew again |
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Names of all crash points.
+pub const CRASH_POINTS: [&str; 13] = [
+    "volume.before_identity",
+    "stage.received",
+    "prepare.before_sync",
+    "prepare.after_sync",
+    "commit.before_rename",
+    "commit.after_rename",
+    "commit.after_dir_sync",
+    "commit.after_index",
+    "commit.after_remove",
+    "remove.after_index",
+    "remove.after_unlink",
+    "settle.after_rename",
+    "begin_anew.before_identity",
+];
+
+/// Ends the process here if the environment says so.
+pub(super) fn point(name: &'static str) {
+    debug_assert!(CRASH_POINTS.contains(&name));
+    static CHOSEN: OnceLock<Option<(String, u64)>> = OnceLock::new();
+    static PASSED: AtomicU64 = AtomicU64::new(0);
+    let chosen = CHOSEN.get_or_init(|| std::env::var("WEFT_CRASH_POINT").ok().map(|v| parse(&v)));
+    if let Some((chosen, nth)) = chosen
+        && chosen == name
+        && PASSED.fetch_add(1, Ordering::Relaxed) + 1 == *nth
+    {
+        std::process::abort();
+    }
+}
+
+fn parse(value: &str) -> (String, u64) {
+    match value.rsplit_once(':') {
+        Some((name, nth)) => (name.to_owned(), nth.parse().unwrap_or(1)),
+        None => (value.to_owned(), 1),
+    }
+}

@@ -1,0 +1,71 @@
+//! `volume.json`: what a directory says it is. Without it, a directory is no volume.
+
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::io::Disk;
+use super::names::IDENTITY;
+use crate::volume::VolumeId;
+
+/// Version of the directory's structure.
+const FORMAT: u32 = 1;
+
+/// What `volume.json` says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Identity {
+    /// Version of the directory's structure.
+    pub(super) format: u32,
+    /// Name of the volume.
+    pub(super) id: VolumeId,
+    /// Random; another one each time that the volume begins anew. The index belongs to one.
+    pub(super) incarnation: String,
+    /// When this incarnation began, in milliseconds since 1970.
+    pub(super) created_ms: u64,
+    /// "Not found" means "not known" until repair has passed over it.
+    pub(super) rebuilding: bool,
+}
+
+impl Identity {
+    /// A new incarnation.
+    pub(super) fn new(id: &VolumeId, created_ms: u64, rebuilding: bool) -> Self {
+        Self {
+            format: FORMAT,
+            id: id.clone(),
+            incarnation: format!("{:032x}", rand::random::<u128>()),
+            created_ms,
+            rebuilding,
+        }
+    }
+
+    /// Reads a volume's identity; `None` if the directory has none.
+    pub(super) fn read(root: &Path) -> io::Result<Option<Self>> {
+        let text = match std::fs::read(root.join(IDENTITY)) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let identity: Self = serde_json::from_slice(&text)?;
+        if identity.format != FORMAT {
+            let detail = format!("{IDENTITY} has format {}, expected {FORMAT}", identity.format);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, detail));
+        }
+        Ok(Some(identity))
+    }
+
+    /// Makes it the directory's, durably: the old text or the new one stands there at any time.
+    pub(super) fn write(&self, disk: &dyn Disk, root: &Path) -> io::Result<()> {
+        let text = serde_json::to_vec_pretty(self)?;
+        let temporary = root.join("volume.json.new");
+        match disk.remove(&temporary) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = disk.create(&temporary)?;
+        file.write_at(&text, 0)?;
+        file.sync()?;
+        disk.rename(&temporary, &root.join(IDENTITY))?;
+        disk.sync_dir(root)
+    }
+}

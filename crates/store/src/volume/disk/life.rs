@@ -1,0 +1,183 @@
+//! In service, rebuilding, out: how a volume goes from one state to another.
+//!
+//! `volume.json` missing from an open volume means that its directory was emptied or is no longer what it was:
+//!  - the directory is there, on the same file system: the volume begins anew, durably as `Rebuilding`;
+//!  - it is gone, or on another file system (the disk was unmounted, and what shows is the mount point): out of
+//!    service. Beginning anew there would fill the wrong disk.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::identity::Identity;
+use super::index::Index;
+use super::inner::Inner;
+use super::io::Disk;
+use super::names::{DIRECTORIES, IDENTITY, INDEX, LOCK};
+use crate::volume::fixity;
+use crate::volume::{Cause, VolumeError, VolumeState};
+
+/// The state of an open volume and what belongs to its incarnation.
+pub(super) struct Life {
+    pub(super) state: VolumeState,
+    pub(super) identity: Identity,
+    pub(super) index: Arc<Index>,
+    /// Locked as long as the volume is open: a new one each time that it began anew.
+    pub(super) locks: Vec<File>,
+}
+
+impl Inner {
+    /// Takes the volume out of service, and says so. Gives the error for the operation that found the reason.
+    pub(super) fn go_out(&self, reason: String) -> VolumeError {
+        let out = VolumeError::Out {
+            volume: self.id.clone(),
+            detail: reason.clone(),
+        };
+        {
+            let mut life = self.life.write();
+            if matches!(life.state, VolumeState::Out(_)) {
+                return out;
+            }
+            life.state = VolumeState::Out(reason.clone());
+        }
+        tracing::error!(volume = %self.id, path = %self.root.display(), reason, "volume taken out of service");
+        self.fixity.detach(&self.id);
+        let event = fixity::event("volume-out", &self.id, None, Cause::Request, reason);
+        self.fixity.append(&event, true);
+        out
+    }
+
+    /// Looks whether the directory is still this volume. Cheap: one look at one name.
+    pub(super) fn look_after_identity(&self) {
+        match self.disk.stat(&self.root.join(IDENTITY)) {
+            Ok(_) => {}
+            Err(error) if is_gone(&error) => self.begin_anew(),
+            Err(error) => {
+                self.go_out(format!("look at {IDENTITY}: {error}"));
+            }
+        }
+    }
+
+    /// Ends `Rebuilding`.
+    pub(super) fn rebuilt(&self) -> Result<(), VolumeError> {
+        let _turning = self.turning.lock();
+        self.index()?;
+        let mut identity = self.life.read().identity.clone();
+        if !identity.rebuilding {
+            return Ok(());
+        }
+        identity.rebuilding = false;
+        identity
+            .write(self.disk.as_ref(), &self.root)
+            .map_err(|error| self.sync_failed(&self.root.join(IDENTITY), &error))?;
+        {
+            let mut life = self.life.write();
+            life.identity = identity;
+            if life.state == VolumeState::Rebuilding {
+                life.state = VolumeState::InService;
+            }
+        }
+        let event = fixity::event("volume-rebuilt", &self.id, None, Cause::Repair, "");
+        self.fixity.append(&event, true);
+        Ok(())
+    }
+
+    fn begin_anew(&self) {
+        let _turning = self.turning.lock();
+        let is_out = matches!(self.life.read().state, VolumeState::Out(_));
+        // Another thread may have begun anew while this one waited.
+        if is_out || self.disk.stat(&self.root.join(IDENTITY)).is_ok() {
+            return;
+        }
+        let same_place = self
+            .disk
+            .stat(&self.root)
+            .is_ok_and(|found| found.is_dir && found.device == self.device);
+        if !same_place {
+            self.go_out(format!(
+                "{} is gone, or on another file system than when it was opened",
+                self.root.display()
+            ));
+            return;
+        }
+        if let Err(reason) = self.try_begin_anew() {
+            self.go_out(format!("begin anew after {IDENTITY} was gone: {reason}"));
+        }
+    }
+
+    fn try_begin_anew(&self) -> Result<(), String> {
+        let lock = lock(&self.root)?;
+        make_directories(self.disk.as_ref(), &self.root).map_err(|error| error.to_string())?;
+        self.disk
+            .step("begin_anew.before_identity")
+            .map_err(|error| error.to_string())?;
+        let identity = Identity::new(&self.id, fixity::now_ms(), true);
+        identity
+            .write(self.disk.as_ref(), &self.root)
+            .map_err(|error| error.to_string())?;
+        // Whatever index stands there is of another incarnation.
+        let index =
+            Index::open(&self.root.join(INDEX), &identity.incarnation).map_err(|error| error.to_string())?;
+        let index = Arc::new(index);
+        self.known_dirs
+            .iter()
+            .for_each(|known| known.store(false, Ordering::Release));
+        {
+            let mut life = self.life.write();
+            life.state = VolumeState::Rebuilding;
+            life.identity = identity;
+            life.index = index.clone();
+            life.locks.push(lock);
+        }
+        self.attach_fixity().map_err(|error| error.to_string())?;
+        let detail = format!("{IDENTITY} was gone while the volume was open: it begins anew, empty");
+        let event = fixity::event("volume-wiped", &self.id, None, Cause::Request, detail);
+        self.fixity.append(&event, true);
+        // Should only `volume.json` have gone, replicas are still there.
+        self.reconcile(&index)
+            .map(drop)
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// Locks a volume's directory for this process.
+pub(super) fn lock(root: &Path) -> Result<File, String> {
+    let path = root.join(LOCK);
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .map_err(|error| format!("open {}: {error}", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err("another process has it open".to_owned()),
+        Err(std::fs::TryLockError::Error(error)) => Err(format!("lock {}: {error}", path.display())),
+    }
+}
+
+/// Makes what is missing of a volume's directories, durably.
+pub(super) fn make_directories(disk: &dyn Disk, root: &Path) -> io::Result<()> {
+    for name in DIRECTORIES {
+        make_directory(disk, &root.join(name))?;
+    }
+    disk.sync_dir(root)
+}
+
+/// Makes a directory if it is not there. Not durable yet.
+pub(super) fn make_directory(disk: &dyn Disk, path: &Path) -> io::Result<()> {
+    match disk.create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Whether an error says that a name, or a directory on the way to it, is not there.
+pub(super) fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}

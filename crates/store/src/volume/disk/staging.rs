@@ -1,0 +1,447 @@
+//! Uploads: content on its way into a temporary file, which becomes a replica when it is prepared.
+//!
+//! Invariants:
+//!  - an upload is known under its name from its first byte until it is committed, given up, or an hour without activity;
+//!  - whatever ends it otherwise (a body's error, a full disk, a caller that goes away) removes the file;
+//!  - memory for one upload is two pieces of [`PIECE_BYTES`] and the block table.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use parking_lot::Mutex;
+
+use super::inner::{Inner, blocking, named};
+use super::io::DiskFile;
+use super::life::is_gone;
+use super::names::staging_path;
+use crate::meta::{BLOCK_BYTES, Meta};
+use crate::volume::blocks::{BlockHasher, BlockTable};
+use crate::volume::{ByteStream, StageId, Staged, VolumeError, replica};
+
+/// Content is hashed and written in pieces of about this length, in bytes: one block.
+const PIECE_BYTES: usize = BLOCK_BYTES as usize;
+
+/// An upload that nobody touched for so long is given up. Clients' own time limits are minutes.
+const IDLE_MAX: Duration = Duration::from_secs(60 * 60);
+
+/// Uploads begin only while more than this is free, or a hundredth of the file system if that is less: room for tombstones,
+/// the index and the fixity log, without which a full volume could not even delete.
+const RESERVE_BYTES: u64 = 64 << 20;
+
+/// How many finished uploads are remembered, for callers that ask again because an answer was lost.
+const COMMITTED_KEPT: usize = 4096;
+
+/// The uploads of a volume.
+#[derive(Default)]
+pub(super) struct Uploads(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    uploads: HashMap<StageId, Upload>,
+    committed: VecDeque<StageId>,
+}
+
+struct Upload {
+    progress: Progress,
+    touched: Instant,
+}
+
+/// How far an upload is.
+enum Progress {
+    /// Content comes, or the file is being completed or moved.
+    Busy,
+    Received(Received),
+    Prepared(Prepared),
+}
+
+/// Content that is there whole.
+struct Received {
+    file: Arc<dyn DiskFile>,
+    table: BlockTable,
+    size: u64,
+    blake3: [u8; 32],
+}
+
+/// A whole replica under a temporary name, synced.
+#[derive(Clone)]
+pub(super) struct Prepared {
+    pub(super) meta: Meta,
+    pub(super) file_bytes: u64,
+}
+
+impl Uploads {
+    /// Uploads known at this moment.
+    pub(super) fn count(&self) -> u64 {
+        self.0.lock().uploads.len() as u64
+    }
+
+    fn set(&self, stage: StageId, progress: Progress) {
+        let touched = Instant::now();
+        self.0.lock().uploads.insert(stage, Upload { progress, touched });
+    }
+
+    /// Takes the name of an upload; false if it is taken.
+    fn reserve(&self, stage: StageId) -> bool {
+        let mut known = self.0.lock();
+        if known.uploads.contains_key(&stage) {
+            return false;
+        }
+        let (progress, touched) = (Progress::Busy, Instant::now());
+        known.uploads.insert(stage, Upload { progress, touched });
+        true
+    }
+
+    /// Takes an upload's progress and leaves it busy.
+    fn take(&self, stage: StageId) -> Option<Progress> {
+        let mut known = self.0.lock();
+        let upload = known.uploads.get_mut(&stage)?;
+        upload.touched = Instant::now();
+        Some(std::mem::replace(&mut upload.progress, Progress::Busy))
+    }
+
+    fn forget(&self, stage: StageId) {
+        self.0.lock().uploads.remove(&stage);
+    }
+
+    /// Forgets an upload that was committed, but for its name.
+    pub(super) fn committed(&self, stage: StageId) {
+        let mut known = self.0.lock();
+        known.uploads.remove(&stage);
+        known.committed.push_back(stage);
+        if known.committed.len() > COMMITTED_KEPT {
+            known.committed.pop_front();
+        }
+    }
+
+    /// Whether an upload was committed lately.
+    pub(super) fn was_committed(&self, stage: StageId) -> bool {
+        self.0.lock().committed.contains(&stage)
+    }
+
+    /// Uploads that nobody works on and nobody touched for [`IDLE_MAX`].
+    fn idle(&self) -> Vec<StageId> {
+        let known = self.0.lock();
+        let idle = |upload: &Upload| {
+            !matches!(upload.progress, Progress::Busy) && upload.touched.elapsed() >= IDLE_MAX
+        };
+        let found = known.uploads.iter().filter(|(_, upload)| idle(upload));
+        found.map(|(stage, _)| *stage).collect()
+    }
+}
+
+/// Receives content into a temporary file.
+pub(super) async fn stage(
+    inner: &Arc<Inner>,
+    stage: StageId,
+    mut body: ByteStream,
+) -> Result<Staged, VolumeError> {
+    let mut receiving = blocking(inner.clone(), move |inner| Receiving::begin(inner, stage)).await?;
+    let mut next = gather(&mut body).await?;
+    while let Some(pieces) = next {
+        // One piece is written while the next one comes.
+        let writing = blocking(inner.clone(), move |_| receiving.write(&pieces));
+        let (written, gathered) = futures_util::future::join(writing, gather(&mut body)).await;
+        receiving = written?;
+        next = gathered?;
+    }
+    blocking(inner.clone(), move |_| receiving.finish()).await
+}
+
+/// The next pieces of a body, together about [`PIECE_BYTES`]; `None` at its end.
+async fn gather(body: &mut ByteStream) -> Result<Option<Vec<Bytes>>, VolumeError> {
+    let (mut pieces, mut bytes) = (Vec::new(), 0);
+    while bytes < PIECE_BYTES {
+        let Some(piece) = body.next().await else {
+            break;
+        };
+        let piece = piece.map_err(|error| VolumeError::Body(error.to_string()))?;
+        bytes += piece.len();
+        pieces.push(piece);
+    }
+    Ok((!pieces.is_empty()).then_some(pieces))
+}
+
+/// An upload whose content comes. Dropped before its end, it leaves nothing.
+struct Receiving {
+    inner: Arc<Inner>,
+    stage: StageId,
+    file: Arc<dyn DiskFile>,
+    hasher: BlockHasher,
+    finished: bool,
+}
+
+impl Receiving {
+    fn begin(inner: &Arc<Inner>, stage: StageId) -> Result<Self, VolumeError> {
+        inner.require_room()?;
+        let file = inner.create_staged(stage)?;
+        Ok(Self {
+            inner: inner.clone(),
+            stage,
+            file,
+            hasher: BlockHasher::default(),
+            finished: false,
+        })
+    }
+
+    fn write(mut self, pieces: &[Bytes]) -> Result<Self, VolumeError> {
+        self.inner.require_room()?;
+        for piece in pieces {
+            let at = replica::CONTENT_AT + self.hasher.size();
+            self.file
+                .write_at(piece, at)
+                .map_err(|error| self.inner.write_failed(self.stage, &error))?;
+            self.hasher.update(piece);
+        }
+        Ok(self)
+    }
+
+    fn finish(mut self) -> Result<Staged, VolumeError> {
+        let inner = &self.inner;
+        inner
+            .disk
+            .step("stage.received")
+            .map_err(|error| inner.write_failed(self.stage, &error))?;
+        let hasher = std::mem::take(&mut self.hasher);
+        let size = hasher.size();
+        let (table, blake3) = hasher.finish();
+        self.finished = true;
+        let file = self.file.clone();
+        inner.uploads.set(
+            self.stage,
+            Progress::Received(Received {
+                file,
+                table,
+                size,
+                blake3,
+            }),
+        );
+        Ok(Staged { size, blake3 })
+    }
+}
+
+impl Drop for Receiving {
+    fn drop(&mut self) {
+        if self.finished {
+            return;
+        }
+        let (inner, stage) = (self.inner.clone(), self.stage);
+        let discard = move || inner.discard(stage);
+        // Freeing a long file takes a while: not on a thread that serves others.
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(discard)),
+            Err(_) => discard(),
+        }
+    }
+}
+
+impl Inner {
+    pub(super) fn prepare(&self, stage: StageId, meta: &Meta) -> Result<(), VolumeError> {
+        self.index()?;
+        let received = match self.uploads.take(stage) {
+            Some(Progress::Received(received)) => received,
+            // Asked again, because the answer was lost.
+            Some(Progress::Prepared(prepared)) if prepared.meta == *meta => {
+                self.uploads.set(stage, Progress::Prepared(prepared));
+                return Ok(());
+            }
+            None if meta.deleted => self.receive_nothing(stage)?,
+            None => return Err(self.missing(format!("upload {stage}"))),
+            Some(Progress::Prepared(prepared)) => {
+                self.uploads.set(stage, Progress::Prepared(prepared));
+                return Err(self.misused(stage, "is prepared with other meta"));
+            }
+            Some(Progress::Busy) => return Err(self.misused(stage, "is busy")),
+        };
+        let prepared = self
+            .check_staged(meta, received.size, received.blake3)
+            .and_then(|()| self.complete(stage, meta, &received));
+        self.settle(stage, prepared)
+    }
+
+    pub(super) fn stage_whole(
+        &self,
+        stage: StageId,
+        meta: &Meta,
+        content: &Bytes,
+    ) -> Result<(), VolumeError> {
+        self.require_room()?;
+        let mut hasher = BlockHasher::default();
+        hasher.update(content);
+        let (table, blake3) = hasher.finish();
+        let size = content.len() as u64;
+        self.check_staged(meta, size, blake3)?;
+        let file = self.create_staged(stage)?;
+        let prepared = file
+            .write_at(content, replica::CONTENT_AT)
+            .map_err(|error| self.write_failed(stage, &error))
+            .and_then(|()| {
+                let received = Received {
+                    file,
+                    table,
+                    size,
+                    blake3,
+                };
+                self.complete(stage, meta, &received)
+            });
+        self.settle(stage, prepared)
+    }
+
+    pub(super) fn abort(&self, stage: StageId) {
+        match self.uploads.take(stage) {
+            None => {}
+            // Whoever works on it ends it.
+            Some(Progress::Busy) => {}
+            Some(Progress::Received(_) | Progress::Prepared(_)) => self.discard(stage),
+        }
+    }
+
+    /// Takes a prepared upload to be committed.
+    pub(super) fn take_prepared(&self, stage: StageId) -> Result<Prepared, VolumeError> {
+        match self.uploads.take(stage) {
+            Some(Progress::Prepared(prepared)) => Ok(prepared),
+            None => Err(self.missing(format!("upload {stage}"))),
+            Some(Progress::Busy) => Err(self.misused(stage, "is busy")),
+            Some(received @ Progress::Received(_)) => {
+                self.uploads.set(stage, received);
+                Err(self.misused(stage, "is not prepared"))
+            }
+        }
+    }
+
+    /// Removes what is left of an upload.
+    pub(super) fn discard(&self, stage: StageId) {
+        let path = staging_path(&self.root, stage);
+        if let Err(error) = self.disk.remove(&path)
+            && !is_gone(&error)
+        {
+            tracing::warn!(path = %path.display(), %error, "a temporary file stays until the volume is opened again");
+        }
+        self.uploads.forget(stage);
+    }
+
+    /// Gives up uploads that nobody finishes.
+    pub(super) fn expire_uploads(&self) {
+        for stage in self.uploads.idle() {
+            tracing::info!(volume = %self.id, %stage, "an upload was given up after an hour without activity");
+            self.discard(stage);
+        }
+    }
+
+    /// A new temporary file; the upload is known from now on.
+    fn create_staged(&self, stage: StageId) -> Result<Arc<dyn DiskFile>, VolumeError> {
+        self.index()?;
+        if !self.uploads.reserve(stage) {
+            return Err(self.misused(stage, "is there already"));
+        }
+        let path = staging_path(&self.root, stage);
+        let created = self.disk.create(&path).or_else(|error| {
+            if !is_gone(&error) {
+                return Err(error);
+            }
+            // The directory was wiped, or is about to be out of service.
+            self.look_after_identity();
+            self.disk.create(&path)
+        });
+        created.map_err(|error| {
+            self.uploads.forget(stage);
+            self.write_failed(stage, &error)
+        })
+    }
+
+    /// The empty content of a tombstone, which may use the reserve.
+    fn receive_nothing(&self, stage: StageId) -> Result<Received, VolumeError> {
+        let file = self.create_staged(stage)?;
+        let (table, blake3) = BlockHasher::default().finish();
+        Ok(Received {
+            file,
+            table,
+            size: 0,
+            blake3,
+        })
+    }
+
+    fn check_staged(&self, meta: &Meta, size: u64, blake3: [u8; 32]) -> Result<(), VolumeError> {
+        if size != meta.size {
+            return Err(self.corrupt(format!("length of {}", named(meta)), size, meta.size));
+        }
+        if blake3 != meta.digests.blake3 && !meta.deleted {
+            let hex = |digest: &[u8; 32]| data_encoding::HEXLOWER.encode(digest);
+            let what = format!("BLAKE3 of {}", named(meta));
+            return Err(self.corrupt(what, hex(&blake3), hex(&meta.digests.blake3)));
+        }
+        Ok(())
+    }
+
+    /// Writes everything around the content and syncs the file.
+    fn complete(&self, stage: StageId, meta: &Meta, received: &Received) -> Result<Prepared, VolumeError> {
+        let write_failed = |error| self.write_failed(stage, &error);
+        let trailer = replica::trailer(meta, &received.table).map_err(write_failed)?;
+        let trailer_at = replica::CONTENT_AT + received.size;
+        received
+            .file
+            .write_at(&trailer, trailer_at)
+            .map_err(write_failed)?;
+        received
+            .file
+            .write_at(&replica::head(meta), 0)
+            .map_err(write_failed)?;
+        self.disk.step("prepare.before_sync").map_err(write_failed)?;
+        received
+            .file
+            .sync()
+            .map_err(|error| self.sync_failed(&staging_path(&self.root, stage), &error))?;
+        self.disk.step("prepare.after_sync").map_err(write_failed)?;
+        Ok(Prepared {
+            meta: meta.clone(),
+            file_bytes: trailer_at + trailer.len() as u64,
+        })
+    }
+
+    /// Notes that an upload is prepared, or removes it.
+    fn settle(&self, stage: StageId, prepared: Result<Prepared, VolumeError>) -> Result<(), VolumeError> {
+        match prepared {
+            Ok(prepared) => {
+                self.uploads.set(stage, Progress::Prepared(prepared));
+                Ok(())
+            }
+            Err(error) => {
+                self.discard(stage);
+                Err(error)
+            }
+        }
+    }
+
+    /// Refuses content when the volume is nearly full.
+    fn require_room(&self) -> Result<(), VolumeError> {
+        let space = self
+            .disk
+            .space(&self.root)
+            .map_err(|error| self.failed("look at the room left", &error))?;
+        let reserve = RESERVE_BYTES.min(space.capacity_bytes / 100);
+        if space.free_bytes >= reserve {
+            return Ok(());
+        }
+        Err(VolumeError::Full {
+            volume: self.id.clone(),
+            detail: format!(
+                "{} bytes are free, {reserve} are kept in reserve",
+                space.free_bytes
+            ),
+        })
+    }
+
+    fn write_failed(&self, stage: StageId, error: &io::Error) -> VolumeError {
+        self.failed(format!("write upload {stage}"), error)
+    }
+
+    fn misused(&self, stage: StageId, detail: &str) -> VolumeError {
+        VolumeError::Failed {
+            volume: self.id.clone(),
+            detail: format!("upload {stage} {detail}"),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Everything in one partition, by files and index together; and what becomes of strays.
+//!
+//! The listing of the directory and the index are not of one moment. Whatever does not agree is looked at again with its
+//! key locked, when nobody changes it: only what differs then is reported.
+
+use std::collections::HashSet;
+
+use data_encoding::HEXLOWER;
+
+use super::index::{Change, Entry, Index, Outcome};
+use super::inner::Inner;
+use super::io::Stat;
+use super::life::is_gone;
+use super::names::{
+    KeyHash, file_name, hash_of, parse_file_name, parse_partition_name, partition_dir, partition_of,
+    relative, replica_path,
+};
+use super::verify::compare_content;
+use crate::key::Partition;
+use crate::volume::replica::{self, Replica};
+use crate::volume::{Cause, ReplicaState, Surveyed, VolumeError};
+
+impl Inner {
+    pub(super) fn survey(&self, partition: Partition) -> Result<Vec<Surveyed>, VolumeError> {
+        self.look_after_identity();
+        let index = self.index()?;
+        // Files first: what is indexed meanwhile is then in the index, at least.
+        let mut files = self.files_of(partition)?;
+        let names = index
+            .names(partition)
+            .map_err(|error| self.index_failed(&error))?;
+        let mut replicas = Vec::new();
+        for (hash, version) in names {
+            files.remove(&file_name(&hash, version));
+            replicas.extend(self.survey_entry(&index, &hash)?);
+        }
+        let mut strays = Vec::new();
+        for name in files {
+            match self.survey_file(&index, partition, &name)? {
+                Some(stray @ Surveyed::Stray { .. }) => strays.push(stray),
+                other => replicas.extend(other),
+            }
+        }
+        if partition.0 == 0 {
+            strays.extend(self.strays_above()?);
+        }
+        replicas.sort_by(|a, b| order(a).cmp(order(b)));
+        // An entry that was new in the index may have been met as a file too.
+        replicas.dedup();
+        strays.sort_by(|a, b| order(a).cmp(order(b)));
+        replicas.extend(strays);
+        Ok(replicas)
+    }
+
+    pub(super) fn settle_stray(&self, path: &str) -> Result<(), VolumeError> {
+        self.index()?;
+        let names: Vec<&str> = path.split('/').collect();
+        let inside = matches!(names.as_slice(), ["objects", _] | ["objects", _, _])
+            && names.iter().all(|name| !matches!(*name, "" | "." | ".."));
+        if !inside {
+            return Err(self.missing(format!("stray {path:?}: expected a path below objects/")));
+        }
+        let whole = self.disk.open(&self.root.join(path)).ok().and_then(|file| {
+            let replica = replica::read(file.as_ref()).ok()?;
+            compare_content(file.as_ref(), &replica.table, replica.meta.size).ok()?;
+            Some(replica)
+        });
+        match whole {
+            Some(replica) => self.adopt_stray(path, replica),
+            None => self.put_aside(path),
+        }
+    }
+
+    /// Names in a partition's directory; none if there is no such directory.
+    pub(super) fn files_of(&self, partition: Partition) -> Result<HashSet<String>, VolumeError> {
+        let dir = partition_dir(&self.root, partition);
+        match self.disk.list(&dir) {
+            Ok(names) => Ok(names.into_iter().collect()),
+            Err(error) if is_gone(&error) => Ok(HashSet::new()),
+            Err(error) => Err(self.failed(format!("list {}", dir.display()), &error)),
+        }
+    }
+
+    /// What the index's entry of a hash and its file say together.
+    fn survey_entry(&self, index: &Index, hash: &KeyHash) -> Result<Option<Surveyed>, VolumeError> {
+        let _lock = self.key_lock(hash);
+        let entry = index.get_hash(hash).map_err(|error| self.index_failed(&error))?;
+        let Some(mut entry) = entry else {
+            return Ok(None);
+        };
+        let (key, version) = (entry.meta.key.clone(), entry.meta.version);
+        let path = replica_path(&self.root, hash, version);
+        match self.disk.stat(&path) {
+            Ok(found) => {
+                if entry.bad.is_none() && !fits(&entry, &found) {
+                    let detail = format!(
+                        "length of the file: found {}, expected {}",
+                        found.bytes, entry.file_bytes
+                    );
+                    self.mark_bad(&key, version, Cause::Scrub, &detail);
+                    entry.bad = Some(detail);
+                }
+                Ok(Some(surveyed(entry)))
+            }
+            Err(error) if is_gone(&error) => {
+                self.mark_missing(&key, version, Cause::Scrub);
+                Ok(Some(Surveyed::FileMissing {
+                    key,
+                    version,
+                    deleted: entry.meta.deleted,
+                }))
+            }
+            Err(error) => Err(self.failed(format!("look at {}", path.display()), &error)),
+        }
+    }
+
+    /// What a file is that the index did not seem to know.
+    fn survey_file(
+        &self,
+        index: &Index,
+        partition: Partition,
+        name: &str,
+    ) -> Result<Option<Surveyed>, VolumeError> {
+        let path = partition_dir(&self.root, partition).join(name);
+        if let Some((hash, version)) =
+            parse_file_name(name).filter(|(hash, _)| partition_of(hash) == partition)
+        {
+            // While it is held nobody is about to index or remove the file.
+            let lock = self.key_lock(&hash);
+            let entry = index.get_hash(&hash).map_err(|error| self.index_failed(&error))?;
+            if entry.is_some_and(|entry| entry.meta.version == version) {
+                drop(lock);
+                return self.survey_entry(index, &hash);
+            }
+            return Ok(self.stray(&path, "the index does not know it"));
+        }
+        Ok(self.stray(&path, "its name is not that of a replica"))
+    }
+
+    /// Things in `objects/` that are no partitions.
+    fn strays_above(&self) -> Result<Vec<Surveyed>, VolumeError> {
+        let objects = self.root.join("objects");
+        let names = self
+            .disk
+            .list(&objects)
+            .map_err(|error| self.failed(format!("list {}", objects.display()), &error))?;
+        let foreign = names.iter().filter(|name| parse_partition_name(name).is_none());
+        Ok(foreign
+            .filter_map(|name| self.stray(&objects.join(name), "its name is not that of a partition"))
+            .collect())
+    }
+
+    /// A stray; `None` if it is gone.
+    fn stray(&self, path: &std::path::Path, detail: &str) -> Option<Surveyed> {
+        let found = self.disk.stat(path).ok()?;
+        let why = if found.is_dir {
+            Some("it is a directory".to_owned())
+        } else {
+            let file = self.disk.open(path).ok()?;
+            replica::read(file.as_ref()).err().map(|error| error.to_string())
+        };
+        Some(Surveyed::Stray {
+            path: relative(&self.root, path),
+            bytes: found.bytes,
+            detail: match why {
+                Some(why) => format!("{detail}; {why}"),
+                None => format!("{detail}; it says that it is a replica"),
+            },
+        })
+    }
+
+    /// Brings a whole replica to its place and indexes it, unless the volume holds a newer version.
+    fn adopt_stray(&self, path: &str, replica: Replica) -> Result<(), VolumeError> {
+        let index = self.index()?;
+        let (hash, version) = (hash_of(&replica.meta.key), replica.meta.version);
+        let key = replica.meta.key.clone();
+        let lock = self.key_lock(&hash);
+        let held = index.get(&key).map_err(|error| self.index_failed(&error))?;
+        if held.is_some_and(|held| {
+            held.meta.version > version || (held.meta.version == version && held.bad.is_none())
+        }) {
+            drop(lock);
+            return self.put_aside(path);
+        }
+        let (from, to) = (self.root.join(path), replica_path(&self.root, &hash, version));
+        if from != to {
+            self.rename_into(&from, &to, partition_of(&hash))?;
+        }
+        self.step("settle.after_rename")?;
+        self.sync_partition(partition_of(&hash))?;
+        let entry = Entry {
+            meta: replica.meta,
+            file_bytes: replica.file_bytes,
+            bad: None,
+        };
+        let outcome = index
+            .change(Change::Put(entry), false)
+            .map_err(|error| self.index_failed(&error))?;
+        if let Outcome::Replaced(_) = outcome {
+            self.remove_older(&hash, version, outcome)?;
+        }
+        drop(lock);
+        self.log("adopted", &key, version, Cause::Repair, path, true);
+        Ok(())
+    }
+
+    /// Moves a stray to `lost+found/`, under a name that says where it was.
+    fn put_aside(&self, path: &str) -> Result<(), VolumeError> {
+        let from = self.root.join(path);
+        let lost = self.root.join("lost+found");
+        let random = HEXLOWER.encode(&rand::random::<[u8; 4]>());
+        let to = lost.join(format!("{}.{random}", path.replace('/', "_")));
+        match self.disk.rename(&from, &to) {
+            Err(error) if is_gone(&error) => return Err(self.missing(format!("stray {path:?}"))),
+            other => other.map_err(|error| self.failed(format!("move {path} to lost+found"), &error))?,
+        }
+        self.step("settle.after_rename")?;
+        self.disk
+            .sync_dir(&lost)
+            .map_err(|error| self.sync_failed(&lost, &error))?;
+        let event = crate::volume::fixity::event("put-aside", &self.id, None, Cause::Repair, path);
+        self.fixity.append(&event, true);
+        Ok(())
+    }
+}
+
+fn fits(entry: &Entry, found: &Stat) -> bool {
+    !found.is_dir && found.bytes == entry.file_bytes
+}
+
+fn surveyed(entry: Entry) -> Surveyed {
+    Surveyed::Replica {
+        blake3: HEXLOWER.encode(&entry.meta.digests.blake3),
+        key: entry.meta.key,
+        version: entry.meta.version,
+        deleted: entry.meta.deleted,
+        size: entry.meta.size,
+        state: entry.bad.map_or(ReplicaState::Good, ReplicaState::Bad),
+    }
+}
+
+/// What the parts of a survey are ordered by.
+fn order(surveyed: &Surveyed) -> &str {
+    match surveyed {
+        Surveyed::Replica { key, .. } | Surveyed::FileMissing { key, .. } => key.as_str(),
+        Surveyed::Stray { path, .. } => path,
+    }
+}

@@ -1,0 +1,85 @@
+//! Block tables of replicas read lately, so that a range read of a big object does not read its table again.
+
+use std::sync::Arc;
+
+use lru::LruCache;
+use parking_lot::Mutex;
+
+use super::names::KeyHash;
+use crate::clock::Version;
+use crate::volume::blocks::BlockTable;
+
+/// Memory for tables of one volume, in bytes: those of 128 GB of objects. The last one used stays, however big it is.
+const TABLES_BYTES_MAX: usize = 16 << 20;
+
+/// What an entry costs besides its values, in bytes.
+const ENTRY_BYTES: usize = 128;
+
+/// The tables.
+pub(super) struct Tables(Mutex<Kept>);
+
+struct Kept {
+    tables: LruCache<(KeyHash, Version), Arc<BlockTable>>,
+    bytes: usize,
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        Self(Mutex::new(Kept {
+            tables: LruCache::unbounded(),
+            bytes: 0,
+        }))
+    }
+}
+
+impl Tables {
+    /// The table of a replica, if it is here.
+    pub(super) fn get(&self, hash: KeyHash, version: Version) -> Option<Arc<BlockTable>> {
+        self.0.lock().tables.get(&(hash, version)).cloned()
+    }
+
+    /// Keeps a table; others make room.
+    pub(super) fn keep(&self, hash: KeyHash, version: Version, table: Arc<BlockTable>) {
+        let mut kept = self.0.lock();
+        kept.bytes += cost(&table);
+        if let Some(before) = kept.tables.put((hash, version), table) {
+            kept.bytes -= cost(&before);
+        }
+        while kept.bytes > TABLES_BYTES_MAX && kept.tables.len() > 1 {
+            let Some((_, oldest)) = kept.tables.pop_lru() else {
+                break;
+            };
+            kept.bytes -= cost(&oldest);
+        }
+    }
+
+    /// Forgets a replica that is gone or bad.
+    pub(super) fn forget(&self, hash: KeyHash, version: Version) {
+        let mut kept = self.0.lock();
+        if let Some(table) = kept.tables.pop(&(hash, version)) {
+            kept.bytes -= cost(&table);
+        }
+    }
+}
+
+fn cost(table: &BlockTable) -> usize {
+    table.values().len() * 32 + ENTRY_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_bounded() {
+        let tables = Tables::default();
+        let table = Arc::new(BlockTable::from_values(vec![[0; 32]; 32 * 1024]));
+        for n in 0..100u8 {
+            tables.keep([n; 16], "0".repeat(28).parse().unwrap(), table.clone());
+        }
+        let kept = tables.0.lock();
+        assert!(kept.bytes <= TABLES_BYTES_MAX);
+        assert_eq!(kept.bytes, kept.tables.len() * cost(&table));
+        assert!(kept.tables.contains(&([99; 16], "0".repeat(28).parse().unwrap())));
+    }
+}

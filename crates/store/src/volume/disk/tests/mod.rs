@@ -1,0 +1,4 @@
+//! Tests of a volume as its users see it.
+
+mod operations;
+mod support;
