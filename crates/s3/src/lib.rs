@@ -1,1 +1,36 @@
-//! The S3 face of the store.
+//! The S3 face of the store: buckets and objects over HTTP, for clients that speak Amazon's S3.
+//!
+//! [`serve`] puts a [`store::store::Store`] on a socket. s3s reads requests, checks signatures and writes answers; what is
+//! done here is what the operations mean for the store, who may ask for them, and the limits of what a client can make the
+//! process do.
+//!
+//! Invariants:
+//!  - every digest that a client declares - MD5, checksum in a header or trailer, SHA-256 of the signature, signatures
+//!    of chunks - is compared with the bytes before the object can be seen;
+//!  - no request makes the process hold an object in memory: content passes in pieces, in both directions;
+//!  - nothing is done without a right that the keys file gives;
+//!  - what a client asks for and is not done here (encryption, locks, versions, ACLs) is refused, never ignored.
+//!
+//! Where things are: `face` has the operations, one module for each kind; `content`, `checksum`, `conditions`,
+//! `attributes` what they share; `access` and `keys` who may do what; `serve`, `body`, `patience`, `tls` the socket.
+
+mod access;
+mod attributes;
+mod body;
+mod checksum;
+mod conditions;
+mod content;
+mod error;
+mod exchange;
+mod face;
+mod keys;
+pub mod metrics;
+mod names;
+mod parts;
+mod patience;
+mod serve;
+mod tls;
+
+pub use keys::{ALL_RIGHTS, KeyPair, KeysError, Right};
+pub use serve::{Limits, Running, ServeError, Settings, TlsFiles, serve};
+pub use tls::TlsError;

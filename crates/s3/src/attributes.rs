@@ -1,0 +1,251 @@
+//! The headers kept with an object, as attributes of the store: names in lower case as they travel.
+
+use std::collections::BTreeMap;
+
+use s3s::S3Result;
+use s3s::dto::{Metadata, Timestamp, TimestampFormat};
+use store::meta::Meta;
+
+use crate::error::{fault, not_implemented};
+
+/// What user metadata begin with.
+const USER_PREFIX: &str = "x-amz-meta-";
+
+/// Names and values of user metadata together, in bytes, as in S3.
+const USER_BYTES_MAX: usize = 2 * 1024;
+
+/// Type of an object that nobody gave one, as in S3.
+pub(crate) const TYPE_DEFAULT: &str = "binary/octet-stream";
+
+/// Tags of an object, in the form of a query string.
+pub(crate) const TAGGING: &str = "x-amz-tagging";
+
+/// Id of the multipart upload that the object was made from.
+pub(crate) const UPLOAD: &str = "weft-upload";
+
+/// Sizes of the parts that the object was made from; see [`crate::parts`].
+pub(crate) const PARTS: &str = "weft-parts";
+
+/// Who made a bucket or began an upload.
+pub(crate) const OWNER: &str = "weft-owner";
+
+/// Headers kept.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Headers {
+    pub(crate) content_type: Option<String>,
+    pub(crate) cache_control: Option<String>,
+    pub(crate) content_disposition: Option<String>,
+    pub(crate) content_encoding: Option<String>,
+    pub(crate) content_language: Option<String>,
+    pub(crate) expires: Option<Timestamp>,
+    pub(crate) website_redirect_location: Option<String>,
+    pub(crate) tagging: Option<String>,
+    pub(crate) metadata: Option<Metadata>,
+}
+
+/// The headers to keep from any of S3's inputs that has them. What those inputs can ask for besides and is not done
+/// here is refused, so that nobody believes in an encryption or a lock that is not there.
+macro_rules! headers_of {
+    ($input:expr) => {{
+        let input = &$input;
+        let encrypted = input.server_side_encryption.is_some()
+            || input.ssekms_key_id.is_some()
+            || input.sse_customer_algorithm.is_some()
+            || input.sse_customer_key.is_some()
+            || input.sse_customer_key_md5.is_some();
+        let locked = input.object_lock_mode.is_some()
+            || input.object_lock_legal_hold_status.is_some()
+            || input.object_lock_retain_until_date.is_some();
+        let grants = [
+            &input.grant_full_control,
+            &input.grant_read,
+            &input.grant_read_acp,
+            &input.grant_write_acp,
+        ];
+        let acl = input.acl.as_ref().map(|acl| acl.as_str());
+        let class = input.storage_class.as_ref().map(|class| class.as_str());
+        let granted = grants.iter().any(|grant| grant.is_some());
+        $crate::attributes::refuse(encrypted, locked, acl, granted, class).map(|()| {
+            $crate::attributes::Headers {
+                content_type: input.content_type.clone(),
+                cache_control: input.cache_control.clone(),
+                content_disposition: input.content_disposition.clone(),
+                content_encoding: input.content_encoding.clone(),
+                content_language: input.content_language.clone(),
+                expires: input.expires.clone(),
+                website_redirect_location: input.website_redirect_location.clone(),
+                tagging: input.tagging.clone(),
+                metadata: input.metadata.clone(),
+            }
+        })
+    }};
+}
+
+pub(crate) use headers_of;
+
+/// Refuses what cannot be asked of an object here.
+pub(crate) fn refuse(
+    encrypted: bool,
+    locked: bool,
+    acl: Option<&str>,
+    granted: bool,
+    class: Option<&str>,
+) -> S3Result<()> {
+    if encrypted {
+        return Err(not_implemented("server-side encryption"));
+    }
+    if locked {
+        return Err(not_implemented("object lock"));
+    }
+    check_acl(acl, granted)?;
+    match class {
+        None | Some("" | "STANDARD") => Ok(()),
+        Some(class) => Err(fault(
+            "InvalidStorageClass",
+            format!("there is no storage class {class:?}"),
+        )),
+    }
+}
+
+/// Objects belong to their bucket's owner and the keys file gives the rights: an ACL may say so, and nothing else.
+pub(crate) fn check_acl(acl: Option<&str>, granted: bool) -> S3Result<()> {
+    match acl {
+        None | Some("" | "private" | "bucket-owner-full-control" | "bucket-owner-read") if !granted => Ok(()),
+        _ => Err(not_implemented("an ACL other than private")),
+    }
+}
+
+impl Headers {
+    /// As attributes.
+    pub(crate) fn into_attributes(self) -> S3Result<BTreeMap<String, String>> {
+        let expires = self.expires.as_ref().map(http_date).transpose()?;
+        let content_encoding = self.content_encoding.as_deref().and_then(without_chunked);
+        let standard = [
+            ("content-type", self.content_type),
+            ("cache-control", self.cache_control),
+            ("content-disposition", self.content_disposition),
+            ("content-encoding", content_encoding),
+            ("content-language", self.content_language),
+            ("expires", expires),
+            ("x-amz-website-redirect-location", self.website_redirect_location),
+            (TAGGING, self.tagging),
+        ];
+        let given = standard
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        let mut attributes: BTreeMap<_, _> = given.collect();
+        let metadata = self.metadata.unwrap_or_default();
+        let bytes: usize = metadata
+            .iter()
+            .map(|(name, value)| name.len() + value.len())
+            .sum();
+        if bytes > USER_BYTES_MAX {
+            let detail = format!("the metadata have {bytes} bytes, at most {USER_BYTES_MAX} are possible");
+            return Err(fault("MetadataTooLarge", detail));
+        }
+        attributes.extend(
+            metadata
+                .into_iter()
+                .map(|(name, value)| (format!("{USER_PREFIX}{}", name.to_lowercase()), value)),
+        );
+        Ok(attributes)
+    }
+
+    /// From attributes.
+    pub(crate) fn from_attributes(attributes: &BTreeMap<String, String>) -> Self {
+        let get = |name: &str| attributes.get(name).cloned();
+        let user = attributes.iter().filter_map(|(name, value)| {
+            let name = name.strip_prefix(USER_PREFIX)?;
+            Some((name.to_owned(), value.clone()))
+        });
+        let metadata: Metadata = user.collect();
+        Self {
+            content_type: get("content-type").or_else(|| Some(TYPE_DEFAULT.to_owned())),
+            cache_control: get("cache-control"),
+            content_disposition: get("content-disposition"),
+            content_encoding: get("content-encoding"),
+            content_language: get("content-language"),
+            expires: get("expires").and_then(|date| Timestamp::parse(TimestampFormat::HttpDate, &date).ok()),
+            website_redirect_location: get("x-amz-website-redirect-location"),
+            tagging: get(TAGGING),
+            metadata: (!metadata.is_empty()).then_some(metadata),
+        }
+    }
+}
+
+/// When an object was written.
+pub(crate) fn modified(meta: &Meta) -> Timestamp {
+    let nanos = i128::from(meta.version.millis) * 1_000_000;
+    time::OffsetDateTime::from_unix_timestamp_nanos(nanos)
+        .unwrap_or(time::OffsetDateTime::UNIX_EPOCH)
+        .into()
+}
+
+/// A time as HTTP's headers have it.
+pub(crate) fn http_date(time: &Timestamp) -> S3Result<String> {
+    let mut text = Vec::new();
+    let wrong = |_| fault("InvalidArgument", "a date that cannot be written");
+    time.format(TimestampFormat::HttpDate, &mut text).map_err(wrong)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// The encodings without `aws-chunked`, which is the journey's and not the object's.
+fn without_chunked(encodings: &str) -> Option<String> {
+    let kept: Vec<_> = encodings
+        .split(',')
+        .map(str::trim)
+        .filter(|encoding| !encoding.is_empty() && !encoding.eq_ignore_ascii_case("aws-chunked"))
+        .collect();
+    (!kept.is_empty()).then(|| kept.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_and_back() {
+        let headers = Headers {
+            content_type: Some("text/plain".to_owned()),
+            content_encoding: Some("aws-chunked, gzip".to_owned()),
+            expires: Some(
+                Timestamp::parse(TimestampFormat::HttpDate, "Wed, 21 Oct 2026 07:28:00 GMT").unwrap(),
+            ),
+            metadata: Some([("Größe".to_owned(), "köln".to_owned())].into_iter().collect()),
+            ..Headers::default()
+        };
+        let attributes = headers.into_attributes().unwrap();
+        assert_eq!(attributes["x-amz-meta-größe"], "köln");
+        assert_eq!(attributes["content-encoding"], "gzip");
+        assert_eq!(attributes["expires"], "Wed, 21 Oct 2026 07:28:00 GMT");
+        let again = Headers::from_attributes(&attributes);
+        assert_eq!(again.content_type.as_deref(), Some("text/plain"));
+        assert_eq!(again.into_attributes().unwrap(), attributes);
+        assert_eq!(without_chunked("aws-chunked"), None);
+    }
+
+    #[test]
+    fn what_is_not_done_is_refused() {
+        assert!(refuse(false, false, Some("private"), false, Some("STANDARD")).is_ok());
+        for (encrypted, locked, acl, granted, class) in [
+            (true, false, None, false, None),
+            (false, true, None, false, None),
+            (false, false, Some("public-read"), false, None),
+            (false, false, None, true, None),
+            (false, false, None, false, Some("GLACIER")),
+        ] {
+            assert!(refuse(encrypted, locked, acl, granted, class).is_err());
+        }
+        let metadata = [("a".to_owned(), "b".repeat(USER_BYTES_MAX))]
+            .into_iter()
+            .collect();
+        let headers = Headers {
+            metadata: Some(metadata),
+            ..Headers::default()
+        };
+        assert_eq!(
+            headers.into_attributes().unwrap_err().code().as_str(),
+            "MetadataTooLarge"
+        );
+    }
+}

@@ -1,0 +1,279 @@
+//! Content on its way in and out. Nothing here ever holds more than the piece that passes.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream};
+use http_body::{Body, Frame, SizeHint};
+use parking_lot::Mutex;
+use s3s::dto::StreamingBlob;
+use s3s::stream::{ByteStream as SizedStream, RemainingLength};
+use s3s::{S3Error, StdError};
+use store::volume::ByteStream;
+use tokio::time::Sleep;
+
+use crate::checksum::Summing;
+use crate::error::fault;
+use crate::exchange::Exchange;
+
+/// A request's body as it comes from the connection: counted, limited in length, and given up when the client is
+/// silent for too long while somebody waits for it.
+pub(crate) struct Incoming<B> {
+    inner: B,
+    exchange: Arc<Exchange>,
+    idle_max: Duration,
+    left: u64,
+    silence: Option<Pin<Box<Sleep>>>,
+}
+
+impl<B> Incoming<B> {
+    /// At most `bytes_max`, and never `idle_max` without a byte.
+    pub(crate) fn new(inner: B, exchange: Arc<Exchange>, idle_max: Duration, bytes_max: u64) -> Self {
+        Self {
+            inner,
+            exchange,
+            idle_max,
+            left: bytes_max,
+            silence: None,
+        }
+    }
+
+    fn waited_too_long(&mut self, cx: &mut Context<'_>) -> bool {
+        let idle_max = self.idle_max;
+        let silence = self
+            .silence
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(idle_max)));
+        silence.as_mut().poll(cx).is_ready()
+    }
+}
+
+impl<B> Body for Incoming<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<StdError>,
+{
+    type Data = Bytes;
+    type Error = StdError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, StdError>>> {
+        let this = &mut *self;
+        let Poll::Ready(frame) = Pin::new(&mut this.inner).poll_frame(cx) else {
+            if this.waited_too_long(cx) {
+                this.exchange.set_timed_out();
+                return Poll::Ready(Some(Err("the client was silent for too long".into())));
+            }
+            return Poll::Pending;
+        };
+        this.silence = None;
+        let Some(frame) = frame else {
+            return Poll::Ready(None);
+        };
+        let frame = frame.map_err(Into::into);
+        let bytes = frame
+            .as_ref()
+            .ok()
+            .and_then(|frame| frame.data_ref())
+            .map_or(0, Bytes::len);
+        this.exchange.received(bytes);
+        match this.left.checked_sub(bytes as u64) {
+            Some(left) => this.left = left,
+            None => {
+                this.exchange.set_too_large();
+                return Poll::Ready(Some(Err("the body is longer than allowed".into())));
+            }
+        }
+        Poll::Ready(Some(frame))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+/// An answer's body on its way to the connection, counted.
+pub(crate) struct Outgoing {
+    inner: s3s::Body,
+    exchange: Arc<Exchange>,
+}
+
+impl Outgoing {
+    /// Holds the exchange until the last byte is sent or given up.
+    pub(crate) fn new(inner: s3s::Body, exchange: Arc<Exchange>) -> Self {
+        Self { inner, exchange }
+    }
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = StdError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, StdError>>> {
+        let frame = Pin::new(&mut self.inner).poll_frame(cx);
+        if let Poll::Ready(Some(Ok(frame))) = &frame {
+            self.exchange.sent(frame.data_ref().map_or(0, Bytes::len));
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        Body::size_hint(&self.inner)
+    }
+}
+
+/// The first thing that was wrong with a content on its way to the store, in S3's words. The store knows only that
+/// the content broke off or was refused.
+#[derive(Clone, Default)]
+pub(crate) struct Faults(Arc<Mutex<Option<S3Error>>>);
+
+impl Faults {
+    /// Takes note, unless something was wrong before.
+    pub(crate) fn note(&self, error: S3Error) {
+        self.0.lock().get_or_insert(error);
+    }
+
+    /// What was wrong.
+    pub(crate) fn take(&self) -> Option<S3Error> {
+        self.0.lock().take()
+    }
+}
+
+/// A request's content for the store, with its checksum computed as it passes.
+pub(crate) fn to_store(
+    body: Option<StreamingBlob>,
+    summing: Option<Summing>,
+    faults: Faults,
+    exchange: Option<Arc<Exchange>>,
+) -> ByteStream {
+    let Some(body) = body else {
+        return stream::empty().boxed();
+    };
+    let pieces = body.map(move |piece| match piece {
+        Ok(bytes) => {
+            if let Some(summing) = &summing {
+                summing.update(&bytes);
+            }
+            Ok(bytes)
+        }
+        Err(error) => {
+            let fault = explain(&error, exchange.as_deref());
+            let text = fault.message().unwrap_or_default().to_owned();
+            faults.note(fault);
+            Err(io::Error::new(io::ErrorKind::UnexpectedEof, text))
+        }
+    });
+    pieces.boxed()
+}
+
+/// Content of the store's own on its way back to it, with its checksum computed as it passes.
+pub(crate) fn summed(body: ByteStream, summing: Option<Summing>) -> ByteStream {
+    let Some(summing) = summing else { return body };
+    let pieces = body.inspect(move |piece| {
+        if let Ok(bytes) = piece {
+            summing.update(bytes);
+        }
+    });
+    pieces.boxed()
+}
+
+/// What broke a content off. The errors of s3s's own streams have no public types: their texts tell them apart.
+fn explain(error: &StdError, exchange: Option<&Exchange>) -> S3Error {
+    let text = error.to_string();
+    if exchange.is_some_and(Exchange::timed_out) {
+        return fault(
+            "RequestTimeout",
+            "nothing was read from the connection for too long",
+        );
+    }
+    if exchange.is_some_and(Exchange::too_large) {
+        return fault("EntityTooLarge", "the body is longer than allowed");
+    }
+    if text.contains("Sha256Mismatch") {
+        return fault(
+            "XAmzContentSHA256Mismatch",
+            "the body is not what x-amz-content-sha256 says",
+        );
+    }
+    if text.contains("SignatureMismatch") {
+        return fault(
+            "SignatureDoesNotMatch",
+            "a chunk of the body is not what its signature says",
+        );
+    }
+    fault("IncompleteBody", format!("the body broke off: {text}"))
+}
+
+/// Content from the store for an answer.
+struct FromStore {
+    // A stream of the store need not be `Sync`, which s3s wants; it is only ever polled through `&mut`.
+    inner: Mutex<ByteStream>,
+    left: u64,
+}
+
+/// A content of this length for an answer.
+pub(crate) fn from_store(body: ByteStream, bytes: u64) -> StreamingBlob {
+    StreamingBlob::new(FromStore {
+        inner: Mutex::new(body),
+        left: bytes,
+    })
+}
+
+impl Stream for FromStore {
+    type Item = Result<Bytes, StdError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let piece = self.inner.get_mut().as_mut().poll_next(cx);
+        if let Poll::Ready(Some(Ok(bytes))) = &piece {
+            self.left = self.left.saturating_sub(bytes.len() as u64);
+        }
+        if let Poll::Ready(Some(Err(error))) = &piece {
+            // The status is long sent: the connection is cut, which no client takes for the end.
+            tracing::error!(%error, "an answer broke off");
+        }
+        piece.map(|piece| piece.map(|piece| piece.map_err(Into::into)))
+    }
+}
+
+impl SizedStream for FromStore {
+    fn remaining_length(&self) -> RemainingLength {
+        usize::try_from(self.left).map_or_else(|_| RemainingLength::unknown(), RemainingLength::new_exact)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The texts of s3s that [`explain`] goes by.
+    #[test]
+    fn what_broke_off_is_told_apart() {
+        for (text, code) in [
+            ("UploadStreamError: Sha256Mismatch", "XAmzContentSHA256Mismatch"),
+            (
+                "AwsChunkedStreamError: SignatureMismatch",
+                "SignatureDoesNotMatch",
+            ),
+            ("AwsChunkedStreamError: Incomplete", "IncompleteBody"),
+            ("connection reset", "IncompleteBody"),
+        ] {
+            assert_eq!(explain(&text.into(), None).code().as_str(), code);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! `If-Match`, `If-None-Match`, `If-Modified-Since`, `If-Unmodified-Since`: of readers here, of writers by the store.
+
+use http::{HeaderMap, HeaderValue};
+use s3s::dto::{ETag, ETagCondition, Timestamp};
+use s3s::{S3Error, S3Result};
+use store::key::Key;
+use store::meta::Meta;
+use store::store::{Condition, Store, StoreError};
+use time::OffsetDateTime;
+
+use crate::attributes;
+use crate::error::{fault, from_store};
+
+/// What a reader says of the object.
+#[derive(Debug, Default)]
+pub(crate) struct Reading<'a> {
+    pub(crate) if_match: Option<&'a ETagCondition>,
+    pub(crate) if_none_match: Option<&'a ETagCondition>,
+    pub(crate) if_modified_since: Option<&'a Timestamp>,
+    pub(crate) if_unmodified_since: Option<&'a Timestamp>,
+}
+
+impl Reading<'_> {
+    /// Compares in the order of RFC 9110, section 13.2.2: an entity tag given makes the date of its kind void.
+    pub(crate) fn check(&self, meta: &Meta) -> S3Result<()> {
+        let later = |time: &Timestamp| seconds(&attributes::modified(meta)) > seconds(time);
+        let as_it_was = match self.if_match {
+            Some(condition) => holds(condition, &meta.etag),
+            None => !self.if_unmodified_since.is_some_and(later),
+        };
+        if !as_it_was {
+            return Err(failed());
+        }
+        let changed = match self.if_none_match {
+            Some(condition) => !holds(condition, &meta.etag),
+            None => self.if_modified_since.is_none_or(later),
+        };
+        if changed { Ok(()) } else { Err(not_modified(meta)) }
+    }
+
+    /// As [`Reading::check`] for the source of a copy, where nothing is ever "not modified".
+    pub(crate) fn check_source(&self, meta: &Meta) -> S3Result<()> {
+        self.check(meta).map_err(|_| failed())
+    }
+}
+
+/// What a writer says of the object that is to be replaced.
+#[derive(Debug, Default)]
+pub(crate) struct Writing {
+    pub(crate) if_match: Option<ETagCondition>,
+    pub(crate) if_none_match: Option<ETagCondition>,
+}
+
+impl Writing {
+    /// From headers, for operations whose input in s3s lacks them.
+    pub(crate) fn of_headers(headers: &HeaderMap) -> S3Result<Self> {
+        let get = |name: &str| {
+            let wrong = |_| fault("InvalidArgument", format!("{name} is no entity tag"));
+            let value = headers.get(name).map(HeaderValue::as_bytes);
+            value
+                .map(|value| ETagCondition::parse_http_header(value).map_err(wrong))
+                .transpose()
+        };
+        Ok(Self {
+            if_match: get("if-match")?,
+            if_none_match: get("if-none-match")?,
+        })
+    }
+
+    /// The condition for the store, which decides it when the content is safe. One that fails already now is refused
+    /// now, before content is sent in vain. `If-Match: *` and `If-None-Match` with a tag are turned into a
+    /// condition on the version seen now: should another writer come in between, the write is refused, too.
+    pub(crate) async fn resolve(&self, store: &Store, key: &Key) -> S3Result<Condition> {
+        if self.if_match.is_none() && self.if_none_match.is_none() {
+            return Ok(Condition::Always);
+        }
+        let current = match store.head(key).await {
+            Ok(meta) => Some(meta.etag),
+            Err(StoreError::NotFound(_)) => None,
+            Err(error) => return Err(from_store(error)),
+        };
+        if let (Some(_), None) = (&self.if_match, &current) {
+            return Err(fault("NoSuchKey", "there is no such key"));
+        }
+        let fails = |condition: &Option<ETagCondition>, wanted: bool| {
+            let (Some(condition), Some(current)) = (condition, &current) else {
+                return false;
+            };
+            holds(condition, current) != wanted
+        };
+        if fails(&self.if_match, true) || fails(&self.if_none_match, false) {
+            return Err(failed());
+        }
+        Ok(current.map_or(Condition::Absent, Condition::Etag))
+    }
+}
+
+/// What a client is told when the store refused a write: that the object under `If-Match` is gone is "no such key".
+pub(crate) fn refused(condition: &Condition, error: StoreError) -> S3Error {
+    match (condition, &error) {
+        (Condition::Etag(_), StoreError::Condition { current: None, .. }) => {
+            fault("NoSuchKey", "there is no such key")
+        }
+        _ => from_store(error),
+    }
+}
+
+/// 412.
+pub(crate) fn failed() -> S3Error {
+    fault(
+        "PreconditionFailed",
+        "at least one of the conditions does not hold",
+    )
+}
+
+/// 304, with what a cache wants to know.
+fn not_modified(meta: &Meta) -> S3Error {
+    let mut error = fault("NotModified", "not modified");
+    let mut headers = HeaderMap::new();
+    let etag = ETag::Strong(meta.etag.clone()).to_http_header();
+    let date = attributes::http_date(&attributes::modified(meta)).ok();
+    if let Ok(etag) = etag {
+        headers.insert(http::header::ETAG, etag);
+    }
+    if let Some(date) = date.and_then(|date| HeaderValue::try_from(date).ok()) {
+        headers.insert(http::header::LAST_MODIFIED, date);
+    }
+    error.set_headers(headers);
+    error
+}
+
+/// Whether an entity tag is one that the condition names.
+pub(crate) fn holds(condition: &ETagCondition, etag: &str) -> bool {
+    condition.is_any() || condition.as_etag().is_some_and(|wanted| wanted.value() == etag)
+}
+
+/// Seconds since 1970: HTTP's dates have no finer ones.
+pub(crate) fn seconds(time: &Timestamp) -> i64 {
+    OffsetDateTime::from(time.clone()).unix_timestamp()
+}

@@ -1,0 +1,140 @@
+//! Content for the store with everything that a client declared of it: length, MD5, a checksum before or after it.
+
+use std::sync::Arc;
+
+use data_encoding::BASE64;
+use http::{Extensions, HeaderMap};
+use s3s::dto::{Checksum, StreamingBlob};
+use s3s::stream::ByteStream as _;
+use s3s::{S3Error, S3Result, TrailingHeaders};
+use store::store::{Finisher, Put, StoreError};
+use store::volume::ByteStream;
+
+use crate::body::{self, Faults};
+use crate::checksum::{self, Algorithm, Declared, Summing};
+use crate::error::{fault, from_store};
+use crate::exchange::Exchange;
+
+/// What came with a request that carries content.
+pub(crate) struct Carried<'a> {
+    pub(crate) body: Option<StreamingBlob>,
+    pub(crate) length: Option<i64>,
+    pub(crate) md5: Option<String>,
+    pub(crate) sums: Checksum,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) trailers: Option<TrailingHeaders>,
+    pub(crate) extensions: &'a Extensions,
+}
+
+/// Content on its way to the store.
+pub(crate) struct Content {
+    /// The bytes.
+    pub(crate) stream: ByteStream,
+    /// What must be true of them.
+    pub(crate) put: Put,
+    faults: Faults,
+}
+
+impl Content {
+    /// Of a request. With `algorithm`, that checksum is computed even if the client declared none, and no other may be
+    /// declared.
+    pub(crate) fn of_request(
+        carried: Carried<'_>,
+        algorithm: Option<Algorithm>,
+        bytes_max: u64,
+    ) -> S3Result<Self> {
+        let declared = Declared::of(&carried.sums, carried.headers)?;
+        if let (Some(algorithm), Some(declared)) = (algorithm, &declared)
+            && algorithm != declared.algorithm
+        {
+            let (wanted, found) = (algorithm.name(), declared.algorithm.name());
+            let detail = format!("checksum type mismatch: the upload has {wanted}, the part {found}");
+            return Err(fault("InvalidRequest", detail));
+        }
+        let size = length(&carried)?;
+        if size > bytes_max {
+            let detail = format!("the body has {size} bytes, at most {bytes_max} are possible");
+            return Err(fault("EntityTooLarge", detail));
+        }
+        let md5 = carried.md5.as_deref().map(decode_md5).transpose()?;
+        let exchange = carried.extensions.get::<Arc<Exchange>>().cloned();
+        let summing = declared
+            .as_ref()
+            .map(|declared| declared.algorithm)
+            .or(algorithm)
+            .map(Summing::new);
+        let faults = Faults::default();
+        let stream = body::to_store(carried.body, summing.clone(), faults.clone(), exchange);
+        let put = Put {
+            size: Some(size),
+            md5,
+            finisher: summing.map(|summing| finisher(summing, declared, carried.trailers, faults.clone())),
+            ..Put::default()
+        };
+        Ok(Self { stream, put, faults })
+    }
+
+    /// Of a part of an object in the store, with a checksum computed on the way.
+    pub(crate) fn of_store(stream: ByteStream, size: u64, algorithm: Option<Algorithm>) -> Self {
+        let faults = Faults::default();
+        let summing = algorithm.map(Summing::new);
+        let stream = body::summed(stream, summing.clone());
+        let put = Put {
+            size: Some(size),
+            finisher: summing.map(|summing| finisher(summing, None, None, faults.clone())),
+            ..Put::default()
+        };
+        Self { stream, put, faults }
+    }
+
+    /// The bytes, the promises, and what turns the store's answer into S3's.
+    pub(crate) fn into_parts(self) -> (ByteStream, Put, impl FnOnce(StoreError) -> S3Error) {
+        let faults = self.faults;
+        (self.stream, self.put, move |error| {
+            faults.take().unwrap_or_else(|| from_store(error))
+        })
+    }
+}
+
+/// The last look: the checksum is compared, and kept.
+fn finisher(
+    summing: Summing,
+    declared: Option<Declared>,
+    trailers: Option<TrailingHeaders>,
+    faults: Faults,
+) -> Finisher {
+    Box::new(move |digests, _, attributes| {
+        let found = summing.finish(&digests.sha256);
+        if let Some(declared) = declared {
+            checksum::compare(&declared, trailers.as_ref(), &found).map_err(|error| {
+                let text = error.message().unwrap_or_default().to_owned();
+                faults.note(error);
+                text
+            })?;
+        }
+        attributes.insert(summing.algorithm().header().to_owned(), found);
+        attributes.insert(checksum::TYPE.to_owned(), checksum::FULL_OBJECT.to_owned());
+        Ok(())
+    })
+}
+
+/// The length that the client gave, without which S3 takes no content.
+fn length(carried: &Carried<'_>) -> S3Result<u64> {
+    let of_body = || match &carried.body {
+        Some(body) => body.remaining_length().exact().map(|length| length as u64),
+        None => Some(0),
+    };
+    let length = match carried.length {
+        Some(length) => u64::try_from(length).ok(),
+        None => of_body(),
+    };
+    length.ok_or_else(|| fault("MissingContentLength", "content needs a Content-Length"))
+}
+
+fn decode_md5(text: &str) -> S3Result<[u8; 16]> {
+    let bytes = BASE64
+        .decode(text.as_bytes())
+        .ok()
+        .and_then(|bytes| bytes.try_into().ok());
+    bytes.ok_or_else(|| fault("InvalidDigest", "Content-MD5 is not 16 bytes in Base64"))
+}

@@ -1,0 +1,111 @@
+//! Errors as S3 names them.
+
+use http::StatusCode;
+use s3s::{S3Error, S3ErrorCode};
+use store::store::StoreError;
+
+/// An error by its code; the status is the code's own, 400 for codes that are not S3's.
+pub(crate) fn fault(code: &str, message: impl Into<String>) -> S3Error {
+    let code = S3ErrorCode::from_bytes(code.as_bytes()).unwrap_or(S3ErrorCode::InvalidRequest);
+    let mut error = S3Error::with_message(code, message.into());
+    if error.status_code().is_none() {
+        error.set_status_code(StatusCode::BAD_REQUEST);
+    }
+    error
+}
+
+/// An operation, or a part of one, that is not done here.
+pub(crate) fn not_implemented(what: &str) -> S3Error {
+    fault("NotImplemented", format!("{what} is not implemented"))
+}
+
+/// What a client is told about a failure of the store.
+pub(crate) fn from_store(error: StoreError) -> S3Error {
+    let text = error.to_string();
+    match error {
+        StoreError::NotFound(_) => fault("NoSuchKey", "there is no such key"),
+        StoreError::Condition { .. } => {
+            fault("PreconditionFailed", "the object is not as the condition says")
+        }
+        StoreError::Declared { what, .. } if what == "length" => fault("IncompleteBody", text),
+        StoreError::Declared { .. } | StoreError::Refused { .. } => fault("BadDigest", text),
+        StoreError::Body { .. } => fault("IncompleteBody", text),
+        StoreError::Range { .. } => fault("InvalidRange", text),
+        StoreError::Unavailable { .. } => {
+            tracing::warn!("{text}");
+            fault("ServiceUnavailable", text)
+        }
+        StoreError::Full { .. } => {
+            tracing::warn!("{text}");
+            let mut error = fault("InsufficientStorage", text);
+            error.set_status_code(StatusCode::INSUFFICIENT_STORAGE);
+            error
+        }
+        StoreError::Lost { .. } => {
+            tracing::error!("{text}");
+            fault("InternalError", text)
+        }
+        StoreError::NoUpload { .. } => fault("NoSuchUpload", text),
+        StoreError::Part { .. } => fault("InvalidPart", text),
+        StoreError::Key(_) => fault("InvalidArgument", text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_failure_of_the_store_has_a_status() {
+        let key = || "b/k".to_owned();
+        let detail = || "why".to_owned();
+        let cases = [
+            (StoreError::NotFound(key()), "NoSuchKey", 404),
+            (
+                StoreError::Condition {
+                    key: key(),
+                    current: None,
+                },
+                "PreconditionFailed",
+                412,
+            ),
+            (
+                StoreError::Body {
+                    key: key(),
+                    detail: detail(),
+                },
+                "IncompleteBody",
+                400,
+            ),
+            (
+                StoreError::Unavailable {
+                    key: key(),
+                    detail: detail(),
+                },
+                "ServiceUnavailable",
+                503,
+            ),
+            (
+                StoreError::Full {
+                    key: key(),
+                    detail: detail(),
+                },
+                "InsufficientStorage",
+                507,
+            ),
+            (
+                StoreError::Lost {
+                    key: key(),
+                    detail: detail(),
+                },
+                "InternalError",
+                500,
+            ),
+        ];
+        for (error, code, status) in cases {
+            let error = from_store(error);
+            assert_eq!(error.code().as_str(), code);
+            assert_eq!(error.status_code().unwrap().as_u16(), status);
+        }
+    }
+}

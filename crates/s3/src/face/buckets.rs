@@ -1,0 +1,230 @@
+//! Buckets: made, seen, removed when empty.
+//!
+//! A bucket is a record of its own; nothing ties its objects to it. A put that runs while its bucket is being deleted may
+//! leave an object that is seen again when the bucket is made again; S3's clients do not race the two.
+
+use std::collections::BTreeMap;
+
+use futures_util::stream;
+use s3s::auth::Credentials;
+use s3s::dto::*;
+use s3s::{S3Request, S3Result};
+use store::store::{Condition, List, Put, StoreError};
+
+use super::{Face, owner};
+use crate::attributes::{self, OWNER};
+use crate::error::{fault, from_store, not_implemented};
+use crate::names;
+
+/// Attribute of a bucket: the region that its maker named.
+const LOCATION: &str = "weft-location";
+
+/// The region of a bucket whose maker named none.
+const LOCATION_DEFAULT: &str = "us-east-1";
+
+/// Most buckets in one page of a listing.
+const PAGE_MAX: usize = 1000;
+
+impl Face {
+    /// The buckets in which the client has any right.
+    pub(super) async fn list_buckets(
+        &self,
+        request: S3Request<ListBucketsInput>,
+    ) -> S3Result<ListBucketsOutput> {
+        let user = self.user(request.credentials.as_ref());
+        let input = request.input;
+        let limit = page_limit(input.max_buckets)?;
+        let prefix = names::buckets_prefix();
+        let mut list = List {
+            prefix: format!("{prefix}{}", input.prefix.as_deref().unwrap_or_default()),
+            after: input.continuation_token.map(|after| format!("{prefix}{after}")),
+            limit: PAGE_MAX,
+            ..List::default()
+        };
+        let mut buckets = Vec::new();
+        let mut more = false;
+        'pages: loop {
+            let page = self.store.list(&list).await.map_err(from_store)?;
+            for record in page.objects {
+                let name = names::last_segment(&record.key).to_owned();
+                if !may_see(self, request.credentials.as_ref(), &name) {
+                    continue;
+                }
+                if buckets.len() == limit {
+                    more = true;
+                    break 'pages;
+                }
+                buckets.push(Bucket {
+                    bucket_region: None,
+                    creation_date: Some(attributes::modified(&record)),
+                    name: Some(name),
+                });
+            }
+            let Some(next) = page.next else { break };
+            list.after = Some(next);
+        }
+        let last = buckets.last().and_then(|bucket| bucket.name.clone());
+        Ok(ListBucketsOutput {
+            buckets: Some(buckets),
+            continuation_token: last.filter(|_| more),
+            owner: Some(Owner {
+                display_name: Some(user.clone()),
+                id: Some(user),
+            }),
+            prefix: input.prefix,
+        })
+    }
+
+    /// Makes a bucket, unless there is one of that name.
+    pub(super) async fn create_bucket(
+        &self,
+        request: S3Request<CreateBucketInput>,
+    ) -> S3Result<CreateBucketOutput> {
+        let user = self.user(request.credentials.as_ref());
+        let input = request.input;
+        refuse_options(&input)?;
+        let key = names::bucket(&input.bucket)?;
+        let mut attributes = BTreeMap::from([(OWNER.to_owned(), user.clone())]);
+        let location = input
+            .create_bucket_configuration
+            .and_then(|set| set.location_constraint);
+        if let Some(location) = location {
+            attributes.insert(LOCATION.to_owned(), location.as_str().to_owned());
+        }
+        let put = Put {
+            size: Some(0),
+            attributes,
+            condition: Condition::Absent,
+            ..Put::default()
+        };
+        match self.store.put(&key, Box::pin(stream::empty()), put).await {
+            Ok(_) => Ok(CreateBucketOutput {
+                location: Some(format!("/{}", input.bucket)),
+            }),
+            Err(StoreError::Condition { .. }) => {
+                let theirs = owner(&self.bucket(&input.bucket).await?).id;
+                Err(match theirs == Some(user) {
+                    true => fault("BucketAlreadyOwnedByYou", "the bucket is yours already"),
+                    false => fault("BucketAlreadyExists", "there is a bucket of that name"),
+                })
+            }
+            Err(error) => Err(from_store(error)),
+        }
+    }
+
+    /// Whether there is a bucket.
+    pub(super) async fn head_bucket(
+        &self,
+        request: S3Request<HeadBucketInput>,
+    ) -> S3Result<HeadBucketOutput> {
+        let record = self.bucket(&request.input.bucket).await?;
+        Ok(HeadBucketOutput {
+            bucket_region: Some(
+                location(&record.attributes)
+                    .unwrap_or(LOCATION_DEFAULT)
+                    .to_owned(),
+            ),
+            ..HeadBucketOutput::default()
+        })
+    }
+
+    /// Removes an empty bucket; uploads that were never finished go with it.
+    pub(super) async fn delete_bucket(
+        &self,
+        request: S3Request<DeleteBucketInput>,
+    ) -> S3Result<DeleteBucketOutput> {
+        let bucket = request.input.bucket;
+        self.bucket(&bucket).await?;
+        let list = List {
+            prefix: format!("{bucket}/"),
+            limit: 1,
+            ..List::default()
+        };
+        let page = self.store.list(&list).await.map_err(from_store)?;
+        if !page.objects.is_empty() {
+            return Err(fault("BucketNotEmpty", "the bucket is not empty"));
+        }
+        self.abort_all(&list.prefix).await?;
+        let removed = self
+            .store
+            .delete(&names::bucket(&bucket)?, Condition::Always)
+            .await;
+        removed.map_err(from_store)?.ok_or_else(super::no_bucket)?;
+        Ok(DeleteBucketOutput::default())
+    }
+
+    /// The region that the bucket's maker named.
+    pub(super) async fn get_bucket_location(
+        &self,
+        request: S3Request<GetBucketLocationInput>,
+    ) -> S3Result<GetBucketLocationOutput> {
+        let record = self.bucket(&request.input.bucket).await?;
+        let location =
+            location(&record.attributes).map(|name| BucketLocationConstraint::from(name.to_owned()));
+        Ok(GetBucketLocationOutput {
+            location_constraint: location,
+        })
+    }
+
+    /// No bucket has versions.
+    pub(super) async fn get_bucket_versioning(
+        &self,
+        request: S3Request<GetBucketVersioningInput>,
+    ) -> S3Result<GetBucketVersioningOutput> {
+        self.bucket(&request.input.bucket).await?;
+        Ok(GetBucketVersioningOutput::default())
+    }
+
+    /// Gives up all open uploads of objects whose keys begin with this text.
+    async fn abort_all(&self, prefix: &str) -> S3Result<()> {
+        loop {
+            let page = self
+                .store
+                .list_uploads(prefix, None, PAGE_MAX)
+                .await
+                .map_err(from_store)?;
+            for upload in &page.uploads {
+                match self.store.abort_upload(&upload.key, &upload.id).await {
+                    Ok(()) | Err(StoreError::NoUpload { .. }) => {}
+                    Err(error) => return Err(from_store(error)),
+                }
+            }
+            if page.next.is_none() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn may_see(face: &Face, credentials: Option<&Credentials>, bucket: &str) -> bool {
+    credentials.is_some_and(|credentials| face.keys.may_anything(&credentials.access_key, bucket))
+}
+
+fn location(attributes: &BTreeMap<String, String>) -> Option<&str> {
+    attributes.get(LOCATION).map(String::as_str)
+}
+
+fn page_limit(asked: Option<i32>) -> S3Result<usize> {
+    let limit = usize::try_from(asked.unwrap_or(PAGE_MAX as i32))
+        .ok()
+        .filter(|limit| *limit > 0);
+    limit
+        .map(|limit| limit.min(PAGE_MAX))
+        .ok_or_else(|| fault("InvalidArgument", "max-buckets is not 1 to 1000"))
+}
+
+fn refuse_options(input: &CreateBucketInput) -> S3Result<()> {
+    let grants = [
+        &input.grant_full_control,
+        &input.grant_read,
+        &input.grant_read_acp,
+        &input.grant_write,
+        &input.grant_write_acp,
+    ];
+    let granted = grants.iter().any(|grant| grant.is_some());
+    attributes::check_acl(input.acl.as_ref().map(|acl| acl.as_str()), granted)?;
+    if input.object_lock_enabled_for_bucket == Some(true) {
+        return Err(not_implemented("object lock"));
+    }
+    Ok(())
+}

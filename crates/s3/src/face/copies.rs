@@ -1,0 +1,129 @@
+//! Objects copied within the store.
+
+use http::HeaderMap;
+use s3s::dto::*;
+use s3s::{S3Request, S3Result};
+use store::key::Key;
+use store::store::StoreError;
+
+use super::{Face, check_version, etag};
+use crate::attributes::{self, PARTS, TAGGING, UPLOAD, headers_of};
+use crate::checksum::{self, Algorithm, set_sums};
+use crate::conditions::{self, Reading, Writing};
+use crate::content::Content;
+use crate::error::{fault, not_implemented};
+use crate::names;
+
+impl Face {
+    /// Copies an object, with its headers or others.
+    pub(super) async fn copy_object(
+        &self,
+        request: S3Request<CopyObjectInput>,
+    ) -> S3Result<CopyObjectOutput> {
+        let input = request.input;
+        refuse_options(&input)?;
+        let (bucket, from) = source(&input.copy_source)?;
+        let to = names::object(&input.bucket, &input.key)?;
+        self.bucket(&input.bucket).await?;
+        let replace = is(input
+            .metadata_directive
+            .as_ref()
+            .map(|directive| directive.as_str()))?;
+        let retag = is(input
+            .tagging_directive
+            .as_ref()
+            .map(|directive| directive.as_str()))?;
+        if from == to && !replace && !retag && input.website_redirect_location.is_none() {
+            let detail = "a copy onto itself must change the object's metadata";
+            return Err(fault("InvalidRequest", detail));
+        }
+        let condition = writing(&request.headers)?.resolve(&self.store, &to).await?;
+        let opened = self.open_source(&bucket, &from, None).await?;
+        let reading = Reading {
+            if_match: input.copy_source_if_match.as_ref(),
+            if_none_match: input.copy_source_if_none_match.as_ref(),
+            if_modified_since: input.copy_source_if_modified_since.as_ref(),
+            if_unmodified_since: input.copy_source_if_unmodified_since.as_ref(),
+        };
+        reading.check_source(&opened.meta)?;
+        let mut given = headers_of!(input)?.into_attributes()?;
+        let mut attributes = opened.meta.attributes;
+        let kept_tags = attributes.get(TAGGING).cloned();
+        let given_tags = given.remove(TAGGING);
+        let algorithm = match &input.checksum_algorithm {
+            Some(algorithm) => Some(Algorithm::by_name(algorithm.as_str())?),
+            None => Algorithm::of(&attributes).map(|kept| kept.0),
+        };
+        if replace {
+            attributes = given;
+        }
+        attributes.retain(|name, _| !is_of_the_writing(name));
+        let tags = if retag { given_tags } else { kept_tags };
+        attributes.extend(tags.map(|tags| (TAGGING.to_owned(), tags)));
+        super::tags::check(&attributes)?;
+        let content = Content::of_store(opened.body, opened.meta.size, algorithm);
+        let (stream, mut put, explain) = content.into_parts();
+        put.attributes = attributes;
+        put.condition = condition.clone();
+        let written = self.store.put(&to, stream, put).await;
+        let meta = written.map_err(|error| match error {
+            StoreError::Condition { .. } => conditions::refused(&condition, error),
+            error => explain(error),
+        })?;
+        let mut result = CopyObjectResult {
+            e_tag: etag(&meta),
+            last_modified: Some(attributes::modified(&meta)),
+            ..CopyObjectResult::default()
+        };
+        let sums = checksum::kept(&meta.attributes);
+        result.checksum_type.clone_from(&sums.checksum_type);
+        set_sums!(result, sums);
+        Ok(CopyObjectOutput {
+            copy_object_result: Some(result),
+            ..CopyObjectOutput::default()
+        })
+    }
+}
+
+/// The bucket and key that a copy reads from.
+pub(super) fn source(source: &CopySource) -> S3Result<(String, Key)> {
+    let CopySource::Bucket {
+        bucket,
+        key,
+        version_id,
+    } = source
+    else {
+        return Err(fault("InvalidArgument", "x-amz-copy-source is not bucket/key"));
+    };
+    check_version(version_id.as_deref())?;
+    Ok((bucket.to_string(), names::object(bucket, key)?))
+}
+
+/// The condition on the object that a copy replaces.
+fn writing(headers: &HeaderMap) -> S3Result<Writing> {
+    Writing::of_headers(headers)
+}
+
+/// Attributes that tell how an object was written, and are not taken along by a copy.
+fn is_of_the_writing(name: &str) -> bool {
+    name == UPLOAD || name == PARTS || name.starts_with("x-amz-checksum-")
+}
+
+/// Whether a directive says `REPLACE`.
+fn is(directive: Option<&str>) -> S3Result<bool> {
+    match directive {
+        None | Some("" | "COPY") => Ok(false),
+        Some("REPLACE") => Ok(true),
+        Some(other) => Err(fault(
+            "InvalidArgument",
+            format!("{other:?} is neither COPY nor REPLACE"),
+        )),
+    }
+}
+
+fn refuse_options(input: &CopyObjectInput) -> S3Result<()> {
+    match input.copy_source_sse_customer_algorithm {
+        None => Ok(()),
+        Some(_) => Err(not_implemented("server-side encryption")),
+    }
+}

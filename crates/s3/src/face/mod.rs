@@ -1,0 +1,139 @@
+//! S3's operations over the store. Each is a method of [`Face`] in a module of its kind; what is not here answers 501
+//! with its name.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use s3s::auth::Credentials;
+use s3s::dto::*;
+use s3s::{S3, S3Request, S3Response, S3Result};
+use store::meta::Meta;
+use store::store::{Store, StoreError};
+
+use crate::attributes;
+use crate::error::{fault, from_store};
+use crate::keys::Keys;
+use crate::names;
+
+mod acl;
+mod buckets;
+mod copies;
+mod lists;
+mod objects;
+mod reads;
+mod tags;
+mod uploads;
+
+/// The face: a store, and who may use it.
+pub(crate) struct Face {
+    pub(crate) store: Store,
+    pub(crate) keys: Arc<Keys>,
+    /// Longest content of a request in bytes.
+    pub(crate) body_bytes_max: u64,
+}
+
+impl Face {
+    /// A bucket's record, or that there is no such bucket.
+    async fn bucket(&self, bucket: &str) -> S3Result<Meta> {
+        match self.store.head(&names::bucket(bucket)?).await {
+            Err(StoreError::NotFound(_)) => Err(no_bucket()),
+            other => other.map_err(from_store),
+        }
+    }
+
+    /// An error of the store about an object: that there is none may mean that there is no bucket.
+    async fn explain(&self, bucket: &str, error: StoreError) -> s3s::S3Error {
+        if let StoreError::NotFound(_) = error
+            && let Err(error) = self.bucket(bucket).await
+        {
+            return error;
+        }
+        from_store(error)
+    }
+
+    /// The user of a request.
+    fn user(&self, credentials: Option<&Credentials>) -> String {
+        credentials.map_or_else(
+            || "anonymous".to_owned(),
+            |credentials| self.keys.user(&credentials.access_key),
+        )
+    }
+}
+
+fn no_bucket() -> s3s::S3Error {
+    fault("NoSuchBucket", "there is no such bucket")
+}
+
+/// The owner that a record of the face's own names.
+fn owner(record: &Meta) -> Owner {
+    let user = record.attributes.get(attributes::OWNER).cloned();
+    Owner {
+        display_name: user.clone(),
+        id: user,
+    }
+}
+
+/// An entity tag as S3 shows it.
+fn etag(meta: &Meta) -> Option<ETag> {
+    Some(ETag::Strong(meta.etag.clone()))
+}
+
+/// A size as S3's inputs and outputs have it.
+fn signed(size: u64) -> i64 {
+    i64::try_from(size).unwrap_or(i64::MAX)
+}
+
+/// Objects have one version here, which S3 calls `null`.
+fn check_version(version: Option<&str>) -> S3Result<()> {
+    match version {
+        None | Some("" | "null") => Ok(()),
+        Some(version) => Err(fault("NoSuchVersion", format!("there is no version {version:?}"))),
+    }
+}
+
+/// Hands every operation of s3s to the method of the same name.
+macro_rules! operations {
+    ($($name:ident: $input:ident -> $output:ident;)*) => {
+        #[async_trait]
+        impl S3 for Face {
+            $(
+                async fn $name(&self, request: S3Request<$input>) -> S3Result<S3Response<$output>> {
+                    Ok(S3Response::new(self.$name(request).await?))
+                }
+            )*
+        }
+    };
+}
+
+operations! {
+    list_buckets: ListBucketsInput -> ListBucketsOutput;
+    create_bucket: CreateBucketInput -> CreateBucketOutput;
+    head_bucket: HeadBucketInput -> HeadBucketOutput;
+    delete_bucket: DeleteBucketInput -> DeleteBucketOutput;
+    get_bucket_location: GetBucketLocationInput -> GetBucketLocationOutput;
+    get_bucket_versioning: GetBucketVersioningInput -> GetBucketVersioningOutput;
+    get_bucket_acl: GetBucketAclInput -> GetBucketAclOutput;
+    put_bucket_acl: PutBucketAclInput -> PutBucketAclOutput;
+    get_object_acl: GetObjectAclInput -> GetObjectAclOutput;
+    put_object_acl: PutObjectAclInput -> PutObjectAclOutput;
+    put_object: PutObjectInput -> PutObjectOutput;
+    delete_object: DeleteObjectInput -> DeleteObjectOutput;
+    delete_objects: DeleteObjectsInput -> DeleteObjectsOutput;
+    get_object: GetObjectInput -> GetObjectOutput;
+    head_object: HeadObjectInput -> HeadObjectOutput;
+    get_object_attributes: GetObjectAttributesInput -> GetObjectAttributesOutput;
+    copy_object: CopyObjectInput -> CopyObjectOutput;
+    get_object_tagging: GetObjectTaggingInput -> GetObjectTaggingOutput;
+    put_object_tagging: PutObjectTaggingInput -> PutObjectTaggingOutput;
+    delete_object_tagging: DeleteObjectTaggingInput -> DeleteObjectTaggingOutput;
+    list_objects: ListObjectsInput -> ListObjectsOutput;
+    list_objects_v2: ListObjectsV2Input -> ListObjectsV2Output;
+    list_object_versions: ListObjectVersionsInput -> ListObjectVersionsOutput;
+    create_multipart_upload: CreateMultipartUploadInput -> CreateMultipartUploadOutput;
+    upload_part: UploadPartInput -> UploadPartOutput;
+    upload_part_copy: UploadPartCopyInput -> UploadPartCopyOutput;
+    complete_multipart_upload: CompleteMultipartUploadInput -> CompleteMultipartUploadOutput;
+    abort_multipart_upload: AbortMultipartUploadInput -> AbortMultipartUploadOutput;
+    list_parts: ListPartsInput -> ListPartsOutput;
+    list_multipart_uploads: ListMultipartUploadsInput -> ListMultipartUploadsOutput;
+}

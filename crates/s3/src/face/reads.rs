@@ -1,0 +1,337 @@
+//! Objects read: whole, in a range, a part, their headers alone.
+
+use std::ops::Range;
+
+use http::{HeaderMap, HeaderValue};
+use s3s::dto::{self, *};
+use s3s::{S3Error, S3Request, S3Result};
+use store::key::Key;
+use store::meta::Meta;
+use store::store::{Object as Opened, StoreError};
+
+use super::{Face, check_version, etag, signed};
+use crate::attributes::{self, Headers};
+use crate::body;
+use crate::checksum::{self, set_sums};
+use crate::conditions::Reading;
+use crate::error::{fault, not_implemented};
+use crate::{names, parts};
+
+/// How often a read begins anew because the object was replaced between a look at its size and the read.
+const ATTEMPTS: usize = 5;
+
+/// What of an object is asked for.
+#[derive(Debug, Clone, Copy)]
+enum Piece {
+    Whole,
+    Bytes(dto::Range),
+    Part(i32),
+}
+
+/// A piece of an object, found.
+struct Found {
+    range: Range<u64>,
+    parts: Option<usize>,
+    /// Whether the answer is 206.
+    partial: bool,
+}
+
+impl Face {
+    /// Reads an object.
+    pub(super) async fn get_object(&self, request: S3Request<GetObjectInput>) -> S3Result<GetObjectOutput> {
+        let input = request.input;
+        check_version(input.version_id.as_deref())?;
+        refuse_encryption(input.sse_customer_algorithm.as_deref())?;
+        let key = names::object(&input.bucket, &input.key)?;
+        let reading = Reading {
+            if_match: input.if_match.as_ref(),
+            if_none_match: input.if_none_match.as_ref(),
+            if_modified_since: input.if_modified_since.as_ref(),
+            if_unmodified_since: input.if_unmodified_since.as_ref(),
+        };
+        let piece = piece(input.range, input.part_number)?;
+        let (opened, found) = self.open(&input.bucket, &key, piece, &reading).await?;
+        let meta = opened.meta;
+        let length = opened.range.end - opened.range.start;
+        let headers = Headers::from_attributes(&meta.attributes);
+        let mut output = GetObjectOutput {
+            body: Some(body::from_store(opened.body, length)),
+            content_length: Some(signed(length)),
+            accept_ranges: Some("bytes".to_owned()),
+            content_range: content_range(&found, &meta),
+            parts_count: found.parts.and_then(|count| i32::try_from(count).ok()),
+            e_tag: etag(&meta),
+            last_modified: Some(attributes::modified(&meta)),
+            content_type: headers.content_type,
+            cache_control: headers.cache_control,
+            content_disposition: headers.content_disposition,
+            content_encoding: headers.content_encoding,
+            content_language: headers.content_language,
+            expires: headers.expires,
+            website_redirect_location: headers.website_redirect_location,
+            tag_count: super::tags::count(headers.tagging.as_deref()),
+            metadata: headers.metadata,
+            ..GetObjectOutput::default()
+        };
+        // The checksum is of the whole: with a range it would mislead.
+        if wants_checksum(input.checksum_mode.as_ref()) && !found.partial {
+            let sums = checksum::kept(&meta.attributes);
+            output.checksum_type.clone_from(&sums.checksum_type);
+            set_sums!(output, sums);
+        }
+        Ok(output)
+    }
+
+    /// An object's headers.
+    pub(super) async fn head_object(
+        &self,
+        request: S3Request<HeadObjectInput>,
+    ) -> S3Result<HeadObjectOutput> {
+        let input = request.input;
+        check_version(input.version_id.as_deref())?;
+        refuse_encryption(input.sse_customer_algorithm.as_deref())?;
+        let key = names::object(&input.bucket, &input.key)?;
+        let meta = self.head(&input.bucket, &key).await?;
+        let reading = Reading {
+            if_match: input.if_match.as_ref(),
+            if_none_match: input.if_none_match.as_ref(),
+            if_modified_since: input.if_modified_since.as_ref(),
+            if_unmodified_since: input.if_unmodified_since.as_ref(),
+        };
+        reading.check(&meta)?;
+        let found = find(piece(input.range, input.part_number)?, &meta)?;
+        let headers = Headers::from_attributes(&meta.attributes);
+        let mut output = HeadObjectOutput {
+            content_length: Some(signed(found.range.end - found.range.start)),
+            accept_ranges: Some("bytes".to_owned()),
+            content_range: content_range(&found, &meta),
+            parts_count: found.parts.and_then(|count| i32::try_from(count).ok()),
+            e_tag: etag(&meta),
+            last_modified: Some(attributes::modified(&meta)),
+            content_type: input.response_content_type.or(headers.content_type),
+            cache_control: input.response_cache_control.or(headers.cache_control),
+            content_disposition: input.response_content_disposition.or(headers.content_disposition),
+            content_encoding: input.response_content_encoding.or(headers.content_encoding),
+            content_language: input.response_content_language.or(headers.content_language),
+            expires: input.response_expires.or(headers.expires),
+            website_redirect_location: headers.website_redirect_location,
+            metadata: headers.metadata,
+            ..HeadObjectOutput::default()
+        };
+        if wants_checksum(input.checksum_mode.as_ref()) && !found.partial {
+            let sums = checksum::kept(&meta.attributes);
+            output.checksum_type.clone_from(&sums.checksum_type);
+            set_sums!(output, sums);
+        }
+        Ok(output)
+    }
+
+    /// Selected facts about an object.
+    pub(super) async fn get_object_attributes(
+        &self,
+        request: S3Request<GetObjectAttributesInput>,
+    ) -> S3Result<GetObjectAttributesOutput> {
+        let input = request.input;
+        check_version(input.version_id.as_deref())?;
+        refuse_encryption(input.sse_customer_algorithm.as_deref())?;
+        let meta = self
+            .head(&input.bucket, &names::object(&input.bucket, &input.key)?)
+            .await?;
+        let wanted = |name| {
+            input
+                .object_attributes
+                .iter()
+                .any(|wanted| wanted.as_str() == name)
+        };
+        let sums = checksum::kept(&meta.attributes);
+        let parts = match meta.attributes.get(attributes::PARTS) {
+            Some(text) if wanted(ObjectAttributes::OBJECT_PARTS) => {
+                Some(list_parts(text, input.part_number_marker, input.max_parts)?)
+            }
+            _ => None,
+        };
+        let has_sum = checksum::Algorithm::of(&meta.attributes).is_some();
+        Ok(GetObjectAttributesOutput {
+            checksum: (has_sum && wanted(ObjectAttributes::CHECKSUM)).then_some(sums),
+            e_tag: etag(&meta).filter(|_| wanted(ObjectAttributes::ETAG)),
+            last_modified: Some(attributes::modified(&meta)),
+            object_parts: parts,
+            object_size: wanted(ObjectAttributes::OBJECT_SIZE).then(|| signed(meta.size)),
+            storage_class: wanted(ObjectAttributes::STORAGE_CLASS)
+                .then(|| StorageClass::from_static(StorageClass::STANDARD)),
+            ..GetObjectAttributesOutput::default()
+        })
+    }
+
+    /// The newest version of an object, without its content.
+    pub(super) async fn head(&self, bucket: &str, key: &Key) -> S3Result<Meta> {
+        match self.store.head(key).await {
+            Ok(meta) => Ok(meta),
+            Err(error) => Err(self.explain(bucket, error).await),
+        }
+    }
+
+    /// Opens a piece of an object. Where the piece depends on the object's size or parts, these are looked at first; should
+    /// the object be replaced in between, it begins anew.
+    async fn open(
+        &self,
+        bucket: &str,
+        key: &Key,
+        piece: Piece,
+        reading: &Reading<'_>,
+    ) -> S3Result<(Opened, Found)> {
+        for _ in 0..ATTEMPTS {
+            let (range, looked) = match piece {
+                Piece::Whole => (None, None),
+                Piece::Bytes(dto::Range::Int { first, last }) => (
+                    Some(first..last.map_or(u64::MAX, |last| last.saturating_add(1))),
+                    None,
+                ),
+                Piece::Bytes(dto::Range::Suffix { .. }) | Piece::Part(_) => {
+                    let meta = self.head(bucket, key).await?;
+                    reading.check(&meta)?;
+                    let found = find(piece, &meta)?;
+                    // An empty object or part has no range to ask for.
+                    (
+                        Some(found.range).filter(|range| !range.is_empty()),
+                        Some(meta.version),
+                    )
+                }
+            };
+            let opened = match self.store.get(key, range).await {
+                Ok(opened) => opened,
+                Err(StoreError::Range { size, .. }) if looked.is_none() => {
+                    reading.check(&self.head(bucket, key).await?)?;
+                    return Err(unsatisfiable(size));
+                }
+                Err(error) => return Err(self.explain(bucket, error).await),
+            };
+            if looked.is_none_or(|version| version == opened.meta.version) {
+                reading.check(&opened.meta)?;
+                let found = find(piece, &opened.meta)?;
+                return Ok((opened, found));
+            }
+        }
+        Err(fault(
+            "ServiceUnavailable",
+            "the object is being replaced too often to be read: ask again",
+        ))
+    }
+
+    /// Opens an object or a range of it as the source of a copy.
+    pub(super) async fn open_source(
+        &self,
+        bucket: &str,
+        key: &Key,
+        range: Option<Range<u64>>,
+    ) -> S3Result<Opened> {
+        match self.store.get(key, range).await {
+            Ok(opened) => Ok(opened),
+            Err(error) => Err(self.explain(bucket, error).await),
+        }
+    }
+}
+
+fn piece(range: Option<dto::Range>, part: Option<i32>) -> S3Result<Piece> {
+    match (range, part) {
+        (Some(_), Some(_)) => Err(fault(
+            "InvalidRequest",
+            "a range and a part number cannot both be given",
+        )),
+        (Some(range), None) => Ok(Piece::Bytes(range)),
+        (None, Some(number)) => Ok(Piece::Part(number)),
+        (None, None) => Ok(Piece::Whole),
+    }
+}
+
+fn find(piece: Piece, meta: &Meta) -> S3Result<Found> {
+    match piece {
+        Piece::Whole => Ok(Found {
+            range: 0..meta.size,
+            parts: None,
+            partial: false,
+        }),
+        Piece::Bytes(range) => {
+            let range = range.check(meta.size).map_err(|_| unsatisfiable(meta.size))?;
+            Ok(Found {
+                range,
+                parts: None,
+                partial: true,
+            })
+        }
+        Piece::Part(number) => match meta.attributes.get(attributes::PARTS) {
+            Some(text) => {
+                let (range, count) = parts::range(text, number)?;
+                Ok(Found {
+                    range,
+                    parts: Some(count),
+                    partial: true,
+                })
+            }
+            None if number == 1 => Ok(Found {
+                range: 0..meta.size,
+                parts: None,
+                partial: meta.size > 0,
+            }),
+            None => Err(fault(
+                "InvalidPart",
+                format!("there is no part {number}, the object has none"),
+            )),
+        },
+    }
+}
+
+fn content_range(found: &Found, meta: &Meta) -> Option<String> {
+    let Range { start, end } = found.range;
+    (found.partial && end > start).then(|| format!("bytes {start}-{}/{}", end - 1, meta.size))
+}
+
+fn unsatisfiable(size: u64) -> S3Error {
+    let mut error = fault(
+        "InvalidRange",
+        format!("the range is outside of the object's {size} bytes"),
+    );
+    let mut headers = HeaderMap::new();
+    if let Ok(value) = HeaderValue::try_from(format!("bytes */{size}")) {
+        headers.insert(http::header::CONTENT_RANGE, value);
+        headers.insert(
+            http::header::CONTENT_TYPE,
+            HeaderValue::from_static("application/xml"),
+        );
+    }
+    error.set_headers(headers);
+    error
+}
+
+fn wants_checksum(mode: Option<&ChecksumMode>) -> bool {
+    mode.is_some_and(|mode| mode.as_str().eq_ignore_ascii_case(ChecksumMode::ENABLED))
+}
+
+fn refuse_encryption(algorithm: Option<&str>) -> S3Result<()> {
+    match algorithm {
+        None => Ok(()),
+        Some(_) => Err(not_implemented("server-side encryption")),
+    }
+}
+
+fn list_parts(text: &str, marker: Option<i32>, max: Option<i32>) -> S3Result<GetObjectAttributesParts> {
+    let sizes = parts::decode(text)?;
+    let after = usize::try_from(marker.unwrap_or(0)).unwrap_or(0);
+    let limit = usize::try_from(max.unwrap_or(1000)).unwrap_or(0).min(1000);
+    let page = sizes.iter().enumerate().skip(after).take(limit);
+    let listed: Vec<_> = page
+        .map(|(index, size)| ObjectPart {
+            part_number: i32::try_from(index + 1).ok(),
+            size: Some(signed(*size)),
+            ..ObjectPart::default()
+        })
+        .collect();
+    Ok(GetObjectAttributesParts {
+        is_truncated: Some(after + listed.len() < sizes.len()),
+        max_parts: i32::try_from(limit).ok(),
+        next_part_number_marker: i32::try_from(after + listed.len()).ok(),
+        part_number_marker: marker,
+        parts: Some(listed),
+        total_parts_count: i32::try_from(sizes.len()).ok(),
+    })
+}

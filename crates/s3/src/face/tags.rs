@@ -1,0 +1,160 @@
+//! Tags of objects: an attribute like any other, in the form of the header that sets it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use s3s::dto::*;
+use s3s::{S3Request, S3Result};
+use store::store::{Condition, StoreError};
+use url::form_urlencoded;
+
+use super::{Face, check_version};
+use crate::attributes::TAGGING;
+use crate::content::Content;
+use crate::error::{fault, from_store};
+use crate::names;
+
+/// Most tags of an object, as in S3.
+const TAGS_MAX: usize = 10;
+
+/// Longest name of a tag in characters, as in S3.
+const NAME_CHARS_MAX: usize = 128;
+
+/// Longest value of a tag in characters, as in S3.
+const VALUE_CHARS_MAX: usize = 256;
+
+impl Face {
+    /// The tags of an object.
+    pub(super) async fn get_object_tagging(
+        &self,
+        request: S3Request<GetObjectTaggingInput>,
+    ) -> S3Result<GetObjectTaggingOutput> {
+        let input = request.input;
+        check_version(input.version_id.as_deref())?;
+        let meta = self
+            .head(&input.bucket, &names::object(&input.bucket, &input.key)?)
+            .await?;
+        let text = meta.attributes.get(TAGGING).map(String::as_str);
+        let tag_set = parse(text.unwrap_or_default())
+            .into_iter()
+            .map(|(key, value)| Tag {
+                key: Some(key),
+                value: Some(value),
+            })
+            .collect();
+        Ok(GetObjectTaggingOutput {
+            tag_set,
+            version_id: None,
+        })
+    }
+
+    /// Gives an object other tags.
+    pub(super) async fn put_object_tagging(
+        &self,
+        request: S3Request<PutObjectTaggingInput>,
+    ) -> S3Result<PutObjectTaggingOutput> {
+        let input = request.input;
+        check_version(input.version_id.as_deref())?;
+        self.retag(&input.bucket, &input.key, Some(write(&input.tagging.tag_set)))
+            .await?;
+        Ok(PutObjectTaggingOutput::default())
+    }
+
+    /// Takes an object's tags away.
+    pub(super) async fn delete_object_tagging(
+        &self,
+        request: S3Request<DeleteObjectTaggingInput>,
+    ) -> S3Result<DeleteObjectTaggingOutput> {
+        let input = request.input;
+        check_version(input.version_id.as_deref())?;
+        self.retag(&input.bucket, &input.key, None).await?;
+        Ok(DeleteObjectTaggingOutput::default())
+    }
+
+    /// Writes an object anew with other tags: what a version says of itself never changes. Its content is read and
+    /// written once more, and only if nobody else has replaced it meanwhile.
+    async fn retag(&self, bucket: &str, name: &str, tags: Option<String>) -> S3Result<()> {
+        let key = names::object(bucket, name)?;
+        let opened = self.open_source(bucket, &key, None).await?;
+        let mut attributes = opened.meta.attributes;
+        attributes.remove(TAGGING);
+        attributes.extend(
+            tags.filter(|tags| !tags.is_empty())
+                .map(|tags| (TAGGING.to_owned(), tags)),
+        );
+        check(&attributes)?;
+        let content = Content::of_store(opened.body, opened.meta.size, None);
+        let (stream, mut put, explain) = content.into_parts();
+        put.attributes = attributes;
+        put.condition = Condition::Etag(opened.meta.etag.clone());
+        put.etag = Some(opened.meta.etag);
+        match self.store.put(&key, stream, put).await {
+            Ok(_) => Ok(()),
+            Err(error @ StoreError::Condition { .. }) => Err(from_store(error)),
+            Err(error) => Err(explain(error)),
+        }
+    }
+}
+
+/// Refuses tags that S3 would.
+pub(super) fn check(attributes: &BTreeMap<String, String>) -> S3Result<()> {
+    let Some(text) = attributes.get(TAGGING) else {
+        return Ok(());
+    };
+    let tags = parse(text);
+    let names: BTreeSet<_> = tags.iter().map(|(name, _)| name).collect();
+    if names.len() < tags.len() {
+        return Err(fault("InvalidTag", "a tag stands twice"));
+    }
+    if tags.len() > TAGS_MAX {
+        return Err(fault(
+            "BadRequest",
+            format!("an object has at most {TAGS_MAX} tags"),
+        ));
+    }
+    let short = |(name, value): &(String, String)| {
+        !name.is_empty() && name.chars().count() <= NAME_CHARS_MAX && value.chars().count() <= VALUE_CHARS_MAX
+    };
+    if !tags.iter().all(short) {
+        return Err(fault("InvalidTag", "a tag's name or value is empty or too long"));
+    }
+    Ok(())
+}
+
+/// How many tags there are.
+pub(super) fn count(text: Option<&str>) -> Option<i32> {
+    let count = text.map(|text| parse(text).len()).filter(|count| *count > 0);
+    count.and_then(|count| i32::try_from(count).ok())
+}
+
+fn write(tags: &[Tag]) -> String {
+    let pair = |tag: &Tag| {
+        (
+            tag.key.clone().unwrap_or_default(),
+            tag.value.clone().unwrap_or_default(),
+        )
+    };
+    form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(tags.iter().map(pair))
+        .finish()
+}
+
+fn parse(text: &str) -> Vec<(String, String)> {
+    form_urlencoded::parse(text.as_bytes()).into_owned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_limited() {
+        let check = |text: String| check(&BTreeMap::from([(TAGGING.to_owned(), text)]));
+        assert!(check("a=1&b=&c=%C3%A4+x".to_owned()).is_ok());
+        assert!(check("a=1&a=2".to_owned()).is_err());
+        assert!(check((0..11).map(|n| format!("k{n}=v&")).collect()).is_err());
+        assert!(check(format!("{}=v", "k".repeat(129))).is_err());
+        assert!(check(format!("k={}", "v".repeat(257))).is_err());
+        assert_eq!(count(Some("a=1&b=2")), Some(2));
+        assert_eq!(count(Some("")), None);
+    }
+}

@@ -1,0 +1,400 @@
+//! Who may do what: the keys file.
+//!
+//! ```toml
+//! [keys.WEFT0123456789ABCDEF]
+//! secret = "..."
+//! user = "archive"                          # owner's name of what it makes; the key itself if not given
+//! rights = { "*" = ["read", "write", "list", "delete"], "public-*" = ["read"] }
+//!
+//! [buckets.public-data]
+//! anonymous = ["read"]                      # without a signature
+//! ```
+//!
+//! Patterns of bucket names may have `*` for any text; the rights of all patterns that match add up. What no
+//! pattern gives is refused. The file is read again when it changes; a file that cannot be read or understood leaves the
+//! keys as they were, and the log says so.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use rand::RngExt;
+use serde::Deserialize;
+
+/// How often the file is looked at, at most.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Characters of the identifiers made here.
+const ID_ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/// Characters of the secrets made here: 40 of them are 236 bits.
+const SECRET_ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/// What one may do in a bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Right {
+    /// Get objects.
+    Read,
+    /// Put objects, upload in parts, make the bucket.
+    Write,
+    /// List objects and uploads, see the bucket.
+    List,
+    /// Delete objects and the bucket.
+    Delete,
+}
+
+/// All rights.
+pub const ALL_RIGHTS: [Right; 4] = [Right::Read, Right::Write, Right::List, Right::Delete];
+
+/// Rights by pattern of bucket names.
+type Rights = BTreeMap<String, Vec<Right>>;
+
+/// An access key with its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyPair {
+    /// The access key, public.
+    pub id: String,
+    /// The secret.
+    pub secret: String,
+}
+
+/// Why keys could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum KeysError {
+    /// The file cannot be read or written.
+    #[error("{verb} keys file {path}: {source}")]
+    File {
+        /// `read` or `write`.
+        verb: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What failed.
+        source: io::Error,
+    },
+    /// The file is not as it should be.
+    #[error("keys file {path}: {detail}")]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// Line and what is wrong.
+        detail: String,
+    },
+}
+
+/// The file's content.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeysFile {
+    #[serde(default)]
+    keys: BTreeMap<String, Entry>,
+    #[serde(default)]
+    buckets: BTreeMap<String, Open>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    secret: String,
+    user: Option<String>,
+    rights: Rights,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Open {
+    anonymous: Vec<Right>,
+}
+
+/// What tells one state of the file from another.
+type Stamp = (u64, i64, i64, u64);
+
+/// The keys in force. Shared by all requests.
+pub(crate) struct Keys {
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+struct State {
+    file: Arc<KeysFile>,
+    stamp: Option<Stamp>,
+    looked: Instant,
+}
+
+impl Keys {
+    /// Reads the file; makes it with one key pair that may do everything, which is returned, if there is none.
+    pub(crate) fn open(path: &Path) -> Result<(Self, Option<KeyPair>), KeysError> {
+        let made = if path.exists() { None } else { Some(make(path)?) };
+        // The stamp first: a change in between is seen at the next look.
+        let stamp = stamp(path);
+        let file = read(path)?;
+        warn_if_others_may_read(path);
+        let state = State {
+            file: Arc::new(file),
+            stamp,
+            looked: Instant::now(),
+        };
+        let keys = Self {
+            path: path.to_owned(),
+            state: Mutex::new(state),
+        };
+        Ok((keys, made))
+    }
+
+    /// The secret of an access key.
+    pub(crate) fn secret(&self, id: &str) -> Option<String> {
+        self.current().keys.get(id).map(|entry| entry.secret.clone())
+    }
+
+    /// Whose an access key is.
+    pub(crate) fn user(&self, id: &str) -> String {
+        let file = self.current();
+        let user = file.keys.get(id).and_then(|entry| entry.user.clone());
+        user.unwrap_or_else(|| id.to_owned())
+    }
+
+    /// Whether an access key, or anybody if `None`, may do this in a bucket.
+    pub(crate) fn may(&self, id: Option<&str>, bucket: &str, right: Right) -> bool {
+        let file = self.current();
+        let anybody = file
+            .buckets
+            .iter()
+            .any(|(pattern, open)| open.anonymous.contains(&right) && matches(pattern, bucket));
+        let own = id.and_then(|id| file.keys.get(id)).is_some_and(|entry| {
+            let mut rights = entry.rights.iter();
+            rights.any(|(pattern, rights)| rights.contains(&right) && matches(pattern, bucket))
+        });
+        anybody || own
+    }
+
+    /// Whether an access key has any right in a bucket.
+    pub(crate) fn may_anything(&self, id: &str, bucket: &str) -> bool {
+        ALL_RIGHTS
+            .into_iter()
+            .any(|right| self.may(Some(id), bucket, right))
+    }
+
+    /// The keys, read again if the file has changed.
+    fn current(&self) -> Arc<KeysFile> {
+        let mut state = self.state.lock();
+        if state.looked.elapsed() >= LOOK_INTERVAL {
+            state.looked = Instant::now();
+            self.look(&mut state);
+        }
+        state.file.clone()
+    }
+
+    fn look(&self, state: &mut State) {
+        let stamp = stamp(&self.path);
+        if stamp == state.stamp {
+            return;
+        }
+        state.stamp = stamp;
+        match read(&self.path) {
+            Ok(file) => {
+                tracing::info!(path = %self.path.display(), keys = file.keys.len(), "keys file read again");
+                warn_if_others_may_read(&self.path);
+                state.file = Arc::new(file);
+            }
+            Err(error) => tracing::error!(%error, "the keys stay as they were"),
+        }
+    }
+
+    /// Looks at the file again at once.
+    #[cfg(test)]
+    fn look_now(&self) {
+        let mut state = self.state.lock();
+        self.look(&mut state);
+    }
+}
+
+/// Writes a file with one new key pair that may do everything.
+fn make(path: &Path) -> Result<KeyPair, KeysError> {
+    let pair = KeyPair {
+        id: format!("WEFT{}", random(ID_ALPHABET, 16)),
+        secret: random(SECRET_ALPHABET, 40),
+    };
+    let KeyPair { id, secret } = &pair;
+    let text = format!(
+        "# Access keys of the S3 face, read again when this file changes. Rights by bucket; * stands for any text.\n\
+         # Without a signature: [buckets.NAME] with anonymous = [\"read\"].\n\n\
+         [keys.{id}]\nsecret = \"{secret}\"\nrights = {{ \"*\" = [\"read\", \"write\", \"list\", \"delete\"] }}\n"
+    );
+    write(path, &text).map_err(|source| KeysError::File {
+        verb: "write",
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok(pair)
+}
+
+/// A new file that nobody else may read.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+fn read(path: &Path) -> Result<KeysFile, KeysError> {
+    let text = fs::read_to_string(path).map_err(|source| KeysError::File {
+        verb: "read",
+        path: path.to_owned(),
+        source,
+    })?;
+    toml::from_str(&text).map_err(|error| KeysError::Content {
+        path: path.to_owned(),
+        // The message alone: the error's full text would show the line, and with it the secret.
+        detail: error.message().to_owned(),
+    })
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let meta = fs::metadata(path).ok()?;
+    Some((meta.ino(), meta.mtime(), meta.mtime_nsec(), meta.len()))
+}
+
+fn warn_if_others_may_read(path: &Path) {
+    if fs::metadata(path).is_ok_and(|meta| meta.mode() & 0o077 != 0) {
+        tracing::warn!(path = %path.display(), "others may read the keys file: set its mode to 600");
+    }
+}
+
+fn random(alphabet: &[u8], length: usize) -> String {
+    let mut random = rand::rng();
+    (0..length)
+        .map(|_| char::from(alphabet[random.random_range(0..alphabet.len())]))
+        .collect()
+}
+
+/// Whether a name fits a pattern with `*` for any text.
+fn matches(pattern: &str, name: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let Some(mut rest) = pieces.next().and_then(|first| name.strip_prefix(first)) else {
+        return false;
+    };
+    let Some(last) = pieces.next_back() else {
+        return rest.is_empty();
+    };
+    for piece in pieces {
+        let Some(at) = rest.find(piece) else { return false };
+        rest = &rest[at + piece.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_start_makes_a_pair_and_the_second_does_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("keys.toml");
+        let (keys, made) = Keys::open(&path).unwrap();
+        let pair = made.unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        assert_eq!((pair.id.len(), pair.secret.len()), (20, 40));
+        assert_eq!(keys.secret(&pair.id), Some(pair.secret.clone()));
+        assert_eq!(keys.user(&pair.id), pair.id);
+        assert!(
+            ALL_RIGHTS
+                .into_iter()
+                .all(|right| keys.may(Some(&pair.id), "any", right))
+        );
+        let (again, made) = Keys::open(&path).unwrap();
+        assert_eq!((made, again.secret(&pair.id)), (None, Some(pair.secret)));
+    }
+
+    #[test]
+    fn rights_are_by_bucket_and_nobody_has_any_without() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("keys.toml");
+        let text = r#"
+            [keys.A]
+            secret = "s"
+            user = "archive"
+            rights = { "web-*" = ["read", "list"], "web-in" = ["write"] }
+            [buckets."open"]
+            anonymous = ["read"]
+        "#;
+        fs::write(&path, text).unwrap();
+        let keys = Keys::open(&path).unwrap().0;
+        let may = |id, bucket| -> String {
+            let has = ALL_RIGHTS.map(|right| keys.may(id, bucket, right));
+            ["r", "w", "l", "d"]
+                .into_iter()
+                .zip(has)
+                .filter(|(_, has)| *has)
+                .map(|(name, _)| name)
+                .collect()
+        };
+        assert_eq!(may(Some("A"), "web-1"), "rl");
+        assert_eq!(may(Some("A"), "web-in"), "rwl");
+        assert_eq!(may(Some("A"), "other"), "");
+        assert_eq!(may(Some("A"), "open"), "r");
+        assert_eq!(may(Some("B"), "web-1"), "");
+        assert_eq!(may(None, "web-1"), "");
+        assert_eq!(may(None, "open"), "r");
+        assert_eq!(keys.user("A"), "archive");
+        assert!(keys.may_anything("A", "web-7") && !keys.may_anything("A", "other"));
+    }
+
+    #[test]
+    fn a_changed_file_is_taken_and_a_broken_one_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("keys.toml");
+        let (keys, made) = Keys::open(&path).unwrap();
+        let first = made.unwrap().id;
+        fs::write(
+            &path,
+            "[keys.SECOND]\nsecret = \"very secret\"\nrights = { \"b\" = [\"red\"] }\n",
+        )
+        .unwrap();
+        keys.look_now();
+        assert!(
+            keys.secret(&first).is_some(),
+            "an unknown right leaves the keys as they were"
+        );
+        let error = Keys::open(&path).err().unwrap().to_string();
+        assert!(error.contains("red") && !error.contains("very"), "{error}");
+        fs::write(
+            &path,
+            "[keys.SECOND]\nsecret = \"t\"\nrights = { \"b\" = [\"read\"] }\n",
+        )
+        .unwrap();
+        keys.look_now();
+        assert_eq!(
+            (keys.secret(&first), keys.secret("SECOND")),
+            (None, Some("t".to_owned()))
+        );
+    }
+
+    #[test]
+    fn patterns() {
+        for (pattern, name, expected) in [
+            ("*", "", true),
+            ("*", "abc", true),
+            ("abc", "abc", true),
+            ("abc", "abcd", false),
+            ("a*", "abc", true),
+            ("*c", "abc", true),
+            ("a*c", "ac", true),
+            ("a*c", "a", false),
+            ("ab*bc", "abc", false),
+            ("a*b*c", "a-c-b-c", true),
+            ("a*b*c", "a-c-c", false),
+            ("", "abc", false),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+}
