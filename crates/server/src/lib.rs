@@ -38,10 +38,10 @@ pub use api::cdx::cdxj_line;
 pub use ask::Ask;
 pub use serve::{ServeError, Server, serve};
 pub use settings::ServerSettings;
-pub use state::Sources;
+pub use state::Served;
 
 /// The whole server as one service, to be served by other means than [`serve`]. Charts stay empty, because
 /// nobody takes samples, and loads are refused, because nobody says where a request comes from.
-pub fn router(sources: impl Into<Sources>, settings: ServerSettings) -> Router {
-    routes::router(state::State::new(sources.into(), settings))
+pub fn router(served: impl Into<Served>, settings: ServerSettings) -> Router {
+    routes::router(state::State::new(served.into(), settings))
 }

@@ -21,7 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::history;
 use crate::settings::ServerSettings;
-use crate::state::{Sources, State};
+use crate::state::{Served, State};
 
 /// Time for requests under way to finish after shutdown was asked for.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
@@ -61,14 +61,14 @@ impl Server {
     ///
     /// # Errors
     /// [`ServeError::Bind`] where that is not possible.
-    pub async fn bind(sources: impl Into<Sources>, settings: ServerSettings) -> Result<Server, ServeError> {
+    pub async fn bind(served: impl Into<Served>, settings: ServerSettings) -> Result<Server, ServeError> {
         let failed = |source| ServeError::Bind {
             address: settings.listen,
             source,
         };
         let listener = TcpListener::bind(settings.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let state = State::new(sources.into(), settings.clone());
+        let state = State::new(served.into(), settings.clone());
         Ok(Server {
             listener,
             address,
@@ -128,11 +128,11 @@ impl Server {
 /// # Errors
 /// [`ServeError::Bind`] where the address cannot be bound.
 pub async fn serve(
-    sources: impl Into<Sources>,
+    served: impl Into<Served>,
     settings: ServerSettings,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    let server = Server::bind(sources, settings).await?;
+    let server = Server::bind(served, settings).await?;
     tracing::info!(address = %server.address(), "listening");
     server.run(shutdown).await;
     Ok(())

@@ -11,22 +11,22 @@ use crate::settings::ServerSettings;
 use crate::storage::{Storage, Watch};
 
 /// What a server shows.
-pub struct Sources {
+pub struct Served {
     /// Answers every question about the archive.
     pub archive: Arc<dyn Ask>,
     /// The store beside it, if there is one.
     pub store: Option<Arc<dyn Storage>>,
 }
 
-impl From<Arc<dyn Ask>> for Sources {
-    fn from(archive: Arc<dyn Ask>) -> Sources {
-        Sources { archive, store: None }
+impl From<Arc<dyn Ask>> for Served {
+    fn from(archive: Arc<dyn Ask>) -> Served {
+        Served { archive, store: None }
     }
 }
 
-impl From<Archive> for Sources {
-    fn from(archive: Archive) -> Sources {
-        Sources {
+impl From<Archive> for Served {
+    fn from(archive: Archive) -> Served {
+        Served {
             archive: Arc::new(archive),
             store: None,
         }
@@ -44,13 +44,13 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(sources: Sources, settings: ServerSettings) -> Arc<State> {
+    pub(crate) fn new(served: Served, settings: ServerSettings) -> Arc<State> {
         let metrics = Arc::new(Metrics::new());
         Arc::new(State {
-            asker: Asker::new(sources.archive, settings.questions_max, Arc::clone(&metrics)),
+            asker: Asker::new(served.archive, settings.questions_max, Arc::clone(&metrics)),
             metrics,
             history: History::new(),
-            store: sources.store.map(Watch::new),
+            store: served.store.map(Watch::new),
             settings,
         })
     }

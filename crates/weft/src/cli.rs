@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Parser, Subcommand};
 
 use crate::commands::{
-    cdx, demo, domain, dump, inspect, links, load, pack, page, record, search, serve, status, synth, top,
-    verify,
+    cdx, demo, domain, dump, inspect, links, load, pack, page, record, search, serve, status, store, synth,
+    top, verify,
 };
 
 const EXAMPLES: &str = "\
@@ -78,6 +78,8 @@ pub(crate) enum Command {
     Verify(verify::Args),
     /// Serve pages, API and CDX to browsers
     Serve(serve::Args),
+    /// Keep files on several disks or machines
+    Store(Box<store::Args>),
     /// Try Weft: an archive of the crates it was built from
     Demo(demo::Args),
     /// Write a made-up web of any size
@@ -99,16 +101,18 @@ mod tests {
 
     #[test]
     fn every_command_shows_examples() {
-        for command in Cli::command().get_subcommands() {
+        let mut commands: Vec<clap::Command> = Cli::command().get_subcommands().cloned().collect();
+        while let Some(command) = commands.pop() {
             let help = command
                 .get_after_help()
                 .map(ToString::to_string)
                 .unwrap_or_default();
             assert!(
                 help.contains("Example"),
-                "weft {} --help has no example",
+                "{} --help has no example",
                 command.get_name()
             );
+            commands.extend(command.get_subcommands().cloned());
         }
     }
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Error;
 use archive::AskError;
+use store::store::StoreError;
 
 use crate::context::Context;
 
@@ -86,6 +87,9 @@ fn code_of(error: &Error) -> u8 {
 fn word_of(error: &Error) -> &str {
     if error.downcast_ref::<WrongUse>().is_some() {
         return "bad_request";
+    }
+    if let Some(StoreError::NotFound(_)) = error.downcast_ref::<StoreError>() {
+        return "not_found";
     }
     match error.downcast_ref::<AskError>() {
         Some(ask) => &ask.code,

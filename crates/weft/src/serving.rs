@@ -1,10 +1,12 @@
 //! A running server and its end, for `weft serve` and `weft demo`.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use archive::Archive;
-use server::{ServeError, Server, ServerSettings};
+use server::storage::Storage;
+use server::{ServeError, Served, Server, ServerSettings};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -19,13 +21,17 @@ pub(crate) struct Serving {
 
 impl Serving {
     /// Binds one of `listen`, the first that is free, and begins to serve.
-    pub(crate) fn start(archive: &Archive, listen: &[SocketAddr]) -> anyhow::Result<Serving> {
+    pub(crate) fn start(
+        archive: &Archive,
+        store: Option<Arc<dyn Storage>>,
+        listen: &[SocketAddr],
+    ) -> anyhow::Result<Serving> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .thread_name("server")
             .build()
             .context("start the server's threads")?;
-        let server = runtime.block_on(bind(archive, listen))?;
+        let server = runtime.block_on(bind(archive, store, listen))?;
         let address = server.address();
         let (end, ended) = oneshot::channel();
         let task = runtime.spawn(server.run(async {
@@ -62,14 +68,22 @@ impl Serving {
     }
 }
 
-async fn bind(archive: &Archive, listen: &[SocketAddr]) -> anyhow::Result<Server> {
+async fn bind(
+    archive: &Archive,
+    store: Option<Arc<dyn Storage>>,
+    listen: &[SocketAddr],
+) -> anyhow::Result<Server> {
     let mut refused = None;
     for &address in listen {
         let settings = ServerSettings {
             listen: address,
             ..ServerSettings::default()
         };
-        match Server::bind(archive.clone(), settings).await {
+        let served = Served {
+            store: store.clone(),
+            ..Served::from(archive.clone())
+        };
+        match Server::bind(served, settings).await {
             Ok(server) => return Ok(server),
             Err(error) => refused = Some(error),
         }

@@ -6,6 +6,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context as _;
+use tokio::sync::Notify;
 
 /// Exit code of a process that was told twice: 128 + SIGINT, as shells expect.
 const EXIT_INTERRUPTED: i32 = 130;
@@ -14,6 +15,8 @@ const EXIT_INTERRUPTED: i32 = 130;
 #[derive(Clone)]
 pub(crate) struct Stop {
     state: Arc<(Mutex<bool>, Condvar)>,
+    /// The same, for async code.
+    told: Arc<Notify>,
 }
 
 impl Stop {
@@ -21,6 +24,7 @@ impl Stop {
     pub(crate) fn listen() -> anyhow::Result<Stop> {
         let stop = Stop {
             state: Arc::default(),
+            told: Arc::default(),
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -58,9 +62,20 @@ impl Stop {
         }
     }
 
+    /// As [`Stop::wait`], for async code.
+    pub(crate) async fn stopped(&self) {
+        let mut told = std::pin::pin!(self.told.notified());
+        // Enlisted before looking: a stop between the two is not missed.
+        told.as_mut().enable();
+        if !self.asked() {
+            told.await;
+        }
+    }
+
     fn ask(&self) {
         *self.lock() = true;
         self.state.1.notify_all();
+        self.told.notify_waiters();
     }
 
     fn lock(&self) -> MutexGuard<'_, bool> {

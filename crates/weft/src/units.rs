@@ -64,6 +64,43 @@ pub(crate) fn time(fetch_time: &str) -> String {
     }
 }
 
+/// Milliseconds since 1970 as `2014-01-26 20:06:24` (UTC); a time that no calendar has, as a number.
+pub(crate) fn instant(ms: u64) -> String {
+    let nanos = i128::from(ms) * 1_000_000;
+    match time::OffsetDateTime::from_unix_timestamp_nanos(nanos) {
+        Ok(t) => format!(
+            "{:04}-{:02}-{:02} {:02}:{:02}:{:02}",
+            t.year(),
+            u8::from(t.month()),
+            t.day(),
+            t.hour(),
+            t.minute(),
+            t.second()
+        ),
+        Err(_) => format!("{ms} ms"),
+    }
+}
+
+/// Bytes as people write them: `4096`, `64k`, `1.5M`, `2G`, in units of 1,024.
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
+    let expected = || format!("{text:?}: expected bytes, such as 500000, 64k, 1.5M or 2G");
+    let lower = text.trim().to_ascii_lowercase();
+    let bare = lower.trim_end_matches("ib").trim_end_matches('b');
+    let (number, shift) = match bare.chars().last() {
+        Some('k') => (&bare[..bare.len() - 1], 10),
+        Some('m') => (&bare[..bare.len() - 1], 20),
+        Some('g') => (&bare[..bare.len() - 1], 30),
+        Some('t') => (&bare[..bare.len() - 1], 40),
+        _ => (bare, 0),
+    };
+    let number: f64 = number.parse().map_err(|_| expected())?;
+    let bytes = number * f64::from(2_u32).powi(shift);
+    if !bytes.is_finite() || !(1.0..1e18).contains(&bytes) {
+        return Err(expected());
+    }
+    Ok(bytes as u64)
+}
+
 /// The day of a time, `2014-01-26`.
 pub(crate) fn day(fetch_time: &str) -> String {
     time(fetch_time).split(' ').next().unwrap_or_default().to_owned()
@@ -89,12 +126,33 @@ mod tests {
     }
 
     #[test]
+    fn bytes_are_read_as_they_are_written() {
+        let read = ["1", "64k", "1.5M", "2GiB", "3 kb", "0", "-1", "fast", "", "k"]
+            .map(|text| parse_bytes(text).ok());
+        let meant = [
+            Some(1),
+            Some(65_536),
+            Some(1_572_864),
+            Some(2 << 30),
+            None,
+            None,
+            None,
+            None,
+            None,
+            None,
+        ];
+        assert_eq!(read, meant);
+    }
+
+    #[test]
     fn times_read_well() {
         assert_eq!(duration_ms(1234), "1.2 s");
         assert_eq!(duration_ms(125_000), "2 min 05 s");
         assert_eq!(duration_ms(7_380_000), "2 h 03 min");
         assert_eq!(time("2014-01-26T20:06:24.000Z"), "2014-01-26 20:06:24");
         assert_eq!(time("odd"), "odd");
+        assert_eq!(instant(1_390_766_784_123), "2014-01-26 20:06:24");
+        assert_eq!(instant(u64::MAX), "18446744073709551615 ms");
         assert_eq!(day("2014-01-26T20:06:24.000Z"), "2014-01-26");
         assert_eq!(per_second(10, 0), 0);
         assert_eq!(per_second(10, 500), 20);

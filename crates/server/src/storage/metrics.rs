@@ -242,9 +242,12 @@ const S3_NAMES: RequestNames = [
     S3_SECONDS,
 ];
 
+/// Name, help and value of a figure that every operation has.
+type RequestFigure = (&'static str, &'static str, fn(&RequestCount) -> u64);
+
 fn write_requests(text: &mut Text, names: &RequestNames, counts: &[(String, &RequestCount)]) {
     let [all, failures, bytes_in, bytes_out, seconds] = *names;
-    let figures: [(&str, &str, fn(&RequestCount) -> u64); 4] = [
+    let figures: [RequestFigure; 4] = [
         (all, "Requests answered, by operation.", |r| r.count),
         (
             failures,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use server::{ServerSettings, Sources};
+use server::{Served, ServerSettings};
 
 use crate::driver::{Browser, ENTER, TAB};
 use crate::fake::FakeStore;
@@ -40,9 +40,9 @@ impl Scene {
         let file = web::write(folder.path(), &address);
         let loaded = load(&[file], Some("made up"));
         let server = Running::start_over(
-            Sources {
+            Served {
                 store: Some(Arc::new(FakeStore(server::sample::store()))),
-                ..Sources::from(loaded.archive.clone())
+                ..Served::from(loaded.archive.clone())
             },
             ServerSettings::default(),
         );

@@ -9,9 +9,9 @@ use html5gum::{Token, Tokenizer};
 use proptest::prelude::*;
 use serde_json::Value;
 use server::storage::StoreReport;
-use server::{ServerSettings, Sources};
+use server::{Served, ServerSettings};
 
-use crate::fake::{FakeStore, get, sample, sources};
+use crate::fake::{FakeStore, get, sample, served};
 use crate::pages::PAGES;
 
 /// Elements by name with the names of their attributes, and how often each stands in the page. Of addresses,
@@ -75,11 +75,11 @@ fn structures(text: &str) -> Vec<BTreeMap<String, usize>> {
     runtime.block_on(async {
         let text = text.to_owned();
         let encoded: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
-        let sources = Sources {
+        let served = Served {
             store: Some(Arc::new(FakeStore(filled_store(&text)))),
-            ..sources(move |question| filled(question, &text))
+            ..served(move |question| filled(question, &text))
         };
-        let router = server::router(sources, ServerSettings::default());
+        let router = server::router(served, ServerSettings::default());
         let mut structures = Vec::new();
         for path in PAGES {
             let path = path

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::body::{Body as Content, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use server::storage::{Storage, StoreReport};
-use server::{Ask, ServerSettings, Sources};
+use server::{Ask, Served, ServerSettings};
 use tower::ServiceExt;
 
 /// Answers by a function.
@@ -67,11 +67,11 @@ pub(crate) fn error(code: &str) -> AskError {
     }
 }
 
-/// Sources that answer by `answers`, with a store that reports the sample.
-pub(crate) fn sources(
+/// Served that answer by `answers`, with a store that reports the sample.
+pub(crate) fn served(
     answers: impl Fn(&Question) -> Result<Answer, AskError> + Send + Sync + 'static,
-) -> Sources {
-    Sources {
+) -> Served {
+    Served {
         archive: Arc::new(Fake(answers)),
         store: Some(Arc::new(FakeStore(server::sample::store()))),
     }
@@ -91,7 +91,7 @@ impl Storage for FakeStore {
 pub(crate) fn router(
     answers: impl Fn(&Question) -> Result<Answer, AskError> + Send + Sync + 'static,
 ) -> Router {
-    server::router(sources(answers), ServerSettings::default())
+    server::router(served(answers), ServerSettings::default())
 }
 
 /// An answer over HTTP.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use archive::AskError;
 use archive::question::{Answer, Question};
-use server::{Server, ServerSettings, Sources};
+use server::{Served, Server, ServerSettings};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
@@ -26,11 +26,11 @@ impl Running {
         answers: impl Fn(&Question) -> Result<Answer, AskError> + Send + Sync + 'static,
         settings: ServerSettings,
     ) -> Running {
-        Running::start_over(fake::sources(answers), settings)
+        Running::start_over(fake::served(answers), settings)
     }
 
-    pub(crate) fn start_over(sources: impl Into<Sources>, settings: ServerSettings) -> Running {
-        let sources = sources.into();
+    pub(crate) fn start_over(served: impl Into<Served>, settings: ServerSettings) -> Running {
+        let served = served.into();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -41,7 +41,7 @@ impl Running {
             ..settings
         };
         let server = runtime
-            .block_on(Server::bind(sources, settings))
+            .block_on(Server::bind(served, settings))
             .expect("a free port");
         let address = server.address();
         let (stop, stopped) = oneshot::channel();

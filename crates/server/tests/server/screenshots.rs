@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use archive::{Archive, OpenSettings};
-use server::{ServerSettings, Sources};
+use server::{Served, ServerSettings};
 
 use crate::driver::Browser;
 use crate::fake::FakeStore;
@@ -70,9 +70,9 @@ fn screenshots() {
     }
     let loaded = load(&files, Some("Test crawls"));
     let running = Running::start_over(
-        Sources {
+        Served {
             store: Some(Arc::new(FakeStore(server::sample::store()))),
-            ..Sources::from(loaded.archive.clone())
+            ..Served::from(loaded.archive.clone())
         },
         settings.clone(),
     );

@@ -4,26 +4,26 @@ use std::sync::Arc;
 
 use axum::Router;
 use server::storage::StoreReport;
-use server::{ServerSettings, Sources};
+use server::{Served, ServerSettings};
 use store::node::RequestCount;
 
-use crate::fake::{FakeStore, get, router, sample, sources};
+use crate::fake::{FakeStore, get, router, sample, served};
 
 fn reporting(report: StoreReport) -> Router {
-    let sources = Sources {
+    let served = Served {
         store: Some(Arc::new(FakeStore(report))),
-        ..sources(sample)
+        ..served(sample)
     };
-    server::router(sources, ServerSettings::default())
+    server::router(served, ServerSettings::default())
 }
 
 #[tokio::test]
 async fn without_a_store_nothing_leads_to_one() {
-    let sources = Sources {
+    let served = Served {
         store: None,
-        ..sources(sample)
+        ..served(sample)
     };
-    let router = server::router(sources, ServerSettings::default());
+    let router = server::router(served, ServerSettings::default());
     for path in [
         "/",
         "/about",

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     if stop.asked() {
         return Ok(Outcome::Losses);
     }
-    let serving = Serving::start(&archive, &addresses(args.listen))?;
+    let serving = Serving::start(&archive, None, &addresses(args.listen))?;
     let shown = show(&web, &serving, args, &stop, context);
     serving.end();
     Ok(shown?.max(loaded))

@@ -17,6 +17,7 @@ pub(crate) mod record;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod status;
+pub(crate) mod store;
 pub(crate) mod synth;
 pub(crate) mod top;
 pub(crate) mod verify;
@@ -38,6 +39,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Record(args) => record::run(args, context),
         Command::Verify(_) => verify::run(context),
         Command::Serve(args) => serve::run(&args, context),
+        Command::Store(args) => store::run(*args, context),
         Command::Demo(args) => demo::run(&args, context),
         Command::Synth(args) => synth::run(&args, context),
         Command::Pack(args) => pack::run(&args, context),

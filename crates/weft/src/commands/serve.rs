@@ -1,14 +1,19 @@
-//! `weft serve`: owns the archive, answers browsers over HTTP and other commands over the socket.
+//! `weft serve`: owns the archive, answers browsers over HTTP and other commands over the socket; with volumes, keeps a
+//! store beside it.
 
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 
 use archive::OpenSettings;
+use store::node::{ConnectSettings, VolumeSettings};
 
 use crate::ask;
 use crate::context::Context;
 use crate::exit::Outcome;
+use crate::keeping::Keeping;
 use crate::out::progress_line;
+use crate::place::parse_volume;
 use crate::serving::Serving;
 use crate::stop::Stop;
 
@@ -16,10 +21,12 @@ const EXAMPLES: &str = "\
 Examples:
   weft serve
   weft serve --listen 127.0.0.1:9000 --archive /data/crawls
+  weft serve --volume /disks/a --volume /disks/b
   weft load more.warc.gz               (elsewhere, while it runs: the server loads it)
 
 Ctrl-C ends it after the requests under way; a load under way stops at its next epoch.
-Only this machine can connect unless --listen names another address; there is no access control.";
+Only this machine can connect unless --listen names another address; the pages have no access control.
+docs/store.md says how to run the store.";
 
 /// Flags of `weft serve`.
 #[derive(Debug, clap::Args)]
@@ -28,6 +35,24 @@ pub(crate) struct Args {
     /// Address to listen on; port 0 takes any free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080", value_parser = parse_listen)]
     listen: SocketAddr,
+
+    /// Keep a store on this volume as well; once for each disk
+    #[arg(
+        long = "volume",
+        value_name = "DIR[,name=N][,zone=Z][,weight=W]",
+        value_parser = parse_volume,
+        help_heading = "Store"
+    )]
+    volumes: Vec<VolumeSettings>,
+
+    /// Be the node of the store that a node.toml describes, one of several machines
+    #[arg(
+        long,
+        value_name = "NODE.TOML",
+        conflicts_with = "volumes",
+        help_heading = "Store"
+    )]
+    store_config: Option<PathBuf>,
 }
 
 pub(crate) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
@@ -38,6 +63,17 @@ pub(crate) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     addresses.next().ok_or_else(|| expected.to_owned())
 }
 
+impl Args {
+    /// The store to keep, if one was asked for.
+    fn place(&self) -> Option<ConnectSettings> {
+        match &self.store_config {
+            Some(file) => Some(ConnectSettings::Node(file.clone())),
+            None if self.volumes.is_empty() => None,
+            None => Some(ConnectSettings::Volumes(self.volumes.clone())),
+        }
+    }
+}
+
 /// Runs `weft serve`. An archive that does not exist yet is created empty.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let mut settings = OpenSettings::default();
@@ -45,25 +81,41 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     settings.own = true;
     let archive = ask::open_with(context, settings)?;
     let stop = Stop::listen()?;
-    let serving = Serving::start(&archive, &[args.listen])?;
-    announce(&serving, context)?;
+    let keeping = args.place().map(|place| Keeping::start(&place)).transpose()?;
+    let serving = Serving::start(&archive, keeping.as_ref().map(Keeping::storage), &[args.listen]);
+    let serving = match serving {
+        Ok(serving) => serving,
+        Err(error) => {
+            keeping.into_iter().for_each(Keeping::end);
+            return Err(error);
+        }
+    };
+    announce(&serving, keeping.as_ref(), context)?;
     stop.wait();
     progress_line("stopping (Ctrl-C again stops at once)");
     serving.end();
+    keeping.into_iter().for_each(Keeping::end);
     Ok(Outcome::Done)
 }
 
-/// One line that says where, so that programs which start a server can read it.
-fn announce(serving: &Serving, context: &mut Context) -> anyhow::Result<()> {
+/// A line that says where, so that programs which start a server can read it, and one about the store.
+fn announce(serving: &Serving, keeping: Option<&Keeping>, context: &mut Context) -> anyhow::Result<()> {
     let archive = context.archive.display().to_string();
     if context.json {
         let address = serving.address().to_string();
-        context
-            .out
-            .json(&serde_json::json!({ "archive": archive, "address": address, "url": serving.url() }))?;
+        let store = keeping.map(|keeping| keeping.node().address().to_string());
+        context.out.json(&serde_json::json!({
+            "archive": archive,
+            "address": address,
+            "url": serving.url(),
+            "store": store,
+        }))?;
     } else {
         let url = context.out.style.address(&serving.url());
         writeln!(context.out, "{archive} is served at {url}")?;
+        if let Some(keeping) = keeping {
+            writeln!(context.out, "{}", keeping.said())?;
+        }
     }
     context.out.flush()?;
     Ok(())

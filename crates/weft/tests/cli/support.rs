@@ -56,7 +56,7 @@ impl Place {
             .args(arguments)
             .current_dir(self.dir.path())
             .stdin(Stdio::null());
-        for name in ["WEFT_ARCHIVE", "RUST_LOG", "NO_COLOR"] {
+        for name in ["WEFT_ARCHIVE", "WEFT_STORE", "RUST_LOG", "NO_COLOR"] {
             command.env_remove(name);
         }
         command

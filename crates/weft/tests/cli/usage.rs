@@ -7,7 +7,7 @@ use crate::support::Place;
 /// Every subcommand.
 const COMMANDS: &[&str] = &[
     "load", "inspect", "status", "dump", "page", "inlinks", "outlinks", "domain", "top", "cdx", "search",
-    "record", "verify", "serve", "demo", "synth", "pack",
+    "record", "verify", "serve", "store", "demo", "synth", "pack",
 ];
 
 #[test]
@@ -30,7 +30,7 @@ fn every_command_has_help_with_examples() {
 
 #[test]
 fn later_parts_are_absent() {
-    for command in ["forget", "store", "files", "sql", "cache"] {
+    for command in ["forget", "files", "sql", "cache"] {
         assert_eq!(Place::new().run(&[command]).code, Some(2), "{command}");
     }
 }

@@ -1,0 +1,98 @@
+//! Content on its way between files and the store, counted by a bar on terminals.
+
+use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use futures_util::stream;
+use indicatif::{ProgressBar, ProgressStyle};
+use store::volume::ByteStream;
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use crate::stop::Stop;
+
+/// Bytes read from a file at once.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// A source of content: a file, or standard input.
+pub(super) struct Source {
+    reader: Box<dyn AsyncRead + Send + Unpin>,
+    /// Length, where it is known beforehand.
+    pub(super) size: Option<u64>,
+}
+
+/// Opens a file, or standard input for `-`.
+///
+/// # Errors
+/// What the system said; a directory is no content.
+pub(super) async fn open(path: &str) -> io::Result<Source> {
+    if path == "-" {
+        // A file of its own, read like any other: it may be a pipe or a file.
+        let input = std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?);
+        return Ok(Source {
+            reader: Box::new(tokio::fs::File::from_std(input)),
+            size: None,
+        });
+    }
+    let file = tokio::fs::File::open(Path::new(path)).await?;
+    let metadata = file.metadata().await?;
+    if metadata.is_dir() {
+        return Err(io::Error::new(
+            io::ErrorKind::IsADirectory,
+            "it is a directory; name its files",
+        ));
+    }
+    Ok(Source {
+        reader: Box::new(file),
+        size: metadata.is_file().then_some(metadata.len()),
+    })
+}
+
+impl Source {
+    /// The content, counted by `bar`. A stop breaks it off with an error, so that nothing of it becomes visible.
+    pub(super) fn stream(self, bar: ProgressBar, stop: Stop) -> ByteStream {
+        Box::pin(stream::unfold(Some(self.reader), move |reader| {
+            let (bar, stop) = (bar.clone(), stop.clone());
+            async move {
+                let mut reader = reader?;
+                let mut piece = BytesMut::with_capacity(PIECE_BYTES);
+                let read = tokio::select! {
+                    read = reader.read_buf(&mut piece) => read,
+                    () = stop.stopped() => Err(io::Error::new(io::ErrorKind::Interrupted, "stopped")),
+                };
+                match read {
+                    Ok(0) => None,
+                    Ok(read) => {
+                        bar.inc(read as u64);
+                        Some((Ok(piece.freeze()), Some(reader)))
+                    }
+                    Err(error) => Some((Err(error), None)),
+                }
+            }
+        }))
+    }
+}
+
+/// A bar of bytes on standard error; hidden where that is no terminal, or `quiet`.
+pub(super) fn bar(name: &str, bytes: Option<u64>, quiet: bool) -> ProgressBar {
+    if quiet || !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let template = match bytes {
+        Some(_) => "{prefix} [{bar:30}] {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left",
+        None => "{prefix} {spinner} {bytes}  {bytes_per_sec}",
+    };
+    let style = ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("=> ");
+    let bar = match bytes {
+        Some(bytes) => ProgressBar::new(bytes.max(1)),
+        None => ProgressBar::new_spinner(),
+    };
+    bar.set_style(style);
+    bar.set_prefix(crate::style::cut(&crate::style::clean(name), 40));
+    bar.enable_steady_tick(Duration::from_millis(250));
+    bar
+}

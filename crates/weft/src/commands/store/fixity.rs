@@ -1,0 +1,186 @@
+//! `weft store fixity`: what the fixity logs say, and digests of an object.
+
+use std::io::Write;
+
+use anyhow::Context as _;
+use data_encoding::HEXLOWER;
+use serde::Serialize;
+use store::cluster::View;
+use store::key::Key;
+use store::meta::Meta;
+use store::node::ConnectSettings;
+use store::upkeep::{digests, fixity};
+use store::volume::FixityEvent;
+
+use super::key;
+use super::session::{Begin, Session, with_store};
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::out::progress_line;
+use crate::style::clean;
+use crate::table::{Column, Table};
+use crate::units::instant;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft store fixity store://crawls/a.warc.gz            its digests, and what became of its replicas
+  weft store fixity crawls/a.warc.gz --sha512           SHA-512 too; reads the object
+  weft store fixity                                     the last lines of all logs
+  weft store fixity --json | jq 'select(.event == \"bad\")'";
+
+/// Flags of `weft store fixity`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The object [default: the newest lines of the logs, whatever they are about]
+    #[arg(value_name = "OBJECT")]
+    object: Option<String>,
+    /// Read the object and take its SHA-512
+    #[arg(long, requires = "object")]
+    sha512: bool,
+    /// Newest lines of each log
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    limit: u32,
+}
+
+/// Digests of an object, as `--json` has them, on the first line.
+#[derive(Serialize)]
+struct DigestLine<'a> {
+    object: &'a Meta,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha512: Option<&'a str>,
+}
+
+/// Runs `weft store fixity`.
+pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
+    let key = args.object.as_deref().map(key::object).transpose()?;
+    let limit = args.limit as usize;
+    with_store(place, Begin::Refused, async |session| {
+        let (events, silent) = match &key {
+            Some(key) => {
+                print_digests(session, key, args.sha512, context).await?;
+                fixity(&session.view(), key, limit).await
+            }
+            None => all(&session.view(), limit).await,
+        };
+        print(&events, key.is_none(), context)?;
+        for volume in &silent {
+            let bad = context.err_style.bad("no answer:");
+            progress_line(&format!("{bad} {}", clean(volume)));
+        }
+        Ok(if silent.is_empty() {
+            Outcome::Done
+        } else {
+            Outcome::Losses
+        })
+    })
+}
+
+/// The object may be gone, and its story is still to be told.
+async fn print_digests(
+    session: &Session,
+    key: &Key,
+    sha512: bool,
+    context: &mut Context,
+) -> anyhow::Result<()> {
+    let (meta, sha512) = if sha512 {
+        let found = digests(&session.store(), key)
+            .await
+            .with_context(|| format!("read {key}"))?;
+        (found.meta, Some(found.sha512))
+    } else {
+        match session.store().head(key).await {
+            Ok(meta) => (meta, None),
+            Err(error) => {
+                progress_line(&clean(&error.to_string()));
+                return Ok(());
+            }
+        }
+    };
+    if context.json {
+        context.out.json(&DigestLine {
+            object: &meta,
+            sha512: sha512.as_deref(),
+        })?;
+        return Ok(());
+    }
+    let hex = |digest: &[u8]| HEXLOWER.encode(digest);
+    let mut lines = vec![
+        ("MD5", hex(&meta.digests.md5)),
+        ("SHA-256", hex(&meta.digests.sha256)),
+        ("BLAKE3", hex(&meta.digests.blake3)),
+    ];
+    lines.extend(sha512.map(|digest| ("SHA-512", digest)));
+    for (name, digest) in lines {
+        let name = context.out.style.dim(&format!("{name:<8}"));
+        writeln!(context.out, "{name} {digest}")?;
+    }
+    writeln!(context.out)?;
+    Ok(())
+}
+
+/// The newest lines of all logs, in order of time. Volumes of one node share a log: each line once.
+async fn all(view: &View, limit: usize) -> (Vec<FixityEvent>, Vec<String>) {
+    let mut events: Vec<FixityEvent> = Vec::new();
+    let mut silent = Vec::new();
+    for (id, volume) in &view.volumes {
+        match volume.fixity(None, limit).await {
+            Ok(lines) => events.extend(lines),
+            Err(error) => silent.push(format!("{id}: {error}")),
+        }
+    }
+    let order = |event: &FixityEvent| {
+        (
+            event.time_ms,
+            event.volume.clone(),
+            event.key.clone(),
+            event.version,
+            event.event.clone(),
+            event.detail.clone(),
+        )
+    };
+    events.sort_by_key(order);
+    events.dedup();
+    (events, silent)
+}
+
+fn print(events: &[FixityEvent], with_key: bool, context: &mut Context) -> anyhow::Result<()> {
+    if context.json {
+        for event in events {
+            context.out.json(event)?;
+        }
+        return Ok(());
+    }
+    let mut table = Table::new(&[
+        ("time (UTC)", Column::Left),
+        ("event", Column::Left),
+        ("cause", Column::Left),
+        ("volume", Column::Left),
+        (if with_key { "object" } else { "version" }, Column::Left),
+        ("evidence", Column::Flexible),
+    ]);
+    for event in events {
+        let cause = serde_json::to_value(event.cause).ok();
+        table.row([
+            instant(event.time_ms),
+            event.event.clone(),
+            cause
+                .and_then(|cause| cause.as_str().map(str::to_owned))
+                .unwrap_or_default(),
+            event.volume.to_string(),
+            subject(event, with_key),
+            event.detail.clone(),
+        ]);
+    }
+    if events.is_empty() {
+        writeln!(context.out, "no log has a line about it")?;
+    }
+    table.print(&mut context.out)?;
+    Ok(())
+}
+
+fn subject(event: &FixityEvent, with_key: bool) -> String {
+    let key = event.key.as_ref().map(ToString::to_string);
+    let version = event.version.map(|version| version.to_string());
+    if with_key { key } else { version }.unwrap_or_else(|| "-".to_owned())
+}

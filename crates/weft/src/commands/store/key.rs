@@ -1,0 +1,97 @@
+//! Objects as people write them: `store://bucket/name` or `bucket/name`.
+
+use store::key::Key;
+
+use crate::exit::WrongUse;
+
+/// What addresses of objects begin with; it may be left out.
+const SCHEME: &str = "store://";
+
+/// The object that `text` names.
+///
+/// # Errors
+/// [`WrongUse`] where it cannot be one.
+pub(super) fn object(text: &str) -> Result<Key, WrongUse> {
+    Key::parse(bare(text)).map_err(|error| WrongUse(error.to_string()))
+}
+
+/// The beginning of keys that `text` names; a bucket alone means all in it.
+///
+/// # Errors
+/// [`WrongUse`] for a bucket name that cannot be one.
+pub(super) fn prefix(text: &str) -> Result<String, WrongUse> {
+    let bare = bare(text);
+    let (bucket, name) = bare.split_once('/').unwrap_or((bare, ""));
+    // Any name makes the check of the bucket: an empty rest means all names.
+    Key::new(bucket, "any").map_err(|error| WrongUse(error.to_string()))?;
+    Ok(format!("{bucket}/{name}"))
+}
+
+/// The object that `file` becomes in `destination`: the destination itself, or the file's name below it where it ends
+/// in a slash, is a bucket alone, or is to take several files.
+///
+/// # Errors
+/// [`WrongUse`] where no name comes of it.
+pub(super) fn destination(destination: &str, file: &str, several: bool) -> Result<Key, WrongUse> {
+    let bare = bare(destination);
+    let folder = several || bare.ends_with('/') || !bare.contains('/');
+    if !folder {
+        return object(bare);
+    }
+    let name = std::path::Path::new(file)
+        .file_name()
+        .and_then(|name| name.to_str());
+    match name {
+        Some(name) if file != "-" => object(&format!("{}/{name}", bare.trim_end_matches('/'))),
+        _ => Err(WrongUse(format!(
+            "{file:?} has no name to take over: give the whole key, {SCHEME}{}/NAME",
+            bare.trim_end_matches('/')
+        ))),
+    }
+}
+
+/// A key as it is shown.
+pub(super) fn shown(key: &str) -> String {
+    format!("{SCHEME}{key}")
+}
+
+fn bare(text: &str) -> &str {
+    text.strip_prefix(SCHEME).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_keep_their_names_below_a_folder() {
+        let key = |to, file, several| destination(to, file, several).map(|key| key.to_string()).ok();
+        assert_eq!(
+            key("store://crawls/2014/", "/data/a.warc.gz", false).as_deref(),
+            Some("crawls/2014/a.warc.gz")
+        );
+        assert_eq!(
+            key("crawls", "a.warc.gz", false).as_deref(),
+            Some("crawls/a.warc.gz")
+        );
+        assert_eq!(
+            key("crawls/b.warc.gz", "a.warc.gz", false).as_deref(),
+            Some("crawls/b.warc.gz")
+        );
+        assert_eq!(
+            key("crawls/b", "a.warc.gz", true).as_deref(),
+            Some("crawls/b/a.warc.gz")
+        );
+        assert_eq!(key("crawls/b", "-", false).as_deref(), Some("crawls/b"));
+        assert_eq!(key("crawls/", "-", false), None);
+        assert_eq!(key("UPPER/", "a", false), None);
+    }
+
+    #[test]
+    fn prefixes_may_be_a_bucket_alone() {
+        assert_eq!(prefix("store://crawls").ok().as_deref(), Some("crawls/"));
+        assert_eq!(prefix("crawls/20").ok().as_deref(), Some("crawls/20"));
+        assert!(prefix("no_bucket/x").is_err());
+        assert!(object("crawls").is_err());
+    }
+}

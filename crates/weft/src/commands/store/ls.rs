@@ -1,0 +1,201 @@
+//! `weft store ls`: buckets, and objects below a prefix, page by page as they come.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use store::meta::Meta;
+use store::node::ConnectSettings;
+use store::store::{List, Listing};
+
+use super::key;
+use super::session::{Begin, Session, with_store};
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::out::Out;
+use crate::style::clean;
+use crate::units::{bytes, count, counted, instant};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft store ls                       the buckets
+  weft store ls crawls/               folders and objects of a bucket
+  weft store ls crawls/2014/ -r       everything below, folders or not
+  weft store ls crawls/ --delimiter -
+
+A bucket is there as long as an object is in it.";
+
+/// Flags of `weft store ls`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// store://bucket/ and the beginning of a name [default: all buckets]
+    #[arg(value_name = "PREFIX")]
+    prefix: Option<String>,
+    /// Every object below the prefix, not rolled up into folders
+    #[arg(short, long)]
+    recursive: bool,
+    /// What ends a folder's name
+    #[arg(long, value_name = "TEXT", default_value = "/", conflicts_with = "recursive")]
+    delimiter: String,
+}
+
+/// Entries asked for at once.
+const PAGE: usize = 1000;
+
+/// What was listed.
+#[derive(Default)]
+struct Sums {
+    objects: u64,
+    prefixes: u64,
+    bytes: u64,
+}
+
+/// Buckets of the store itself and of the layers above it are not shown.
+fn is_hidden(key: &str) -> bool {
+    key.starts_with('.')
+}
+
+/// Runs `weft store ls`.
+pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
+    let prefix = args.prefix.as_deref().map(key::prefix).transpose()?;
+    let list = List {
+        prefix: prefix.clone().unwrap_or_default(),
+        delimiter: (!args.recursive).then(|| args.delimiter.clone()),
+        after: None,
+        limit: PAGE,
+    };
+    with_store(place, Begin::Refused, async |session| {
+        let mut sums = Sums::default();
+        each_page(session, list, async |page| {
+            print(page, prefix.is_none(), &mut sums, context)?;
+            Ok(context.out.flush()?)
+        })
+        .await?;
+        if !context.json {
+            let line = context
+                .out
+                .style
+                .dim(&said(&sums, prefix.is_none() && !args.recursive));
+            writeln!(context.out, "{line}")?;
+        }
+        Ok(Outcome::Done)
+    })
+}
+
+/// Gives every page of a listing to `take`, in order.
+pub(super) async fn each_page(
+    session: &Session,
+    mut list: List,
+    mut take: impl AsyncFnMut(&Listing) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    loop {
+        let page = session.store().list(&list).await?;
+        take(&page).await?;
+        if page.next.is_none() {
+            return Ok(());
+        }
+        list.after = page.next;
+    }
+}
+
+fn print(page: &Listing, hide: bool, sums: &mut Sums, context: &mut Context) -> io::Result<()> {
+    let mut prefixes = page
+        .prefixes
+        .iter()
+        .filter(|prefix| !(hide && is_hidden(prefix)))
+        .peekable();
+    let mut objects = page
+        .objects
+        .iter()
+        .filter(|meta| !(hide && is_hidden(meta.key.as_str())))
+        .peekable();
+    loop {
+        let folder_first = match (prefixes.peek(), objects.peek()) {
+            (Some(prefix), Some(meta)) => prefix.as_str() < meta.key.as_str(),
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (None, None) => return Ok(()),
+        };
+        if folder_first {
+            sums.prefixes += 1;
+            folder(prefixes.next().map_or("", String::as_str), context)?;
+        } else if let Some(meta) = objects.next() {
+            sums.objects += 1;
+            sums.bytes += meta.size;
+            object(meta, context)?;
+        }
+    }
+}
+
+/// An object of a listing, as `--json` has it.
+#[derive(Serialize)]
+struct ObjectLine<'a> {
+    key: &'a str,
+    size: u64,
+    modified_ms: u64,
+    etag: &'a str,
+    version: String,
+}
+
+fn object(meta: &Meta, context: &mut Context) -> io::Result<()> {
+    let out = &mut context.out;
+    if context.json {
+        return out.json(&ObjectLine {
+            key: meta.key.as_str(),
+            size: meta.size,
+            modified_ms: meta.version.millis,
+            etag: &meta.etag,
+            version: meta.version.to_string(),
+        });
+    }
+    line(
+        out,
+        &instant(meta.version.millis),
+        &bytes(meta.size),
+        &key::shown(meta.key.as_str()),
+    )
+}
+
+fn folder(prefix: &str, context: &mut Context) -> io::Result<()> {
+    if context.json {
+        return context.out.json(&serde_json::json!({ "prefix": prefix }));
+    }
+    line(&mut context.out, "", "", &key::shown(prefix))
+}
+
+/// Time, size and address in columns of fixed width: a listing is printed while it comes.
+fn line(out: &mut Out, time: &str, size: &str, address: &str) -> io::Result<()> {
+    let time = out.style.dim(&format!("{time:<19}"));
+    writeln!(out, "{time}  {size:>10}  {}", clean(address))
+}
+
+fn said(sums: &Sums, buckets: bool) -> String {
+    if buckets {
+        return counted(sums.prefixes, "bucket", "buckets");
+    }
+    let folders = match sums.prefixes {
+        0 => String::new(),
+        n => format!(", {} folded into prefixes", count(n)),
+    };
+    format!(
+        "{}, {}{folders}",
+        counted(sums.objects, "object", "objects"),
+        bytes(sums.bytes)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_speak_of_what_was_shown() {
+        let sums = Sums {
+            objects: 1,
+            prefixes: 2,
+            bytes: 2048,
+        };
+        assert_eq!(said(&sums, false), "1 object, 2.0 KiB, 2 folded into prefixes");
+        assert_eq!(said(&sums, true), "2 buckets");
+    }
+}

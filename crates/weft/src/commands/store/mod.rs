@@ -1,0 +1,94 @@
+//! `weft store`: objects on several volumes, from the command line.
+//!
+//! A running owner of the volumes (`weft serve --volume`, `weft store serve`) is found through them and asked; with
+//! none running the command opens the volumes itself. What is printed is the same.
+
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::place::{PlaceArgs, place};
+
+mod census;
+mod content;
+mod fixity;
+mod get;
+mod key;
+mod ls;
+mod passing;
+mod put;
+mod repair;
+mod rm;
+mod scrub;
+mod serve;
+mod session;
+mod stat;
+mod status;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft store put crawls/*.warc.gz store://crawls/2014/ --volume /disks/a --volume /disks/b
+  export WEFT_STORE=/disks/a:/disks/b     (from here on no --volume is needed)
+  weft store ls crawls/2014/
+  weft store get store://crawls/2014/a.warc.gz
+  weft store census                       every replica of every object, counted
+  weft store serve --config node.toml     a node of several
+
+Objects are written store://bucket/name, or bucket/name. docs/store.md says how to run a store.";
+
+/// Flags of `weft store`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    place: PlaceArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What to do with the store.
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Write files into the store, safe on all their volumes before it is said so
+    Put(put::Args),
+    /// Read an object into a file or to standard output
+    Get(get::Args),
+    /// List buckets or objects
+    Ls(ls::Args),
+    /// Delete objects
+    Rm(rm::Args),
+    /// All that is known of an object: digests, version, replicas
+    Stat(stat::Args),
+    /// Count every replica of every object
+    Census(census::Args),
+    /// Read replicas again and compare them with their digests
+    Scrub(scrub::Args),
+    /// Restore missing and bad replicas, settle what lies in the wrong place
+    Repair(repair::Args),
+    /// When replicas were verified and how it went; digests
+    Fixity(fixity::Args),
+    /// Serve volumes: one node of several, or a store of its own
+    Serve(serve::Args),
+    /// Nodes, volumes and background workers
+    Status(status::Args),
+}
+
+/// Runs `weft store`.
+pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    let place_args = args.place;
+    if let Command::Serve(args) = args.command {
+        return serve::run(&args, &place_args, context);
+    }
+    let place = place(&place_args)?;
+    match args.command {
+        Command::Put(args) => put::run(&args, place, context),
+        Command::Get(args) => get::run(&args, place, context),
+        Command::Ls(args) => ls::run(&args, place, context),
+        Command::Rm(args) => rm::run(&args, place, context),
+        Command::Stat(args) => stat::run(&args, place, context),
+        Command::Census(args) => census::run(&args, place, context),
+        Command::Scrub(args) => scrub::run(&args, place, context),
+        Command::Repair(args) => repair::run(&args, place, context),
+        Command::Fixity(args) => fixity::run(&args, place, context),
+        Command::Serve(args) => serve::run(&args, &place_args, context),
+        Command::Status(args) => status::run(&args, place, context),
+    }
+}

@@ -1,0 +1,69 @@
+//! Passes over the whole store (census, scrub, repair): how far they are, while a person waits.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use store::upkeep::Progress;
+
+use crate::context::Context;
+use crate::units::{bytes, count, per_second};
+
+/// Shows a pass on standard error, where that is a terminal.
+pub(super) struct Pass {
+    bar: ProgressBar,
+    begun: Instant,
+}
+
+impl Pass {
+    /// A pass over so-called `items`.
+    pub(super) fn new(items: &str, context: &Context) -> Pass {
+        let bar = if context.json || !std::io::stderr().is_terminal() {
+            ProgressBar::hidden()
+        } else {
+            shown_bar(items)
+        };
+        Pass {
+            bar,
+            begun: Instant::now(),
+        }
+    }
+
+    /// Shows how far it is.
+    pub(super) fn show(&self, progress: Progress) {
+        self.bar.set_length(progress.total.max(progress.done).max(1));
+        self.bar.set_position(progress.done);
+        let rate = per_second(progress.bytes, self.elapsed_ms());
+        let found = match progress.found {
+            0 => String::new(),
+            found => format!("  {} found", count(found)),
+        };
+        self.bar.set_message(format!(
+            "{} objects  {} ({}/s){found}",
+            count(progress.objects),
+            bytes(progress.bytes),
+            bytes(rate)
+        ));
+    }
+
+    /// Milliseconds since it began.
+    pub(super) fn elapsed_ms(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn shown_bar(items: &str) -> ProgressBar {
+    let template = format!("{{elapsed_precise}} [{{bar:30}}] {{pos}} of {{len}} {items}  {{wide_msg}}");
+    let style = ProgressStyle::with_template(&template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("=> ");
+    let bar = ProgressBar::new(1).with_style(style);
+    bar.enable_steady_tick(Duration::from_millis(250));
+    bar
+}

@@ -1,0 +1,132 @@
+//! `weft store put`: files become objects. What is said to be written lies synced on all its volumes.
+
+use std::io::Write;
+
+use anyhow::Context as _;
+use serde::Serialize;
+use store::key::Key;
+use store::meta::Meta;
+use store::node::ConnectSettings;
+use store::store::{Condition, Put, StoreError};
+
+use super::content;
+use super::key;
+use super::session::{Begin, Session, with_store};
+use crate::context::Context;
+use crate::exit::{Outcome, WrongUse};
+use crate::out::progress_line;
+use crate::style::clean;
+use crate::units::bytes;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft store put a.warc.gz store://crawls/a.warc.gz --volume /disks/a --volume /disks/b
+  weft store put crawls/*.warc.gz crawls/2014/        file names are kept below 2014/
+  tar c notes | weft store put - backup/notes.tar     from standard input
+  weft store put a.warc.gz crawls/ --if-absent        never in place of an object that is there
+
+A put into empty directories makes a new store of them. Nothing of a file is visible before all of it is safe.";
+
+/// Flags of `weft store put`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Files (- for standard input), and at the end where they go: store://bucket/name, or store://bucket/folder/
+    #[arg(value_name = "FILE... DESTINATION", required = true, num_args = 2..)]
+    paths: Vec<String>,
+    /// Only where there is no such object yet
+    #[arg(long)]
+    if_absent: bool,
+    /// Content type kept with the objects
+    #[arg(long, value_name = "TYPE")]
+    content_type: Option<String>,
+}
+
+/// One object written, as `--json` has it.
+#[derive(Serialize)]
+struct Written<'a> {
+    file: &'a str,
+    #[serde(flatten)]
+    meta: &'a Meta,
+}
+
+/// Runs `weft store put`. A file that cannot be written does not stop the others.
+pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
+    let puts = puts(&args.paths)?;
+    with_store(place, Begin::Allowed, async |session| {
+        let mut outcome = Outcome::Done;
+        for (file, key) in &puts {
+            match put(args, session, file, key, context).await {
+                Ok(meta) => written(file, &meta, context)?,
+                Err(error) if session.stop.asked() => return Err(error),
+                Err(error) => {
+                    let bad = context.err_style.bad("error:");
+                    progress_line(&format!("{bad} {}", clean(&format!("{error:#}"))));
+                    outcome = Outcome::Losses;
+                }
+            }
+        }
+        Ok(outcome)
+    })
+}
+
+/// Each file with the object that it becomes. Two files of one name would leave only the last.
+fn puts(paths: &[String]) -> Result<Vec<(&str, Key)>, WrongUse> {
+    let Some((destination, files)) = paths.split_last().filter(|(_, files)| !files.is_empty()) else {
+        return Err(WrongUse("expected files and a destination".into()));
+    };
+    let mut puts: Vec<(&str, Key)> = Vec::with_capacity(files.len());
+    for file in files {
+        let key = key::destination(destination, file, files.len() > 1)?;
+        if let Some((other, _)) = puts.iter().find(|(_, taken)| *taken == key) {
+            return Err(WrongUse(format!("{other} and {file} would both become {key}")));
+        }
+        puts.push((file, key));
+    }
+    Ok(puts)
+}
+
+async fn put(
+    args: &Args,
+    session: &Session,
+    file: &str,
+    key: &Key,
+    context: &Context,
+) -> anyhow::Result<Meta> {
+    let source = content::open(file)
+        .await
+        .with_context(|| format!("read {file}"))?;
+    let put = Put {
+        size: source.size,
+        attributes: args
+            .content_type
+            .iter()
+            .map(|media| ("content-type".to_owned(), media.clone()))
+            .collect(),
+        condition: if args.if_absent {
+            Condition::Absent
+        } else {
+            Condition::Always
+        },
+        ..Put::default()
+    };
+    let bar = content::bar(file, source.size, context.json);
+    let body = source.stream(bar.clone(), session.stop.clone());
+    let result = session.store().put(key, body, put).await;
+    bar.finish_and_clear();
+    match result {
+        Err(StoreError::Condition { .. }) => anyhow::bail!("{key} is there already; it was left as it is"),
+        result => result.with_context(|| format!("put {file}")),
+    }
+}
+
+fn written(file: &str, meta: &Meta, context: &mut Context) -> anyhow::Result<()> {
+    if context.json {
+        context.out.json(&Written { file, meta })?;
+    } else {
+        let address = context.out.style.address(&clean(&key::shown(meta.key.as_str())));
+        writeln!(context.out, "{} -> {address}  {}", clean(file), bytes(meta.size))?;
+    }
+    context.out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! `weft store repair`: missing and bad replicas are made again from good ones; what lies in the wrong place goes home.
+
+use std::io::Write;
+use std::time::Duration;
+
+use store::node::ConnectSettings;
+use store::upkeep::{Census, RepairOptions, RepairReport, UpkeepSettings, census, repair_all};
+
+use super::passing::Pass;
+use super::session::{Begin, with_store};
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::style::clean;
+use crate::units::{bytes, count, duration_ms, parse_bytes};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft store repair
+  weft store repair --dry-run        what there is to do
+  weft store repair --rate 50M       copies at most 50 MiB/s
+
+A running store does this by itself within minutes. A copy is only made from bytes whose digest is right; one is only
+dropped after the others were verified. Exit code 1 where something could not be put right.";
+
+/// Flags of `weft store repair`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Change nothing; say what there is to do
+    #[arg(long)]
+    dry_run: bool,
+    /// Most bytes copied in a second
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, conflicts_with = "dry_run")]
+    rate: Option<u64>,
+}
+
+/// Runs `weft store repair`.
+pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
+    with_store(place, Begin::Refused, async |session| {
+        let pass = Pass::new("partitions", context);
+        if args.dry_run {
+            let counted = census(&session.view(), &|progress| pass.show(progress)).await;
+            drop(pass);
+            return would(&counted, context);
+        }
+        let options = RepairOptions {
+            bytes_per_s: args.rate,
+            unreachable_grace: Duration::ZERO,
+            tombstone_grace: UpkeepSettings::default().tombstone_grace,
+        };
+        let store = session.store();
+        let report = repair_all(store.cluster(), &options, &|progress| pass.show(progress)).await;
+        let elapsed_ms = pass.elapsed_ms();
+        drop(pass);
+        if context.json {
+            context.out.json(&report)?;
+        } else {
+            print(&report, elapsed_ms, context)?;
+        }
+        Ok(if is_done(&report) {
+            Outcome::Done
+        } else {
+            Outcome::Losses
+        })
+    })
+}
+
+fn is_done(report: &RepairReport) -> bool {
+    report.objects_lost + report.conflicts + report.failures == 0 && report.volumes_unreachable.is_empty()
+}
+
+/// What a repair would find to do, by a census.
+fn would(census: &Census, context: &mut Context) -> anyhow::Result<Outcome> {
+    let outcome = if census.is_whole() {
+        Outcome::Done
+    } else {
+        Outcome::Losses
+    };
+    if context.json {
+        context.out.json(census)?;
+        return Ok(outcome);
+    }
+    let steps = [
+        (census.replicas_missing, "missing replicas to make"),
+        (census.replicas_bad, "bad replicas to replace"),
+        (census.replicas_surplus, "surplus copies to look at"),
+        (census.strays, "stray files to settle"),
+        (
+            census.objects_lost,
+            "objects without a good replica, which no repair can bring back",
+        ),
+    ];
+    for (number, what) in steps.into_iter().filter(|(number, _)| *number > 0) {
+        writeln!(context.out, "{} {what}", count(number))?;
+    }
+    if census.is_whole() && census.replicas_surplus == 0 {
+        writeln!(context.out, "nothing to do")?;
+    }
+    for volume in &census.volumes_unreachable {
+        writeln!(context.out, "no answer: {}", clean(volume))?;
+    }
+    Ok(outcome)
+}
+
+fn print(report: &RepairReport, elapsed_ms: u64, context: &mut Context) -> anyhow::Result<()> {
+    let out = &mut context.out;
+    writeln!(
+        out,
+        "made {} replicas ({}), verified {}, dropped {}, settled {} strays, in {}",
+        count(report.copies),
+        bytes(report.copied_bytes),
+        count(report.verified),
+        count(report.dropped),
+        count(report.strays_settled),
+        duration_ms(elapsed_ms)
+    )?;
+    for volume in &report.rebuilt {
+        writeln!(out, "rebuilt: {}", clean(volume))?;
+    }
+    let named = [
+        ("lost:", &report.lost),
+        ("failed:", &report.failed),
+        ("no answer:", &report.volumes_unreachable),
+    ];
+    for (what, names) in named {
+        for name in names {
+            writeln!(out, "{} {}", out.style.bad(what), clean(name))?;
+        }
+    }
+    if report.objects_lost + report.conflicts > 0 {
+        let line = format!(
+            "{} objects without a good replica, {} whose replicas disagree: what is left of them is kept",
+            count(report.objects_lost),
+            count(report.conflicts)
+        );
+        let line = out.style.bad(&line);
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! `weft store rm`: objects are deleted; the deletion is a version of its own, kept until every replica has it.
+
+use std::io::Write;
+
+use anyhow::Context as _;
+use store::key::Key;
+use store::node::ConnectSettings;
+use store::store::{Condition, List};
+
+use super::key;
+use super::ls::each_page;
+use super::session::{Begin, Session, with_store};
+use crate::context::Context;
+use crate::exit::{Outcome, WrongUse};
+use crate::out::progress_line;
+use crate::style::clean;
+use crate::units::{bytes, counted};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft store rm store://crawls/a.warc.gz
+  weft store rm crawls/2014/ --recursive          says what it would delete
+  weft store rm crawls/2014/ --recursive --yes    deletes it
+
+There is no way back: an object that was deleted cannot be had again.";
+
+/// Flags of `weft store rm`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Objects; with --recursive, beginnings of names
+    #[arg(value_name = "OBJECT", required = true)]
+    objects: Vec<String>,
+    /// Everything that begins so
+    #[arg(short, long)]
+    recursive: bool,
+    /// Delete all of it, without asking
+    #[arg(short, long, requires = "recursive")]
+    yes: bool,
+}
+
+/// Entries listed at once.
+const PAGE: usize = 1000;
+
+/// Runs `weft store rm`.
+pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
+    if args.recursive {
+        let prefixes: Vec<String> = args
+            .objects
+            .iter()
+            .map(|text| key::prefix(text))
+            .collect::<Result<_, _>>()?;
+        return with_store(place, Begin::Refused, async |session| {
+            below(session, &prefixes, args.yes, context).await
+        });
+    }
+    let keys: Vec<Key> = args
+        .objects
+        .iter()
+        .map(|text| key::object(text))
+        .collect::<Result<_, _>>()?;
+    with_store(place, Begin::Refused, async |session| {
+        let mut outcome = Outcome::Done;
+        for key in &keys {
+            if !delete(session, key, context).await? {
+                let bad = context.err_style.bad("error:");
+                progress_line(&format!("{bad} no object {}", clean(key.as_str())));
+                outcome = Outcome::Losses;
+            }
+        }
+        Ok(outcome)
+    })
+}
+
+async fn below(
+    session: &Session,
+    prefixes: &[String],
+    yes: bool,
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
+    let mut sums = (0, 0);
+    for prefix in prefixes {
+        let list = List {
+            prefix: prefix.clone(),
+            limit: PAGE,
+            ..List::default()
+        };
+        each_page(session, list, async |page| {
+            for meta in &page.objects {
+                sums = (sums.0 + 1, sums.1 + meta.size);
+                if yes {
+                    delete(session, &meta.key, context).await?;
+                }
+            }
+            Ok(())
+        })
+        .await?;
+    }
+    let found = format!("{}, {}", counted(sums.0, "object", "objects"), bytes(sums.1));
+    if !yes {
+        return Err(WrongUse(format!("this would delete {found}; add --yes to do it")).into());
+    }
+    if !context.json {
+        writeln!(context.out, "deleted {found}")?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Whether there was something to delete.
+async fn delete(session: &Session, key: &Key, context: &mut Context) -> anyhow::Result<bool> {
+    let deleted = session.store().delete(key, Condition::Always).await;
+    let Some(meta) = deleted.with_context(|| format!("delete {key}"))? else {
+        return Ok(false);
+    };
+    if context.json {
+        context
+            .out
+            .json(&serde_json::json!({ "deleted": key, "version": meta.version }))?;
+    }
+    Ok(true)
+}

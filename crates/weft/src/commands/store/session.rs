@@ -1,0 +1,120 @@
+//! A store opened for one command, and closed whatever happens: also when the command is told to stop.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use store::cluster::View;
+use store::node::{ConnectSettings, Connection, NodeSettings, VolumeSettings, connect};
+use store::store::Store;
+
+use crate::out::progress_line;
+use crate::stop::Stop;
+
+/// Time for what is under way to come to a clean end after a stop was asked for.
+const STOP_GRACE: Duration = Duration::from_secs(5);
+
+/// A store to work on.
+pub(super) struct Session {
+    connection: Connection,
+    /// Whether the command was told to stop.
+    pub(super) stop: Stop,
+}
+
+/// Whether a command may begin a store where there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Begin {
+    /// Empty directories become volumes.
+    Allowed,
+    /// There must be a store already.
+    Refused,
+}
+
+impl Session {
+    /// The store.
+    pub(super) fn store(&self) -> Store {
+        self.connection.store()
+    }
+
+    /// The cluster as it is now.
+    pub(super) fn view(&self) -> Arc<View> {
+        self.connection.store().cluster().view()
+    }
+}
+
+/// Opens the store, does the work, and closes it. A stop ends the work where it is, after a moment to end well.
+pub(super) fn with_store<T>(
+    place: ConnectSettings,
+    begin: Begin,
+    work: impl AsyncFnOnce(&Session) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let fresh = fresh_volumes(&place)?;
+    if !fresh.is_empty() && begin == Begin::Refused {
+        bail!(
+            "there is no store in {}; weft store put makes one",
+            fresh.join(", ")
+        );
+    }
+    let stop = Stop::listen()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("store")
+        .build()
+        .context("start the store's threads")?;
+    runtime.block_on(async {
+        let connection = tokio::select! {
+            connection = connect(place) => connection?,
+            () = stop.stopped() => bail!("stopped"),
+        };
+        let session = Session { connection, stop };
+        if !fresh.is_empty() {
+            progress_line(&begun(&session.view()));
+        }
+        let result = tokio::select! {
+            result = work(&session) => result,
+            () = grace_after(&session.stop) => Err(anyhow::anyhow!("stopped")),
+        };
+        session.connection.close().await;
+        result
+    })
+}
+
+async fn grace_after(stop: &Stop) {
+    stop.stopped().await;
+    tokio::time::sleep(STOP_GRACE).await;
+}
+
+/// Directories of the store's volumes, if none of them holds anything yet.
+fn fresh_volumes(place: &ConnectSettings) -> anyhow::Result<Vec<String>> {
+    let volumes: Vec<VolumeSettings> = match place {
+        ConnectSettings::Volumes(volumes) => volumes.clone(),
+        ConnectSettings::Node(file) => NodeSettings::read(file)?.volumes,
+        ConnectSettings::Cluster { .. } => Vec::new(),
+    };
+    let empty = volumes.iter().all(|volume| holds_nothing(&volume.path));
+    let shown = |volume: &VolumeSettings| volume.path.display().to_string();
+    Ok(if empty {
+        volumes.iter().map(shown).collect()
+    } else {
+        Vec::new()
+    })
+}
+
+/// Absent, or an empty directory but for what a file system itself puts there.
+fn holds_nothing(path: &Path) -> bool {
+    match std::fs::read_dir(path) {
+        Ok(entries) => entries.flatten().all(|entry| entry.file_name() == "lost+found"),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+fn begun(view: &View) -> String {
+    let roles = &view.layouts.current.roles;
+    let volumes: Vec<String> = roles.volumes.iter().map(|volume| volume.id.to_string()).collect();
+    let copies = match roles.replicas {
+        1 => "one copy of every object: name another --volume for safety".to_owned(),
+        copies => format!("{copies} copies of every object"),
+    };
+    format!("made a new store: {}; {copies}", volumes.join(", "))
+}

@@ -1,0 +1,189 @@
+//! `weft store stat`: digests, version and attributes of an object, and how each of its replicas is.
+
+use std::io::Write;
+
+use data_encoding::HEXLOWER;
+use serde::Serialize;
+use store::cluster::View;
+use store::key::Key;
+use store::meta::Meta;
+use store::node::ConnectSettings;
+use store::volume::{Held, ReplicaState, VolumeId};
+
+use super::key;
+use super::session::{Begin, Session, with_store};
+use crate::context::Context;
+use crate::exit::Outcome;
+use crate::style::clean;
+use crate::table::{Column, Table};
+use crate::units::{bytes, count, instant};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft store stat store://crawls/a.warc.gz
+  weft store stat crawls/a.warc.gz --json
+
+Exit code 1 where a replica that must be there is not, or is bad (weft store repair).";
+
+/// Flags of `weft store stat`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The object
+    #[arg(value_name = "OBJECT")]
+    object: String,
+}
+
+/// One place where a replica is or must be.
+#[derive(Debug, Serialize)]
+struct Replica {
+    volume: String,
+    node: String,
+    zone: String,
+    /// Whether the layout in force puts a replica here.
+    home: bool,
+    /// `good`, `bad`, `missing`, `older`, `not known`, `unreachable`.
+    state: &'static str,
+    detail: String,
+}
+
+/// Everything, as `--json` has it.
+#[derive(Serialize)]
+struct Stat<'a> {
+    object: &'a Meta,
+    partition: u16,
+    replicas: &'a [Replica],
+}
+
+/// Runs `weft store stat`.
+pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
+    let key = key::object(&args.object)?;
+    with_store(place, Begin::Refused, async |session| {
+        let meta = session.store().head(&key).await?;
+        let replicas = replicas(session, &key, &meta).await;
+        if context.json {
+            context.out.json(&Stat {
+                object: &meta,
+                partition: key.partition().0,
+                replicas: &replicas,
+            })?;
+        } else {
+            print(&meta, &replicas, context)?;
+        }
+        let whole = replicas
+            .iter()
+            .filter(|replica| replica.home)
+            .all(|replica| replica.state == "good");
+        Ok(if whole { Outcome::Done } else { Outcome::Losses })
+    })
+}
+
+/// Every volume is asked, home first: a copy may lie where a write was handed to, or an older layout put it.
+async fn replicas(session: &Session, key: &Key, meta: &Meta) -> Vec<Replica> {
+    let view = session.view();
+    let home = view.home(key.partition()).to_vec();
+    let others: Vec<VolumeId> = view
+        .volumes
+        .keys()
+        .filter(|id| !home.contains(id))
+        .cloned()
+        .collect();
+    let asked: Vec<_> = home
+        .iter()
+        .chain(&others)
+        .filter_map(|id| {
+            let volume = view.volumes.get(id)?.clone();
+            let key = key.clone();
+            Some((id.clone(), tokio::spawn(async move { volume.head(&key).await })))
+        })
+        .collect();
+    let mut replicas = Vec::new();
+    for (id, asked) in asked {
+        let (state, detail) = match asked.await {
+            Ok(Ok(head)) => state_of(head.found.as_ref(), head.complete, meta),
+            Ok(Err(error)) => ("unreachable", error.to_string()),
+            Err(error) => ("unreachable", error.to_string()),
+        };
+        let at_home = home.contains(&id);
+        if at_home || !matches!(state, "missing" | "not known") {
+            replicas.push(described(&view, &id, at_home, state, detail));
+        }
+    }
+    replicas
+}
+
+fn state_of(found: Option<&Held>, complete: bool, meta: &Meta) -> (&'static str, String) {
+    match found {
+        None if complete => ("missing", String::new()),
+        None => ("not known", "the volume is being rebuilt".to_owned()),
+        Some(held) if held.meta.version != meta.version => {
+            ("older", format!("version {}", held.meta.version))
+        }
+        Some(held) => match &held.state {
+            ReplicaState::Good => ("good", String::new()),
+            ReplicaState::Bad(detail) => ("bad", detail.clone()),
+        },
+    }
+}
+
+fn described(view: &View, id: &VolumeId, home: bool, state: &'static str, detail: String) -> Replica {
+    let mut roles = std::iter::once(&view.layouts.current)
+        .chain(&view.layouts.older)
+        .flat_map(|layout| &layout.roles.volumes);
+    let role = roles.find(|role| role.id == *id);
+    Replica {
+        volume: id.to_string(),
+        node: role.map(|role| role.node.to_string()).unwrap_or_default(),
+        zone: role.map(|role| role.zone.clone()).unwrap_or_default(),
+        home,
+        state,
+        detail,
+    }
+}
+
+fn print(meta: &Meta, replicas: &[Replica], context: &mut Context) -> anyhow::Result<()> {
+    let out = &mut context.out;
+    let hex = |digest: &[u8]| HEXLOWER.encode(digest);
+    let mut lines = vec![
+        ("object", key::shown(meta.key.as_str())),
+        (
+            "size",
+            format!("{} ({} bytes)", bytes(meta.size), count(meta.size)),
+        ),
+        ("written", format!("{} UTC", instant(meta.version.millis))),
+        ("version", meta.version.to_string()),
+        ("etag", meta.etag.clone()),
+        ("MD5", hex(&meta.digests.md5)),
+        ("SHA-256", hex(&meta.digests.sha256)),
+        ("BLAKE3", hex(&meta.digests.blake3)),
+        ("place", format!("partition {}", meta.key.partition().0)),
+    ];
+    for (name, value) in &meta.attributes {
+        lines.push((name, value.clone()));
+    }
+    for (name, value) in lines {
+        let name = out.style.dim(&format!("{:<8}", clean(name)));
+        writeln!(out, "{name} {}", clean(&value))?;
+    }
+    writeln!(out)?;
+    let mut table = Table::new(&[
+        ("replica on", Column::Left),
+        ("zone", Column::Left),
+        ("node", Column::Left),
+        ("belongs", Column::Left),
+        ("state", Column::Left),
+        ("detail", Column::Flexible),
+    ]);
+    for replica in replicas {
+        table.row([
+            replica.volume.clone(),
+            replica.zone.clone(),
+            replica.node.clone(),
+            if replica.home { "here" } else { "elsewhere" }.to_owned(),
+            replica.state.to_owned(),
+            replica.detail.clone(),
+        ]);
+    }
+    table.print(out)?;
+    Ok(())
+}

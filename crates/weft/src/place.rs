@@ -1,0 +1,133 @@
+//! Which store a command works on: flags, else `WEFT_STORE`.
+
+use std::path::{Path, PathBuf};
+
+use store::node::{ConnectSettings, VolumeSettings};
+
+use crate::exit::WrongUse;
+
+/// Names the store where no flag does: a `node.toml`, or volume directories with colons between.
+pub(crate) const STORE_VARIABLE: &str = "WEFT_STORE";
+
+/// Flags that say which store is meant.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct PlaceArgs {
+    /// A volume of the store; once for each disk [default: $WEFT_STORE]
+    #[arg(
+        long = "volume",
+        global = true,
+        value_name = "DIR[,name=N][,zone=Z][,weight=W]",
+        value_parser = parse_volume,
+        help_heading = "Which store"
+    )]
+    pub(crate) volumes: Vec<VolumeSettings>,
+
+    /// The store that a node.toml of this machine describes
+    #[arg(
+        long,
+        global = true,
+        value_name = "NODE.TOML",
+        conflicts_with = "volumes",
+        help_heading = "Which store"
+    )]
+    pub(crate) config: Option<PathBuf>,
+
+    /// A running cluster, by its cluster file and its secret
+    #[arg(
+        long,
+        global = true,
+        value_name = "CLUSTER.TOML",
+        conflicts_with_all = ["volumes", "config"],
+        requires = "secret_file",
+        help_heading = "Which store"
+    )]
+    pub(crate) cluster: Option<PathBuf>,
+
+    /// The file with the secret of --cluster
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        requires = "cluster",
+        help_heading = "Which store"
+    )]
+    pub(crate) secret_file: Option<PathBuf>,
+}
+
+/// A volume as the command line names it.
+pub(crate) fn parse_volume(text: &str) -> Result<VolumeSettings, String> {
+    text.parse::<VolumeSettings>().map_err(|error| error.to_string())
+}
+
+/// The store that flags or the environment name.
+///
+/// # Errors
+/// [`WrongUse`] where neither does, or the environment names none that can be.
+pub(crate) fn place(args: &PlaceArgs) -> Result<ConnectSettings, WrongUse> {
+    given(args).map_or_else(of_environment, Ok)
+}
+
+/// The store that flags name, if they do.
+pub(crate) fn given(args: &PlaceArgs) -> Option<ConnectSettings> {
+    if let (Some(file), Some(secret)) = (&args.cluster, &args.secret_file) {
+        return Some(ConnectSettings::Cluster {
+            file: file.clone(),
+            secret: secret.clone(),
+        });
+    }
+    if let Some(file) = &args.config {
+        return Some(ConnectSettings::Node(file.clone()));
+    }
+    (!args.volumes.is_empty()).then(|| ConnectSettings::Volumes(args.volumes.clone()))
+}
+
+fn of_environment() -> Result<ConnectSettings, WrongUse> {
+    match std::env::var(STORE_VARIABLE) {
+        Ok(text) if !text.is_empty() => of_text(&text),
+        _ => Err(WrongUse(format!(
+            "which store? Name its volumes (--volume DIR, once for each disk), a --config node.toml, or set {STORE_VARIABLE}"
+        ))),
+    }
+}
+
+fn of_text(text: &str) -> Result<ConnectSettings, WrongUse> {
+    if Path::new(text).is_file() || text.ends_with(".toml") {
+        return Ok(ConnectSettings::Node(PathBuf::from(text)));
+    }
+    let volumes: Result<Vec<VolumeSettings>, String> = text.split(':').map(parse_volume).collect();
+    volumes
+        .map(ConnectSettings::Volumes)
+        .map_err(|error| WrongUse(format!("{STORE_VARIABLE}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn described(text: &str) -> String {
+        match of_text(text) {
+            Ok(ConnectSettings::Volumes(volumes)) => {
+                let paths: Vec<String> = volumes.iter().map(|v| v.path.display().to_string()).collect();
+                format!("volumes {}", paths.join(" "))
+            }
+            Ok(ConnectSettings::Node(path)) => format!("node {}", path.display()),
+            Ok(ConnectSettings::Cluster { .. }) => "cluster".into(),
+            Err(error) => error.0,
+        }
+    }
+
+    #[test]
+    fn the_environment_names_a_file_or_volumes() {
+        assert_eq!(described("/etc/weft/node.toml"), "node /etc/weft/node.toml");
+        assert_eq!(
+            described("/disks/a:/disks/b,zone=east"),
+            "volumes /disks/a /disks/b"
+        );
+        assert!(
+            described("/disks/a:").contains("WEFT_STORE"),
+            "{}",
+            described("/disks/a:")
+        );
+        assert!(described("/a,colour=red").contains("colour"));
+    }
+}
