@@ -21,3 +21,6 @@ pub mod node;
 pub mod store;
 pub mod upkeep;
 pub mod volume;
+
+#[cfg(test)]
+mod testing;

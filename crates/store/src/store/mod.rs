@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
+use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Version;
@@ -13,11 +15,22 @@ use crate::meta::{Digests, Meta};
 use crate::node::{Finish, NodeError};
 use crate::volume::{ByteStream, VolumeId};
 
+mod current;
+mod digest;
 mod error;
+mod intake;
+mod list;
 mod multipart;
+mod owner;
+mod put;
+mod read;
+mod volumes;
+mod write;
 
 pub use error::StoreError;
 pub use multipart::{Complete, Part, Parts, Upload, Uploads};
+use owner::KeyLocks;
+use write::{Content, Stages};
 
 /// What must hold of the current version for a write to happen.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -117,28 +130,72 @@ pub struct Damage {
     pub detail: String,
 }
 
+/// How long the store waits for a volume before it goes around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// For an answer from an index: then others are asked too, and the late one is done without if possible.
+    /// A disk under load answers within some tens of milliseconds.
+    pub hedge: Duration,
+    /// For an answer from an index that cannot be done without.
+    pub answer: Duration,
+    /// For the next block of a replica; then another replica is read.
+    pub stall: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            hedge: Duration::from_millis(150),
+            answer: Duration::from_secs(15),
+            stall: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Who is told of damage.
+type DamageHook = Arc<dyn Fn(Damage) + Send + Sync>;
+
 /// The whole store from one process. Cheap to clone; a process makes one and clones it, because conditions are decided
 /// under locks that the clones share.
 #[derive(Clone)]
 pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
     cluster: Arc<Cluster>,
+    patience: Patience,
+    locks: KeyLocks,
+    damage: RwLock<Option<DamageHook>>,
 }
 
 impl Store {
     /// The store of a cluster.
     pub fn new(cluster: Arc<Cluster>) -> Self {
-        Self { cluster }
+        Self::with_patience(cluster, Patience::default())
+    }
+
+    /// The store of a cluster whose volumes answer sooner or later than usual.
+    pub fn with_patience(cluster: Arc<Cluster>, patience: Patience) -> Self {
+        let inner = Inner {
+            cluster,
+            patience,
+            locks: KeyLocks::new(),
+            damage: RwLock::new(None),
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
     }
 
     /// The cluster it stands on.
     pub fn cluster(&self) -> &Arc<Cluster> {
-        &self.cluster
+        &self.inner.cluster
     }
 
     /// Names who is told of damage met by readers and writers. The hook must not wait; the last one named is told.
     pub fn on_damage(&self, hook: impl Fn(Damage) + Send + Sync + 'static) {
-        let _ = hook;
-        todo!()
+        *self.inner.damage.write() = Some(Arc::new(hook));
     }
 
     /// Writes a version. Answered only when R different volumes hold it, synced.
@@ -146,17 +203,15 @@ impl Store {
     /// # Errors
     /// [`StoreError`]; `Unavailable` may leave the version visible (complete, on fewer volumes), all others leave nothing.
     pub async fn put(&self, key: &Key, body: ByteStream, put: Put) -> Result<Meta, StoreError> {
-        let _ = (key, body, put);
-        todo!()
+        self.take(key, body, put).await
     }
 
     /// Opens the newest version for reading, a range of it or all. Ranges end at the object's end.
     ///
     /// # Errors
-    /// [`StoreError`]
+    /// [`StoreError`]; `Range` for a range that begins behind the end or is empty.
     pub async fn get(&self, key: &Key, range: Option<Range<u64>>) -> Result<Object, StoreError> {
-        let _ = (key, range);
-        todo!()
+        self.open(key, range).await
     }
 
     /// The newest version, without its content.
@@ -164,17 +219,32 @@ impl Store {
     /// # Errors
     /// [`StoreError`]
     pub async fn head(&self, key: &Key) -> Result<Meta, StoreError> {
-        let _ = key;
-        todo!()
+        self.look(key).await.live().cloned()
     }
 
     /// Deletes: writes a tombstone. `None` if there was nothing to delete (no tombstone is written then).
     ///
     /// # Errors
-    /// [`StoreError`]
+    /// [`StoreError`]; `Condition` also when a condition names an entity tag and there is nothing.
     pub async fn delete(&self, key: &Key, condition: Condition) -> Result<Option<Meta>, StoreError> {
-        let _ = (key, condition);
-        todo!()
+        if condition != Condition::Always {
+            let stages = Stages::new(self);
+            let ended = self
+                .finish_at_owner(key, condition, Draft::tombstone(), stages)
+                .await;
+            return ended.map(Some);
+        }
+        let _ordered = self.order_if_owner(key).await;
+        let look = self.look(key).await;
+        match look.live() {
+            Ok(current) => self.observe(current)?,
+            Err(StoreError::NotFound(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        let meta = Draft::tombstone().into_meta(key, self.cluster().clock.now());
+        self.write_whole(meta, Content::None, &look.failed)
+            .await
+            .map(Some)
     }
 
     /// Writes the newest version of `from` as `to`, read verified. Attributes are taken along unless others are given.
@@ -188,8 +258,17 @@ impl Store {
         attributes: Option<BTreeMap<String, String>>,
         condition: Condition,
     ) -> Result<Meta, StoreError> {
-        let _ = (from, to, attributes, condition);
-        todo!()
+        let Object { meta, body, .. } = self.get(from, None).await?;
+        let put = Put {
+            size: Some(meta.size),
+            md5: Some(meta.digests.md5),
+            sha256: Some(meta.digests.sha256),
+            attributes: attributes.unwrap_or(meta.attributes),
+            etag: None,
+            condition,
+            finisher: None,
+        };
+        self.put(to, body, put).await
     }
 
     /// A page of live objects.
@@ -197,8 +276,7 @@ impl Store {
     /// # Errors
     /// `Unavailable` when R or more volumes do not answer: then objects could be missing from the page.
     pub async fn list(&self, list: &List) -> Result<Listing, StoreError> {
-        let _ = list;
-        todo!()
+        self.page(list).await
     }
 
     /// Decides and finishes a write as owner of its partition ([`crate::node::Node::finish`] of this process's node).
@@ -206,7 +284,25 @@ impl Store {
     /// # Errors
     /// [`NodeError`]
     pub async fn finish_here(&self, finish: Finish) -> Result<Meta, NodeError> {
-        let _ = finish;
-        todo!()
+        self.decide(finish).await
+    }
+
+    fn patience(&self) -> &Patience {
+        &self.inner.patience
+    }
+
+    fn locks(&self) -> &KeyLocks {
+        &self.inner.locks
+    }
+
+    /// Tells whoever wants to know.
+    fn damaged(&self, damage: Damage) {
+        let hook = self.inner.damage.read().clone();
+        if let Some(hook) = hook {
+            hook(damage);
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

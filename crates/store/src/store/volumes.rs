@@ -1,0 +1,78 @@
+//! Asking volumes by name, under whichever layout is in force when the question is put.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use super::Store;
+use crate::cluster::View;
+use crate::key::{Key, Partition};
+use crate::volume::{Volume, VolumeError, VolumeId};
+
+/// How often a step is asked again because somebody knew a newer layout. Layouts change by a person's hand: two in a
+/// row are already rare.
+pub(super) const LAYOUT_TRIES: usize = 4;
+
+impl Store {
+    /// Asks a volume, again on a fresh view when the layout had changed.
+    pub(super) async fn ask<T, F>(
+        &self,
+        id: &VolumeId,
+        question: impl Fn(Arc<dyn Volume>) -> F,
+    ) -> Result<T, VolumeError>
+    where
+        F: Future<Output = Result<T, VolumeError>>,
+    {
+        let mut tries = 1;
+        loop {
+            let answer = question(self.volume(id)?).await;
+            match answer {
+                Err(VolumeError::OtherLayout { .. }) if tries < LAYOUT_TRIES => tries += 1,
+                answer => return answer,
+            }
+        }
+    }
+
+    /// A volume's handle in the view of this moment.
+    pub(super) fn volume(&self, id: &VolumeId) -> Result<Arc<dyn Volume>, VolumeError> {
+        self.cluster()
+            .view()
+            .volumes
+            .get(id)
+            .cloned()
+            .ok_or_else(|| VolumeError::Unreachable {
+                volume: id.clone(),
+                detail: "no layout in force names it".to_owned(),
+            })
+    }
+}
+
+/// On how many different volumes every acknowledged version of a partition's objects is, at least: the smallest number
+/// that a layout in force asked for. When fewer volumes than these are unknown, none of those versions is missed.
+pub(super) fn copies(view: &View, partition: Partition) -> usize {
+    view.placements
+        .iter()
+        .map(|placement| placement.replicas(partition).len())
+        .min()
+        .unwrap_or(0)
+}
+
+/// Where the next copy of a version goes: to a volume of the partition's home as long as one is left, then to the
+/// fallbacks in their order; only home counts while no home volume holds it.
+pub(super) fn next_place(
+    view: &View,
+    key: &Key,
+    held: &[VolumeId],
+    refused: &[VolumeId],
+) -> Option<VolumeId> {
+    let partition = key.partition();
+    let home = view.home(partition);
+    let at_home = held.iter().any(|volume| home.contains(volume));
+    let fallbacks = match view.placements.first() {
+        Some(placement) if at_home => placement.fallbacks(partition),
+        _ => Vec::new(),
+    };
+    home.iter()
+        .cloned()
+        .chain(fallbacks)
+        .find(|volume| !held.contains(volume) && !refused.contains(volume))
+}

@@ -1,0 +1,7 @@
+//! Doubles for tests: volumes in memory with faults that can be switched, and clusters of them.
+
+pub(crate) mod memory;
+pub(crate) mod rig;
+
+pub(crate) use memory::{MemoryVolume, Mood, Step};
+pub(crate) use rig::Rig;
