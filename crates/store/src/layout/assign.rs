@@ -15,7 +15,11 @@ use super::draw::{Draw, log2_score};
 /// Rounds of tuning at most. Part of the rule of placement.
 const ROUNDS_MAX: u32 = 32;
 
+/// Rounds of tuning in a row, at most, that take less than an eighth off the best. Part of the rule of placement.
+const IDLE_ROUNDS_MAX: u32 = 2;
+
 /// Volumes by partition.
+#[derive(Clone)]
 pub(super) struct Assignment<'a> {
     tree: &'a Tree,
     draws: &'a [Draw],
@@ -47,30 +51,41 @@ struct Change {
 }
 
 impl Least {
-    fn new(room: usize) -> Self {
+    const fn new() -> Self {
         Self {
             items: [(0, 0); REPLICAS_MAX + 1],
             len: 0,
-            room,
+            room: 0,
         }
+    }
+
+    /// Empties it for the `free` least and, perhaps, one more.
+    fn clear(&mut self, (free, more): (usize, bool)) {
+        self.len = 0;
+        self.room = free + usize::from(more);
     }
 
     fn offer(&mut self, item: Item) {
-        let mut at = self.len;
-        while at > 0 && item.0 < self.items[at - 1].0 {
-            at -= 1;
-        }
-        if at >= self.room {
+        if self.len < self.room {
+            self.len += 1;
+        } else if self.room == 0 || item.0 >= self.items[self.len - 1].0 {
             return;
         }
-        self.len = (self.len + 1).min(self.room);
-        self.items.copy_within(at..self.len - 1, at + 1);
+        let mut at = self.len - 1;
+        while at > 0 && item.0 < self.items[at - 1].0 {
+            self.items[at] = self.items[at - 1];
+            at -= 1;
+        }
         self.items[at] = item;
     }
 
-    fn split(&self, at: usize) -> (&[Item], Option<Item>) {
-        let items = &self.items[..self.len];
-        (&items[..at.min(self.len)], items.get(at).copied())
+    /// Takes the `free` least, and gives the next to the group above.
+    fn pass(&self, free: usize, picks: &mut Vec<u32>, above: &mut Self) {
+        let free = free.min(self.len);
+        picks.extend(self.items[..free].iter().map(|item| item.1));
+        if let Some(item) = self.items[..self.len].get(free) {
+            above.offer(*item);
+        }
     }
 }
 
@@ -79,6 +94,9 @@ struct Picker<'a> {
     tree: &'a Tree,
     /// By group: copies that its parts compete for, and whether it may have one more.
     free: Vec<(usize, bool)>,
+    of_all: Least,
+    of_zone: Least,
+    of_node: Least,
 }
 
 impl<'a> Picker<'a> {
@@ -87,46 +105,49 @@ impl<'a> Picker<'a> {
         Self {
             tree,
             free: (0..tree.first_leaf).map(free).collect(),
+            of_all: Least::new(),
+            of_zone: Least::new(),
+            of_node: Least::new(),
         }
     }
 
     /// The volumes of one partition. Within a node the first `free` go in by right, the next may go in as one of its
     /// zone's, and the next of a zone as one of all: the same as taking all in order of score, as bounds allow.
-    fn pick(&self, draws: &[Draw], prices: &[i64], picks: &mut Vec<u32>) {
+    fn pick(&mut self, draws: &[Draw], prices: &[i64], picks: &mut Vec<u32>) {
         let Tree {
             groups, first_leaf, ..
         } = self.tree;
         let begin = picks.len();
-        let mut take = |taken: &[Item]| picks.extend(taken.iter().map(|item| item.1));
-        let mut of_all = Least::new(self.free[0].0);
+        self.of_all.clear(self.free[0]);
         for zone in groups[0].children.clone() {
-            let (zone_free, zone_more) = self.free[zone];
-            let mut of_zone = Least::new(zone_free + usize::from(zone_more));
+            self.of_zone.clear(self.free[zone]);
             for node in groups[zone].children.clone() {
-                let (node_free, node_more) = self.free[node];
-                let mut of_node = Least::new(node_free + usize::from(node_more));
-                for leaf in groups[node].children.clone() {
+                let leaves = groups[node].children.clone();
+                // The one volume of a node goes straight to the zone: the same, and quicker.
+                let single = leaves.len() == 1;
+                let rivals = if single {
+                    &mut self.of_zone
+                } else {
+                    &mut self.of_node
+                };
+                if !single {
+                    rivals.clear(self.free[node]);
+                }
+                for leaf in leaves {
                     let i = leaf - first_leaf;
-                    let item = (i64::from(draws[i].score) + prices[i], i as u32);
                     if groups[leaf].lo == 1 {
-                        take(&[item]);
+                        picks.push(i as u32);
                     } else if groups[leaf].hi == 1 {
-                        of_node.offer(item);
+                        rivals.offer((i64::from(draws[i].score) + prices[i], i as u32));
                     }
                 }
-                let (taken, next) = of_node.split(node_free);
-                take(taken);
-                if let Some(item) = next {
-                    of_zone.offer(item);
+                if !single {
+                    self.of_node.pass(self.free[node].0, picks, &mut self.of_zone);
                 }
             }
-            let (taken, next) = of_zone.split(zone_free);
-            take(taken);
-            if let Some(item) = next {
-                of_all.offer(item);
-            }
+            self.of_zone.pass(self.free[zone].0, picks, &mut self.of_all);
         }
-        take(of_all.split(self.free[0].0).0);
+        picks.extend(self.of_all.items[..self.of_all.len].iter().map(|item| item.1));
         picks[begin..].sort_unstable();
     }
 }
@@ -153,30 +174,30 @@ impl<'a> Assignment<'a> {
         (self.prices, self.picks)
     }
 
-    /// Changes prices until few copies are wrong, and keeps the best.
+    /// Changes prices until that does not help any more, and keeps the best.
     fn tune(&mut self) {
-        let picker = Picker::new(self.tree);
-        let enough = self.tree.members.len() as u32 / 4;
-        let mut best: Option<(u32, Vec<i64>)> = None;
-        for _ in 0..ROUNDS_MAX {
-            self.pick(&picker);
-            let wrong = self.wrong();
-            if best.as_ref().is_none_or(|best| wrong < best.0) {
-                best = Some((wrong, self.prices.clone()));
-            }
-            if wrong <= enough {
-                return;
+        let mut picker = Picker::new(self.tree);
+        self.pick(&mut picker);
+        let mut best = self.clone();
+        let mut idle = 0;
+        for _ in 1..ROUNDS_MAX {
+            let least = best.wrong();
+            if least == 0 || idle == IDLE_ROUNDS_MAX {
+                break;
             }
             self.reprice();
+            self.pick(&mut picker);
+            let wrong = self.wrong();
+            idle = if wrong < least - least / 8 { 0 } else { idle + 1 };
+            if wrong < least {
+                best.clone_from(self);
+            }
         }
-        if let Some((_, prices)) = best {
-            self.prices = prices;
-            self.pick(&picker);
-        }
+        *self = best;
     }
 
     /// Takes all partitions by the prices.
-    fn pick(&mut self, picker: &Picker<'_>) {
+    fn pick(&mut self, picker: &mut Picker<'_>) {
         self.picks.clear();
         for draws in self.draws.chunks_exact(self.tree.members.len()) {
             picker.pick(draws, &self.prices, &mut self.picks);
@@ -210,7 +231,8 @@ impl<'a> Assignment<'a> {
         }
     }
 
-    /// Half of the difference between a group's odds and those that it should have, as logarithms.
+    /// Half of what brings a group from the rate that it has, as a logarithm, to the one that it should have, if all
+    /// others stayed as they are.
     fn step(&self, group: usize) -> i64 {
         let groups = &self.tree.groups;
         let this = &groups[group];
@@ -224,11 +246,15 @@ impl<'a> Assignment<'a> {
             .sum();
         let all_found = u64::from(self.counts[this.parent] - fixed);
         let all_wanted = u64::from(parent.quota - fixed);
-        let most = all_found.min(u64::from(ALL));
-        let found = u64::from(self.counts[group] - this.lo * ALL);
-        let wanted = (u64::from(this.quota - this.lo * ALL) * all_found / all_wanted).min(most);
-        let odds = |n: u64| log2_score(2 * n + 1) - log2_score(2 * (most - n) + 1);
-        (odds(found) - odds(wanted)) / 2
+        // In 256ths of a copy, so that rounding does not keep small volumes from their quotas.
+        let most = 256 * all_found.min(u64::from(ALL));
+        let found = 256 * u64::from(self.counts[group] - this.lo * ALL);
+        let wanted = (256 * u64::from(this.quota - this.lo * ALL) * all_found / all_wanted).min(most);
+        // What is passed over with probability q is passed over with q * q at twice the rate: the logarithm of q, here
+        // with half a copy to spare, is in proportion to the rate.
+        let passed_over = |n: u64| log2_score(most + 256) - log2_score(most - n + 128);
+        let rate = |n: u64| log2_score(passed_over(n).unsigned_abs());
+        (rate(found) - rate(wanted)) / 2
     }
 
     /// Moves single copies until every volume has its quota.

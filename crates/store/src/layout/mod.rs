@@ -20,15 +20,19 @@ use crate::volume::{NodeId, VolumeId};
 mod assign;
 mod capacity;
 mod draw;
+mod figures;
 mod owners;
 mod placement;
+mod plan;
 mod rules;
 mod succession;
 
 #[cfg(test)]
 mod tests;
 
+pub use figures::{Figure, figures};
 pub use placement::Placement;
+pub use plan::{Move, Plan, Share, Sizes, VolumePlan, plan};
 pub use rules::{REPLICAS_MAX, RolesError, VOLUMES_MAX};
 
 /// Who takes part: what a person decides. Everything else follows from it.

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rand::RngExt;
+use rand::rngs::StdRng;
+
 use super::super::capacity::{ALL, Tree};
 use super::super::*;
 use crate::key::{PARTITIONS, Partition};
@@ -45,6 +48,68 @@ pub(super) fn roles(replicas: u8, disks: &[Disk]) -> Roles {
     }
 }
 
+/// Roles as they come: 1 to 7 zones, nodes and volumes in them, weights even or far apart, some drained.
+pub(super) fn random(rng: &mut StdRng) -> Roles {
+    let weight: fn(&mut StdRng) -> u32 = match rng.random_range(0..3) {
+        0 => |_| 100,
+        1 => |rng| rng.random_range(1..=8),
+        _ => |rng| 1 << rng.random_range(0..16),
+    };
+    let mut disks = Vec::new();
+    for zone in 0..rng.random_range(1..=7) {
+        for node in 0..rng.random_range(1..=4) {
+            for _ in 0..rng.random_range(1..=3) {
+                let drained = rng.random_range(0..20) == 0;
+                let weight = if drained { 0 } else { weight(rng) };
+                disks.push((format!("z{zone}"), format!("n{zone}-{node}"), weight));
+            }
+        }
+    }
+    disks[0].2 = disks[0].2.max(1);
+    roles(rng.random_range(1..=4), &disks)
+}
+
+/// A change that a person might make.
+pub(super) fn changed(rng: &mut StdRng, before: &Roles) -> (&'static str, Roles) {
+    let mut after = before.clone();
+    let at = rng.random_range(0..after.volumes.len());
+    let volume = after.volumes[at].clone();
+    let what = match rng.random_range(0..4) {
+        0 if after.volumes.iter().filter(|v| v.weight > 0).count() > 1 && after.volumes.len() > 1 => {
+            after.volumes.remove(at);
+            if after.volumes.iter().all(|v| v.weight == 0) {
+                return ("nothing", before.clone());
+            }
+            "a volume less"
+        }
+        1 => {
+            let id = format!("{}/new", volume.node).into();
+            after.volumes.push(VolumeRole { id, ..volume });
+            "a volume more"
+        }
+        2 => {
+            let node = NodeId::from("new".to_owned());
+            after.nodes.push(NodeRole {
+                id: node.clone(),
+                zone: "new".to_owned(),
+                address: String::new(),
+            });
+            after.volumes.push(VolumeRole {
+                id: "new/d1".to_owned().into(),
+                node,
+                zone: "new".to_owned(),
+                weight: volume.weight,
+            });
+            "a zone more"
+        }
+        _ => {
+            after.volumes[at].weight *= 2;
+            "a weight doubled"
+        }
+    };
+    (what, after)
+}
+
 pub(super) fn layout(seed: u64, roles: Roles) -> Layout {
     Layout::new(1, seed, roles).unwrap()
 }
@@ -70,6 +135,7 @@ pub(super) fn check(layout: &Layout) {
         assert_eq!(in_zones, zones.min(copies), "zones of {partition:?}: {row:?}");
         assert_eq!(on_nodes, nodes.min(copies), "nodes of {partition:?}: {row:?}");
     }
+    check_fallbacks(layout, &placement);
     let tree = Tree::new(&layout.roles);
     let (held, owned) = (placement.copies(), placement.owned());
     for (member, leaf) in tree.members.iter().zip(&tree.groups[tree.first_leaf..]) {
@@ -86,29 +152,56 @@ pub(super) fn check(layout: &Layout) {
     assert_eq!(owned.values().sum::<u32>(), ALL);
 }
 
-/// Most and fewest copies on a volume.
-pub(super) fn extremes(placement: &Placement) -> (u32, u32) {
-    let copies = placement.copies();
-    (*copies.values().max().unwrap(), *copies.values().min().unwrap())
+/// Fallbacks are all other volumes with a weight; other zones come first, then other nodes.
+fn check_fallbacks(layout: &Layout, placement: &Placement) {
+    let weighted: Vec<&VolumeRole> = layout.roles.volumes.iter().filter(|v| v.weight > 0).collect();
+    for partition in (0..PARTITIONS).step_by(997).map(Partition) {
+        let row = placement.replicas(partition);
+        let order = placement.fallbacks(partition);
+        let all: BTreeSet<_> = row.iter().chain(&order).collect();
+        assert_eq!(all, weighted.iter().map(|v| &v.id).collect());
+        assert_eq!(row.len() + order.len(), weighted.len());
+        let role = |id: &VolumeId| weighted.iter().find(|v| v.id == *id).unwrap();
+        let near = |id: &VolumeId| {
+            let homes = row.iter().map(role);
+            let (zone, node) = (&role(id).zone, &role(id).node);
+            (
+                homes.clone().any(|home| home.zone == *zone),
+                homes.clone().any(|home| home.node == *node),
+            )
+        };
+        assert!(
+            order.iter().map(near).is_sorted(),
+            "{partition:?}: {row:?}, then {order:?}"
+        );
+    }
 }
 
-/// Copies that move, and that must move, as parts of all.
-pub(super) fn moved(before: &Layout, after: &Layout) -> (f64, f64) {
-    let (before, after) = (Placement::compute(before), Placement::compute(after));
-    let mut moved = 0;
-    for partition in (0..PARTITIONS).map(Partition) {
-        let old = before.replicas(partition);
-        moved += after
-            .replicas(partition)
-            .iter()
-            .filter(|id| !old.contains(id))
-            .count();
+/// What must hold of every plan.
+pub(super) fn check_plan(plan: &Plan) {
+    assert!(plan.moved >= plan.moved_least);
+    assert_eq!(plan.moves.iter().map(|m| m.share.copies).sum::<u32>(), plan.moved);
+    assert_eq!(
+        plan.moves.iter().map(|m| m.share.bytes).sum::<u64>(),
+        plan.moved_bytes
+    );
+    for v in &plan.volumes {
+        assert_eq!(
+            v.before.copies + v.received.copies,
+            v.after.copies + v.dropped.copies,
+            "{}",
+            v.volume
+        );
+        assert_eq!(
+            v.before.bytes + v.received.bytes,
+            v.after.bytes + v.dropped.bytes,
+            "{}",
+            v.volume
+        );
     }
-    let (old, new) = (before.copies(), after.copies());
-    let least: u32 = new
-        .iter()
-        .map(|(id, n)| n.saturating_sub(*old.get(id).unwrap_or(&0)))
-        .sum();
-    let all: u32 = new.values().sum();
-    (moved as f64 / f64::from(all), f64::from(least) / f64::from(all))
+}
+
+/// How much more moves than must, in points of all copies.
+pub(super) fn points(plan: &Plan) -> f64 {
+    100.0 * f64::from(plan.moved - plan.moved_least) / f64::from(plan.copies)
 }
