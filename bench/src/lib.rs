@@ -1,1 +1,3 @@
-//! Benchmarks.
+//! What several benchmarks share.
+
+pub mod s3;

@@ -1,0 +1,98 @@
+//! Medians and ratios.
+
+use crate::{Shape, Took};
+
+/// One round of the four ways.
+pub(crate) struct Round {
+    pub(crate) raw_seconds: f64,
+    pub(crate) plain: Took,
+    pub(crate) store: Took,
+    pub(crate) face: Took,
+}
+
+/// Prints one size.
+pub(crate) fn print(shape: Shape, rounds: &[Round]) {
+    let bytes = (shape.object_bytes * shape.objects) as f64;
+    println!(
+        "\n{} objects of {}, {} at once, medians of {} rounds",
+        shape.objects,
+        shape.name,
+        shape.at_once,
+        rounds.len()
+    );
+    println!(
+        "{:<14}{:>10}{:>14}{:>12}{:>12}{:>16}",
+        "", "MB/s", "requests/s", "to plain", "to raw", "CPU ms a MB"
+    );
+    let raw = median(rounds, |round| round.raw_seconds);
+    let plain = median(rounds, |round| round.plain.put_seconds);
+    line("put raw", bytes, shape, raw, plain, raw, None);
+    let ways: [(&str, fn(&Round) -> Took); 3] = [
+        ("plain", |round| round.plain),
+        ("store", |round| round.store),
+        ("face", |round| round.face),
+    ];
+    for (name, way) in ways {
+        let seconds = median(rounds, |round| way(round).put_seconds);
+        let cpu = median(rounds, |round| way(round).put_cpu_seconds);
+        line(
+            &format!("put {name}"),
+            bytes,
+            shape,
+            seconds,
+            plain,
+            raw,
+            Some(cpu),
+        );
+    }
+    let plain = median(rounds, |round| round.plain.get_seconds);
+    for (name, way) in ways {
+        let seconds = median(rounds, |round| way(round).get_seconds);
+        let cpu = median(rounds, |round| way(round).get_cpu_seconds);
+        line(
+            &format!("get {name}"),
+            bytes,
+            shape,
+            seconds,
+            plain,
+            f64::NAN,
+            Some(cpu),
+        );
+    }
+    let cpu =
+        |way: fn(&Round) -> Took| median(rounds, |round| way(round).put_cpu_seconds) * 1e3 / (bytes / 1e6);
+    let (plain, store, face) = (
+        cpu(|round| round.plain),
+        cpu(|round| round.store),
+        cpu(|round| round.face),
+    );
+    println!(
+        "CPU ms a MB put: digests, two writes and syncs {plain:.2}; the store above that {:.2}; network and S3 {:.2}",
+        store - plain,
+        face - store
+    );
+}
+
+fn line(name: &str, bytes: f64, shape: Shape, seconds: f64, plain: f64, raw: f64, cpu: Option<f64>) {
+    let ratio = |other: f64| {
+        if other.is_nan() {
+            String::new()
+        } else {
+            format!("{:.2}x", other / seconds)
+        }
+    };
+    let cpu = cpu.map_or(String::new(), |cpu| format!("{:.2}", cpu * 1e3 / (bytes / 1e6)));
+    println!(
+        "{name:<14}{:>10.1}{:>14.0}{:>12}{:>12}{cpu:>16}",
+        bytes / 1e6 / seconds,
+        shape.objects as f64 / seconds,
+        ratio(plain),
+        ratio(raw)
+    );
+}
+
+fn median(rounds: &[Round], value: impl Fn(&Round) -> f64) -> f64 {
+    let mut values: Vec<f64> = rounds.iter().map(value).collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
