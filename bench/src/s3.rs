@@ -17,7 +17,7 @@ const SECRET: &str = "a-key-for-this-run-alone";
 /// A keys file in which the client may do everything.
 pub fn keys_file() -> String {
     format!(
-        "[[key]]\naccess_key = \"{ACCESS}\"\nsecret_key = \"{SECRET}\"\n[key.buckets]\n\"*\" = [\"read\", \"write\", \"list\", \"delete\"]\n"
+        "[keys.{ACCESS}]\nsecret = \"{SECRET}\"\nrights = {{ \"*\" = [\"read\", \"write\", \"list\", \"delete\"] }}\n"
     )
 }
 
