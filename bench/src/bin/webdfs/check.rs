@@ -16,7 +16,7 @@ use crate::content::Object;
 use crate::faults::replica_files;
 
 /// Where the content begins in a replica's file (docs/format-replica.md).
-const CONTENT_OFFSET: u64 = 64;
+const CONTENT_OFFSET: u64 = 2048;
 
 /// What was found.
 #[derive(Debug, Default)]
