@@ -91,6 +91,12 @@ impl Cluster {
 }
 
 impl LayoutTag {
+    /// No layout at all: of questions that do not depend on one.
+    pub(crate) const NONE: Self = Self {
+        number: 0,
+        digest: [0; 32],
+    };
+
     /// The tag of a layout.
     pub fn of(layout: &Layout) -> Self {
         // A layout is plain data with text keys: writing it as JSON cannot fail. An empty text would match nothing.
@@ -120,7 +126,7 @@ pub(crate) fn merge(ours: &Layouts, theirs: Layouts) -> Option<Layouts> {
         .filter(|older| theirs.older.contains(older))
         .cloned()
         .collect();
-    (both.len() < ours.older.len()).then(|| Layouts {
+    (both.len() < ours.older.len()).then_some(Layouts {
         current: theirs.current,
         older: both,
     })

@@ -1,11 +1,35 @@
 //! How a short command gets at a store: through the process that has its volumes open, or, when there is none, as a
 //! node of its own without background workers.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use super::{SettingsError, StartError, VolumeSettings};
+use futures_util::future::join_all;
+use tokio::time::{Duration, Instant, sleep, timeout};
+
+use super::connector::Connector;
+use super::keeper::Keeper;
+use super::owner::Owner;
+use super::wire::client::Peers;
+use super::wire::remote_node::RemoteNode;
+use super::{
+    ClusterFile, Node as _, NodeSettings, RunningNode, Secret, SettingsError, StartError, VolumeSettings,
+    start,
+};
+use crate::cluster::{Cluster, LayoutTag};
+use crate::layout::{Layout, Layouts, NodeRole, Roles};
 use crate::store::Store;
 use crate::volume::NodeId;
+
+/// A node that is just starting or ending has its volumes locked but does not answer: waited for so long.
+const SETTLE_MAX: Duration = Duration::from_secs(5);
+
+/// Between two looks at it.
+const SETTLE_STEP: Duration = Duration::from_millis(50);
+
+/// How long other nodes may take to tell their layouts.
+const TELL_MAX: Duration = Duration::from_secs(3);
 
 /// What a command was told about the store it is to work on.
 #[derive(Debug, Clone)]
@@ -16,7 +40,7 @@ pub enum ConnectSettings {
     Node(PathBuf),
     /// A running cluster, from anywhere.
     Cluster {
-        /// The cluster file: its addresses are tried in turn.
+        /// The cluster file: its addresses are tried.
         file: PathBuf,
         /// The file with the secret.
         secret: PathBuf,
@@ -26,7 +50,12 @@ pub enum ConnectSettings {
 /// A store to work on. [`Connection::close`] it at the end.
 pub struct Connection {
     store: Store,
-    through: Option<NodeId>,
+    through: Through,
+}
+
+enum Through {
+    Owner(NodeId),
+    Myself(Box<RunningNode>),
 }
 
 /// Why a command does not get at its store.
@@ -48,11 +77,157 @@ pub enum ConnectError {
 /// # Errors
 /// [`ConnectError`]
 pub async fn connect(settings: ConnectSettings) -> Result<Connection, ConnectError> {
-    let _ = settings;
-    todo!()
+    let settings = match settings {
+        ConnectSettings::Volumes(volumes) => NodeSettings::of_volumes(volumes),
+        ConnectSettings::Node(file) => NodeSettings::read(&file)?,
+        ConnectSettings::Cluster { file, secret } => {
+            let cluster = ClusterFile::read(&file)?;
+            let secret = Secret::read(&secret).map_err(SettingsError::from)?;
+            return through_cluster(&cluster, secret).await;
+        }
+    };
+    let settings = NodeSettings {
+        upkeep: None,
+        ..settings
+    };
+    let deadline = Instant::now() + SETTLE_MAX;
+    loop {
+        if let Some(connection) = through_owner(&settings).await {
+            return Ok(connection);
+        }
+        match start(settings.clone()).await {
+            Ok(node) => return Ok(Connection::myself(node)),
+            // Listening fails where the owner listens that is about to lock the volumes.
+            Err(StartError::InUse { .. } | StartError::Listen { .. }) if Instant::now() < deadline => {
+                sleep(SETTLE_STEP).await;
+            }
+            Err(StartError::InUse { path, detail }) => {
+                let detail = format!("volume {} is in use: {detail}", path.display());
+                return Err(ConnectError::NoAnswer(detail));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Through the node that says in the volumes that it has them open, if it answers.
+async fn through_owner(settings: &NodeSettings) -> Option<Connection> {
+    let owners = settings.volumes.iter();
+    let owners = owners.filter_map(|volume| Owner::read(&volume.path).ok().flatten());
+    let mut asked: Vec<Owner> = Vec::new();
+    for owner in owners {
+        if asked.contains(&owner) {
+            continue;
+        }
+        asked.push(owner.clone());
+        let secret = owner.secret()?;
+        let role = NodeRole {
+            id: owner.node.clone(),
+            zone: String::new(),
+            address: owner.address.clone(),
+        };
+        if let Some(told) = layouts_of([&role].into_iter(), &secret).await {
+            let addresses = BTreeMap::from([(owner.node.clone(), owner.address)]);
+            return Some(Connection {
+                store: client(told.layouts, secret, addresses),
+                through: Through::Owner(owner.node),
+            });
+        }
+        tracing::debug!(node = %owner.node, pid = owner.pid, "owner file of a node that does not answer");
+    }
+    None
+}
+
+async fn through_cluster(cluster: &ClusterFile, secret: Secret) -> Result<Connection, ConnectError> {
+    let nodes = cluster.roles().nodes;
+    let told = layouts_of(nodes.iter(), &secret).await.ok_or_else(|| {
+        let addresses: Vec<_> = nodes.iter().map(|node| node.address.as_str()).collect();
+        ConnectError::NoAnswer(format!("asked {}", addresses.join(", ")))
+    })?;
+    Ok(Connection {
+        store: client(told.layouts, secret, BTreeMap::new()),
+        through: Through::Owner(told.by),
+    })
+}
+
+/// The store for a process that is no node.
+fn client(layouts: Layouts, secret: Secret, addresses: BTreeMap<NodeId, String>) -> Store {
+    let keeper = Keeper::new(layouts.clone(), Vec::new(), Vec::new());
+    let connector = Connector {
+        local: None,
+        peers: Peers::new("client", secret, addresses, keeper.clone()),
+    };
+    let cluster = Cluster::new(None, layouts, Box::new(connector));
+    // The keeper lives in the handles that the cluster holds.
+    keeper.tell(&cluster);
+    Store::new(cluster)
+}
+
+/// What other nodes tell.
+pub(super) struct Told {
+    /// The newest layouts in force.
+    pub(super) layouts: Layouts,
+    /// Who told them.
+    by: NodeId,
+    /// Whether any of the nodes holds anything.
+    pub(super) holds: bool,
+}
+
+/// Asks nodes for their layouts, all at once; `None` when none answers.
+pub(super) async fn layouts_of<'a>(
+    nodes: impl Iterator<Item = &'a NodeRole>,
+    secret: &Secret,
+) -> Option<Told> {
+    let keeper = Keeper::new(no_layouts(), Vec::new(), Vec::new());
+    let peers = Peers::new("newcomer", secret.clone(), BTreeMap::new(), keeper);
+    let told = join_all(nodes.map(|node| timeout(TELL_MAX, told_by(&peers, node)))).await;
+    let told: Vec<_> = told.into_iter().filter_map(|told| told.ok().flatten()).collect();
+    let holds = told.iter().any(|told| told.holds);
+    let newest = told.into_iter().max_by_key(|told| told.layouts.current.number)?;
+    Some(Told { holds, ..newest })
+}
+
+/// What a process knows that has not asked anybody yet.
+fn no_layouts() -> Layouts {
+    let roles = Roles {
+        replicas: 1,
+        nodes: Vec::new(),
+        volumes: Vec::new(),
+        retired: BTreeSet::new(),
+    };
+    let current = Layout {
+        number: 0,
+        seed: 0,
+        roles,
+    };
+    Layouts {
+        current,
+        older: Vec::new(),
+    }
+}
+
+async fn told_by(peers: &Arc<Peers>, role: &NodeRole) -> Option<Told> {
+    let node = RemoteNode(peers.peer(LayoutTag::NONE, role));
+    let (layouts, status) = (node.layouts().await.ok()?, node.status().await.ok()?);
+    let holds = status
+        .volumes
+        .iter()
+        .any(|volume| volume.replicas + volume.tombstones > 0);
+    Some(Told {
+        layouts,
+        by: status.id,
+        holds,
+    })
 }
 
 impl Connection {
+    fn myself(node: RunningNode) -> Self {
+        Self {
+            store: node.store(),
+            through: Through::Myself(Box::new(node)),
+        }
+    }
+
     /// The store.
     pub fn store(&self) -> Store {
         self.store.clone()
@@ -60,11 +235,16 @@ impl Connection {
 
     /// The running node that it works through; `None` when this process has opened the volumes itself.
     pub fn through(&self) -> Option<&NodeId> {
-        self.through.as_ref()
+        match &self.through {
+            Through::Owner(node) => Some(node),
+            Through::Myself(_) => None,
+        }
     }
 
     /// Closes the volumes if this process has opened them.
     pub async fn close(self) {
-        todo!()
+        if let Through::Myself(node) = self.through {
+            node.shutdown().await;
+        }
     }
 }

@@ -16,16 +16,28 @@ use crate::volume::{NodeId, StageId, VolumeId, VolumeStatus};
 mod apply;
 mod cluster_file;
 mod connect;
+mod connector;
+mod counters;
+mod files;
+mod join;
+mod keeper;
+mod local;
+mod open;
+mod owner;
 mod secret;
 mod settings;
 mod start;
+mod wire;
 
 pub use apply::{ApplyError, announce, apply_layout};
 pub use cluster_file::{ClusterFile, MemberNode, MemberVolume};
 pub use connect::{ConnectError, ConnectSettings, Connection, connect};
+pub use counters::{Counted, Counters};
+pub(crate) use files::NODE_DIR;
+pub use join::wanted_roles;
 pub use secret::{SECRET_BYTES_MIN, Secret, SecretError};
 pub use settings::{LOCAL_NODE, NodeSettings, REPLICAS_MAX, SettingsError, VolumeSettings};
-pub use start::{RunningNode, StartError, start};
+pub use start::{OpenVolume, Opener, RunningNode, StartError, start, start_with};
 
 /// A write whose content lies staged on volumes, to be decided and made visible by the owner of its partition.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -123,24 +123,42 @@ struct UpkeepFile {
 
 impl UpkeepFile {
     /// These settings in the place of those.
-    fn over(&self, mut settings: UpkeepSettings) -> UpkeepSettings {
-        let seconds = |setting: &mut Duration, value: Option<f64>| {
-            if let Some(value) = value.and_then(|value| Duration::try_from_secs_f64(value).ok()) {
-                *setting = value;
+    fn over(&self, mut settings: UpkeepSettings) -> Result<UpkeepSettings, String> {
+        let times = [
+            ("scrub_every_s", &mut settings.scrub_every, self.scrub_every_s),
+            (
+                "reconcile_every_s",
+                &mut settings.reconcile_every,
+                self.reconcile_every_s,
+            ),
+            (
+                "unreachable_grace_s",
+                &mut settings.unreachable_grace,
+                self.unreachable_grace_s,
+            ),
+            (
+                "tombstone_grace_s",
+                &mut settings.tombstone_grace,
+                self.tombstone_grace_s,
+            ),
+            ("watch_every_s", &mut settings.watch_every, self.watch_every_s),
+            ("retry_after_s", &mut settings.retry_after, self.retry_after_s),
+            ("census_every_s", &mut settings.census_every, self.census_every_s),
+        ];
+        for (name, setting, seconds) in times {
+            if let Some(seconds) = seconds {
+                *setting = Duration::try_from_secs_f64(seconds)
+                    .map_err(|error| format!("upkeep: {name} = {seconds}: {error}"))?;
             }
-        };
-        seconds(&mut settings.scrub_every, self.scrub_every_s);
-        seconds(&mut settings.reconcile_every, self.reconcile_every_s);
-        seconds(&mut settings.unreachable_grace, self.unreachable_grace_s);
-        seconds(&mut settings.tombstone_grace, self.tombstone_grace_s);
-        seconds(&mut settings.watch_every, self.watch_every_s);
-        seconds(&mut settings.retry_after, self.retry_after_s);
-        seconds(&mut settings.census_every, self.census_every_s);
-        settings.scrub_bytes_per_s = self.scrub_bytes_per_s.unwrap_or(settings.scrub_bytes_per_s);
-        settings.rebalance_bytes_per_s = self
-            .rebalance_bytes_per_s
-            .unwrap_or(settings.rebalance_bytes_per_s);
-        settings
+        }
+        let rates = [
+            (&mut settings.scrub_bytes_per_s, self.scrub_bytes_per_s),
+            (&mut settings.rebalance_bytes_per_s, self.rebalance_bytes_per_s),
+        ];
+        for (setting, rate) in rates {
+            *setting = rate.unwrap_or(*setting);
+        }
+        Ok(settings)
     }
 }
 
@@ -167,6 +185,10 @@ impl NodeSettings {
     /// [`SettingsError`] for a file that cannot be read or says something it may not.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
         let file: NodeFile = read_toml(path)?;
+        let wrong = |detail| SettingsError::Format {
+            path: path.to_owned(),
+            detail,
+        };
         let beside = |other: &Path| path.parent().unwrap_or(Path::new(".")).join(other);
         let cluster = file
             .cluster
@@ -187,12 +209,9 @@ impl NodeSettings {
             cluster,
             secret: Secret::of_file(&beside(&file.secret))?,
             replicas: file.replicas,
-            upkeep: Some(file.upkeep.over(UpkeepSettings::default())),
+            upkeep: Some(file.upkeep.over(UpkeepSettings::default()).map_err(wrong)?),
         };
-        settings.check().map_err(|detail| SettingsError::Format {
-            path: path.to_owned(),
-            detail,
-        })?;
+        settings.check().map_err(wrong)?;
         Ok(settings)
     }
 

@@ -1,17 +1,36 @@
 //! Starting a node, and ending it.
 
-use std::net::SocketAddr;
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use super::{NodeSettings, NodeStatus, SettingsError};
+use tokio::net::TcpListener;
+
+use super::connector::Connector;
+use super::counters::Counters;
+use super::join::{Joined, join};
+use super::keeper::Keeper;
+use super::local::LocalNode;
+use super::owner::Owner;
+use super::wire::client::Peers;
+use super::wire::server::Serving;
+use super::{NodeSettings, NodeStatus, SettingsError, open};
+use crate::cluster::Cluster;
+use crate::layout::Layouts;
 use crate::store::Store;
-use crate::volume::VolumeId;
+use crate::upkeep::workers::{Workers, WorkersConfig};
+use crate::volume::{Volume, VolumeId};
 
-/// A node that serves its volumes until it is shut down.
+/// A node that serves its volumes until it is shut down. Its volumes are closed when it is shut down and all clones of
+/// its store are dropped.
 pub struct RunningNode {
+    node: Arc<LocalNode>,
     store: Store,
     address: SocketAddr,
+    owner: Owner,
     unplaced: Vec<VolumeId>,
+    serving: Option<Serving>,
 }
 
 /// Why a node does not start.
@@ -36,7 +55,15 @@ pub enum StartError {
         /// What failed.
         error: std::io::Error,
     },
-    /// A volume that cannot be opened: another process has it, or its directory cannot be used.
+    /// Another process has the volume open.
+    #[error("volume {path} is in use: {detail}")]
+    InUse {
+        /// Its directory.
+        path: PathBuf,
+        /// By whom.
+        detail: String,
+    },
+    /// A volume that cannot be opened.
     #[error("open volume {path}: {detail}")]
     Volume {
         /// Its directory.
@@ -54,13 +81,140 @@ pub enum StartError {
     },
 }
 
+/// A volume to be opened.
+#[derive(Debug, Clone)]
+pub struct OpenVolume {
+    /// Its name in the cluster.
+    pub id: VolumeId,
+    /// Its directory.
+    pub path: PathBuf,
+    /// Whether it took part before: an empty directory has then lost what it held.
+    pub held_before: bool,
+}
+
+/// Opens volumes. Called on a thread that may wait.
+pub type Opener = Arc<dyn Fn(OpenVolume) -> Result<Arc<dyn Volume>, StartError> + Send + Sync>;
+
 /// Opens the volumes, agrees on the layouts, listens, and starts the background workers.
 ///
 /// # Errors
 /// [`StartError`]; nothing is left running then.
 pub async fn start(settings: NodeSettings) -> Result<RunningNode, StartError> {
-    let _ = settings;
-    todo!()
+    start_with(settings, open::directories()).await
+}
+
+/// As [`start`], with volumes opened by the caller's own means: what tests put their faults in with.
+///
+/// # Errors
+/// [`StartError`]; nothing is left running then.
+pub async fn start_with(settings: NodeSettings, opener: Opener) -> Result<RunningNode, StartError> {
+    let joined = join(&settings).await?;
+    let volumes = open_all(&joined, opener).await?;
+    let listener = listen(settings.listen).await?;
+    let address = listener.local_addr().map_err(|error| StartError::Listen {
+        address: settings.listen.unwrap_or_else(free_port),
+        error,
+    })?;
+    let places = joined.places();
+    let keeper = Keeper::new(joined.layouts.clone(), joined.accepted.clone(), places.clone());
+    let filled = keeper.fill().await;
+    filled.map_err(|detail| conflict(&settings, detail))?;
+    let node = LocalNode::new(
+        settings.id.clone(),
+        volumes,
+        places.into_iter().collect(),
+        keeper.clone(),
+    );
+    let store = store_of(&node, &settings, address, joined.layouts.clone());
+    let workers = workers_of(&node, &settings, &store);
+    node.begin(store.clone(), workers);
+    let owner = Owner::me(&settings.id, reachable(address).to_string(), &settings.secret);
+    for path in node.paths.values() {
+        if let Err(error) = owner.write(path) {
+            tracing::warn!(path = %path.display(), %error, "commands cannot find this node by its volume");
+        }
+    }
+    let serving = Serving::start(listener, node.clone(), settings.secret.clone());
+    tracing::info!(node = %node.id, %address, layout = keeper.tag().number, "node serves");
+    Ok(RunningNode {
+        node,
+        store,
+        address,
+        owner,
+        unplaced: joined.unplaced,
+        serving: Some(serving),
+    })
+}
+
+async fn open_all(
+    joined: &Joined,
+    opener: Opener,
+) -> Result<BTreeMap<VolumeId, Arc<dyn Volume>>, StartError> {
+    let given = joined.volumes.clone();
+    let opened = tokio::task::spawn_blocking(move || {
+        let open = |volume: OpenVolume| Ok((volume.id.clone(), opener(volume)?));
+        given.into_iter().map(open).collect()
+    });
+    opened.await.unwrap_or_else(|error| {
+        Err(StartError::Volume {
+            path: PathBuf::new(),
+            detail: error.to_string(),
+        })
+    })
+}
+
+async fn listen(address: Option<SocketAddr>) -> Result<TcpListener, StartError> {
+    let address = address.unwrap_or_else(free_port);
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|error| StartError::Listen { address, error })
+}
+
+fn free_port() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, 0).into()
+}
+
+/// Where commands on this machine reach a node that listens there.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(Ipv4Addr::LOCALHOST.into());
+    }
+    address
+}
+
+fn store_of(node: &Arc<LocalNode>, settings: &NodeSettings, address: SocketAddr, layouts: Layouts) -> Store {
+    let own_address = BTreeMap::from([(node.id.clone(), reachable(address).to_string())]);
+    let connector = Connector {
+        local: Some(node.clone()),
+        peers: Peers::new(
+            &node.id.0,
+            settings.secret.clone(),
+            own_address,
+            node.keeper.clone(),
+        ),
+    };
+    let cluster = Cluster::new(Some(node.id.clone()), layouts, Box::new(connector));
+    node.keeper.tell(&cluster);
+    Store::new(cluster)
+}
+
+fn workers_of(node: &Arc<LocalNode>, settings: &NodeSettings, store: &Store) -> Option<Workers> {
+    let upkeep = settings.upkeep.clone()?;
+    let state_dir = node.paths.values().next()?.join(super::files::NODE_DIR);
+    let counters = node.counters.clone();
+    Some(Workers::start(WorkersConfig {
+        store: store.clone(),
+        local: node.volumes.keys().cloned().collect(),
+        settings: upkeep,
+        state_dir,
+        load: Arc::new(move || counters.in_flight()),
+    }))
+}
+
+pub(super) fn conflict(settings: &NodeSettings, detail: String) -> StartError {
+    StartError::Conflict {
+        node: settings.id.to_string(),
+        detail,
+    }
 }
 
 impl RunningNode {
@@ -80,13 +234,39 @@ impl RunningNode {
         &self.unplaced
     }
 
+    /// Its counters. Whoever takes requests for this process counts them there: they are shown with the node's own, and
+    /// the background workers make way for them.
+    pub fn counters(&self) -> Arc<Counters> {
+        self.node.counters.clone()
+    }
+
+    /// Its background workers; `None` when it runs without.
+    pub fn workers(&self) -> Option<Workers> {
+        self.node.workers()
+    }
+
     /// How it is doing.
     pub async fn status(&self) -> NodeStatus {
-        todo!()
+        self.node.status_here().await
     }
 
     /// Ends it: answers in flight finish (for some seconds at most), workers stop, volumes are closed.
-    pub async fn shutdown(self) {
-        todo!()
+    pub async fn shutdown(mut self) {
+        if let Some(serving) = self.serving.take() {
+            serving.stop().await;
+        }
+        if let Some(workers) = self.node.workers() {
+            workers.shutdown().await;
+        }
+        tracing::info!(node = %self.node.id, "node has ended");
+    }
+}
+
+impl Drop for RunningNode {
+    fn drop(&mut self) {
+        self.node.end();
+        for path in self.node.paths.values() {
+            self.owner.remove(path);
+        }
     }
 }

@@ -246,5 +246,5 @@ impl Opening {
 /// Names that may stand in a volume's directory.
 fn is_ours(name: &str) -> bool {
     let files = [IDENTITY, "volume.json.new", INDEX, FIXITY, LOCK];
-    DIRECTORIES.contains(&name) || files.contains(&name)
+    DIRECTORIES.contains(&name) || files.contains(&name) || name == crate::node::NODE_DIR
 }

@@ -1,0 +1,148 @@
+//! This process as a node.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::RwLock;
+
+use super::counters::Counters;
+use super::keeper::Keeper;
+use super::wire::auth::now_ms;
+use super::{Finish, Node, NodeError, NodeStatus};
+use crate::layout::{Layout, Layouts};
+use crate::meta::Meta;
+use crate::store::Store;
+use crate::upkeep::Workers;
+use crate::volume::{NodeId, Volume, VolumeError, VolumeId, VolumeState, VolumeStatus};
+
+/// What a node consists of, shared by its own handle and its server.
+pub(crate) struct LocalNode {
+    pub(crate) id: NodeId,
+    /// The volumes that it serves.
+    pub(crate) volumes: BTreeMap<VolumeId, Arc<dyn Volume>>,
+    /// Their directories.
+    pub(crate) paths: BTreeMap<VolumeId, PathBuf>,
+    pub(crate) keeper: Arc<Keeper>,
+    pub(crate) counters: Arc<Counters>,
+    started_ms: u64,
+    /// The process's store; `None` before it is made and after the node has ended. The store holds the cluster, which
+    /// holds this: ending takes it out.
+    store: RwLock<Option<Store>>,
+    workers: RwLock<Option<Workers>>,
+}
+
+impl LocalNode {
+    /// A node of these volumes, without a store yet.
+    pub(crate) fn new(
+        id: NodeId,
+        volumes: BTreeMap<VolumeId, Arc<dyn Volume>>,
+        paths: BTreeMap<VolumeId, PathBuf>,
+        keeper: Arc<Keeper>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            id,
+            volumes,
+            paths,
+            keeper,
+            counters: Arc::default(),
+            started_ms: now_ms(),
+            store: RwLock::new(None),
+            workers: RwLock::new(None),
+        })
+    }
+
+    /// From now on it decides writes.
+    pub(crate) fn begin(&self, store: Store, workers: Option<Workers>) {
+        *self.store.write() = Some(store);
+        *self.workers.write() = workers;
+    }
+
+    /// From now on it decides nothing.
+    pub(crate) fn end(&self) {
+        *self.store.write() = None;
+        *self.workers.write() = None;
+    }
+
+    /// Its background workers, if it runs with any.
+    pub(crate) fn workers(&self) -> Option<Workers> {
+        self.workers.read().clone()
+    }
+
+    /// How it is doing. A volume that says nothing is out, with what it said instead.
+    pub(crate) async fn status_here(&self) -> NodeStatus {
+        let mut volumes = Vec::with_capacity(self.volumes.len());
+        for (id, volume) in &self.volumes {
+            let status = volume.status().await;
+            volumes.push(status.unwrap_or_else(|error| self.silent(id, &error)));
+        }
+        let workers = self.workers.read().as_ref().map(Workers::statuses);
+        NodeStatus {
+            id: self.id.clone(),
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            started_ms: self.started_ms,
+            layout: self.keeper.tag().number,
+            volumes,
+            workers: workers.unwrap_or_default(),
+            requests: self.counters.counts(),
+        }
+    }
+
+    fn silent(&self, id: &VolumeId, error: &VolumeError) -> VolumeStatus {
+        let path = self.paths.get(id).map(|path| path.display().to_string());
+        VolumeStatus {
+            id: id.clone(),
+            path: path.unwrap_or_default(),
+            state: VolumeState::Out(error.to_string()),
+            capacity_bytes: 0,
+            free_bytes: 0,
+            replicas: 0,
+            replica_bytes: 0,
+            tombstones: 0,
+            bad: 0,
+            staged: 0,
+        }
+    }
+}
+
+#[async_trait]
+impl Node for LocalNode {
+    fn id(&self) -> &NodeId {
+        &self.id
+    }
+
+    async fn finish(&self, finish: Finish) -> Result<Meta, NodeError> {
+        let store = self.store.read().clone();
+        let store = store.ok_or_else(|| NodeError::Unreachable {
+            node: self.id.clone(),
+            detail: "it is starting or ending".to_owned(),
+        })?;
+        store.finish_here(finish).await
+    }
+
+    async fn layouts(&self) -> Result<Layouts, NodeError> {
+        Ok(self.keeper.layouts().await)
+    }
+
+    async fn propose(&self, layout: &Layout) -> Result<(), NodeError> {
+        let accepted = self.keeper.propose(layout).await;
+        accepted.map_err(|detail| NodeError::LayoutRefused {
+            node: self.id.clone(),
+            detail,
+        })
+    }
+
+    async fn accepted(&self) -> Result<Vec<Layout>, NodeError> {
+        Ok(self.keeper.accepted().await)
+    }
+
+    async fn adopt(&self, layouts: &Layouts) -> Result<(), NodeError> {
+        self.keeper.adopt(layouts.clone()).await;
+        Ok(())
+    }
+
+    async fn status(&self) -> Result<NodeStatus, NodeError> {
+        Ok(self.status_here().await)
+    }
+}

@@ -1,0 +1,94 @@
+//! Bodies: known whole, or on their way.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use http_body::{Body as _, Frame};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Empty, Full, StreamBody};
+use hyper::body::Incoming;
+use tokio::time::timeout;
+
+use crate::volume::ByteStream;
+
+/// Any body that we send.
+pub(crate) type Body = UnsyncBoxBody<Bytes, io::Error>;
+
+/// Nothing.
+pub(crate) fn empty() -> Body {
+    Empty::new().map_err(|never| match never {}).boxed_unsync()
+}
+
+/// Known whole.
+pub(crate) fn full(content: impl Into<Bytes>) -> Body {
+    Full::new(content.into())
+        .map_err(|never| match never {})
+        .boxed_unsync()
+}
+
+/// Content as it comes.
+pub(crate) fn streamed(content: ByteStream) -> Body {
+    StreamBody::new(content.map_ok(Frame::data)).boxed_unsync()
+}
+
+/// First these, then content as it comes.
+pub(crate) fn headed(heads: Vec<Bytes>, content: ByteStream) -> Body {
+    streamed(Box::pin(stream::iter(heads.into_iter().map(Ok)).chain(content)))
+}
+
+/// A body that arrives, as content; a pause longer than `idle` is an error, as is an end before the declared one.
+pub(crate) fn arriving(body: Incoming, idle: Duration) -> ByteStream {
+    Box::pin(stream::try_unfold(body, move |mut body| async move {
+        let piece = timeout(idle, next(&mut body)).await.unwrap_or_else(|_| {
+            Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!("no content for {} s", idle.as_secs()),
+            ))
+        })?;
+        Ok(piece.map(|piece| (piece, body)))
+    }))
+}
+
+/// The next piece; `None` at the end.
+pub(crate) async fn next(body: &mut Incoming) -> io::Result<Option<Bytes>> {
+    while let Some(frame) = body.frame().await {
+        // Trailers are no content.
+        if let Ok(data) = frame.map_err(io::Error::other)?.into_data() {
+            return Ok(Some(data));
+        }
+    }
+    Ok(None)
+}
+
+/// A whole body of at most `max` bytes.
+pub(crate) async fn whole(body: Incoming, max: usize, idle: Duration) -> io::Result<Bytes> {
+    let declared = body.size_hint().lower();
+    if declared > max as u64 {
+        return Err(too_long(max));
+    }
+    let mut pieces = arriving(body, idle);
+    let Some(first) = pieces.try_next().await? else {
+        return Ok(Bytes::new());
+    };
+    if first.len() as u64 == declared && first.len() <= max {
+        return Ok(first);
+    }
+    // Not the declared length: that is a claim, and costs its sender nothing.
+    let mut joined = BytesMut::from(first);
+    while let Some(piece) = pieces.try_next().await? {
+        if joined.len() + piece.len() > max {
+            return Err(too_long(max));
+        }
+        joined.extend_from_slice(&piece);
+    }
+    Ok(joined.freeze())
+}
+
+fn too_long(max: usize) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("the body is longer than {max} bytes"),
+    )
+}

@@ -1,0 +1,79 @@
+//! Answers to what is asked of a node.
+
+use std::sync::Arc;
+
+use http::{Response, StatusCode};
+use serde::Serialize;
+
+use super::ask::NodeAsk;
+use super::body::{self, Body};
+use super::server::{Admitted, Service, bad, json, plain, refused};
+use super::{ASK_BYTES_MAX, IDLE_MAX};
+use crate::node::{Node as _, NodeError};
+
+impl Service {
+    /// `POST /v1/node/OPERATION`.
+    pub(super) async fn answer_node(self: Arc<Self>, admitted: Admitted) -> Response<Body> {
+        let text = match body::whole(admitted.body, ASK_BYTES_MAX, IDLE_MAX).await {
+            Ok(text) => text,
+            Err(error) => return bad(&error),
+        };
+        if *blake3::hash(&text).as_bytes() != admitted.signed.ask {
+            return refused();
+        }
+        let ask: NodeAsk = match serde_json::from_slice(&text) {
+            Ok(ask) => ask,
+            Err(error) => return bad(&error.into()),
+        };
+        let manner = ask.manner();
+        if manner.operation != admitted.rest {
+            return plain(StatusCode::NOT_FOUND, format!("no operation {:?}", admitted.rest));
+        }
+        if manner.writes && !self.gate.admit(&admitted.signed) {
+            return refused();
+        }
+        if ask.needs_layout()
+            && let Some(answer) = self.other_layout(&admitted.signed).await
+        {
+            return answer;
+        }
+        let mut counted = self.node.counters.begin(manner.operation);
+        // In a task of its own: a decision that was begun is carried through when the caller has gone.
+        let done = tokio::spawn(async move { self.do_node(ask).await }).await;
+        let answer = done.unwrap_or_else(|error| plain(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()));
+        if answer.status().is_server_error() {
+            counted.failed();
+        }
+        answer
+    }
+
+    async fn do_node(&self, ask: NodeAsk) -> Response<Body> {
+        let node = &self.node;
+        match ask {
+            NodeAsk::Finish(finish) => said(node.finish(*finish).await),
+            NodeAsk::Layouts => said(node.layouts().await),
+            NodeAsk::Propose(layout) => said(node.propose(&layout).await),
+            NodeAsk::Accepted => said(node.accepted().await),
+            NodeAsk::Adopt(layouts) => said(node.adopt(&layouts).await),
+            NodeAsk::Status => said(node.status().await),
+        }
+    }
+}
+
+fn said<T: Serialize>(result: Result<T, NodeError>) -> Response<Body> {
+    match result {
+        Ok(value) => json(StatusCode::OK, &value),
+        Err(error) => json(status_of(&error), &error),
+    }
+}
+
+fn status_of(error: &NodeError) -> StatusCode {
+    match error {
+        NodeError::Unreachable { .. } => StatusCode::BAD_GATEWAY,
+        // 409 is kept for the layouts themselves.
+        NodeError::OtherLayout { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        NodeError::Condition { .. } => StatusCode::PRECONDITION_FAILED,
+        NodeError::LayoutRefused { .. } => StatusCode::FORBIDDEN,
+        NodeError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}

@@ -1,0 +1,287 @@
+//! Answers to what is asked of a volume.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt as _};
+use http::{Response, StatusCode};
+use hyper::body::Incoming;
+use parking_lot::Mutex;
+use serde::Serialize;
+use tokio::time::timeout;
+
+use super::ask::{Manner, ReadHead, VolumeAsk, WholeHead};
+use super::body::{self, Body};
+use super::server::{Admitted, Service, bad, json, plain, refused, with_body};
+use super::{ASK_BYTES_MAX, FAREWELL, IDLE_MAX, UPLOAD_IDLE_MAX, WHOLE_BYTES_MAX, frame};
+use crate::node::counters::Counted;
+use crate::volume::{ByteStream, ReplicaRead, StageId, Volume, VolumeError, VolumeId};
+
+impl Service {
+    /// `POST /v1/volume/NODE/NAME/OPERATION`.
+    pub(super) async fn answer_volume(self: Arc<Self>, mut admitted: Admitted) -> Response<Body> {
+        let rest = std::mem::take(&mut admitted.rest);
+        let Some((id, operation)) = rest.rsplit_once('/') else {
+            return plain(StatusCode::NOT_FOUND, format!("no volume operation {rest:?}"));
+        };
+        if let Some(answer) = self.other_layout(&admitted.signed).await {
+            drain(admitted.body);
+            return answer;
+        }
+        let id = VolumeId::from(id.to_owned());
+        let Some(volume) = self.node.volumes.get(&id).cloned() else {
+            drain(admitted.body);
+            let detail = format!("node {} was started without it", self.node.id);
+            return said::<()>(Err(VolumeError::Unreachable { volume: id, detail }));
+        };
+        match operation {
+            "stage" => self.stage(volume, admitted).await,
+            "stage-whole" => self.stage_whole(volume, admitted).await,
+            _ => self.ask(volume, operation, admitted).await,
+        }
+    }
+
+    async fn stage(&self, volume: Arc<dyn Volume>, admitted: Admitted) -> Response<Body> {
+        let Some(stage) = stage_of(&admitted.query) else {
+            return plain(
+                StatusCode::BAD_REQUEST,
+                "expected ?upload= and 32 digits".to_owned(),
+            );
+        };
+        if !self.gate.admit(&admitted.signed) {
+            return refused();
+        }
+        let counted = Arc::new(self.node.counters.begin(Manner::STAGE.operation));
+        let (content, left) = keep_rest(body::arriving(admitted.body, UPLOAD_IDLE_MAX));
+        let content = counting(content, {
+            let counted = counted.clone();
+            move |bytes| counted.received(bytes)
+        });
+        let staged = volume.stage(stage, content).await;
+        if staged.is_err() {
+            drain_rest(left);
+        }
+        said(staged)
+    }
+
+    async fn stage_whole(&self, volume: Arc<dyn Volume>, admitted: Admitted) -> Response<Body> {
+        let most = WHOLE_BYTES_MAX + frame::HEAD_BYTES_MAX + 4;
+        let split = body::whole(admitted.body, most, IDLE_MAX)
+            .await
+            .and_then(frame::split);
+        let (head, content) = match split {
+            Ok(parts) => parts,
+            Err(error) => return bad(&error),
+        };
+        if *blake3::hash(&head).as_bytes() != admitted.signed.ask || !self.gate.admit(&admitted.signed) {
+            return refused();
+        }
+        let WholeHead { stage, meta } = match serde_json::from_slice(&head) {
+            Ok(head) => head,
+            Err(error) => return bad(&error.into()),
+        };
+        let mut counted = self.node.counters.begin(Manner::STAGE_WHOLE.operation);
+        counted.received(content.len() as u64);
+        let staged = volume.stage_whole(stage, &meta, content).await;
+        if staged.as_ref().is_err_and(is_ours) {
+            counted.failed();
+        }
+        said(staged)
+    }
+
+    async fn ask(&self, volume: Arc<dyn Volume>, operation: &str, admitted: Admitted) -> Response<Body> {
+        let text = match body::whole(admitted.body, ASK_BYTES_MAX, IDLE_MAX).await {
+            Ok(text) => text,
+            Err(error) => return bad(&error),
+        };
+        if *blake3::hash(&text).as_bytes() != admitted.signed.ask {
+            return refused();
+        }
+        let ask: VolumeAsk = match serde_json::from_slice(&text) {
+            Ok(ask) => ask,
+            Err(error) => return bad(&error.into()),
+        };
+        let manner = ask.manner();
+        if manner.operation != operation {
+            return plain(StatusCode::NOT_FOUND, format!("no operation {operation:?}"));
+        }
+        if manner.writes && !self.gate.admit(&admitted.signed) {
+            return refused();
+        }
+        let counted = self.node.counters.begin(manner.operation);
+        if !manner.writes {
+            return answer(volume.as_ref(), ask, counted).await;
+        }
+        // In a task of its own: what was begun is carried through when the caller has gone.
+        let done = tokio::spawn(async move { answer(volume.as_ref(), ask, counted).await }).await;
+        done.unwrap_or_else(|error| plain(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
+    }
+}
+
+async fn answer(volume: &dyn Volume, ask: VolumeAsk, counted: Counted) -> Response<Body> {
+    let answer = match ask {
+        VolumeAsk::Prepare { stage, meta } => said(volume.prepare(stage, &meta).await),
+        VolumeAsk::Commit {
+            stage,
+            cause,
+            evidence,
+        } => said(volume.commit(stage, cause, &evidence).await),
+        VolumeAsk::Abort { stage } => {
+            volume.abort(stage).await;
+            said(Ok(()))
+        }
+        VolumeAsk::Head { key } => said(volume.head(&key).await),
+        VolumeAsk::Read {
+            key,
+            version,
+            start,
+            end,
+            table,
+        } => match volume.read(&key, version, start..end).await {
+            Ok(read) => return opened(read, table, counted),
+            Err(error) => said::<()>(Err(error)),
+        },
+        VolumeAsk::List(query) => said(volume.list(&query).await),
+        VolumeAsk::Survey { partition } => said(volume.survey(partition).await),
+        VolumeAsk::Verify { key, version, cause } => said(volume.verify(&key, version, cause).await),
+        VolumeAsk::Remove {
+            key,
+            version,
+            cause,
+            evidence,
+        } => said(volume.remove(&key, version, cause, &evidence).await),
+        VolumeAsk::SettleStray { path } => said(volume.settle_stray(&path).await),
+        VolumeAsk::Rebuilt => said(volume.rebuilt().await),
+        VolumeAsk::Fixity { key, limit } => said(volume.fixity(key.as_ref(), limit).await),
+        VolumeAsk::Status => said(volume.status().await),
+    };
+    let mut counted = counted;
+    if answer.status().is_server_error() {
+        counted.failed();
+    }
+    answer
+}
+
+/// Head frame, table, blocks. Counted until the last byte has gone.
+fn opened(read: ReplicaRead, with_table: bool, counted: Counted) -> Response<Body> {
+    let table = if with_table {
+        let mut table = BytesMut::with_capacity(read.table.values().len() * 32);
+        read.table
+            .values()
+            .iter()
+            .for_each(|value| table.extend_from_slice(value));
+        table.freeze()
+    } else {
+        Bytes::new()
+    };
+    let head = ReadHead {
+        meta: read.meta,
+        table_bytes: table.len() as u64,
+    };
+    let head = serde_json::to_vec(&head)
+        .map_err(io::Error::other)
+        .and_then(|head| frame::head(&head));
+    match head {
+        Ok(head) => {
+            let content = counting(read.bytes, move |bytes| counted.sent(bytes));
+            with_body(StatusCode::OK, body::headed(vec![head, table], content))
+        }
+        Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+    }
+}
+
+fn said<T: Serialize>(result: Result<T, VolumeError>) -> Response<Body> {
+    match result {
+        Ok(value) => json(StatusCode::OK, &value),
+        Err(error) => json(status_of(&error), &error),
+    }
+}
+
+fn status_of(error: &VolumeError) -> StatusCode {
+    match error {
+        VolumeError::Unreachable { .. } => StatusCode::BAD_GATEWAY,
+        // 409 is kept for the layouts themselves.
+        VolumeError::Out { .. } | VolumeError::OtherLayout { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        VolumeError::Full { .. } => StatusCode::INSUFFICIENT_STORAGE,
+        VolumeError::Missing { .. } => StatusCode::NOT_FOUND,
+        VolumeError::Corrupt { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        VolumeError::Body(_) => StatusCode::BAD_REQUEST,
+        VolumeError::Failed { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+/// Whether an error is a failure of this node, rather than of what was asked.
+fn is_ours(error: &VolumeError) -> bool {
+    status_of(error).is_server_error()
+}
+
+fn stage_of(query: &str) -> Option<StageId> {
+    let digits = query
+        .strip_prefix("upload=")
+        .filter(|digits| digits.len() == 32)?;
+    u128::from_str_radix(digits, 16).ok().map(StageId)
+}
+
+/// The same content, with every piece told to `tell`.
+fn counting(content: ByteStream, tell: impl Fn(u64) + Send + 'static) -> ByteStream {
+    Box::pin(content.inspect(move |piece| {
+        if let Ok(piece) = piece {
+            tell(piece.len() as u64);
+        }
+    }))
+}
+
+/// Content that gives what is left of it back when it is dropped before its end.
+struct Returning {
+    content: Option<ByteStream>,
+    left: Left,
+}
+
+/// Where the rest of a content is found.
+type Left = Arc<Mutex<Option<ByteStream>>>;
+
+fn keep_rest(content: ByteStream) -> (ByteStream, Left) {
+    let left = Left::default();
+    let returning = Returning {
+        content: Some(content),
+        left: left.clone(),
+    };
+    (Box::pin(returning), left)
+}
+
+impl Stream for Returning {
+    type Item = io::Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(content) = self.content.as_mut() else {
+            return Poll::Ready(None);
+        };
+        let piece = std::task::ready!(content.as_mut().poll_next(context));
+        if !matches!(piece, Some(Ok(_))) {
+            self.content = None;
+        }
+        Poll::Ready(piece)
+    }
+}
+
+impl Drop for Returning {
+    fn drop(&mut self) {
+        *self.left.lock() = self.content.take();
+    }
+}
+
+/// Reads the rest of a content away, for some time. An answer that is given before its request has arrived whole is
+/// lost with the connection when the other side is still sending.
+fn drain_rest(left: Left) {
+    if let Some(mut content) = left.lock().take() {
+        let all = async move { while let Some(Ok(_)) = content.next().await {} };
+        tokio::spawn(timeout(FAREWELL, all));
+    }
+}
+
+fn drain(body: Incoming) {
+    drain_rest(Arc::new(Mutex::new(Some(body::arriving(body, IDLE_MAX)))));
+}

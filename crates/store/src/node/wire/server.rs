@@ -1,0 +1,207 @@
+//! The serving side: connections, who is let in, and what goes where.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use serde::Serialize;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{Duration, sleep, timeout};
+use tracing::Instrument as _;
+
+use super::auth::{Gate, Signed};
+use super::body::{self, Body};
+use super::{CONNECTIONS_MAX, FAREWELL, HEAD_BYTES_MAX, SERVER_KEEPS};
+use crate::node::Secret;
+use crate::node::local::LocalNode;
+
+/// When no more files can be opened, waiting for some to be closed is all there is to do.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// A node as it is served.
+pub(super) struct Service {
+    pub(super) node: Arc<LocalNode>,
+    pub(super) gate: Gate,
+}
+
+/// A request that was let in.
+pub(super) struct Admitted {
+    pub(super) signed: Signed,
+    /// The path below `/v1/volume/` or `/v1/node/`.
+    pub(super) rest: String,
+    pub(super) query: String,
+    pub(super) body: Incoming,
+}
+
+/// Serves until it is stopped.
+pub(crate) struct Serving {
+    stop: watch::Sender<bool>,
+    accepting: JoinHandle<()>,
+}
+
+impl Serving {
+    /// Begins to serve a node to those who know the secret.
+    pub(crate) fn start(listener: TcpListener, node: Arc<LocalNode>, secret: Secret) -> Self {
+        let gate = Gate::new(secret);
+        let service = Arc::new(Service { node, gate });
+        let (stop, stopped) = watch::channel(false);
+        Self {
+            stop,
+            accepting: tokio::spawn(accept(listener, service, stopped)),
+        }
+    }
+
+    /// Takes no new requests, and waits some time for the answers in flight.
+    pub(crate) async fn stop(self) {
+        self.stop.send_replace(true);
+        // It only fails when the runtime ends, and with it all connections.
+        let _ = self.accepting.await;
+    }
+}
+
+async fn accept(listener: TcpListener, service: Arc<Service>, stopped: watch::Receiver<bool>) {
+    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut connections = JoinSet::new();
+    let mut stop = stopped.clone();
+    loop {
+        let accepted = async {
+            let permit = room.clone().acquire_owned().await;
+            (listener.accept().await, permit)
+        };
+        tokio::select! {
+            () = asked(&mut stop) => break,
+            Some(_) = connections.join_next() => {}
+            (accepted, permit) = accepted => match accepted {
+                Ok((stream, peer)) => {
+                    let serving = serve(stream, peer, service.clone(), stopped.clone());
+                    connections.spawn(async move {
+                        serving.await;
+                        drop(permit);
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+    drop(listener);
+    let all = async { while connections.join_next().await.is_some() {} };
+    if timeout(FAREWELL, all).await.is_err() {
+        tracing::warn!("answers in flight took too long and were broken off");
+    }
+}
+
+/// Returns when the end is asked for, or nobody is left who could ask.
+async fn asked(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+async fn serve(
+    stream: TcpStream,
+    peer: SocketAddr,
+    service: Arc<Service>,
+    mut stopped: watch::Receiver<bool>,
+) {
+    // Without it small answers wait for the acknowledgement of the one before; slower, but no error.
+    let _ = stream.set_nodelay(true);
+    let answer = service_fn(move |request| {
+        let service = service.clone();
+        async move { Ok::<_, std::convert::Infallible>(service.answer(request, peer).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(SERVER_KEEPS)
+        .max_header_size(HEAD_BYTES_MAX)
+        .serve_connection(TokioIo::new(stream), answer);
+    let mut connection = pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = asked(&mut stopped) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%peer, %error, "connection ended");
+    }
+}
+
+impl Service {
+    async fn answer(self: Arc<Self>, request: Request<Incoming>, peer: SocketAddr) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
+        let Some(signed) = self.gate.check(&parts.method, target, &parts.headers) else {
+            tracing::debug!(%peer, "request without a good signature");
+            return refused();
+        };
+        let path = parts.uri.path();
+        let span = tracing::debug_span!("request", from = signed.caller, path);
+        let admitted = |rest: &str| Admitted {
+            signed,
+            rest: rest.to_owned(),
+            query: parts.uri.query().unwrap_or_default().to_owned(),
+            body,
+        };
+        if parts.method == Method::GET && path == "/v1/ping" {
+            return plain(StatusCode::OK, String::new());
+        }
+        if parts.method != Method::POST {
+            return plain(StatusCode::METHOD_NOT_ALLOWED, format!("{} {path}", parts.method));
+        }
+        if let Some(rest) = path.strip_prefix("/v1/volume/") {
+            return self.answer_volume(admitted(rest)).instrument(span).await;
+        }
+        if let Some(rest) = path.strip_prefix("/v1/node/") {
+            return self.answer_node(admitted(rest)).instrument(span).await;
+        }
+        plain(StatusCode::NOT_FOUND, format!("nothing is at {path}"))
+    }
+
+    /// The answer to a request that was made under another layout than the one in force; `None` if it was not.
+    pub(super) async fn other_layout(&self, signed: &Signed) -> Option<Response<Body>> {
+        if signed.under == self.node.keeper.tag() {
+            return None;
+        }
+        let layouts = self.node.keeper.layouts().await;
+        Some(json(StatusCode::CONFLICT, &layouts))
+    }
+}
+
+/// 401, without a word.
+pub(super) fn refused() -> Response<Body> {
+    plain(StatusCode::UNAUTHORIZED, String::new())
+}
+
+/// A text for people.
+pub(super) fn plain(status: StatusCode, text: String) -> Response<Body> {
+    with_body(status, body::full(text))
+}
+
+/// A JSON answer.
+pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response<Body> {
+    match serde_json::to_vec(value) {
+        Ok(text) => with_body(status, body::full(text)),
+        Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+    }
+}
+
+/// What is wrong with a request.
+pub(super) fn bad(error: &io::Error) -> Response<Body> {
+    plain(StatusCode::BAD_REQUEST, error.to_string())
+}
+
+pub(super) fn with_body(status: StatusCode, body: Body) -> Response<Body> {
+    let mut answer = Response::new(body);
+    *answer.status_mut() = status;
+    answer
+}

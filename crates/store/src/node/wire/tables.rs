@@ -1,0 +1,148 @@
+//! Tables of blocks kept by a client, so that a small range of a large object does not carry a table each time.
+//!
+//! Invariants:
+//!  - a table is kept only if its root is the BLAKE3 of its object, so a damaged replica's table never stands for the
+//!    others';
+//!  - the tables kept are never more than [`super::TABLES_KEPT_BYTES`] together.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::TABLES_KEPT_BYTES;
+use crate::clock::Version;
+use crate::key::Key;
+use crate::meta::Meta;
+use crate::volume::blocks::BlockTable;
+
+/// Bytes of one entry besides its values: key, version, and two places in maps.
+const ENTRY_BYTES: usize = 300;
+
+/// Tables by object, those used longest ago dropped first.
+#[derive(Default)]
+pub(crate) struct Tables(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    tables: HashMap<(Key, Version), (Arc<BlockTable>, u64)>,
+    /// When each was used last, by a counter.
+    by_use: BTreeMap<u64, (Key, Version)>,
+    uses: u64,
+    bytes: usize,
+}
+
+impl Tables {
+    /// The table of an object, if it is kept.
+    pub(crate) fn get(&self, key: &Key, version: Version) -> Option<Arc<BlockTable>> {
+        let mut kept = self.0.lock();
+        kept.uses += 1;
+        let now = kept.uses;
+        let of = (key.clone(), version);
+        let (table, used) = kept.tables.get_mut(&of)?;
+        let (table, before) = (table.clone(), std::mem::replace(used, now));
+        kept.by_use.remove(&before);
+        kept.by_use.insert(now, of);
+        Some(table)
+    }
+
+    /// Keeps the table of an object, if it is the right one.
+    pub(crate) fn put(&self, meta: &Meta, table: &Arc<BlockTable>) {
+        // One block has no table worth the name.
+        if table.values().len() < 2 || table.root() != Some(meta.digests.blake3) {
+            return;
+        }
+        let mut kept = self.0.lock();
+        let of = (meta.key.clone(), meta.version);
+        if kept.tables.contains_key(&of) {
+            return;
+        }
+        kept.uses += 1;
+        let now = kept.uses;
+        kept.bytes += entry_bytes(table);
+        kept.by_use.insert(now, of.clone());
+        kept.tables.insert(of, (table.clone(), now));
+        kept.shrink();
+    }
+}
+
+impl Kept {
+    fn shrink(&mut self) {
+        while self.bytes > TABLES_KEPT_BYTES
+            && let Some((_, of)) = self.by_use.pop_first()
+        {
+            if let Some((table, _)) = self.tables.remove(&of) {
+                self.bytes -= entry_bytes(&table);
+            }
+        }
+    }
+}
+
+fn entry_bytes(table: &BlockTable) -> usize {
+    table.values().len() * 32 + ENTRY_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meta::{BLOCK_BYTES, Digests};
+    use crate::volume::blocks::BlockHasher;
+
+    fn object(number: u64) -> (Meta, Arc<BlockTable>) {
+        let mut hasher = BlockHasher::default();
+        let content = vec![number as u8; BLOCK_BYTES as usize + 1];
+        hasher.update(&content);
+        let (table, blake3) = hasher.finish();
+        let meta = Meta {
+            key: Key::new("b", &number.to_string()).unwrap(),
+            version: Version {
+                millis: number,
+                counter: 0,
+                node: 0,
+            },
+            deleted: false,
+            size: content.len() as u64,
+            etag: String::new(),
+            attributes: BTreeMap::new(),
+            digests: Digests {
+                md5: [0; 16],
+                sha256: [0; 32],
+                blake3,
+            },
+        };
+        (meta, Arc::new(table))
+    }
+
+    #[test]
+    fn right_tables_are_kept_and_wrong_ones_are_not() {
+        let tables = Tables::default();
+        let (one, table) = object(1);
+        let (two, other) = object(2);
+        tables.put(&one, &table);
+        tables.put(&two, &table);
+        assert_eq!(tables.get(&one.key, one.version), Some(table));
+        assert_eq!(tables.get(&two.key, two.version), None, "another object's table");
+        tables.put(&two, &other);
+        assert_eq!(tables.get(&two.key, two.version), Some(other));
+        assert_eq!(tables.get(&one.key, two.version), None, "another version");
+    }
+
+    #[test]
+    fn those_used_longest_ago_go_first() {
+        let tables = Tables::default();
+        let (first, table) = object(1);
+        tables.put(&first, &table);
+        let big: Vec<_> = (2..6).map(object).collect();
+        // As if each took more than a quarter of the room.
+        for (meta, table) in &big {
+            tables.get(&first.key, first.version);
+            tables.0.lock().bytes += TABLES_KEPT_BYTES / 4;
+            tables.put(meta, table);
+        }
+        assert!(
+            tables.get(&first.key, first.version).is_some(),
+            "used again and again"
+        );
+        assert!(tables.get(&big[0].0.key, big[0].0.version).is_none());
+    }
+}

@@ -1,0 +1,224 @@
+//! Streams that are cut, uploads that break off or are refused early, nodes that stand still.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use store::clock::{Clock, Version};
+use store::key::{Key, Partition};
+use store::meta::{BLOCK_BYTES, Meta};
+use store::node;
+use store::volume::{
+    ByteStream, Cause, FixityEvent, Head, Held, ListQuery, ReplicaRead, StageId, Staged, Surveyed, Verdict,
+    Volume, VolumeError, VolumeId, VolumeStatus,
+};
+
+use crate::cluster::{Files, opener, seen, volume};
+use crate::wire::{content, meta, pieces, write};
+
+/// How a volume misbehaves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// Reads end early, as if there were no more.
+    ShortRead,
+    /// Reads break off with an error.
+    BrokenRead,
+    /// Reads give more than was asked for.
+    LongRead,
+    /// Uploads are refused before anything of them is read.
+    Full,
+}
+
+struct Faulty(Arc<dyn Volume>, Fault);
+
+#[async_trait]
+impl Volume for Faulty {
+    fn id(&self) -> &VolumeId {
+        self.0.id()
+    }
+    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
+        if self.1 == Fault::Full {
+            let volume = self.id().clone();
+            let detail = "needed 1, free 0".to_owned();
+            return Err(VolumeError::Full { volume, detail });
+        }
+        self.0.stage(stage, body).await
+    }
+    async fn prepare(&self, stage: StageId, meta: &Meta) -> Result<(), VolumeError> {
+        self.0.prepare(stage, meta).await
+    }
+    async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
+        self.0.stage_whole(stage, meta, content).await
+    }
+    async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
+        self.0.commit(stage, cause, evidence).await
+    }
+    async fn abort(&self, stage: StageId) {
+        self.0.abort(stage).await;
+    }
+    async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
+        self.0.head(key).await
+    }
+    async fn read(
+        &self,
+        key: &Key,
+        version: Version,
+        blocks: std::ops::Range<u64>,
+    ) -> Result<ReplicaRead, VolumeError> {
+        let mut read = self.0.read(key, version, blocks).await?;
+        read.bytes = match self.1 {
+            Fault::ShortRead => Box::pin(read.bytes.take(1)),
+            Fault::BrokenRead => {
+                let broken = stream::iter([Err(io::Error::other("the disk is gone"))]);
+                Box::pin(read.bytes.take(1).chain(broken))
+            }
+            Fault::LongRead => Box::pin(read.bytes.chain(stream::iter([Ok(Bytes::from_static(b"more"))]))),
+            Fault::Full => read.bytes,
+        };
+        Ok(read)
+    }
+    async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
+        self.0.list(query).await
+    }
+    async fn survey(&self, partition: Partition) -> Result<Vec<Surveyed>, VolumeError> {
+        self.0.survey(partition).await
+    }
+    async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {
+        self.0.verify(key, version, cause).await
+    }
+    async fn remove(
+        &self,
+        key: &Key,
+        version: Version,
+        cause: Cause,
+        evidence: &str,
+    ) -> Result<(), VolumeError> {
+        self.0.remove(key, version, cause, evidence).await
+    }
+    async fn settle_stray(&self, path: &str) -> Result<(), VolumeError> {
+        self.0.settle_stray(path).await
+    }
+    async fn rebuilt(&self) -> Result<(), VolumeError> {
+        self.0.rebuilt().await
+    }
+    async fn fixity(&self, key: Option<&Key>, limit: usize) -> Result<Vec<FixityEvent>, VolumeError> {
+        self.0.fixity(key, limit).await
+    }
+    async fn status(&self) -> Result<VolumeStatus, VolumeError> {
+        self.0.status().await
+    }
+}
+
+/// A node with such a volume, and the volume as another process reaches it.
+async fn faulty(files: &Files, fault: Fault) -> (node::RunningNode, Arc<dyn Volume>) {
+    let opener = opener(move |volume| Arc::new(Faulty(volume, fault)));
+    let node = node::start_with(files.settings("n1"), opener).await.unwrap();
+    let client = files.client().await;
+    (node, volume(&seen(&client.store()).view(), "n1/d1"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cut_read_is_an_error_and_never_a_short_content() {
+    for fault in [Fault::ShortRead, Fault::BrokenRead, Fault::LongRead] {
+        let files = Files::new(1, 1, 1);
+        let (node, remote) = faulty(&files, fault).await;
+        let content = content(BLOCK_BYTES as usize * 5, 0);
+        let meta = meta("b/x", Clock::new("test").now(), &content);
+        write(remote.as_ref(), &meta, &content).await;
+        let read = remote.read(&meta.key, meta.version, 0..5).await.unwrap();
+        let read: io::Result<Vec<Bytes>> = read.bytes.try_collect().await;
+        read.unwrap_err();
+        node.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_that_breaks_off_leaves_nothing_and_is_the_sources_fault() {
+    let files = Files::new(1, 1, 1);
+    let node = files.start("n1").await;
+    let client = files.client().await;
+    let remote = volume(&seen(&client.store()).view(), "n1/d1");
+    let sent =
+        pieces(&content(1_000_000, 0)).chain(stream::iter([Err(io::Error::other("the client hung up"))]));
+    let stage = StageId::random();
+    let error = remote.stage(stage, Box::pin(sent)).await.unwrap_err();
+    assert_eq!(error, VolumeError::Body("the client hung up".to_owned()));
+    while remote.status().await.unwrap().staged > 0 {
+        tokio::task::yield_now().await;
+    }
+    let meta = meta("b/x", Clock::new("test").now(), &content(1_000_000, 0));
+    remote.prepare(stage, &meta).await.unwrap_err();
+    node.shutdown().await;
+}
+
+/// The answer would be lost with the connection if the node hung up on a request that is still being sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_early_refusal_reaches_whoever_is_still_sending() {
+    let files = Files::new(1, 1, 1);
+    let (node, remote) = faulty(&files, Fault::Full).await;
+    for _ in 0..5 {
+        let sent = pieces(&content(20_000_000, 0));
+        let error = remote.stage(StageId::random(), sent).await.unwrap_err();
+        assert!(matches!(error, VolumeError::Full { .. }), "{error:?}");
+    }
+    node.shutdown().await;
+}
+
+/// A peer that takes connections and says nothing, as a stopped process does: the first request finds out, those
+/// after it do not even connect.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_silent_node_is_found_out_once_and_then_left_alone() {
+    let files = Files::new(2, 1, 2);
+    let node = files.start("n1").await;
+    let silent = files.settings("n2").listen.unwrap();
+    let silent = tokio::net::TcpListener::bind(silent).await.unwrap();
+    let connections = Arc::new(AtomicUsize::new(0));
+    let accepting = tokio::spawn({
+        let connections = connections.clone();
+        async move {
+            let mut held = Vec::new();
+            while let Ok((stream, _)) = silent.accept().await {
+                connections.fetch_add(1, Ordering::SeqCst);
+                held.push(stream);
+            }
+        }
+    });
+    let remote = volume(&seen(&node.store()).view(), "n2/d1");
+    let key = Key::parse("b/x").unwrap();
+    let error = remote.head(&key).await.unwrap_err();
+    assert!(matches!(error, VolumeError::Unreachable { .. }), "{error:?}");
+    let before = connections.load(Ordering::SeqCst);
+    for _ in 0..1000 {
+        remote.head(&key).await.unwrap_err();
+    }
+    // The background pings may have connected meanwhile, once a second.
+    assert!(connections.load(Ordering::SeqCst) <= before + 2, "{before}");
+    accepting.abort();
+    let _ = accepting.await;
+    let node_2 = files.start("n2").await;
+    while remote.head(&key).await.is_err() {
+        tokio::task::yield_now().await;
+    }
+    node_2.shutdown().await;
+    node.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_is_gone_is_unreachable_and_back_at_once_when_it_returns() {
+    let files = Files::new(2, 1, 2);
+    let nodes = files.start_all().await;
+    let remote = volume(&seen(&nodes[0].store()).view(), "n2/d1");
+    let key = Key::parse("b/x").unwrap();
+    remote.head(&key).await.unwrap();
+    let [first, second] = nodes.try_into().ok().unwrap();
+    second.shutdown().await;
+    let error = remote.head(&key).await.unwrap_err();
+    assert!(matches!(error, VolumeError::Unreachable { .. }), "{error:?}");
+    let second = files.start("n2").await;
+    remote.head(&key).await.unwrap();
+    second.shutdown().await;
+    first.shutdown().await;
+}

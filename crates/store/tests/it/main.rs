@@ -1,0 +1,9 @@
+//! Tests of the store as others see it: nodes in one process, and nodes as processes of their own.
+
+mod cluster;
+mod connect;
+mod faults;
+mod layouts;
+mod process;
+mod signatures;
+mod wire;
