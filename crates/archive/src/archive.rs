@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use extract::LinkScope;
 use parking_lot::RwLock;
 
+use crate::inputs::Sources;
 use crate::layout::Layout;
 use crate::lock::Lock;
 use crate::owner::Owner;
@@ -51,6 +52,7 @@ pub struct Archive {
 
 struct Shared {
     layout: Layout,
+    sources: Sources,
     role: RwLock<Role>,
 }
 
@@ -65,12 +67,29 @@ impl Archive {
     /// # Errors
     /// [`OpenError`]; [`OpenError::Owned`] only if the owner does not answer, or with `settings.own`.
     pub fn open(dir: &Path, settings: OpenSettings) -> Result<Archive, OpenError> {
+        Archive::open_with(dir, settings, Sources::default())
+    }
+
+    /// Like [`Archive::open`], with inputs from more places than the files of this machine. The owner reads what is
+    /// loaded, with its own sources; records are read by who asks for them.
+    ///
+    /// # Errors
+    /// As [`Archive::open`].
+    pub fn open_with(dir: &Path, settings: OpenSettings, sources: Sources) -> Result<Archive, OpenError> {
         let layout = Layout::new(dir)?;
-        let role = find_role(&layout, &settings)?;
-        let role = RwLock::new(role);
+        let role = RwLock::new(find_role(&layout, &settings, &sources)?);
         Ok(Archive {
-            shared: Arc::new(Shared { layout, role }),
+            shared: Arc::new(Shared {
+                layout,
+                sources,
+                role,
+            }),
         })
+    }
+
+    /// Where inputs are read from.
+    pub fn sources(&self) -> &Sources {
+        &self.shared.sources
     }
 
     /// Whether this process owns the archive now.
@@ -184,7 +203,12 @@ impl Archive {
         if let Role::Owner(_) = *role {
             return Ok(());
         }
-        *role = find_role(&self.shared.layout, &OpenSettings::default()).map_err(AskError::unavailable)?;
+        let found = find_role(
+            &self.shared.layout,
+            &OpenSettings::default(),
+            &self.shared.sources,
+        );
+        *role = found.map_err(AskError::unavailable)?;
         Ok(())
     }
 }
@@ -200,7 +224,7 @@ fn job_of(answer: Answer) -> Result<(u64, JobBody), AskError> {
     }
 }
 
-fn find_role(layout: &Layout, settings: &OpenSettings) -> Result<Role, OpenError> {
+fn find_role(layout: &Layout, settings: &OpenSettings, sources: &Sources) -> Result<Role, OpenError> {
     if layout.read_settings()?.is_none() {
         if !settings.create {
             return Err(OpenError::Missing {
@@ -218,7 +242,7 @@ fn find_role(layout: &Layout, settings: &OpenSettings) -> Result<Role, OpenError
     let deadline = Instant::now() + patience;
     loop {
         if let Some(lock) = Lock::try_acquire(&layout.lock())? {
-            return Ok(Role::Owner(Owner::open(layout, lock, create)?));
+            return Ok(Role::Owner(Owner::open(layout, lock, create, sources)?));
         }
         let mut hint = String::new();
         if !settings.own {

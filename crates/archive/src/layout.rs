@@ -60,6 +60,10 @@ impl Layout {
         self.dir.join("socket")
     }
 
+    pub(crate) fn known_digests(&self) -> PathBuf {
+        self.dir.join("known-digests.jsonl")
+    }
+
     fn settings(&self) -> PathBuf {
         self.dir.join("weft.json")
     }

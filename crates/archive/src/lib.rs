@@ -25,7 +25,8 @@ mod socket;
 
 pub use archive::{Archive, OpenSettings};
 pub use error::{AskError, OpenError};
-pub use record::read_record;
+pub use inputs::{InputSource, Sources, Stat, is_address};
+pub use record::{raw_record, read_record};
 
 /// Version of this program; owner and askers must have the same.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

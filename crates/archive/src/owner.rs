@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 
 use extract::LinkScope;
 
+use crate::inputs::Sources;
 use crate::layout::{ArchiveSettings, FORMAT, Layout};
 use crate::lock::Lock;
 use crate::parts::Parts;
@@ -26,7 +27,12 @@ pub(crate) struct Owner {
 
 impl Owner {
     /// Opens the archive behind a lock; makes it if there is none and `links` says with which scope.
-    pub(crate) fn open(layout: &Layout, lock: Lock, create: Option<LinkScope>) -> Result<Owner, OpenError> {
+    pub(crate) fn open(
+        layout: &Layout,
+        lock: Lock,
+        create: Option<LinkScope>,
+        sources: &Sources,
+    ) -> Result<Owner, OpenError> {
         let settings = match (layout.read_settings()?, create) {
             (Some(settings), _) => settings,
             (None, Some(links)) => create_archive(layout, links)?,
@@ -36,7 +42,7 @@ impl Owner {
                 });
             }
         };
-        let parts = Arc::new(Parts::open(layout.clone(), settings)?);
+        let parts = Arc::new(Parts::open(layout.clone(), settings, sources.clone())?);
         let in_runner = parts.clone();
         let runner = parts
             .jobs

@@ -8,6 +8,7 @@ use search::SearchIndex;
 use weave::{EpochReport, Snapshot, Weave};
 
 use crate::feed::{self, FeedError};
+use crate::inputs::{KnownDigests, Sources};
 use crate::jobs::Jobs;
 use crate::layout::{ArchiveSettings, Layout};
 use crate::question::{Answer, Question};
@@ -18,6 +19,9 @@ use crate::{AskError, OpenError, ask};
 pub(crate) struct Parts {
     pub(crate) layout: Layout,
     pub(crate) settings: ArchiveSettings,
+    /// Where inputs are read from.
+    pub(crate) sources: Sources,
+    pub(crate) known_digests: KnownDigests,
     pub(crate) weave: Weave,
     pub(crate) search: SearchIndex,
     pub(crate) jobs: Arc<Jobs>,
@@ -27,7 +31,11 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// Opens everything. The caller holds the lock.
-    pub(crate) fn open(layout: Layout, settings: ArchiveSettings) -> Result<Parts, OpenError> {
+    pub(crate) fn open(
+        layout: Layout,
+        settings: ArchiveSettings,
+        sources: Sources,
+    ) -> Result<Parts, OpenError> {
         let dir = || layout.dir().display().to_string();
         let weave = Weave::open(&layout.index(), Some(settings.links), weave::Settings::default()).map_err(
             |error| OpenError::Index {
@@ -42,8 +50,10 @@ impl Parts {
             }
         })?;
         Ok(Parts {
+            known_digests: KnownDigests::at(layout.known_digests()),
             layout,
             settings,
+            sources,
             weave,
             search,
             jobs: Arc::default(),

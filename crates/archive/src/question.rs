@@ -118,7 +118,7 @@ pub struct SearchQuestion {
 #[serde(default)]
 #[allow(missing_docs)]
 pub struct LoadRequest {
-    /// Absolute paths, folders, globs, path lists; the name as given stands beside it.
+    /// Absolute paths and addresses, folders, globs, path lists; the name as given stands beside it.
     pub inputs: Vec<LoadInput>,
     pub collection: Option<String>,
     pub links: Option<String>,
@@ -138,7 +138,7 @@ pub struct LoadRequest {
 pub struct LoadInput {
     /// As the user wrote it: the ledger's name for a file.
     pub name: String,
-    /// Absolute; a path list that the user marked with `@` may have the mark here too.
+    /// Absolute, or an address (`scheme://...`); a path list that the user marked with `@` may have the mark here too.
     pub path: String,
 }
 
@@ -257,7 +257,7 @@ pub struct LedgerRow {
     pub quarantined: u64,
     pub bytes_done: u64,
     pub collection: String,
-    /// Absolute path the bytes are read from.
+    /// Absolute path or address the bytes are read from.
     pub location: String,
 }
 
@@ -445,7 +445,7 @@ pub struct FacetValue {
 #[allow(missing_docs)]
 pub struct RecordBody {
     pub capture: CdxRow,
-    /// Absolute path of the input.
+    /// Absolute path or address of the input.
     pub location: String,
     /// For a revisit: the capture that holds the payload, if it is in the archive.
     pub original: Option<Box<RecordBody>>,

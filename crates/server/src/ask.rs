@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use archive::question::{Answer, Question};
-use archive::{Archive, AskError};
+use archive::{Archive, AskError, Sources};
 use tokio::sync::Semaphore;
 
 use crate::failure::Failure;
@@ -20,11 +20,20 @@ pub trait Ask: Send + Sync + 'static {
     /// # Errors
     /// [`AskError`] with a code of `not_found`, `bad_request`, `unavailable` or `internal`.
     fn ask(&self, question: &Question) -> Result<Answer, AskError>;
+
+    /// Where the records that answers name are read from.
+    fn sources(&self) -> Sources {
+        Sources::default()
+    }
 }
 
 impl Ask for Archive {
     fn ask(&self, question: &Question) -> Result<Answer, AskError> {
         Archive::ask(self, question)
+    }
+
+    fn sources(&self) -> Sources {
+        Archive::sources(self).clone()
     }
 }
 

@@ -1,7 +1,6 @@
 //! `/record`: the stored record of a capture, as a file with one record, streamed.
 
 use std::io::{ErrorKind, Read};
-use std::path::Path;
 
 use archive::question::{Body, CdxRow, Question, RecordBody};
 use axum::body::Bytes;
@@ -37,7 +36,7 @@ pub(crate) async fn download(asker: &Asker, arguments: &Arguments) -> Result<Res
     let (epoch, record) = locate(asker, arguments.required("url"), arguments.owned("at")).await?;
     let capture = record.capture.clone();
     let raw = asker
-        .blocking(move |_| warc::raw_at(Path::new(&record.location), record.capture.offset))
+        .blocking(move |source| archive::raw_record(&source.sources(), &record))
         .await?
         .map_err(|error| no_bytes(&capture, &error))?;
     let (length, extension) = (raw.length(), raw.extension());

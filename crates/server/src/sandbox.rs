@@ -6,7 +6,6 @@
 //! content (see [`crate::inert`]). Only types that a browser shows by itself are
 //! sent as what they are; nothing else is guessed (`nosniff`), and anything else is for download.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use archive::question::RecordBody;
@@ -34,6 +33,9 @@ const HEADERS: [(HeaderName, &str); 4] = [
     (HeaderName::from_static("x-dns-prefetch-control"), "off"),
     (header::CACHE_CONTROL, "no-cache"),
 ];
+
+/// Bytes of a record's block that are looked at.
+const BODY_BYTES_MAX: u64 = 16 << 20;
 
 /// Longest name of a character set.
 const CHARSET_CHARS_MAX: usize = 40;
@@ -121,21 +123,16 @@ async fn find(state: &State, query: &Query) -> Result<Response, Failure> {
     }
     let capture = found.capture.clone();
     let mime = &capture.mime;
-    let read = state.asker.blocking(move |_| read(&found)).await?;
+    let read = state
+        .asker
+        .blocking(move |source| archive::read_record(&source.sources(), &found, BODY_BYTES_MAX))
+        .await?;
     let read = read.map_err(|error| record::no_bytes(&capture, &error))?;
     let (media, content) = shown(&read, mime, &kind);
     let mut response = content.into_response();
     let media = HeaderValue::try_from(media).unwrap_or(HeaderValue::from_static("text/plain"));
     response.headers_mut().insert(header::CONTENT_TYPE, media);
     Ok(response)
-}
-
-fn read(found: &RecordBody) -> Result<warc::Record, warc::ReadError> {
-    warc::read_at(
-        Path::new(&found.location),
-        found.capture.offset,
-        found.capture.length,
-    )
 }
 
 /// A revisit says that the content was as before: the capture with that content, if the archive holds it.

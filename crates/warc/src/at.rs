@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::container::{DICTIONARY_MAGIC, MAGIC_BYTES};
 use crate::decoders::Coding;
@@ -36,14 +37,26 @@ pub fn read_at_with(
     settings: ReaderSettings,
 ) -> Result<Record, ReadError> {
     let (name, file) = open(path)?;
+    read_from(file, &name, offset, length, settings)
+}
+
+/// Like [`read_at_with`], of any input; `name` stands in error messages.
+pub fn read_from(
+    input: Arc<dyn Input>,
+    name: &str,
+    offset: u64,
+    length: u64,
+    settings: ReaderSettings,
+) -> Result<Record, ReadError> {
     let settings = ReaderSettings {
         start_offset: offset,
         ..settings
     };
-    let mut reader = Reader::with_read_ahead(file, &name, settings, length.saturating_add(BEYOND_BYTES))?;
+    let read_ahead_bytes = length.saturating_add(BEYOND_BYTES);
+    let mut reader = Reader::with_read_ahead(Box::new(input), name, settings, read_ahead_bytes)?;
     match reader.next_entry()? {
         Some(Entry::Record(record)) => Ok(record),
-        _ => Err(ReadError::NoRecord { path: name, offset }),
+        _ => Err(no_record(name, offset)),
     }
 }
 
@@ -54,35 +67,35 @@ pub fn read_at_with(
 /// a gzip member of its own, header and block unchanged.
 pub fn raw_at(path: &Path, offset: u64) -> Result<RawRecord, ReadError> {
     let (name, file) = open(path)?;
-    let none = ReadError::NoRecord {
-        path: name.clone(),
-        offset,
-    };
+    raw_from(file, &name, offset)
+}
+
+/// Like [`raw_at`], of any input; `name` stands in error messages.
+pub fn raw_from(input: Arc<dyn Input>, name: &str, offset: u64) -> Result<RawRecord, ReadError> {
     let settings = ReaderSettings {
         start_offset: offset,
         body_bytes_max: 0,
         ..ReaderSettings::default()
     };
-    let mut reader = Reader::from_input(file, &name, settings.clone())?;
+    let mut reader = Reader::from_input(Box::new(input.clone()), name, settings.clone())?;
     let coding = reader.stand_at_record()?;
     let begins_frame = reader.feed.frame_start() == offset;
     let Some(Entry::Record(record)) = reader.next_entry()? else {
-        return Err(none);
+        return Err(no_record(name, offset));
     };
     let warc = matches!(record.format, Format::Warc(..));
     let alone = coding == Coding::Plain || (begins_frame && !reader.feed.is_open());
     if !alone {
-        return raw_shared(path, offset, settings, warc);
+        return raw_shared(input, name, offset, settings, warc);
     }
     let dictionary_end = match coding {
-        Coding::Zstd => dictionary_frame_end(path)?,
+        Coding::Zstd => dictionary_frame_end(&*input, name)?,
         _ => 0,
     };
-    let (_, input) = open(path)?;
     let ranges = [(0, dictionary_end), (record.span.offset, record.span.end())];
     Ok(RawRecord {
         input,
-        path: name,
+        path: name.to_owned(),
         ranges,
         extension: extension(coding, warc),
     })
@@ -90,43 +103,50 @@ pub fn raw_at(path: &Path, offset: u64) -> Result<RawRecord, ReadError> {
 
 /// A record out of a member that holds others as well.
 fn raw_shared(
-    path: &Path,
+    input: Arc<dyn Input>,
+    name: &str,
     offset: u64,
     settings: ReaderSettings,
     warc: bool,
 ) -> Result<RawRecord, ReadError> {
-    let (name, file) = open(path)?;
     let settings = ReaderSettings {
         body_bytes_max: SHARED_BYTES_MAX,
         ..settings
     };
-    let mut reader = Reader::from_input(file, &name, settings)?;
+    let mut reader = Reader::from_input(Box::new(input), name, settings)?;
     reader.header_bytes = Some(Vec::new());
     let Some(Entry::Record(record)) = reader.next_entry()? else {
-        return Err(ReadError::NoRecord { path: name, offset });
+        return Err(no_record(name, offset));
     };
     if !record.body_is_whole() {
         let error = io::Error::other("a record of more than 1 GiB shares its member with others");
-        return Err(ReadError::io(&name, offset, error));
+        return Err(ReadError::io(name, offset, error));
     }
     let mut bytes = reader.header_bytes.unwrap_or_default();
     bytes.extend_from_slice(&record.body);
     bytes.extend_from_slice(if warc { b"\r\n\r\n" } else { b"\n" });
-    let member = gzip_member(&bytes).map_err(|error| ReadError::io(&name, offset, error))?;
+    let member = gzip_member(&bytes).map_err(|error| ReadError::io(name, offset, error))?;
     let end = member.len() as u64;
     let extension = extension(Coding::Gzip, warc);
     Ok(RawRecord {
-        input: Box::new(member),
-        path: name,
+        input: Arc::new(member),
+        path: name.to_owned(),
         ranges: [(0, 0), (0, end)],
         extension,
     })
 }
 
-fn open(path: &Path) -> Result<(String, Box<dyn Input>), ReadError> {
+fn open(path: &Path) -> Result<(String, Arc<dyn Input>), ReadError> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|source| ReadError::io(&name, 0, source))?;
-    Ok((name, Box::new(file)))
+    Ok((name, Arc::new(file)))
+}
+
+fn no_record(name: &str, offset: u64) -> ReadError {
+    ReadError::NoRecord {
+        path: name.to_owned(),
+        offset,
+    }
 }
 
 fn extension(coding: Coding, warc: bool) -> &'static str {
@@ -142,13 +162,12 @@ fn extension(coding: Coding, warc: bool) -> &'static str {
     }
 }
 
-/// End of the dictionary frame that a file begins with; 0 if it begins with none.
-fn dictionary_frame_end(path: &Path) -> Result<u64, ReadError> {
-    let (name, input) = open(path)?;
+/// End of the dictionary frame that an input begins with; 0 if it begins with none.
+fn dictionary_frame_end(input: &dyn Input, name: &str) -> Result<u64, ReadError> {
     let mut start = [0; MAGIC_BYTES];
     let read = input
         .read_at(&mut start, 0)
-        .map_err(|error| ReadError::io(&name, 0, error))?;
+        .map_err(|error| ReadError::io(name, 0, error))?;
     let [a, b, c, d, e, f, g, h] = start;
     let is_dictionary = read == MAGIC_BYTES && u32::from_le_bytes([a, b, c, d]) == DICTIONARY_MAGIC;
     let content = u64::from(u32::from_le_bytes([e, f, g, h]));
@@ -161,7 +180,7 @@ fn dictionary_frame_end(path: &Path) -> Result<u64, ReadError> {
 
 /// The bytes of one record, read piece by piece.
 pub struct RawRecord {
-    input: Box<dyn Input>,
+    input: Arc<dyn Input>,
     path: String,
     /// Start and end of what is still to be given, one after the other.
     ranges: [(u64, u64); 2],

@@ -40,7 +40,7 @@ mod warc_header;
 mod writer;
 mod zstandard;
 
-pub use at::{RawRecord, raw_at, read_at, read_at_with};
+pub use at::{RawRecord, raw_at, raw_from, read_at, read_at_with, read_from};
 pub use date::{RecordDate, format_date, parse_date};
 pub use draft::Draft;
 pub use entry::{Defect, Entry, Span};

@@ -8,6 +8,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use crate::error::ReadError;
 
@@ -15,7 +16,7 @@ use crate::error::ReadError;
 const READ_BYTES: usize = 256 << 10;
 
 /// Bytes that can be read at any position: a file, bytes in memory, or a remote object.
-pub trait Input: Send {
+pub trait Input: Send + Sync {
     /// Size in bytes.
     fn size(&self) -> io::Result<u64>;
 
@@ -44,6 +45,16 @@ impl Input for Vec<u8> {
         let bytes = into.len().min(self.len() - from);
         into[..bytes].copy_from_slice(&self[from..from + bytes]);
         Ok(bytes)
+    }
+}
+
+impl<I: Input + ?Sized> Input for Arc<I> {
+    fn size(&self) -> io::Result<u64> {
+        (**self).size()
+    }
+
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        (**self).read_at(into, offset)
     }
 }
 

@@ -23,6 +23,7 @@ mod out;
 mod pack;
 mod place;
 mod serving;
+mod sources;
 mod stop;
 mod style;
 mod synth;

@@ -2,16 +2,14 @@
 //! loaded while it grew, or was renamed since, is known by the digest of its first bytes.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
 /// Bytes read at a time.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// Digest of a file as far as it was there.
+/// Digest of an input as far as it was there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ContentDigest {
     /// Bytes read.
@@ -22,9 +20,12 @@ pub(crate) struct ContentDigest {
     pub(crate) prefixes: HashMap<u64, String>,
 }
 
-/// Digests the first `limit` bytes of `path`, and its prefixes of the given sizes.
-pub(crate) fn digest(path: &Path, limit: u64, sizes: &[u64]) -> io::Result<ContentDigest> {
-    let mut file = File::open(path)?.take(limit);
+/// Digests `content` to its end, and its prefixes of the given sizes; `each` is shown every piece.
+pub(crate) fn digest(
+    mut content: impl Read,
+    sizes: &[u64],
+    mut each: impl FnMut(&[u8]),
+) -> io::Result<ContentDigest> {
     let mut sizes: Vec<u64> = sizes.to_vec();
     sizes.sort_unstable();
     sizes.dedup();
@@ -36,12 +37,12 @@ pub(crate) fn digest(path: &Path, limit: u64, sizes: &[u64]) -> io::Result<Conte
     loop {
         // Stop short at the next prefix, so that the state can be copied exactly there.
         while let Some(reached) = sizes.next_if(|wanted| *wanted <= size) {
-            prefixes.insert(reached, text(hasher.clone()));
+            prefixes.insert(reached, text(&hasher.clone().finalize()));
         }
         let room = sizes.peek().map_or(BUFFER_BYTES as u64, |wanted| {
             (wanted - size).min(BUFFER_BYTES as u64)
         });
-        let count = match file.read(&mut buffer[..room as usize]) {
+        let count = match content.read(&mut buffer[..room as usize]) {
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
@@ -49,15 +50,17 @@ pub(crate) fn digest(path: &Path, limit: u64, sizes: &[u64]) -> io::Result<Conte
         if count == 0 {
             return Ok(ContentDigest {
                 size,
-                digest: text(hasher),
+                digest: text(&hasher.finalize()),
                 prefixes,
             });
         }
         hasher.update(&buffer[..count]);
+        each(&buffer[..count]);
         size += count as u64;
     }
 }
 
-fn text(hasher: Sha256) -> String {
-    format!("sha256:{}", data_encoding::HEXLOWER.encode(&hasher.finalize()))
+/// A digest as the ledger has it.
+pub(crate) fn text(sha256: &[u8]) -> String {
+    format!("sha256:{}", data_encoding::HEXLOWER.encode(sha256))
 }

@@ -68,6 +68,19 @@ fn walk(root: &Path, below: &Path, pattern: &[OsString], found: &mut Vec<PathBuf
     }
 }
 
+/// Whether the parts of a name between slashes match those of a pattern.
+pub(super) fn matches_parts(pattern: &[&str], parts: &[&str]) -> bool {
+    match (pattern.split_first(), parts.split_first()) {
+        (None, rest) => rest.is_none(),
+        (Some((&"**", rest)), first) => {
+            matches_parts(rest, parts)
+                || first.is_some_and(|(name, below)| !name.starts_with('.') && matches_parts(pattern, below))
+        }
+        (Some((first, rest)), Some((name, below))) => matches(first, name) && matches_parts(rest, below),
+        (Some(_), None) => false,
+    }
+}
+
 fn matches(pattern: &str, name: &str) -> bool {
     if name.starts_with('.') && !pattern.starts_with('.') {
         return false;
@@ -153,7 +166,7 @@ impl Set {
 
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use super::{matches, matches_parts};
 
     #[test]
     fn patterns() {
@@ -183,6 +196,26 @@ mod tests {
         }
         for (pattern, name) in no {
             assert!(!matches(pattern, name), "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn patterns_of_parts() {
+        let check = |pattern: &str, name: &str| {
+            let (pattern, name): (Vec<&str>, Vec<&str>) =
+                (pattern.split('/').collect(), name.split('/').collect());
+            matches_parts(&pattern, &name)
+        };
+        for (pattern, name) in [
+            ("a*/x", "ab/x"),
+            ("**/x", "x"),
+            ("**/x", "a/b/x"),
+            ("a/**/*.gz", "a/b/c.gz"),
+        ] {
+            assert!(check(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [("a*", "ab/x"), ("*/x", "x"), ("**/x", ".a/x"), ("a/**/x", "b/x")] {
+            assert!(!check(pattern, name), "{pattern} {name}");
         }
     }
 

@@ -1,6 +1,5 @@
-//! Path lists: one path a line, as Common Crawl publishes them; `#` begins a comment line.
+//! Path lists: one path or address a line, as Common Crawl publishes them; `#` begins a comment line.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
@@ -16,10 +15,10 @@ pub(super) fn is_path_list(path: &Path) -> bool {
 }
 
 /// The paths in a list, gzip or plain by content.
-pub(super) fn read(path: &Path) -> io::Result<Vec<String>> {
-    let mut file = BufReader::new(File::open(path)?);
+pub(super) fn read(list: impl Read) -> io::Result<Vec<String>> {
+    let mut file = BufReader::new(list);
     let gzip = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
-    let content: Box<dyn Read> = if gzip {
+    let content: Box<dyn Read + '_> = if gzip {
         Box::new(MultiGzDecoder::new(file))
     } else {
         Box::new(file)

@@ -1,4 +1,4 @@
-//! From the arguments of a load to the files to read.
+//! From the arguments of a load to the inputs to read: files, and what an [`InputSource`] reaches.
 //!
 //! Invariants:
 //!  - a file, glob or path list that leads nowhere gives an entry with a problem; what a folder holds is an
@@ -6,61 +6,119 @@
 //!  - no two entries name the same file (links resolved), the first mention wins;
 //!  - the order is that of the arguments, within a folder or glob that of the names.
 
+mod address;
 mod digest;
 mod glob;
+mod known;
 mod list;
 mod probe;
+mod source;
+mod spool;
 
 use std::collections::HashSet;
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-pub(crate) use digest::{ContentDigest, digest};
+use warc::Input;
+
+pub(crate) use digest::{ContentDigest, digest, text as digest_text};
+pub(crate) use known::KnownDigests;
+pub(crate) use source::FromStart;
+pub use source::{InputSource, Sources, Stat, is_address};
+pub(crate) use spool::{Spool, SpoolRoom};
 
 use crate::question::LoadInput;
 
-/// A file to load, or a name that leads nowhere.
+/// An input to load, or a name that leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     /// Name for the ledger.
     pub(crate) name: String,
-    /// Absolute.
-    pub(crate) path: PathBuf,
+    pub(crate) place: Place,
     /// Bytes now, 0 if there is a problem.
     pub(crate) size: u64,
     /// Why it cannot be read.
     pub(crate) problem: Option<String>,
 }
 
+/// Where an input is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// An absolute path.
+    File(PathBuf),
+    /// An address, and what was seen there.
+    Address(String, Stat),
+}
+
+impl Place {
+    /// Path or address, as the ledger keeps it.
+    pub(crate) fn location(&self) -> String {
+        match self {
+            Place::File(path) => text(path),
+            Place::Address(address, _) => address.clone(),
+        }
+    }
+
+    /// Opens the input as it was seen.
+    pub(crate) fn open(&self, sources: &Sources) -> io::Result<Arc<dyn Input>> {
+        match self {
+            Place::File(path) => Ok(Arc::new(File::open(path)?)),
+            Place::Address(address, stat) => sources.of(address)?.open(address, Some(stat)),
+        }
+    }
+
+    /// Whether the name says that the input is still being written.
+    pub(crate) fn is_named_open(&self) -> bool {
+        match self {
+            Place::File(path) => path.extension().is_some_and(|extension| extension == "open"),
+            Place::Address(address, _) => address.ends_with(".open"),
+        }
+    }
+}
+
 /// Everything the arguments of a load lead to.
-#[derive(Debug, Default)]
-pub(crate) struct Discovery {
+#[derive(Debug)]
+pub(crate) struct Discovery<'a> {
     pub(crate) found: Vec<Found>,
     /// Files in folders that hold no records by their first bytes.
     pub(crate) skipped: u64,
+    sources: &'a Sources,
+    /// Real paths and addresses.
     seen: HashSet<PathBuf>,
 }
 
-/// Whether a file begins like records, or cannot be looked at.
-pub(crate) fn may_hold_records(path: &Path) -> bool {
-    probe::holds_records(path).unwrap_or(true)
+/// Whether an input begins like records, or cannot be looked at.
+pub(crate) fn may_hold_records(content: impl Read, location: &str) -> bool {
+    probe::holds_records(content, location.rsplit('/').next().unwrap_or(location)).unwrap_or(true)
 }
 
 /// Expands folders, globs and path lists.
-pub(crate) fn discover(inputs: &[LoadInput]) -> Discovery {
-    let mut discovery = Discovery::default();
+pub(crate) fn discover<'a>(inputs: &[LoadInput], sources: &'a Sources) -> Discovery<'a> {
+    let mut discovery = Discovery {
+        found: Vec::new(),
+        skipped: 0,
+        sources,
+        seen: HashSet::new(),
+    };
     for input in inputs {
         discovery.argument(input);
     }
     discovery
 }
 
-impl Discovery {
+impl Discovery<'_> {
     fn argument(&mut self, input: &LoadInput) {
         if let Some(name) = input.name.strip_prefix('@') {
             let path = input.path.strip_prefix('@').unwrap_or(&input.path);
+            if is_address(path) {
+                return self.address_list(path);
+            }
             return self.list(Path::new(name), Path::new(path));
+        }
+        if is_address(&input.path) {
+            return self.address(&input.path);
         }
         let path = Path::new(&input.path);
         if !path.exists() && glob::is_pattern(&input.path) {
@@ -101,7 +159,7 @@ impl Discovery {
         };
         self.found.push(Found {
             name,
-            path: path.to_owned(),
+            place: Place::File(path.to_owned()),
             size,
             problem,
         });
@@ -110,7 +168,7 @@ impl Discovery {
     fn problem(&mut self, name: String, path: &Path, problem: String) {
         self.found.push(Found {
             name,
-            path: path.to_owned(),
+            place: Place::File(path.to_owned()),
             size: 0,
             problem: Some(problem),
         });
@@ -128,7 +186,7 @@ impl Discovery {
             match fs::symlink_metadata(&path) {
                 Ok(metadata) if metadata.is_dir() => self.folder(&name, &path),
                 Ok(_) if !fs::metadata(&path).is_ok_and(|metadata| metadata.is_file()) => self.skipped += 1,
-                Ok(_) => match probe::holds_records(&path) {
+                Ok(_) => match holds_records(&path) {
                     Ok(true) => self.file(text(&name), &path),
                     Ok(false) => self.skipped += 1,
                     Err(error) => self.problem(text(&name), &path, format!("cannot be read: {error}")),
@@ -152,9 +210,9 @@ impl Discovery {
         }
     }
 
-    /// Entries of a path list are relative to the list's folder, or absolute.
+    /// Entries of a path list are relative to the list's folder, absolute, or addresses.
     fn list(&mut self, name: &Path, path: &Path) {
-        let entries = match list::read(path) {
+        let entries = match File::open(path).and_then(list::read) {
             Ok(entries) => entries,
             Err(error) => {
                 return self.problem(
@@ -165,11 +223,20 @@ impl Discovery {
             }
         };
         let beside = |path: &Path, entry: &str| path.parent().unwrap_or(Path::new("")).join(entry);
-        for entry in entries {
-            let (name, path) = (beside(name, &entry), beside(path, &entry));
-            self.listed(&name, &path);
+        let mut looked = self.look_at_all(&entries);
+        for entry in &entries {
+            if let Some(looked) = looked.remove(entry.as_str()) {
+                self.looked(entry, looked);
+            } else if !is_address(entry) {
+                self.listed(&beside(name, entry), &beside(path, entry));
+            }
         }
     }
+}
+
+fn holds_records(path: &Path) -> io::Result<bool> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    probe::holds_records(File::open(path)?, &name)
 }
 
 fn sorted_entries(path: &Path) -> std::io::Result<Vec<std::ffi::OsString>> {

@@ -3,17 +3,15 @@
 //! Only the first few hundred bytes are decompressed. A file whose name says that it is an archive but whose
 //! beginning is damaged counts as one, so that the damage is reported instead of passed over.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
 /// Bytes looked at after decompression.
 const HEAD_BYTES: u64 = 512;
 
-pub(super) fn holds_records(path: &Path) -> io::Result<bool> {
-    let mut file = BufReader::new(File::open(path)?);
+pub(super) fn holds_records(content: impl Read, name: &str) -> io::Result<bool> {
+    let mut file = BufReader::new(content);
     let magic = file.fill_buf()?.to_vec();
     let head = match magic.as_slice() {
         [0x1f, 0x8b, ..] => head_of(MultiGzDecoder::new(file)),
@@ -26,7 +24,7 @@ pub(super) fn holds_records(path: &Path) -> io::Result<bool> {
         [0x04, 0x22, 0x4d, 0x18, ..] => head_of(lz4_flex::frame::FrameDecoder::new(file)),
         plain => return Ok(is_record_start(&plain[..plain.len().min(HEAD_BYTES as usize)])),
     };
-    Ok(is_record_start(&head) || is_archive_name(path))
+    Ok(is_record_start(&head) || is_archive_name(name))
 }
 
 /// As much as can be had: damage behind the first bytes does not matter here.
@@ -53,13 +51,43 @@ fn is_arc_line(head: &[u8]) -> bool {
 }
 
 /// `x.warc.gz`, `x.arc`, `x.warc.wat.gz`, `x.warc.zst.open` and the like.
-fn is_archive_name(path: &Path) -> bool {
-    let name = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .to_ascii_lowercase();
-    name.split('.')
-        .skip(1)
-        .any(|part| matches!(part, "warc" | "arc" | "wat" | "wet"))
+fn is_archive_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.split('.').skip(1).any(is_archive_word)
+}
+
+/// Whether nothing but records is to be expected of a file called so: `x.warc.gz`, but not `x.warc.gz.md5`.
+pub(super) fn is_record_file_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let mut words = name
+        .rsplit('.')
+        .skip_while(|word| matches!(*word, "open" | "gz" | "zst" | "lz4"));
+    let last = words.next().unwrap_or_default();
+    is_archive_word(last) && words.next().is_some()
+}
+
+fn is_archive_word(word: &str) -> bool {
+    matches!(word, "warc" | "arc" | "wat" | "wet")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_record_file_name;
+
+    #[test]
+    fn names_of_record_files() {
+        for name in [
+            "x.warc",
+            "x.warc.gz",
+            "x.WARC.GZ",
+            "x.arc.gz.open",
+            "x.warc.wat.gz",
+            "x.warc.zst",
+        ] {
+            assert!(is_record_file_name(name), "{name}");
+        }
+        for name in ["warc", "x.warc.gz.md5", "x.warc.cdx.gz", "x.gz", "", "warc.gz"] {
+            assert!(!is_record_file_name(name), "{name}");
+        }
+    }
 }

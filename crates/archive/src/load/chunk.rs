@@ -4,7 +4,7 @@ use extract::Capture;
 use flow::Item;
 use weave::{EpochReport, InputId, InputProgress, InputState, LedgerEntry, Snapshot};
 
-use crate::inputs::{ContentDigest, Found};
+use crate::inputs::{ContentDigest, Found, Spool};
 
 /// Memory of a record or capture besides its texts, in bytes.
 const OVERHEAD_BYTES: u64 = 256;
@@ -16,6 +16,8 @@ pub(super) struct Digested {
     pub(super) found: Found,
     /// The content, or why it cannot be read.
     pub(super) content: Result<ContentDigest, String>,
+    /// What was read for the digest, to be read from here.
+    pub(super) copy: Option<Spool>,
     pub(super) growing: Growing,
 }
 
@@ -37,6 +39,8 @@ pub(super) struct Registered {
     pub(super) id: InputId,
     pub(super) found: Found,
     pub(super) entry: LedgerEntry,
+    /// To be read instead of the input itself.
+    pub(super) copy: Option<Spool>,
     pub(super) growing: Growing,
 }
 

@@ -12,6 +12,7 @@
 
 mod apply;
 mod chunk;
+mod content;
 mod rate;
 mod read;
 mod transform;
@@ -26,7 +27,7 @@ use weave::{InputId, LedgerEntry};
 
 use self::chunk::{Chunk, Digested, Extract, Registered, Woven};
 use self::rate::Rate;
-use crate::inputs::{self, Found};
+use crate::inputs::{self, Found, SpoolRoom};
 use crate::jobs::Job;
 use crate::parts::Parts;
 
@@ -55,6 +56,8 @@ pub(crate) struct Context {
     unfinished: Vec<(InputId, LedgerEntry)>,
     /// Their sizes.
     prefix_sizes: Vec<u64>,
+    /// Room for copies of inputs from far away.
+    spool_room: SpoolRoom,
 }
 
 /// Why a load ended early.
@@ -71,7 +74,7 @@ pub(crate) enum LoadError {
 /// Runs one load to its end or until the job is stopped.
 pub(crate) fn run(parts: &Arc<Parts>, job: &Arc<Job>) -> Result<(), LoadError> {
     parts.catch_up_search()?;
-    let discovery = inputs::discover(&job.request.inputs);
+    let discovery = inputs::discover(&job.request.inputs, &parts.sources);
     job.counters.files_skipped.add(discovery.skipped);
     job.counters.inputs.add(discovery.found.len() as u64);
     job.counters
@@ -118,6 +121,7 @@ impl Context {
             chunk_entries_max: read::chunk_entries_max(request.rate_pages_per_s),
             unfinished,
             prefix_sizes,
+            spool_room: SpoolRoom::of(parts.layout.dir()),
         })
     }
 }
@@ -136,7 +140,7 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pip
         .ordered(
             few("digest").threads(readers),
             with(context, |context| {
-                move |found: Found, out: &mut Out<'_, Digested>| read::digest(&context, found, out)
+                move |found: Found, out: &mut Out<'_, Digested>| content::digest(&context, found, out)
             }),
         )
         .stage(

@@ -1,4 +1,4 @@
-//! The first stages of a load: digest, register, read.
+//! The stages that give inputs their place in the ledger and read them.
 //!
 //! Invariants:
 //!  - inputs are registered one at a time, in the order of the arguments: of two with the same content the
@@ -7,57 +7,21 @@
 //!  - only the last chunk of an input carries a state other than `loading`.
 
 use std::collections::HashSet;
-use std::path::Path;
-use std::time::{Duration, SystemTime};
 
 use flow::{Out, StageResult};
 use sha2::{Digest, Sha256};
-use warc::{Entry, Reader, ReaderSettings};
+use warc::{Entry, Input, Reader, ReaderSettings};
 use weave::{InputId, InputState, LedgerEntry};
 
 use super::Context;
 use super::chunk::{Chunk, Digested, Growing, Registered};
-use crate::inputs::{self, ContentDigest, Found};
+use crate::inputs::{self, ContentDigest, Found, FromStart};
 
 /// A chunk is full with this many entries.
 const ENTRIES_MAX: usize = 64;
 
 /// A chunk is full with this many bytes; one record may be larger.
 const CHUNK_BYTES: u64 = 1 << 20;
-
-/// A file changed this recently may still be written to.
-const RECENT: Duration = Duration::from_secs(5);
-
-/// Stage `digest`: the content's name.
-pub(super) fn digest(context: &Context, found: Found, out: &mut Out<'_, Digested>) -> StageResult {
-    if context.job.is_stopped() {
-        return Ok(());
-    }
-    let growing = growing(&found.path);
-    let content = match &found.problem {
-        Some(problem) => Err(problem.clone()),
-        None => inputs::digest(&found.path, found.size, &context.prefix_sizes)
-            .map_err(|error| format!("cannot be read: {error}")),
-    };
-    out.send(Digested {
-        found,
-        content,
-        growing,
-    })
-}
-
-fn growing(path: &Path) -> Growing {
-    if path.extension().is_some_and(|extension| extension == "open") {
-        return Growing::Open;
-    }
-    let modified = path.metadata().and_then(|metadata| metadata.modified());
-    let age = modified.map(|modified| SystemTime::now().duration_since(modified).unwrap_or_default());
-    if age.is_ok_and(|age| age < RECENT) {
-        Growing::Recent
-    } else {
-        Growing::No
-    }
-}
 
 /// Stage `register`: the input's place in the ledger. `claimed` are the inputs of this load so far.
 pub(super) fn register(
@@ -69,22 +33,24 @@ pub(super) fn register(
     let Digested {
         found,
         content,
+        copy,
         growing,
     } = digested;
     if context.job.is_stopped() {
         return Ok(());
     }
+    let location = found.place.location();
     let (digest, size, continues) = match &content {
         Ok(content) => (
             content.digest.clone(),
             content.size,
-            context.continues(claimed, &found, content),
+            context.continues(claimed, &location, content),
         ),
-        Err(_) => (no_content(&found.path), 0, None),
+        Err(_) => (no_content(&location), 0, None),
     };
     let asked = LedgerEntry {
         input: found.name.clone(),
-        location: found.path.to_string_lossy().into_owned(),
+        location,
         digest,
         size,
         collection: context.collection.clone(),
@@ -112,6 +78,7 @@ pub(super) fn register(
         id,
         found,
         entry,
+        copy,
         growing,
     })
 }
@@ -124,23 +91,22 @@ fn exhausted(entry: &LedgerEntry) -> Option<String> {
     }
 }
 
-/// In place of a digest where there is no content: one row a path.
-fn no_content(path: &Path) -> String {
-    let hash = Sha256::digest(path.as_os_str().as_encoded_bytes());
+/// In place of a digest where there is no content: one row a location.
+fn no_content(location: &str) -> String {
+    let hash = Sha256::digest(location);
     format!("none:{}", data_encoding::HEXLOWER.encode(&hash))
 }
 
 impl Context {
     /// The unfinished input that this content continues: a prefix of it (it grew or was renamed), or a
-    /// failed look for the same path. Not one that this load has already: that keeps its name.
+    /// failed look for the same location. Not one that this load has already: that keeps its name.
     fn continues(
         &self,
         claimed: &HashSet<InputId>,
-        found: &Found,
+        location: &str,
         content: &ContentDigest,
     ) -> Option<InputId> {
-        let absent = no_content(&found.path);
-        let location = found.path.to_string_lossy();
+        let absent = no_content(location);
         let prefix_of = |entry: &LedgerEntry| content.prefixes.get(&entry.size) == Some(&entry.digest);
         let free = self.unfinished.iter().filter(|(id, _)| !claimed.contains(id));
         let matching = free.filter(|(_, entry)| match entry.state {
@@ -157,9 +123,9 @@ impl Context {
 
 /// Stage `read`: entries in chunks. A stopped load sends nothing more: what was read but not sent is read
 /// again by the load that continues.
-pub(super) fn read(context: &Context, registered: Registered, out: &mut Out<'_, Chunk>) -> StageResult {
+pub(super) fn read(context: &Context, mut registered: Registered, out: &mut Out<'_, Chunk>) -> StageResult {
     let mut chunk = Chunk::new(registered.id, registered.entry.bytes_done);
-    let mut reader = match open(context, &registered) {
+    let mut reader = match open(context, &mut registered) {
         Ok(reader) => reader,
         Err(reason) => {
             chunk.state = InputState::Failed { reason };
@@ -176,7 +142,7 @@ pub(super) fn read(context: &Context, registered: Registered, out: &mut Out<'_, 
             Ok(None) => {
                 let size = registered.entry.size;
                 let incomplete = chunk.bytes_done < size || reader.size() != size;
-                let useless = useless && !(incomplete && inputs::may_hold_records(&registered.found.path));
+                let useless = useless && !(incomplete && may_hold_records(context, &registered.found));
                 chunk.state = end_state(registered.growing, incomplete, useless);
                 return out.send(chunk);
             }
@@ -195,16 +161,33 @@ pub(super) fn read(context: &Context, registered: Registered, out: &mut Out<'_, 
     Ok(())
 }
 
-/// Opens an input where the ledger stands, or says why it failed.
-fn open(context: &Context, registered: &Registered) -> Result<Reader, String> {
-    if let Some(problem) = &registered.found.problem {
+/// Opens an input where the ledger stands, from its copy if there is one, or says why it failed.
+fn open(context: &Context, registered: &mut Registered) -> Result<Reader, String> {
+    let found = &registered.found;
+    if let Some(problem) = &found.problem {
         return Err(problem.clone());
     }
     let mut settings = ReaderSettings::default();
     settings.verify_digests = context.verify;
     settings.start_offset = registered.entry.bytes_done;
     settings.growing = registered.growing != Growing::No;
-    Reader::open(&registered.found.path, settings).map_err(|error| error.to_string())
+    let location = found.place.location();
+    let input: Box<dyn Input> = match registered.copy.take() {
+        Some(copy) => Box::new(copy),
+        None => match found.place.open(&context.parts.sources) {
+            Ok(input) => Box::new(input),
+            Err(error) => return Err(format!("read {location} at offset 0: {error}")),
+        },
+    };
+    Reader::from_input(input, &location, settings).map_err(|error| error.to_string())
+}
+
+/// Whether an input begins like records, or cannot be looked at.
+fn may_hold_records(context: &Context, found: &Found) -> bool {
+    let input = found.place.open(&context.parts.sources);
+    input.map_or(true, |input| {
+        inputs::may_hold_records(FromStart::of(input), &found.name)
+    })
 }
 
 /// `incomplete`: the tail is cut, or the file is not any more as long as when it was digested. `useless`: it

@@ -1,5 +1,6 @@
 //! Archives from the outside: loading, asking, owning, and what must not depend on how it was done.
 
+mod addresses;
 mod data;
 mod growing;
 mod iana;

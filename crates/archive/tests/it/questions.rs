@@ -369,13 +369,13 @@ fn records_are_found_by_time_and_read() {
             (&found.capture.timestamp, found.capture.offset),
             (&capture.timestamp, capture.offset)
         );
-        let read = read_record(&found).unwrap();
+        let read = read_record(archive.sources(), &found, 16 << 20).unwrap();
         assert_eq!(read.headers.get("WARC-Target-URI"), Some(capture.url.as_str()));
         if capture.kind == "revisit" {
             let original = found.original.expect("the payload is in the archive");
             assert_eq!(original.capture.digest, capture.digest);
             assert_eq!(original.capture.kind, "response");
-            assert!(read_record(&original).unwrap().body.len() > 1000);
+            assert!(read_record(archive.sources(), &original, 16 << 20).unwrap().body.len() > 1000);
         }
     }
     assert_eq!(

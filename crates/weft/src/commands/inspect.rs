@@ -7,13 +7,14 @@ mod files;
 mod row;
 
 use std::io::Write;
-use std::path::Path;
 
 use anyhow::Context as _;
-use warc::{Entry, Reader, ReaderSettings};
+use archive::Sources;
+use warc::{Entry, Input as _, Reader, ReaderSettings};
 
 use crate::context::Context;
 use crate::exit::Outcome;
+use crate::sources::sources;
 use crate::style::clean;
 use crate::units::counted;
 use account::Account;
@@ -23,6 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   weft inspect crawl.warc.gz
   weft inspect --summary crawls/
+  weft inspect --summary s3://bucket/crawls/
   weft inspect --json crawl.warc.gz | jq -r 'select(.type==\"response\") | .target'
 
 Exit code 1: a file has defects or bytes that could not be read as records.";
@@ -31,9 +33,9 @@ Exit code 1: a file has defects or bytes that could not be read as records.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Files, or folders of files
+    /// Files, folders of files, or addresses (s3://, https://, store://)
     #[arg(required = true, value_name = "INPUT")]
-    inputs: Vec<std::path::PathBuf>,
+    inputs: Vec<String>,
     /// Print only the sums
     #[arg(long)]
     summary: bool,
@@ -47,12 +49,13 @@ pub(crate) struct Args {
 
 /// Runs `weft inspect`. A file that cannot be read does not stop the others.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    let paths = files::expand(&args.inputs)?;
+    let sources = sources();
+    let locations = files::expand(&args.inputs, &sources)?;
     let mut outcome = Outcome::Done;
     let mut total = Account::default();
     let mut files_read = 0;
-    for path in &paths {
-        match file(path, files_read > 0, args, context) {
+    for location in &locations {
+        match file(location, &sources, files_read > 0, args, context) {
             Ok(account) => {
                 files_read += 1;
                 total.add(&account);
@@ -79,29 +82,35 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     })
 }
 
-fn file(path: &Path, after_another: bool, args: &Args, context: &mut Context) -> anyhow::Result<Account> {
-    let size = std::fs::metadata(path)
-        .with_context(|| format!("read {}", path.display()))?
-        .len();
+fn file(
+    location: &str,
+    sources: &Sources,
+    after_another: bool,
+    args: &Args,
+    context: &mut Context,
+) -> anyhow::Result<Account> {
+    let describe = || format!("read {location}");
+    let input = sources.open(location).with_context(describe)?;
+    let size = input.size().with_context(describe)?;
     let mut settings = ReaderSettings::default();
     settings.verify_digests = !args.no_verify;
-    let mut reader = Reader::open(path, settings)?;
+    let mut reader = Reader::from_input(Box::new(input), location, settings)?;
     let mut account = Account::of_size(size);
     if !context.json {
         if after_another {
             writeln!(context.out)?;
         }
-        let name = context.out.style.bold(&clean(&path.display().to_string()));
+        let name = context.out.style.bold(&clean(location));
         writeln!(context.out, "{name}")?;
         if !args.summary {
             row::heads(&mut context.out)?;
         }
     }
     while let Some(entry) = reader.next_entry()? {
-        entry_row(path, &entry, &mut account, args, context)?;
+        entry_row(location, &entry, &mut account, args, context)?;
     }
     if context.json {
-        context.out.json(&account.to_json(&path.display().to_string()))?;
+        context.out.json(&account.to_json(location))?;
     } else {
         account.print(context)?;
     }
@@ -109,7 +118,7 @@ fn file(path: &Path, after_another: bool, args: &Args, context: &mut Context) ->
 }
 
 fn entry_row(
-    path: &Path,
+    location: &str,
     entry: &Entry,
     account: &mut Account,
     args: &Args,
@@ -118,7 +127,7 @@ fn entry_row(
     let Some(row) = Row::of(entry) else { return Ok(()) };
     account.count(entry, &row);
     match (context.json, args.summary) {
-        (true, false) => context.out.json(&row.to_json(&path.display().to_string()))?,
+        (true, false) => context.out.json(&row.to_json(location))?,
         (false, false) => row.print(&mut context.out)?,
         (_, true) => {}
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use archive::question::{Answer, Body, JobBody, LoadInput, LoadRequest};
-use archive::{Archive, OpenSettings};
+use archive::{Archive, OpenSettings, is_address};
 use clap::ValueEnum;
 use extract::LinkScope;
 
@@ -27,11 +27,20 @@ Examples:
   weft load crawls/*.warc.gz
   weft load crawls/ --collection autumn     a folder, its archive files found by content
   weft load @list.txt                       a path list: one file a line (also *.paths, *.paths.gz)
+  weft load s3://bucket/crawls/             a folder of an S3 store, or one of its objects
+  weft load 's3://bucket/crawls/*.wat.gz'   patterns work there, too
+  weft load https://example.org/x.warc.gz   a file of a web server, read by ranges
   weft load big.warc.gz --json | tail -1    the result as JSON
 
 Loading a file again, under any name, adds nothing. An interrupted load goes on
 where it stopped when the same command is given again. A file that is still
 being written is read as far as it is whole.
+
+Addresses may stand in path lists, too. For s3:// the usual variables count:
+AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, and
+AWS_ENDPOINT_URL for other stores than Amazon's; without keys requests are not
+signed, as for public buckets. While weft serve runs, its variables count: it is
+the one that reads.
 Exit code 1: an input failed, or records went to quarantine
 (weft status --quarantine lists them).";
 
@@ -39,7 +48,7 @@ Exit code 1: an input failed, or records went to quarantine
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Files, folders, globs or path lists
+    /// Files, folders, globs or path lists; paths, or addresses (s3://, https://, http://, store://)
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<String>,
     /// A label for these inputs, to filter by
@@ -226,15 +235,20 @@ fn request(args: &Args) -> anyhow::Result<LoadRequest> {
     })
 }
 
-/// The owner may stand in another directory: it is sent absolute paths.
+/// The owner may stand in another directory: it is sent absolute paths, and addresses as they are.
 fn input(name: &str, here: &Path) -> Result<LoadInput, WrongUse> {
     let path = name.strip_prefix('@').unwrap_or(name);
     if path.is_empty() {
         return Err(WrongUse(format!("{name:?} names no input")));
     }
+    let path = if is_address(path) {
+        path.to_owned()
+    } else {
+        here.join(path).display().to_string()
+    };
     Ok(LoadInput {
         name: name.to_owned(),
-        path: here.join(path).display().to_string(),
+        path,
     })
 }
 
@@ -252,6 +266,10 @@ mod tests {
         );
         assert_eq!(pair("/x.warc"), Some(("/x.warc".into(), "/x.warc".into())));
         assert_eq!(pair("@l.txt"), Some(("@l.txt".into(), "/data/l.txt".into())));
+        for address in ["s3://b/x", "https://h/x?y", "store://b"] {
+            assert_eq!(pair(address), Some((address.into(), address.into())));
+        }
+        assert_eq!(pair("@s3://b/l"), Some(("@s3://b/l".into(), "s3://b/l".into())));
         assert_eq!(pair("@"), None);
         assert_eq!(pair(""), None);
     }

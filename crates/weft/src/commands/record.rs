@@ -1,18 +1,22 @@
 //! `weft record`: the archived record of a URL, or its payload.
 //!
-//! The archive says where the record is; its bytes are read here, from the input itself.
+//! The archive says where the record is; its bytes are read here, from the input itself, by a range if it is far.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use archive::question::{Body, Question, RecordBody};
-use warc::{Entry, Format, Reader, ReaderSettings, Record};
+use warc::{Format, Input as _, ReadError, Record};
 
 use crate::ask;
 use crate::context::Context;
 use crate::exit::Outcome;
+use crate::sources::sources;
+
+/// Bytes read at once.
+const PIECE_BYTES: usize = 256 << 10;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -89,22 +93,12 @@ fn write_part(place: &RecordBody, part: &Part, out: &mut impl Write) -> anyhow::
 
 /// The record, read from its input.
 fn read(place: &RecordBody) -> anyhow::Result<Record> {
-    let mut settings = ReaderSettings::default();
-    settings.start_offset = place.capture.offset;
-    settings.body_bytes_max = u64::MAX;
-    let mut reader = Reader::open(Path::new(&place.location), settings)?;
-    while let Some(entry) = reader.next_entry()? {
-        match entry {
-            Entry::Record(record) if record.span.offset == place.capture.offset => return Ok(record),
-            Entry::Padding(_) => {}
-            _ => break,
+    archive::read_record(&sources(), place, u64::MAX).map_err(|error| match error {
+        ReadError::NoRecord { path, offset } => {
+            anyhow!("{path} holds no record at offset {offset}: was the file changed since it was loaded?")
         }
-    }
-    bail!(
-        "{} holds no record at offset {}: was the file changed since it was loaded?",
-        place.location,
-        place.capture.offset
-    )
+        error => error.into(),
+    })
 }
 
 /// The record as it stands in an uncompressed file. One from an ARC file is shown as a WARC record.
@@ -138,16 +132,22 @@ fn write_headers(record: &Record, out: &mut impl Write) -> io::Result<()> {
 
 fn write_stored(place: &RecordBody, out: &mut impl Write) -> anyhow::Result<()> {
     let describe = || format!("read {} at offset {}", place.location, place.capture.offset);
-    let mut file = File::open(&place.location).with_context(describe)?;
-    file.seek(SeekFrom::Start(place.capture.offset))
-        .with_context(describe)?;
-    let copied = io::copy(&mut file.take(place.capture.length), out)?;
-    if copied < place.capture.length {
-        bail!(
-            "{} ends within the record at offset {}",
-            place.location,
-            place.capture.offset
-        );
+    let input = sources().open(&place.location).with_context(describe)?;
+    let mut piece = vec![0; PIECE_BYTES];
+    let (mut at, mut left) = (place.capture.offset, place.capture.length);
+    while left > 0 {
+        let wanted = left.min(PIECE_BYTES as u64) as usize;
+        let read = input.read_at(&mut piece[..wanted], at).with_context(describe)?;
+        if read == 0 {
+            bail!(
+                "{} ends within the record at offset {}",
+                place.location,
+                place.capture.offset
+            );
+        }
+        out.write_all(&piece[..read])?;
+        at += read as u64;
+        left -= read as u64;
     }
     Ok(())
 }

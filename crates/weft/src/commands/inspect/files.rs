@@ -1,24 +1,30 @@
-//! Which files are inspected: those named, and all below folders named, in the order of their names.
+//! Which files are inspected: those named, and all below folders named, in the order of their names. The same of
+//! addresses.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use archive::{Sources, is_address};
 
-/// The files that `inputs` stand for.
-pub(super) fn expand(inputs: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
+/// Paths and addresses of the files that `inputs` stand for.
+pub(super) fn expand(inputs: &[String], sources: &Sources) -> anyhow::Result<Vec<String>> {
+    let mut locations = Vec::new();
     for input in inputs {
-        let before = files.len();
-        if input.is_dir() {
-            walk(input, &mut files)?;
-            if files.len() == before {
-                bail!("{} holds no files", input.display());
+        if is_address(input) {
+            let found = sources.expand(input).with_context(|| format!("find {input}"))?;
+            locations.extend(found);
+        } else if Path::new(input).is_dir() {
+            let mut files = Vec::new();
+            walk(Path::new(input), &mut files)?;
+            if files.is_empty() {
+                bail!("{input} holds no files");
             }
+            locations.extend(files.iter().map(|file| file.display().to_string()));
         } else {
-            files.push(input.clone());
+            locations.push(input.clone());
         }
     }
-    Ok(files)
+    Ok(locations)
 }
 
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {

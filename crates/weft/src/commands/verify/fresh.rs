@@ -10,6 +10,7 @@ use archive::{Archive, OpenSettings};
 use extract::LinkScope;
 use tempfile::TempDir;
 
+use crate::sources::sources;
 use crate::stop::Stop;
 
 /// An archive made anew.
@@ -40,7 +41,7 @@ impl Fresh {
         } else {
             LinkScope::All
         });
-        let archive = Archive::open(&folder.path().join("archive"), settings)?;
+        let archive = Archive::open_with(&folder.path().join("archive"), settings, sources())?;
         for request in requests(rows) {
             let (_, job) = archive.load(&request, &mut |_, _| !stop.asked())?;
             check(&job)?;

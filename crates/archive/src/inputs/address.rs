@@ -1,0 +1,223 @@
+//! What an address leads to: an input, a folder, a pattern or a path list, as paths do.
+//!
+//! An address that is an input is that input, whatever characters are in it. A folder is what lies below
+//! `address/`; of it everything is taken that holds records, judged by the name where the name says so, because
+//! a look at the first bytes is a request each.
+
+use std::collections::HashMap;
+use std::io::{self, ErrorKind};
+
+use super::source::{FromStart, Stat, is_address, split};
+use super::{Discovery, Found, Place, glob, list, probe};
+
+type Looked = io::Result<Option<Stat>>;
+
+impl Discovery<'_> {
+    /// An argument of a load.
+    pub(super) fn address(&mut self, address: &str) {
+        let looked = self.look(address);
+        match looked {
+            Ok(Some(stat)) => self.object_or_list(address, stat),
+            Ok(None) if glob::is_pattern(address) => self.address_glob(address),
+            looked => self.looked(address, looked),
+        }
+    }
+
+    /// An entry of a path list, or an argument that is no pattern.
+    pub(super) fn looked(&mut self, address: &str, looked: Looked) {
+        match looked {
+            Ok(Some(stat)) => self.object(address, stat),
+            Ok(None) => self.address_folder(address),
+            Err(error) => self.no_object(address, error.to_string()),
+        }
+    }
+
+    fn look(&self, address: &str) -> Looked {
+        let source = self.sources.of(address)?;
+        source.stat(&[address]).pop().unwrap_or(Ok(None))
+    }
+
+    fn object_or_list(&mut self, address: &str, stat: Stat) {
+        if list::is_path_list(last_part(address).as_ref()) {
+            self.address_list(address);
+        } else {
+            self.object(address, stat);
+        }
+    }
+
+    fn object(&mut self, address: &str, stat: Stat) {
+        if self.seen.insert(address.into()) {
+            self.found.push(Found {
+                name: address.to_owned(),
+                size: stat.size,
+                place: Place::Address(address.to_owned(), stat),
+                problem: None,
+            });
+        }
+    }
+
+    fn no_object(&mut self, address: &str, problem: String) {
+        if self.seen.insert(address.into()) {
+            self.found.push(Found {
+                name: address.to_owned(),
+                size: 0,
+                place: Place::Address(address.to_owned(), Stat::default()),
+                problem: Some(problem),
+            });
+        }
+    }
+
+    /// Everything below `folder`, or what there is to say instead.
+    fn listing(&self, folder: &str) -> Result<Vec<(String, Stat)>, String> {
+        let source = self.sources.of(folder).map_err(|error| error.to_string())?;
+        source.list(folder).map_err(|error| match error.kind() {
+            ErrorKind::Unsupported => "no such input".to_owned(),
+            _ => format!("cannot be listed: {error}"),
+        })
+    }
+
+    fn address_folder(&mut self, address: &str) {
+        let folder = format!("{}/", address.trim_end_matches('/'));
+        match self.listing(&folder) {
+            Err(problem) => self.no_object(address, problem),
+            Ok(below) if below.is_empty() => {
+                let hint =
+                    format!("no such input, and none below it; for all names that begin so: {address}*");
+                self.no_object(address, hint);
+            }
+            Ok(below) => {
+                for (address, stat) in below {
+                    self.member(&address, stat);
+                }
+            }
+        }
+    }
+
+    /// An input in a folder: taken if it holds records.
+    fn member(&mut self, address: &str, stat: Stat) {
+        if stat.size == 0 || address.ends_with('/') {
+            self.skipped += 1;
+        } else if probe::is_record_file_name(last_part(address)) {
+            self.object(address, stat);
+        } else {
+            match self.holds_records(address, &stat) {
+                Ok(true) => self.object(address, stat),
+                Ok(false) => self.skipped += 1,
+                Err(error) => self.no_object(address, format!("cannot be read: {error}")),
+            }
+        }
+    }
+
+    fn holds_records(&self, address: &str, stat: &Stat) -> io::Result<bool> {
+        let input = self.sources.of(address)?.open(address, Some(stat))?;
+        probe::holds_records(FromStart::of(input), last_part(address))
+    }
+
+    /// Inputs whose parts match those of the pattern, and those below a folder that does.
+    fn address_glob(&mut self, address: &str) {
+        let (root, path) = split(address);
+        let parts: Vec<&str> = path.split('/').collect();
+        let literal = parts.iter().take_while(|part| !glob::is_pattern(part)).count();
+        let mut folder = format!("{root}/");
+        for part in &parts[..literal] {
+            folder.push_str(part);
+            folder.push('/');
+        }
+        let below = match self.listing(&folder) {
+            Ok(below) => below,
+            Err(problem) => return self.no_object(address, problem),
+        };
+        let before = (self.found.len(), self.skipped, self.seen.len());
+        for (object, stat) in below {
+            let names: Vec<&str> = object[folder.len()..].split('/').collect();
+            if glob::matches_parts(&parts[literal..], &names) {
+                self.object_or_list(&object, stat);
+            } else if (0..names.len()).any(|depth| glob::matches_parts(&parts[literal..], &names[..depth])) {
+                self.member(&object, stat);
+            }
+        }
+        if before == (self.found.len(), self.skipped, self.seen.len()) {
+            self.no_object(address, "no input matches".to_owned());
+        }
+    }
+
+    /// The entries of a list at an address.
+    pub(super) fn address_list(&mut self, address: &str) {
+        let opened = self.sources.open(address);
+        let entries = match opened.and_then(|input| list::read(FromStart::of(input))) {
+            Ok(entries) => entries,
+            Err(error) => return self.no_object(address, format!("cannot be read as a path list: {error}")),
+        };
+        let entries: Vec<String> = entries.iter().map(|entry| resolve(address, entry)).collect();
+        let mut looked = self.look_at_all(&entries);
+        for entry in &entries {
+            if let Some(looked) = looked.remove(entry.as_str()) {
+                self.looked(entry, looked);
+            }
+        }
+    }
+
+    /// Looks at all addresses among `entries` at once.
+    pub(super) fn look_at_all<'a>(&self, entries: &'a [String]) -> HashMap<&'a str, Looked> {
+        let mut addresses: Vec<&str> = entries
+            .iter()
+            .map(String::as_str)
+            .filter(|e| is_address(e))
+            .collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        let (served, foreign): (Vec<&str>, Vec<&str>) =
+            addresses.into_iter().partition(|a| self.sources.of(a).is_ok());
+        let foreign = foreign.into_iter().map(|a| (a, self.look(a)));
+        let mut looked: HashMap<&str, Looked> = foreign.collect();
+        // One source serves all that is served.
+        if let Some(source) = served.first().and_then(|first| self.sources.of(first).ok()) {
+            let stats = source.stat(&served);
+            looked.extend(served.into_iter().zip(stats));
+        }
+        looked
+    }
+}
+
+/// Where an entry of the list at `list` leads: it is an address, or relative to the list's folder; from the root
+/// of host or bucket if it begins with a slash, or repeats the folder, as in the lists of Common Crawl.
+fn resolve(list: &str, entry: &str) -> String {
+    if is_address(entry) {
+        return entry.to_owned();
+    }
+    let (root, path) = split(list);
+    let folder = path.rfind('/').map_or("", |slash| &path[..=slash]);
+    match entry.strip_prefix('/') {
+        Some(entry) => format!("{root}/{entry}"),
+        None if !folder.is_empty() && entry.starts_with(folder) => format!("{root}/{entry}"),
+        None => format!("{root}/{folder}{entry}"),
+    }
+}
+
+fn last_part(address: &str) -> &str {
+    let path = split(address).1;
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::resolve;
+
+    #[test]
+    fn entries_of_lists() {
+        let list = "https://data.example.org/crawl-data/CC-1/warc.paths.gz";
+        let pairs = [
+            ("x.warc.gz", "https://data.example.org/crawl-data/CC-1/x.warc.gz"),
+            (
+                "crawl-data/CC-1/s/x.warc.gz",
+                "https://data.example.org/crawl-data/CC-1/s/x.warc.gz",
+            ),
+            ("/other/x.warc.gz", "https://data.example.org/other/x.warc.gz"),
+            ("s3://b/x.warc.gz", "s3://b/x.warc.gz"),
+        ];
+        for (entry, expected) in pairs {
+            assert_eq!(resolve(list, entry), expected);
+        }
+        assert_eq!(resolve("s3://b/l.paths", "x"), "s3://b/x");
+    }
+}

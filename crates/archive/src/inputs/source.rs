@@ -1,0 +1,169 @@
+//! Where inputs are: files of this machine, and what an [`InputSource`] of the program's choice reaches.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::sync::Arc;
+
+use warc::Input;
+
+/// Inputs that are not files of this machine, named by addresses (`scheme://...`).
+///
+/// Errors carry a kind and a text that says what to do next; the address is named by who reports them. Calls block.
+pub trait InputSource: Send + Sync + 'static {
+    /// Whether addresses of this form are its own. Cheap: nothing is asked of anybody.
+    fn serves(&self, address: &str) -> bool;
+
+    /// What stands at each address, `None` for nothing, in the order of `addresses`; many at once where it can.
+    fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>>;
+
+    /// Every input whose address begins with `folder`, which ends in a slash, sorted by address.
+    /// [`ErrorKind::Unsupported`] where nothing can be listed.
+    fn list(&self, folder: &str) -> io::Result<Vec<(String, Stat)>>;
+
+    /// Opens an input for reading at any position. All that is read belongs to one version of it: that of `seen`
+    /// if given, else the first one met. Where another version has taken its place, reading is an error.
+    fn open(&self, address: &str, seen: Option<&Stat>) -> io::Result<Arc<dyn Input>>;
+}
+
+/// What is known of an input before reading it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stat {
+    /// Bytes; 0 where it is not told before reading.
+    pub size: u64,
+    /// Changes whenever the content does (a strong entity tag); `None` if there is nothing of the kind.
+    pub validator: Option<String>,
+    /// SHA-256 of the content, where it is kept with it.
+    pub sha256: Option<[u8; 32]>,
+}
+
+/// Every place that inputs are read from: the files of this machine, and those of a source if one is given.
+#[derive(Clone, Default)]
+pub struct Sources(Option<Arc<dyn InputSource>>);
+
+impl Sources {
+    /// Files, and what `source` reaches.
+    pub fn with(source: Arc<dyn InputSource>) -> Sources {
+        Sources(Some(source))
+    }
+
+    /// Opens the input at a location: an absolute path or an address.
+    ///
+    /// # Errors
+    /// As the file system or the source says it.
+    pub fn open(&self, location: &str) -> io::Result<Arc<dyn Input>> {
+        if is_address(location) {
+            return self.of(location)?.open(location, None);
+        }
+        Ok(Arc::new(File::open(Path::new(location))?))
+    }
+
+    /// The input at an address, or all below it if it is a folder, whatever they hold.
+    ///
+    /// # Errors
+    /// As the source says it; [`ErrorKind::NotFound`] where there is nothing.
+    pub fn expand(&self, address: &str) -> io::Result<Vec<String>> {
+        let source = self.of(address)?;
+        if let Some(Some(_)) = source.stat(&[address]).pop().transpose()? {
+            return Ok(vec![address.to_owned()]);
+        }
+        let listed = match source.list(&format!("{}/", address.trim_end_matches('/'))) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => Vec::new(),
+            listed => listed?,
+        };
+        if listed.is_empty() {
+            return Err(io::Error::new(
+                ErrorKind::NotFound,
+                "no such input, and none below it",
+            ));
+        }
+        Ok(listed.into_iter().map(|(address, _)| address).collect())
+    }
+
+    /// The source that serves an address.
+    pub(crate) fn of(&self, address: &str) -> io::Result<&dyn InputSource> {
+        match &self.0 {
+            Some(source) if source.serves(address) => Ok(&**source),
+            _ => Err(io::Error::new(
+                ErrorKind::Unsupported,
+                "inputs of this kind cannot be read here",
+            )),
+        }
+    }
+}
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() {
+            "Sources(files and addresses)"
+        } else {
+            "Sources(files)"
+        })
+    }
+}
+
+/// Whether a location is an address, `scheme://...`, and no path.
+pub fn is_address(location: &str) -> bool {
+    let Some((scheme, _)) = location.split_once("://") else {
+        return false;
+    };
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+}
+
+/// `scheme://authority` of an address, and the rest without its leading slash.
+pub(super) fn split(address: &str) -> (&str, &str) {
+    let start = address.find("://").map_or(0, |at| at + 3);
+    match address[start..].find('/') {
+        Some(slash) => (&address[..start + slash], &address[start + slash + 1..]),
+        None => (address, ""),
+    }
+}
+
+/// An input read from front to back.
+pub(crate) struct FromStart {
+    pub(crate) input: Arc<dyn Input>,
+    /// Bytes read so far.
+    pub(crate) position: u64,
+}
+
+impl FromStart {
+    pub(crate) fn of(input: Arc<dyn Input>) -> FromStart {
+        FromStart { input, position: 0 }
+    }
+}
+
+impl io::Read for FromStart {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.input.read_at(into, self.position)?;
+        self.position += bytes as u64;
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_told_from_paths() {
+        for address in ["s3://bucket/x", "https://h/x?y", "store://b", "HTTP://h"] {
+            assert!(is_address(address), "{address}");
+        }
+        for path in [
+            "/a/b",
+            "a://b/c".trim_start_matches("a"),
+            "a/b://c",
+            "C:\\x",
+            "x.warc",
+            "1a://b",
+        ] {
+            assert!(!is_address(path), "{path}");
+        }
+        assert_eq!(split("s3://b/c/d"), ("s3://b", "c/d"));
+        assert_eq!(split("s3://b"), ("s3://b", ""));
+    }
+}

@@ -1,0 +1,143 @@
+//! Stage `digest`: the content's name, and where it is read from afterwards.
+//!
+//! A file is read for its digest. So is an input at an address, once: it is copied aside meanwhile where there is
+//! room, and its digest is remembered. Nothing is read where the digest is kept with the input (our own store) or
+//! remembered; what an input of known digest continues is then looked for only among those of its own address,
+//! with or without `.open` at the end, because comparing means reading.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use flow::{Out, StageResult};
+
+use super::Context;
+use super::chunk::{Digested, Growing};
+use crate::inputs::{self, ContentDigest, Found, FromStart, Place, Spool, Stat};
+
+/// A file changed this recently may still be written to.
+const RECENT: Duration = Duration::from_secs(5);
+
+/// Stage `digest`.
+pub(super) fn digest(context: &Context, found: Found, out: &mut Out<'_, Digested>) -> StageResult {
+    if context.job.is_stopped() {
+        return Ok(());
+    }
+    let growing = growing(&found.place);
+    let read = match (&found.problem, &found.place) {
+        (Some(problem), _) => Err(problem.clone()),
+        (None, Place::File(path)) => file(context, path, found.size)
+            .map(|content| (content, None))
+            .map_err(no_read),
+        (None, Place::Address(address, stat)) => at_address(context, address, stat).map_err(no_read),
+    };
+    let (content, copy) = match read {
+        Ok((content, copy)) => (Ok(content), copy),
+        Err(problem) => (Err(problem), None),
+    };
+    out.send(Digested {
+        found,
+        content,
+        copy,
+        growing,
+    })
+}
+
+fn no_read(error: io::Error) -> String {
+    format!("cannot be read: {error}")
+}
+
+fn growing(place: &Place) -> Growing {
+    if place.is_named_open() {
+        return Growing::Open;
+    }
+    // What is at an address comes into being whole.
+    let Place::File(path) = place else {
+        return Growing::No;
+    };
+    let modified = path.metadata().and_then(|metadata| metadata.modified());
+    let age = modified.map(|modified| SystemTime::now().duration_since(modified).unwrap_or_default());
+    if age.is_ok_and(|age| age < RECENT) {
+        Growing::Recent
+    } else {
+        Growing::No
+    }
+}
+
+/// Of a growing file, only what was there when it was found.
+fn file(context: &Context, path: &Path, size: u64) -> io::Result<ContentDigest> {
+    inputs::digest(File::open(path)?.take(size), &context.prefix_sizes, |_| {})
+}
+
+fn at_address(context: &Context, address: &str, stat: &Stat) -> io::Result<(ContentDigest, Option<Spool>)> {
+    let kept = stat.sha256.map(|sha256| inputs::digest_text(&sha256));
+    match kept.or_else(|| context.parts.known_digests.get(address, stat)) {
+        Some(digest) => Ok((known(context, address, stat, digest)?, None)),
+        None => read_whole(context, address, stat),
+    }
+}
+
+/// Content of known digest: read only as far as an unfinished input reaches that it may continue.
+fn known(context: &Context, address: &str, stat: &Stat, digest: String) -> io::Result<ContentDigest> {
+    let own = |location: &str| location.strip_suffix(".open").unwrap_or(location) == address;
+    let may_continue = context
+        .unfinished
+        .iter()
+        .map(|(_, entry)| entry)
+        .filter(|entry| own(&entry.location) && entry.digest != digest && entry.size < stat.size);
+    let sizes: Vec<u64> = may_continue.map(|entry| entry.size).collect();
+    let mut prefixes = match sizes.iter().max() {
+        Some(&reach) if reach > 0 => {
+            let input = context.parts.sources.of(address)?.open(address, Some(stat))?;
+            inputs::digest(FromStart::of(input).take(reach), &sizes, |_| {})?.prefixes
+        }
+        _ => Default::default(),
+    };
+    prefixes.insert(stat.size, digest.clone());
+    Ok(ContentDigest {
+        size: stat.size,
+        digest,
+        prefixes,
+    })
+}
+
+fn read_whole(context: &Context, address: &str, stat: &Stat) -> io::Result<(ContentDigest, Option<Spool>)> {
+    let input = context.parts.sources.of(address)?.open(address, Some(stat))?;
+    let mut copy = match stat.size {
+        0 => None,
+        size => context.spool_room.begin(size),
+    };
+    let content = inputs::digest(Stoppable::of(context, input), &context.prefix_sizes, |piece| {
+        if let Some(Err(error)) = copy.as_mut().map(|copy| copy.push(piece)) {
+            tracing::info!(%error, address, "no room for a copy: it is read again");
+            copy = None;
+        }
+    })?;
+    context.parts.known_digests.put(address, stat, &content.digest);
+    Ok((content, copy))
+}
+
+/// Reading that ends with an error when the load is stopped: over a network it may take long.
+struct Stoppable<'a> {
+    context: &'a Context,
+    input: FromStart,
+}
+
+impl<'a> Stoppable<'a> {
+    fn of(context: &'a Context, input: std::sync::Arc<dyn warc::Input>) -> Stoppable<'a> {
+        Stoppable {
+            context,
+            input: FromStart::of(input),
+        }
+    }
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.context.job.is_stopped() {
+            return Err(io::Error::other("the load was stopped"));
+        }
+        self.input.read(into)
+    }
+}

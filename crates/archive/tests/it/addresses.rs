@@ -1,0 +1,369 @@
+//! Inputs at addresses, from a source made of memory: what is read, how often, and that it makes no difference.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use archive::question::{Body, JobBody, LoadInput, LoadRequest, Question};
+use archive::{Archive, InputSource, OpenSettings, Sources, Stat};
+use warc::{Compression, Draft, Input, Writer};
+
+use crate::data::{self, VIEWS, dump, load};
+
+/// Objects by address, and the bytes that were read of each.
+#[derive(Default)]
+struct Memory {
+    objects: Mutex<BTreeMap<String, (Vec<u8>, Stat)>>,
+    read: Mutex<BTreeMap<String, u64>>,
+}
+
+impl Memory {
+    fn put(&self, address: &str, content: &[u8], tag: &str) {
+        let stat = Stat {
+            size: content.len() as u64,
+            validator: Some(tag.to_owned()),
+            sha256: None,
+        };
+        let mut objects = self.objects.lock().unwrap();
+        objects.insert(address.to_owned(), (content.to_vec(), stat));
+    }
+
+    fn keep_digest(&self, address: &str) {
+        use sha2::{Digest, Sha256};
+        let mut objects = self.objects.lock().unwrap();
+        let (content, stat) = objects.get_mut(address).unwrap();
+        stat.sha256 = Some(Sha256::digest(&content).into());
+    }
+
+    /// Bytes read since the last question.
+    fn read_of(&self, address: &str) -> u64 {
+        self.read.lock().unwrap().remove(address).unwrap_or(0)
+    }
+}
+
+struct Source(Arc<Memory>);
+
+impl InputSource for Source {
+    fn serves(&self, address: &str) -> bool {
+        address.starts_with("mem://")
+    }
+
+    fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>> {
+        let objects = self.0.objects.lock().unwrap();
+        let look = |address: &&str| match *address {
+            "mem://b/secret.warc" => Err(ErrorKind::PermissionDenied.into()),
+            address => Ok(objects.get(address).map(|object| object.1.clone())),
+        };
+        addresses.iter().map(look).collect()
+    }
+
+    fn list(&self, folder: &str) -> io::Result<Vec<(String, Stat)>> {
+        let objects = self.0.objects.lock().unwrap();
+        let below = objects.iter().filter(|(address, _)| address.starts_with(folder));
+        Ok(below
+            .map(|(address, (_, stat))| (address.clone(), stat.clone()))
+            .collect())
+    }
+
+    fn open(&self, address: &str, seen: Option<&Stat>) -> io::Result<Arc<dyn Input>> {
+        let objects = self.0.objects.lock().unwrap();
+        let (content, stat) = objects.get(address).ok_or(ErrorKind::NotFound)?;
+        if seen.is_some_and(|seen| seen != stat) {
+            return Err(io::Error::new(ErrorKind::InvalidData, "it was changed"));
+        }
+        Ok(Arc::new(Counted {
+            memory: self.0.clone(),
+            address: address.to_owned(),
+            content: content.clone(),
+        }))
+    }
+}
+
+struct Counted {
+    memory: Arc<Memory>,
+    address: String,
+    content: Vec<u8>,
+}
+
+impl Input for Counted {
+    fn size(&self) -> io::Result<u64> {
+        self.content.size()
+    }
+
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let bytes = self.content.read_at(into, offset)?;
+        let mut read = self.memory.read.lock().unwrap();
+        *read.entry(self.address.clone()).or_default() += bytes as u64;
+        Ok(bytes)
+    }
+}
+
+/// A WARC of so many pages, the first of them number `from`, and where its records end.
+fn warc(from: u32, pages: u32) -> (Vec<u8>, Vec<u64>) {
+    let mut writer = Writer::new(Vec::new(), Compression::GZIP).unwrap();
+    let mut ends = Vec::new();
+    for page in from..from + pages {
+        let next = page + 1;
+        // Long enough, and of few repetitions, that reading is seen to go on in the middle.
+        let text: String = (0..400_u64)
+            .map(|n| format!("{:x} ", (n + 1) * u64::from(page) * 2_654_435_761))
+            .collect();
+        let html = format!("<title>Page {page}</title><p>{text}<a href=\"/{next}\">next {next}</a>");
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n",
+            html.len()
+        );
+        let url = format!("http://site{}.example/{page}", page % 3);
+        let draft = Draft::response(
+            &url,
+            1_400_000_000_000 + i64::from(page),
+            [head, html].concat().into_bytes(),
+        );
+        let span = writer.write(&draft).unwrap();
+        ends.push(span.offset + span.length);
+    }
+    (writer.finish().unwrap(), ends)
+}
+
+fn own(dir: &Path, memory: &Arc<Memory>) -> Archive {
+    let mut settings = OpenSettings::default();
+    settings.create = true;
+    settings.own = true;
+    Archive::open_with(dir, settings, Sources::with(Arc::new(Source(memory.clone())))).unwrap()
+}
+
+fn request(addresses: &[&str]) -> LoadRequest {
+    let input = |address: &&str| LoadInput {
+        name: (*address).to_owned(),
+        path: (*address).to_owned(),
+    };
+    LoadRequest {
+        inputs: addresses.iter().map(input).collect(),
+        ..LoadRequest::default()
+    }
+}
+
+fn names(archive: &Archive) -> Vec<String> {
+    let question = Question::Ledger {
+        after: None,
+        limit: 1000,
+    };
+    match data::ask(archive, question) {
+        Body::Ledger { rows, .. } => rows
+            .into_iter()
+            .map(|row| match row.state.as_str() {
+                "done" => row.input,
+                state => format!("{}: {state}", row.input),
+            })
+            .collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Reads once for digest and load; not at all when it is loaded again, also under another owner.
+#[test]
+fn an_address_gives_the_dumps_of_a_file_and_is_read_once() {
+    let root = tempfile::tempdir().unwrap();
+    let memory = Arc::new(Memory::default());
+    let (content, _) = warc(1, 60);
+    std::fs::write(root.path().join("x.warc.gz"), &content).unwrap();
+    memory.put("mem://b/x.warc.gz", &content, "1");
+    let local = data::own(&root.path().join("local"));
+    load(&local, &data::request(root.path(), &["x.warc.gz"]));
+    let far = own(&root.path().join("far"), &memory);
+    let job = load(&far, &request(&["mem://b/x.warc.gz"]));
+    assert_eq!((job.inputs_done, job.captures), (1, 60), "{job:#?}");
+    assert_eq!(
+        (job.bytes, job.bytes_done),
+        (content.len() as u64, content.len() as u64)
+    );
+    assert_eq!(memory.read_of("mem://b/x.warc.gz"), content.len() as u64);
+    for view in VIEWS {
+        let found = dump(&far, view).replace("mem://b/", "");
+        assert_eq!(found, dump(&local, view), "{view}");
+    }
+    drop(far);
+    let far = own(&root.path().join("far"), &memory);
+    let job = load(&far, &request(&["mem://b/x.warc.gz"]));
+    assert_eq!((job.inputs_known, job.captures), (1, 0));
+    assert_eq!(memory.read_of("mem://b/x.warc.gz"), 0);
+}
+
+#[test]
+fn a_kept_digest_saves_the_reading_for_it() {
+    let root = tempfile::tempdir().unwrap();
+    let memory = Arc::new(Memory::default());
+    let (content, _) = warc(1, 20);
+    memory.put("mem://b/x.warc.gz", &content, "1");
+    memory.keep_digest("mem://b/x.warc.gz");
+    memory.put("mem://b/copy.warc.gz", &content, "2");
+    let far = own(&root.path().join("far"), &memory);
+    let job = load(&far, &request(&["mem://b/x.warc.gz", "mem://b/copy.warc.gz"]));
+    assert_eq!((job.inputs_done, job.inputs_known, job.captures), (1, 1, 20));
+    let read = memory.read_of("mem://b/x.warc.gz");
+    assert!(read < content.len() as u64 + 64, "{read} of {}", content.len());
+}
+
+/// A load that is cancelled goes on at the record after the last woven one, and reads only from there.
+#[test]
+fn an_interrupted_load_goes_on_by_range() {
+    let root = tempfile::tempdir().unwrap();
+    let memory = Arc::new(Memory::default());
+    let (content, ends) = warc(1, 3000);
+    let address = "mem://b/x.warc.gz";
+    memory.put(address, &content, "1");
+    let far = own(&root.path().join("far"), &memory);
+    let mut request = request(&[address]);
+    request.epoch_bytes = Some(1);
+    request.threads = Some(1);
+    request.rate_pages_per_s = Some(400.0);
+    let (_, job) = far
+        .load(&request, &mut |_, job: &JobBody| job.captures == 0)
+        .unwrap();
+    assert_eq!(
+        (job.state.as_str(), job.inputs_loading),
+        ("cancelled", 1),
+        "{job:#?}"
+    );
+    let done = job.bytes_done;
+    assert!(done < content.len() as u64 && ends.contains(&done), "{done}");
+    memory.read_of(address);
+    request.rate_pages_per_s = None;
+    request.epoch_bytes = None;
+    let job = load(&far, &request);
+    assert_eq!((job.inputs_done, job.captures_known), (1, 0), "{job:#?}");
+    let read = memory.read_of(address);
+    let rest = content.len() as u64 - done;
+    // A look at the beginning, for a dictionary, is 8 bytes each.
+    assert!(
+        read <= rest + 64,
+        "{read} bytes read, {rest} were left of {}",
+        content.len()
+    );
+    assert_eq!(data::status(&far).captures, 3000);
+}
+
+/// What was loaded while it grew goes on under its final name, with and without a digest kept beside it.
+#[test]
+fn a_grown_object_is_known_again() {
+    for kept in [false, true] {
+        let root = tempfile::tempdir().unwrap();
+        let memory = Arc::new(Memory::default());
+        let (content, ends) = warc(1, 30);
+        let (open, full) = ("mem://b/x.warc.gz.open", "mem://b/x.warc.gz");
+        memory.put(open, &content[..ends[9] as usize + 7], "1");
+        let far = own(&root.path().join("far"), &memory);
+        let job = load(&far, &request(&[open]));
+        assert_eq!((job.inputs_loading, job.captures), (1, 10));
+        memory.put(full, &content, "2");
+        if kept {
+            memory.keep_digest(full);
+        }
+        let job = load(&far, &request(&[full]));
+        assert_eq!(
+            (job.inputs_done, job.captures, job.captures_known),
+            (1, 20, 0),
+            "{kept}"
+        );
+        assert_eq!(names(&far), ["mem://b/x.warc.gz"]);
+    }
+}
+
+#[test]
+fn folders_patterns_and_lists_lead_where_paths_would() {
+    let root = tempfile::tempdir().unwrap();
+    let memory = Arc::new(Memory::default());
+    let put = |name: &str, from: u32| memory.put(&format!("mem://b/{name}"), &warc(from, 2).0, name);
+    put("in/a.warc.gz", 10);
+    put("in/deep/b.warc.gz", 20);
+    put("in/deep/c.dat", 30);
+    put("in/[odd].warc.gz", 40);
+    memory.put("mem://b/in/notes.txt", b"just text", "n");
+    memory.put("mem://b/in/empty.warc.gz", b"", "e");
+    let list = b"# three\na.warc.gz\nmem://b/in/deep/c.dat\nin/deep/b.warc.gz\ndeep/absent\n";
+    memory.put("mem://b/in/all.paths", list, "l");
+    std::fs::write(root.path().join("local.paths"), "mem://b/in/a.warc.gz\n").unwrap();
+    let local = format!("{}/local.paths", root.path().display());
+    let all = ["[odd].warc.gz", "a.warc.gz", "deep/b.warc.gz", "deep/c.dat"];
+    let cases: [(&str, &[&str], u64); 10] = [
+        ("mem://b/in", &all, 3),
+        ("mem://b/in/", &all, 3),
+        ("mem://b/in/[odd].warc.gz", &["[odd].warc.gz"], 0),
+        (
+            "mem://b/in/*.warc.gz",
+            &[
+                "[odd].warc.gz",
+                "a.warc.gz",
+                "empty.warc.gz: failed(no WARC or ARC record in it)",
+            ],
+            0,
+        ),
+        ("mem://b/*/deep", &["deep/b.warc.gz", "deep/c.dat"], 0),
+        ("mem://b/in/**/b.*", &["deep/b.warc.gz"], 0),
+        ("mem://b/in/x*", &["x*: failed(no input matches)"], 0),
+        (
+            "mem://b/in/all.paths",
+            &[
+                "a.warc.gz",
+                "deep/absent: failed(no such input, and none below it; for all names that begin so: \
+                 mem://b/in/deep/absent*)",
+                "deep/b.warc.gz",
+                "deep/c.dat",
+            ],
+            0,
+        ),
+        (&local, &["a.warc.gz"], 0),
+        (
+            "mem://b/in/notes.txt",
+            &["notes.txt: failed(no WARC or ARC record in it)"],
+            0,
+        ),
+    ];
+    for (number, (argument, expected, skipped)) in cases.iter().enumerate() {
+        let far = own(&root.path().join(number.to_string()), &memory);
+        let job = load(&far, &request(&[argument]));
+        let expected: Vec<String> = expected.iter().map(|name| format!("mem://b/in/{name}")).collect();
+        assert_eq!(names(&far), expected, "{argument}");
+        assert_eq!(job.files_skipped, *skipped, "{argument}");
+    }
+    let far = own(&root.path().join("wrong"), &memory);
+    load(&far, &request(&["mem://b/secret.warc", "gopher://h/x"]));
+    assert_eq!(
+        names(&far),
+        [
+            "gopher://h/x: failed(inputs of this kind cannot be read here)",
+            "mem://b/secret.warc: failed(permission denied)"
+        ]
+    );
+}
+
+#[test]
+fn records_are_read_where_the_captures_point() {
+    let root = tempfile::tempdir().unwrap();
+    let memory = Arc::new(Memory::default());
+    let (content, _) = warc(1, 400);
+    memory.put("mem://b/x.warc.gz", &content, "1");
+    let far = own(&root.path().join("far"), &memory);
+    load(&far, &request(&["mem://b/x.warc.gz"]));
+    memory.read_of("mem://b/x.warc.gz");
+    let question = Question::Record {
+        url: "http://site0.example/300".into(),
+        at: None,
+    };
+    let Body::Record(place) = data::ask(&far, question) else {
+        panic!()
+    };
+    assert_eq!(place.location, "mem://b/x.warc.gz");
+    let record = archive::read_record(far.sources(), &place, u64::MAX).unwrap();
+    assert_eq!(record.target(), Some("http://site0.example/300"));
+    let read = memory.read_of("mem://b/x.warc.gz");
+    assert!(read < 200_000, "{read} bytes of {} for one record", content.len());
+    let mut raw = archive::raw_record(far.sources(), &place).unwrap();
+    let mut stored = Vec::new();
+    io::Read::read_to_end(&mut raw, &mut stored).unwrap();
+    let (start, length) = (place.capture.offset as usize, place.capture.length as usize);
+    assert_eq!(stored, &content[start..start + length]);
+    memory.objects.lock().unwrap().clear();
+    assert!(archive::read_record(far.sources(), &place, u64::MAX).is_err());
+}

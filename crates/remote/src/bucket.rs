@@ -1,0 +1,129 @@
+//! Objects of a bucket, through [`ObjectStore`].
+
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::{StreamExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{Error, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
+
+use crate::failure::{Failure, with_causes};
+use crate::fetch::{Body, Fetch};
+use crate::stat::Stat;
+
+/// A store of objects, or one bucket of it.
+pub(crate) struct Bucket {
+    pub(crate) objects: Arc<dyn ObjectStore>,
+    /// What stands before a path in an address: `s3://bucket/`.
+    pub(crate) root: String,
+    /// What is said to somebody who is refused.
+    pub(crate) refused: String,
+    /// Whether requests that fail are tried again below this.
+    pub(crate) retries: bool,
+}
+
+impl Bucket {
+    /// What is there.
+    pub(crate) async fn stat(&self, path: &Path) -> Result<Option<Stat>, Failure> {
+        match self.objects.head(path).await {
+            Ok(meta) => Ok(Some(stat(&meta))),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(self.failure(error)),
+        }
+    }
+
+    /// Everything below `folder`, which is empty or ends in a slash, by name.
+    pub(crate) async fn list(&self, folder: &str) -> Result<Vec<(Path, Stat)>, Failure> {
+        let prefix = Path::parse(folder.trim_end_matches('/'))
+            .map_err(|error| Failure::lasting(ErrorKind::InvalidInput, error.to_string()))?;
+        let listing = self.objects.list((!folder.is_empty()).then_some(&prefix));
+        let mut found: Vec<(Path, Stat)> = listing
+            .map_ok(|meta| (meta.location.clone(), stat(&meta)))
+            .try_collect()
+            .await
+            .map_err(|error| self.failure(error))?;
+        found.sort_by(|a, b| a.0.as_ref().cmp(b.0.as_ref()));
+        Ok(found)
+    }
+
+    /// What an error means.
+    fn failure(&self, error: Error) -> Failure {
+        match error {
+            Error::NotFound { .. } => Failure::lasting(ErrorKind::NotFound, "no such object (404)"),
+            Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => Failure::lasting(
+                ErrorKind::PermissionDenied,
+                format!("refused (403): {}", self.refused),
+            ),
+            Error::Precondition { .. } => Failure::changed("412"),
+            Error::Generic { source, .. } => {
+                let text = with_causes(&*source);
+                if is_wrong_region(&text) {
+                    let advice = "the bucket is in another region: set AWS_REGION to it";
+                    Failure::lasting(ErrorKind::Other, format!("{text}; {advice}"))
+                } else if self.retries {
+                    Failure::lasting(ErrorKind::Other, text)
+                } else {
+                    Failure::passing(text)
+                }
+            }
+            other => Failure::lasting(ErrorKind::Other, with_causes(&other)),
+        }
+    }
+}
+
+fn is_wrong_region(text: &str) -> bool {
+    [
+        "redirect without LOCATION",
+        "PermanentRedirect",
+        "AuthorizationHeaderMalformed",
+    ]
+    .iter()
+    .any(|sign| text.contains(sign))
+}
+
+fn stat(meta: &ObjectMeta) -> Stat {
+    Stat {
+        size: meta.size,
+        validator: meta.e_tag.clone().filter(|tag| !tag.starts_with("W/")),
+        sha256: None,
+    }
+}
+
+/// An object of a bucket, as it was seen.
+pub(crate) struct BucketObject {
+    pub(crate) bucket: Arc<Bucket>,
+    pub(crate) path: Path,
+    pub(crate) seen: Stat,
+}
+
+#[async_trait]
+impl Fetch for BucketObject {
+    async fn get(&self, start: u64, end: u64) -> Result<Body, Failure> {
+        let options = GetOptions {
+            if_match: self.seen.validator.clone(),
+            range: Some(GetRange::Bounded(start..end)),
+            ..GetOptions::default()
+        };
+        let asked = self.bucket.objects.get_opts(&self.path, options).await;
+        let answer = asked.map_err(|error| self.bucket.failure(error))?;
+        let found = stat(&answer.meta);
+        if found.size != self.seen.size {
+            return Err(Failure::changed(format!(
+                "{} bytes, now {}",
+                self.seen.size, found.size
+            )));
+        }
+        if self.seen.validator.is_some() && found.validator != self.seen.validator {
+            return Err(Failure::changed("its entity tag is another one"));
+        }
+        if answer.range != (start..end) {
+            let what = format!("asked for bytes {start}..{end}, got {:?}", answer.range);
+            return Err(Failure::Final(io::Error::new(ErrorKind::InvalidData, what)));
+        }
+        let pieces = answer
+            .into_stream()
+            .map_err(|error| Failure::passing(with_causes(&error)));
+        Ok(pieces.boxed())
+    }
+}

@@ -1,0 +1,296 @@
+//! All places together.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::io::{self, ErrorKind};
+use std::sync::{Arc, OnceLock};
+
+use futures_util::future::BoxFuture;
+use futures_util::{StreamExt, stream};
+use object_store::client::HttpClient;
+use parking_lot::Mutex;
+use warc::Input;
+
+use crate::address::{Address, path};
+use crate::bucket::{Bucket, BucketObject};
+use crate::kept::{Connect, OwnStore};
+use crate::reader::RangeReader;
+use crate::retry::asked;
+use crate::runtime::Spawner;
+use crate::settings::Settings;
+use crate::stat::Stat;
+use crate::web::{WebFile, WebRanges, client};
+use crate::whole::download;
+use crate::{failure::Failure, s3};
+
+/// Requests at once when many inputs are looked at.
+const LOOKS_AT_ONCE: usize = 32;
+
+/// Inputs of S3 stores, web servers and our own store. Cheap to clone and to make: threads and connections begin with
+/// the first request.
+#[derive(Clone)]
+pub struct Remote {
+    shared: Arc<Shared>,
+    spawner: Arc<OnceLock<Spawner>>,
+}
+
+struct Shared {
+    settings: Settings,
+    connect: Option<Box<Connect>>,
+    s3: Mutex<HashMap<String, Arc<Bucket>>>,
+    own: Mutex<Option<(Arc<Bucket>, OwnStore)>>,
+    web: OnceLock<HttpClient>,
+}
+
+/// What an address leads to.
+enum Place {
+    /// A path of a bucket; with the store if it is ours.
+    Bucket {
+        bucket: Arc<Bucket>,
+        name: String,
+        own: Option<OwnStore>,
+    },
+    Web(WebFile),
+}
+
+impl Remote {
+    /// Without a store of our own: `store://` is an error that says so.
+    pub fn new(settings: Settings) -> Remote {
+        Remote::with(settings, None)
+    }
+
+    /// With our own store, connected to when it is first needed.
+    pub fn with_store(
+        settings: Settings,
+        connect: impl Fn() -> BoxFuture<'static, Result<OwnStore, String>> + Send + Sync + 'static,
+    ) -> Remote {
+        Remote::with(settings, Some(Box::new(connect)))
+    }
+
+    fn with(settings: Settings, connect: Option<Box<Connect>>) -> Remote {
+        Remote {
+            shared: Arc::new(Shared {
+                settings,
+                connect,
+                s3: Mutex::default(),
+                own: Mutex::default(),
+                web: OnceLock::new(),
+            }),
+            spawner: Arc::default(),
+        }
+    }
+
+    fn spawner(&self) -> io::Result<Spawner> {
+        if let Some(spawner) = self.spawner.get() {
+            return Ok(spawner.clone());
+        }
+        let spawner = Spawner::new()?;
+        // Where two threads start one at once, one of the two is used.
+        Ok(self.spawner.get_or_init(|| spawner).clone())
+    }
+
+    /// Runs work on the threads of our own and waits for it.
+    fn wait<T, F>(&self, work: impl FnOnce(Arc<Shared>) -> F) -> io::Result<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = io::Result<T>> + Send + 'static,
+    {
+        self.spawner()?.wait(work(self.shared.clone()))
+    }
+
+    /// Whether addresses of this form are served, by their scheme.
+    pub fn serves(&self, address: &str) -> bool {
+        let scheme = address.split("://").next().unwrap_or_default();
+        ["s3", "https", "http", "store"]
+            .iter()
+            .any(|known| scheme.eq_ignore_ascii_case(known))
+    }
+
+    /// What stands at each address, `None` for nothing, in the order of `addresses`; many are asked for at once.
+    /// Names that end in a slash, as those of folders, are nothing.
+    pub fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>> {
+        let asked: Vec<String> = addresses.iter().map(|address| (*address).to_owned()).collect();
+        let looked = self.wait(|shared| async move {
+            let looks = stream::iter(asked).map(|address| look(shared.clone(), address));
+            Ok(looks.buffered(LOOKS_AT_ONCE).collect::<Vec<_>>().await)
+        });
+        // Where nothing could be asked at all, that is said of each.
+        looked.unwrap_or_else(|error| {
+            let again = |_| Err(io::Error::new(error.kind(), error.to_string()));
+            addresses.iter().map(again).collect()
+        })
+    }
+
+    /// Every input whose address begins with `folder`, which ends in a slash, sorted by address.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] for web servers, which list nothing; [`ErrorKind::PermissionDenied`] and others as
+    /// they come. The text says what to do next; it does not name the address.
+    pub fn list(&self, folder: &str) -> io::Result<Vec<(String, Stat)>> {
+        let folder = folder.to_owned();
+        self.wait(|shared| async move { shared.list(&folder).await })
+    }
+
+    /// Opens an input for reading at any position: the version of `seen` if given, else the one that is there. Reading
+    /// is an error ([`ErrorKind::InvalidData`]) once another version has taken its place.
+    ///
+    /// # Errors
+    /// As [`Remote::list`]; [`ErrorKind::NotFound`] where nothing is.
+    pub fn open(&self, address: &str, seen: Option<&Stat>) -> io::Result<Arc<dyn Input>> {
+        let spawner = self.spawner()?;
+        let (address, seen) = (address.to_owned(), seen.cloned());
+        self.wait(|shared| async move { shared.open(address, seen, spawner).await })
+    }
+}
+
+async fn look(shared: Arc<Shared>, address: String) -> io::Result<Option<Stat>> {
+    let retry = shared.settings.retry;
+    match shared.place(&address).await? {
+        Place::Bucket { name, .. } if name.is_empty() || name.ends_with('/') => Ok(None),
+        Place::Bucket { bucket, name, own } => {
+            let path = path(&name)?;
+            let stat = asked(retry, || bucket.stat(&path)).await?;
+            match (stat, own) {
+                (Some(stat), Some(own)) => Ok(Some(with_digest(&own, &name, stat).await)),
+                (stat, _) => Ok(stat),
+            }
+        }
+        Place::Web(file) => {
+            let stat = asked(retry, || file.stat()).await?;
+            Ok(stat.map(|stat| stat.stat()))
+        }
+    }
+}
+
+async fn with_digest(own: &OwnStore, name: &str, stat: Stat) -> Stat {
+    let sha256 = (own.sha256)(name.to_owned()).await;
+    Stat { sha256, ..stat }
+}
+
+impl Shared {
+    async fn place(&self, address: &str) -> io::Result<Place> {
+        Ok(match Address::parse(address)? {
+            Address::S3 { bucket, name } => Place::Bucket {
+                bucket: self.s3_bucket(&bucket).await?,
+                name,
+                own: None,
+            },
+            Address::Store { bucket, name } => {
+                let (whole, own) = self.own_store().await?;
+                Place::Bucket {
+                    bucket: whole,
+                    name: format!("{bucket}/{name}"),
+                    own: Some(own),
+                }
+            }
+            Address::Web(url) => {
+                let client = match self.web.get() {
+                    Some(client) => client.clone(),
+                    None => {
+                        let made = client()?;
+                        self.web.get_or_init(|| made).clone()
+                    }
+                };
+                let address = url.to_string();
+                Place::Web(WebFile { client, address })
+            }
+        })
+    }
+
+    async fn s3_bucket(&self, name: &str) -> io::Result<Arc<Bucket>> {
+        if let Some(bucket) = self.s3.lock().get(name) {
+            return Ok(bucket.clone());
+        }
+        let settings = &self.settings;
+        let made = asked(settings.retry, || s3::bucket(&settings.s3, name, settings.retry)).await?;
+        let mut known = self.s3.lock();
+        Ok(known.entry(name.to_owned()).or_insert(Arc::new(made)).clone())
+    }
+
+    async fn own_store(&self) -> io::Result<(Arc<Bucket>, OwnStore)> {
+        if let Some(known) = &*self.own.lock() {
+            return Ok(known.clone());
+        }
+        let connect = self.connect.as_ref().ok_or_else(|| {
+            io::Error::new(
+                ErrorKind::Unsupported,
+                "store:// is not connected to a store here",
+            )
+        })?;
+        let own = connect()
+            .await
+            .map_err(|error| io::Error::other(format!("connect to the store: {error}")))?;
+        let bucket = Bucket {
+            objects: own.objects.clone(),
+            root: "store://".to_owned(),
+            refused: "the store's nodes do not share a secret".to_owned(),
+            retries: false,
+        };
+        Ok(self.own.lock().insert((Arc::new(bucket), own)).clone())
+    }
+
+    async fn list(&self, folder: &str) -> io::Result<Vec<(String, Stat)>> {
+        let Place::Bucket { bucket, name, own } = self.place(folder).await? else {
+            let what = "a web server does not list its files; name them, or a .paths list";
+            return Err(io::Error::new(ErrorKind::Unsupported, what));
+        };
+        let found = asked(self.settings.retry, || bucket.list(&name)).await?;
+        let root = bucket.root.as_str();
+        let described = stream::iter(found).map(|(path, stat)| {
+            let own = own.as_ref();
+            async move {
+                let stat = match own {
+                    Some(own) => with_digest(own, path.as_ref(), stat).await,
+                    None => stat,
+                };
+                (format!("{root}{path}"), stat)
+            }
+        });
+        Ok(described.buffered(LOOKS_AT_ONCE).collect().await)
+    }
+
+    async fn open(
+        &self,
+        address: String,
+        seen: Option<Stat>,
+        spawner: Spawner,
+    ) -> io::Result<Arc<dyn Input>> {
+        let retry = self.settings.retry;
+        match self.place(&address).await? {
+            Place::Bucket { bucket, name, .. } => {
+                let path = path(&name)?;
+                let seen = match seen {
+                    Some(seen) => seen,
+                    None => asked(retry, || bucket.stat(&path)).await?.ok_or_else(gone)?,
+                };
+                let size = seen.size;
+                let object = BucketObject { bucket, path, seen };
+                Ok(Arc::new(RangeReader::new(Arc::new(object), size, retry, spawner)))
+            }
+            Place::Web(file) => {
+                let found = asked(retry, || file.stat()).await?.ok_or_else(gone)?;
+                let ranges = WebRanges { file, seen: found };
+                if let Some(seen) = seen {
+                    ranges.check_seen(&seen).map_err(said)?;
+                }
+                match ranges.seen.size {
+                    Some(size) if ranges.seen.ranges => {
+                        Ok(Arc::new(RangeReader::new(Arc::new(ranges), size, retry, spawner)))
+                    }
+                    _ => Ok(Arc::new(download(ranges.file, retry).await?)),
+                }
+            }
+        }
+    }
+}
+
+fn gone() -> io::Error {
+    io::Error::new(ErrorKind::NotFound, "no such input (404)")
+}
+
+fn said(failure: Failure) -> io::Error {
+    match failure {
+        Failure::Final(error) => error,
+        Failure::Passing(what, _) => io::Error::other(what),
+    }
+}

@@ -1,0 +1,124 @@
+//! Trying again: from the byte reached, with growing waits, until nothing has come several times in a row.
+
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use tokio::time::{sleep, timeout};
+
+use crate::failure::Failure;
+use crate::fetch::{Body, Fetch};
+use crate::settings::Retry;
+
+/// Failures in a row.
+pub(crate) struct Patience {
+    retry: Retry,
+    failures: u32,
+}
+
+impl Patience {
+    pub(crate) fn new(retry: Retry) -> Patience {
+        Patience { retry, failures: 0 }
+    }
+
+    /// Something came.
+    pub(crate) fn refresh(&mut self) {
+        self.failures = 0;
+    }
+
+    /// Waits after a failure that may pass; an error if it is final or there were too many.
+    pub(crate) async fn bear(&mut self, failure: Failure) -> io::Result<()> {
+        let (what, asked) = match failure {
+            Failure::Final(error) => return Err(error),
+            Failure::Passing(what, asked) => (what, asked),
+        };
+        self.failures += 1;
+        if self.failures >= self.retry.failures_max {
+            let text = format!("{what} (tried {} times; try again later)", self.failures);
+            return Err(io::Error::other(text));
+        }
+        tracing::debug!(what, failures = self.failures, "trying again");
+        let own = self
+            .retry
+            .wait_first
+            .saturating_mul(1 << (self.failures - 1).min(16));
+        sleep(asked.unwrap_or(own).min(self.retry.wait_max)).await;
+        Ok(())
+    }
+
+    /// Waits for an answer, but not for ever.
+    pub(crate) async fn hear<T>(
+        &self,
+        answer: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let silence_max: Duration = self.retry.silence_max;
+        match timeout(silence_max, answer).await {
+            Ok(answer) => answer,
+            Err(_) => Err(Failure::passing(format!(
+                "nothing came for {} s",
+                silence_max.as_secs()
+            ))),
+        }
+    }
+}
+
+/// Asks until there is an answer.
+pub(crate) async fn asked<T, F>(retry: Retry, mut ask: impl FnMut() -> F) -> io::Result<T>
+where
+    F: Future<Output = Result<T, Failure>>,
+{
+    let mut patience = Patience::new(retry);
+    loop {
+        match patience.hear(ask()).await {
+            Ok(answer) => return Ok(answer),
+            Err(failure) => patience.bear(failure).await?,
+        }
+    }
+}
+
+/// All bytes from `start` up to `end`.
+pub(crate) async fn fetched(fetch: &dyn Fetch, start: u64, end: u64, retry: Retry) -> io::Result<Bytes> {
+    let wanted = usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?;
+    let mut bytes = BytesMut::with_capacity(wanted);
+    let mut patience = Patience::new(retry);
+    while bytes.len() < wanted {
+        let reached = start + bytes.len() as u64;
+        let failure = match patience.hear(fetch.get(reached, end)).await {
+            Ok(body) => drain(body, &mut bytes, wanted, &mut patience).await,
+            Err(failure) => Some(failure),
+        };
+        if let Some(failure) = failure {
+            let reached = start + bytes.len() as u64;
+            patience
+                .bear(failure)
+                .await
+                .map_err(|error| io::Error::new(error.kind(), format!("byte {reached}: {error}")))?;
+        }
+    }
+    Ok(bytes.freeze())
+}
+
+/// Takes what comes; why it ended before `wanted` bytes were there, if it did.
+async fn drain(
+    mut body: Body,
+    bytes: &mut BytesMut,
+    wanted: usize,
+    patience: &mut Patience,
+) -> Option<Failure> {
+    while bytes.len() < wanted {
+        let next = patience.hear(async { body.next().await.transpose() }).await;
+        match next {
+            Ok(Some(piece)) => {
+                if !piece.is_empty() {
+                    patience.refresh();
+                }
+                bytes.extend_from_slice(&piece[..piece.len().min(wanted - bytes.len())]);
+            }
+            Ok(None) => return Some(Failure::passing("the answer ended early")),
+            Err(failure) => return Some(failure),
+        }
+    }
+    None
+}

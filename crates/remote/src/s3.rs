@@ -1,0 +1,85 @@
+//! Buckets of S3 stores.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use object_store::aws::{AmazonS3Builder, resolve_bucket_region};
+use object_store::{BackoffConfig, ClientOptions, RetryConfig};
+
+use crate::bucket::Bucket;
+use crate::failure::Failure;
+use crate::settings::{Retry, S3Settings};
+
+/// Where nobody says anything else.
+const REGION_DEFAULT: &str = "us-east-1";
+
+/// How long a connection may take to stand.
+pub(crate) const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// A bucket by its name.
+pub(crate) async fn bucket(settings: &S3Settings, name: &str, retry: Retry) -> Result<Bucket, Failure> {
+    let plain = settings
+        .endpoint
+        .as_deref()
+        .is_some_and(|endpoint| endpoint.starts_with("http://"));
+    // Silence is watched for by the readers; an object may take longer than any time for a whole answer.
+    let options = ClientOptions::new()
+        .with_allow_http(plain)
+        .with_timeout_disabled()
+        .with_connect_timeout(CONNECT_TIME_MAX);
+    let mut builder = AmazonS3Builder::new()
+        .with_bucket_name(name)
+        .with_region(region(settings, name, &options).await)
+        .with_client_options(options)
+        .with_retry(retries(retry));
+    if let Some(endpoint) = &settings.endpoint {
+        builder = builder.with_endpoint(endpoint);
+    }
+    builder = match (&settings.access_key_id, &settings.secret_access_key) {
+        (Some(id), Some(secret)) => builder.with_access_key_id(id).with_secret_access_key(secret),
+        _ => builder.with_skip_signature(true),
+    };
+    if let Some(token) = &settings.session_token {
+        builder = builder.with_token(token);
+    }
+    let objects = builder.build().map_err(|error| {
+        Failure::lasting(std::io::ErrorKind::InvalidInput, format!("s3://{name}: {error}"))
+    })?;
+    Ok(Bucket {
+        objects: Arc::new(objects),
+        root: format!("s3://{name}/"),
+        refused: refused(settings),
+        retries: true,
+    })
+}
+
+/// Amazon tells where a bucket is; elsewhere the region hardly matters.
+async fn region(settings: &S3Settings, bucket: &str, options: &ClientOptions) -> String {
+    match (&settings.region, &settings.endpoint) {
+        (Some(region), _) => region.clone(),
+        (None, Some(_)) => REGION_DEFAULT.to_owned(),
+        (None, None) => resolve_bucket_region(bucket, options)
+            .await
+            .unwrap_or_else(|_| REGION_DEFAULT.to_owned()),
+    }
+}
+
+fn retries(retry: Retry) -> RetryConfig {
+    RetryConfig {
+        backoff: BackoffConfig {
+            init_backoff: retry.wait_first,
+            max_backoff: retry.wait_max,
+            base: 2.0,
+        },
+        max_retries: retry.failures_max.saturating_sub(1) as usize,
+        retry_timeout: retry.silence_max,
+    }
+}
+
+fn refused(settings: &S3Settings) -> String {
+    match (&settings.access_key_id, &settings.secret_access_key) {
+        (Some(id), Some(_)) => format!("the key {id} is wrong, or may not read this"),
+        (Some(_), None) => "AWS_ACCESS_KEY_ID is set, AWS_SECRET_ACCESS_KEY is not".to_owned(),
+        _ => "not a public bucket or listing; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY".to_owned(),
+    }
+}

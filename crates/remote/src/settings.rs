@@ -1,0 +1,83 @@
+//! How to reach places and how patient to be.
+
+use std::time::Duration;
+
+/// How to reach places.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// For `s3://`.
+    pub s3: S3Settings,
+    /// What to do about failures.
+    pub retry: Retry,
+}
+
+/// How often and when to try again what failed and may pass.
+#[derive(Debug, Clone, Copy)]
+pub struct Retry {
+    /// Failures in a row, without a byte between them, until it is given up.
+    pub failures_max: u32,
+    /// Wait after the first failure; doubled after each.
+    pub wait_first: Duration,
+    /// Longest wait.
+    pub wait_max: Duration,
+    /// A connection that gives nothing for so long has failed.
+    pub silence_max: Duration,
+}
+
+impl Default for Retry {
+    /// Six tries within about half a minute; a minute of silence.
+    fn default() -> Retry {
+        Retry {
+            failures_max: 6,
+            wait_first: Duration::from_millis(500),
+            wait_max: Duration::from_secs(10),
+            silence_max: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Where S3 is, and who asks. The usual environment variables, without profiles.
+#[derive(Clone, Default)]
+pub struct S3Settings {
+    /// `AWS_ACCESS_KEY_ID`. Without it requests are not signed, as for public buckets.
+    pub access_key_id: Option<String>,
+    /// `AWS_SECRET_ACCESS_KEY`
+    pub secret_access_key: Option<String>,
+    /// `AWS_SESSION_TOKEN`, for temporary keys.
+    pub session_token: Option<String>,
+    /// `AWS_REGION`, or `AWS_DEFAULT_REGION`. If missing it is asked of Amazon, or `us-east-1` for an endpoint.
+    pub region: Option<String>,
+    /// `AWS_ENDPOINT_URL_S3`, or `AWS_ENDPOINT_URL`: another S3 store than Amazon's. Buckets are then part of the
+    /// path, and plain HTTP is used if the URL says so.
+    pub endpoint: Option<String>,
+}
+
+impl S3Settings {
+    /// Takes them from variables; empty ones count as missing.
+    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> S3Settings {
+        let first = |names: &[&str]| {
+            let values = names.iter().filter_map(|name| variable(name));
+            values
+                .map(|value| value.trim().to_owned())
+                .find(|value| !value.is_empty())
+        };
+        S3Settings {
+            access_key_id: first(&["AWS_ACCESS_KEY_ID"]),
+            secret_access_key: first(&["AWS_SECRET_ACCESS_KEY"]),
+            session_token: first(&["AWS_SESSION_TOKEN"]),
+            region: first(&["AWS_REGION", "AWS_DEFAULT_REGION"]),
+            endpoint: first(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]),
+        }
+    }
+}
+
+impl std::fmt::Debug for S3Settings {
+    /// Without secrets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("S3Settings")
+            .field("access_key_id", &self.access_key_id)
+            .field("region", &self.region)
+            .field("endpoint", &self.endpoint)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,260 @@
+//! Files of web servers, read with `Range` requests.
+
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::{StreamExt, TryStreamExt};
+use http::header::{
+    ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_MATCH, LAST_MODIFIED, RANGE, RETRY_AFTER,
+};
+use http::{HeaderMap, HeaderName, Method, Request, StatusCode};
+use object_store::ClientOptions;
+use object_store::client::{
+    HttpClient, HttpConnector, HttpErrorKind, HttpRequestBody, HttpResponse, ReqwestConnector,
+};
+
+use crate::failure::{Failure, with_causes};
+use crate::fetch::{Body, Fetch};
+use crate::s3::CONNECT_TIME_MAX;
+use crate::stat::Stat;
+
+/// Longest wait that a server may ask for.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
+
+/// A client for all servers. Follows redirects.
+pub(crate) fn client() -> io::Result<HttpClient> {
+    let agent = http::HeaderValue::from_static(concat!("weft/", env!("CARGO_PKG_VERSION")));
+    let options = ClientOptions::new()
+        .with_allow_http(true)
+        .with_timeout_disabled()
+        .with_connect_timeout(CONNECT_TIME_MAX)
+        .with_user_agent(agent);
+    ReqwestConnector::default()
+        .connect(&options)
+        .map_err(io::Error::other)
+}
+
+/// What a server says of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WebStat {
+    /// `None` where it is not told.
+    pub(crate) size: Option<u64>,
+    pub(crate) tag: Option<String>,
+    modified: Option<String>,
+    /// Whether ranges are answered.
+    pub(crate) ranges: bool,
+}
+
+impl WebStat {
+    pub(crate) fn stat(&self) -> Stat {
+        Stat {
+            size: self.size.unwrap_or(0),
+            validator: self.strong_tag().map(str::to_owned),
+            sha256: None,
+        }
+    }
+
+    /// An entity tag that promises equal bytes.
+    fn strong_tag(&self) -> Option<&str> {
+        self.tag.as_deref().filter(|tag| !tag.starts_with("W/"))
+    }
+
+    /// Compares with what another answer says of the same file.
+    fn check(&self, other: &WebStat) -> Result<(), Failure> {
+        let pairs = [
+            ("entity tag", &self.tag, &other.tag),
+            ("time of change", &self.modified, &other.modified),
+        ];
+        for (what, seen, found) in pairs {
+            if seen.is_some() && found.is_some() && seen != found {
+                return Err(Failure::changed(format!("its {what} is another one")));
+            }
+        }
+        match (self.size, other.size) {
+            (Some(seen), Some(found)) if seen != found => {
+                Err(Failure::changed(format!("{seen} bytes, now {found}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn of(headers: &HeaderMap, size: Option<u64>, ranges: bool) -> WebStat {
+        WebStat {
+            size,
+            tag: text(headers, &ETAG),
+            modified: text(headers, &LAST_MODIFIED),
+            ranges,
+        }
+    }
+}
+
+/// A file of a web server.
+#[derive(Clone)]
+pub(crate) struct WebFile {
+    pub(crate) client: HttpClient,
+    pub(crate) address: String,
+}
+
+impl WebFile {
+    /// What is there. Asks for the first byte rather than with HEAD, which tells less and is refused for some
+    /// addresses (signed ones).
+    pub(crate) async fn stat(&self) -> Result<Option<WebStat>, Failure> {
+        let response = self.request(&[(RANGE, "bytes=0-0")]).await?;
+        let headers = response.headers();
+        match response.status() {
+            StatusCode::NOT_FOUND | StatusCode::GONE => Ok(None),
+            StatusCode::OK => Ok(Some(WebStat::of(headers, content_length(headers), false))),
+            StatusCode::PARTIAL_CONTENT => {
+                let (_, size) = content_range(headers)?;
+                Ok(Some(WebStat::of(headers, Some(size), true)))
+            }
+            // An empty file has no first byte.
+            StatusCode::RANGE_NOT_SATISFIABLE
+                if text(headers, &CONTENT_RANGE).as_deref() == Some("bytes */0") =>
+            {
+                Ok(Some(WebStat::of(headers, Some(0), true)))
+            }
+            status => Err(self.refusal(status, headers)),
+        }
+    }
+
+    /// All of it, as one answer; what it says of itself, too.
+    pub(crate) async fn whole(&self) -> Result<(WebStat, Body), Failure> {
+        let response = self.request(&[]).await?;
+        if response.status() != StatusCode::OK {
+            return Err(self.refusal(response.status(), response.headers()));
+        }
+        let size = content_length(response.headers());
+        Ok((WebStat::of(response.headers(), size, false), body(response)))
+    }
+
+    async fn request(&self, headers: &[(HeaderName, &str)]) -> Result<HttpResponse, Failure> {
+        let mut request = Request::builder()
+            .method(Method::GET)
+            .uri(&self.address)
+            .header(ACCEPT_ENCODING, "identity");
+        for (name, value) in headers {
+            request = request.header(name, *value);
+        }
+        let request = request
+            .body(HttpRequestBody::empty())
+            .map_err(|error| Failure::lasting(ErrorKind::InvalidInput, error.to_string()))?;
+        let answered = self.client.execute(request).await;
+        answered.map_err(|error| {
+            let text = with_causes(&error);
+            match error.kind() {
+                HttpErrorKind::Decode => Failure::lasting(ErrorKind::InvalidData, text),
+                _ => Failure::passing(text),
+            }
+        })
+    }
+
+    /// What a status that is no success means.
+    fn refusal(&self, status: StatusCode, headers: &HeaderMap) -> Failure {
+        let text = format!("the server says {status}");
+        match status {
+            StatusCode::NOT_FOUND | StatusCode::GONE => Failure::lasting(ErrorKind::NotFound, text),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Failure::lasting(
+                ErrorKind::PermissionDenied,
+                format!("{text}; is it public, or a signed address that has expired?"),
+            ),
+            StatusCode::PRECONDITION_FAILED => Failure::changed("412"),
+            StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
+                Failure::Passing(text, retry_after(headers))
+            }
+            status if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED => {
+                Failure::Passing(text, retry_after(headers))
+            }
+            _ => Failure::lasting(ErrorKind::Other, text),
+        }
+    }
+}
+
+/// A file of a server that answers ranges, as it was seen.
+pub(crate) struct WebRanges {
+    pub(crate) file: WebFile,
+    pub(crate) seen: WebStat,
+}
+
+#[async_trait]
+impl Fetch for WebRanges {
+    async fn get(&self, start: u64, end: u64) -> Result<Body, Failure> {
+        let range = format!("bytes={start}-{}", end.saturating_sub(1));
+        let mut headers = vec![(RANGE, range.as_str())];
+        if let Some(tag) = self.seen.strong_tag() {
+            headers.push((IF_MATCH, tag));
+        }
+        let response = self.file.request(&headers).await?;
+        match response.status() {
+            StatusCode::PARTIAL_CONTENT => {
+                let (first, size) = content_range(response.headers())?;
+                self.seen
+                    .check(&WebStat::of(response.headers(), Some(size), true))?;
+                if first != start {
+                    let what = format!("asked for bytes from {start}, got them from {first}");
+                    return Err(Failure::lasting(ErrorKind::InvalidData, what));
+                }
+                Ok(body(response))
+            }
+            // It answered ranges before: another version, or another server behind the same name.
+            StatusCode::OK => {
+                let size = content_length(response.headers());
+                self.seen.check(&WebStat::of(response.headers(), size, false))?;
+                Err(Failure::passing("a range was answered with the whole"))
+            }
+            StatusCode::RANGE_NOT_SATISFIABLE => Err(Failure::changed("it has become shorter")),
+            status => Err(self.file.refusal(status, response.headers())),
+        }
+    }
+}
+
+impl WebRanges {
+    /// Compares with what the archive has seen.
+    pub(crate) fn check_seen(&self, seen: &Stat) -> Result<(), Failure> {
+        let earlier = WebStat {
+            size: (seen.size > 0).then_some(seen.size),
+            tag: seen.validator.clone(),
+            modified: None,
+            ranges: true,
+        };
+        earlier.check(&self.seen)
+    }
+}
+
+/// First byte of a partial answer, and the size of all.
+fn content_range(headers: &HeaderMap) -> Result<(u64, u64), Failure> {
+    let value = text(headers, &CONTENT_RANGE).unwrap_or_default();
+    parse_content_range(&value).ok_or_else(|| {
+        let what = format!("a partial answer with Content-Range {value:?}");
+        Failure::lasting(ErrorKind::InvalidData, what)
+    })
+}
+
+fn body(response: HttpResponse) -> Body {
+    let pieces = response.into_body().bytes_stream();
+    pieces
+        .map_err(|error| Failure::passing(with_causes(&error)))
+        .boxed()
+}
+
+fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    Some(headers.get(name)?.to_str().ok()?.to_owned())
+}
+
+fn content_length(headers: &HeaderMap) -> Option<u64> {
+    text(headers, &CONTENT_LENGTH)?.parse().ok()
+}
+
+/// Only the form in seconds: dates are as good as none.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = text(headers, &RETRY_AFTER)?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds).min(RETRY_AFTER_MAX))
+}
+
+/// `bytes 0-9/100`
+fn parse_content_range(value: &str) -> Option<(u64, u64)> {
+    let (range, size) = value.trim().strip_prefix("bytes ")?.split_once('/')?;
+    let (first, _) = range.split_once('-')?;
+    Some((first.parse().ok()?, size.parse().ok()?))
+}

@@ -1,0 +1,46 @@
+//! Files of servers that do not answer ranges: read through once into a temporary file.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+
+use futures_util::StreamExt;
+
+use crate::failure::Failure;
+use crate::retry::Patience;
+use crate::settings::Retry;
+use crate::web::WebFile;
+
+/// The whole file, in a file without a name. After a failure it is begun anew.
+pub(crate) async fn download(web: WebFile, retry: Retry) -> io::Result<File> {
+    tracing::warn!(
+        address = web.address,
+        "this server does not answer ranges: the input is read through once into a temporary file"
+    );
+    let mut patience = Patience::new(retry);
+    loop {
+        match once(&web, &patience).await {
+            Ok(file) => return Ok(file),
+            Err(failure) => patience.bear(failure).await?,
+        }
+    }
+}
+
+async fn once(web: &WebFile, patience: &Patience) -> Result<File, Failure> {
+    let (stat, mut body) = patience.hear(web.whole()).await?;
+    let mut file = tempfile::tempfile().map_err(Failure::Final)?;
+    let mut size = 0;
+    while let Some(piece) = patience.hear(async { body.next().await.transpose() }).await? {
+        size += piece.len() as u64;
+        // Written to memory of the system for the most part: no reason for a thread of its own.
+        file.write_all(&piece).map_err(Failure::Final)?;
+    }
+    match stat.size {
+        Some(told) if told != size => Err(Failure::passing(format!(
+            "the answer ended after {size} of {told} bytes"
+        ))),
+        _ if size == 0 && stat.size != Some(0) => {
+            Err(Failure::lasting(ErrorKind::UnexpectedEof, "an empty answer"))
+        }
+        _ => Ok(file),
+    }
+}

@@ -1,0 +1,144 @@
+//! Whatever is read, in whatever order, is what is there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use object_store::local::LocalFileSystem;
+use object_store::memory::InMemory;
+use object_store::{ObjectStore, ObjectStoreExt};
+use proptest::prelude::*;
+use remote::{OwnStore, Remote, Retry, Settings};
+use warc::Input;
+
+use crate::web::{Manner, Web};
+
+/// Waits of a millisecond.
+pub(crate) fn settings() -> Settings {
+    let mut settings = Settings::default();
+    settings.retry = Retry {
+        wait_first: Duration::from_millis(1),
+        wait_max: Duration::from_millis(4),
+        ..Retry::default()
+    };
+    settings
+}
+
+pub(crate) fn content(bytes: usize) -> Vec<u8> {
+    (0..bytes as u64)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect()
+}
+
+/// A remote whose own store holds `objects`.
+pub(crate) fn with_store(objects: Arc<dyn ObjectStore>) -> Remote {
+    Remote::with_store(settings(), move || {
+        let objects = objects.clone();
+        let store = OwnStore {
+            objects,
+            sha256: Arc::new(|name| async move { (name == "b/kept").then_some([7; 32]) }.boxed()),
+        };
+        async move { Ok(store) }.boxed()
+    })
+}
+
+pub(crate) fn put(objects: &Arc<dyn ObjectStore>, name: &str, content: &[u8]) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let path = object_store::path::Path::parse(name).unwrap();
+    runtime
+        .block_on(objects.put(&path, content.to_vec().into()))
+        .unwrap();
+}
+
+/// Everything from front to back, in pieces of a size.
+pub(crate) fn read_all(input: &dyn Input, piece_bytes: usize) -> std::io::Result<Vec<u8>> {
+    let mut all = Vec::new();
+    let mut piece = vec![0; piece_bytes];
+    loop {
+        match input.read_at(&mut piece, all.len() as u64)? {
+            0 => return Ok(all),
+            bytes => all.extend_from_slice(&piece[..bytes]),
+        }
+    }
+}
+
+/// The input at `address` gives `content`, from front to back and at random.
+fn check(remote: &Remote, address: &str, content: &[u8]) {
+    let stat = remote.stat(&[address]).pop().unwrap().unwrap().unwrap();
+    let input = remote.open(address, Some(&stat)).unwrap();
+    assert_eq!(input.size().unwrap(), content.len() as u64);
+    for piece_bytes in [content.len().max(1), 256 << 10, 4_999] {
+        assert!(read_all(&*input, piece_bytes).unwrap() == content, "{address}");
+    }
+    let input = remote.open(address, None).unwrap();
+    let reads = proptest::collection::vec((0..content.len() as u64 + 10, 0..300_000_usize), 1..8);
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(16));
+    runner
+        .run(&reads, |reads| {
+            for (offset, wanted) in reads {
+                let mut into = vec![0; wanted];
+                let read = input.read_at(&mut into, offset).unwrap();
+                let rest = content.get(offset as usize..).unwrap_or_default();
+                prop_assert!(read <= rest.len().min(wanted));
+                prop_assert_eq!(read == 0, rest.is_empty() || wanted == 0);
+                prop_assert!(into[..read] == rest[..read]);
+            }
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn web_servers_give_what_they_have() {
+    for bytes in [0, 1, 65_536, 65_537, 3_000_000] {
+        let content = content(bytes);
+        for manner in [Manner::Ranges, Manner::NoTag, Manner::NoRanges] {
+            let web = Web::start(&content, manner);
+            check(&Remote::new(settings()), &web.url("/file?x=[y]"), &content);
+        }
+    }
+}
+
+#[test]
+fn stores_give_what_they_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let stores: [Arc<dyn ObjectStore>; 2] = [
+        Arc::new(InMemory::new()),
+        Arc::new(LocalFileSystem::new_with_prefix(folder.path()).unwrap()),
+    ];
+    for objects in stores {
+        for bytes in [0, 1, 65_536, 65_537, 3_000_000] {
+            let content = content(bytes);
+            put(&objects, "b/x y/z", &content);
+            check(&with_store(objects.clone()), "store://b/x y/z", &content);
+        }
+    }
+}
+
+#[test]
+fn reading_on_fetches_ahead_and_stopping_stops() {
+    let content = content(40 << 20);
+    let web = Web::start(&content, Manner::Ranges);
+    let remote = Remote::new(settings());
+    let input = remote.open(&web.url("/file"), None).unwrap();
+    let mut into = vec![0; 1000];
+    input.read_at(&mut into, 0).unwrap();
+    input.read_at(&mut into, 30_000_000).unwrap();
+    assert_eq!(
+        web.log(),
+        ["bytes=0-0", "bytes=0-65535", "bytes=30000000-30065535"],
+        "single reads fetch little, and nothing ahead"
+    );
+    assert!(read_all(&*input, 10_000).unwrap() == content);
+    let log = web.log();
+    // 64 KiB, 256 KiB, 1 MiB, then 4 MiB each: no byte twice, no piece longer than half of what is allowed.
+    assert_eq!(log.len(), 3 + (40 + 3) / 4, "{log:?}");
+    let mut reached = 0;
+    for range in &log {
+        let (first, last) = range.strip_prefix("bytes=").unwrap().split_once('-').unwrap();
+        let (first, last): (u64, u64) = (first.parse().unwrap(), last.parse().unwrap());
+        assert_eq!(first, reached, "{log:?}");
+        assert!(last - first < remote::READ_AHEAD_BYTES / 2, "{log:?}");
+        reached = last + 1;
+    }
+}
