@@ -22,9 +22,11 @@ mod capacity;
 mod draw;
 mod figures;
 mod owners;
+mod pick;
 mod placement;
 mod plan;
 mod rules;
+mod settle;
 mod succession;
 
 #[cfg(test)]
