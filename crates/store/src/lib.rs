@@ -18,6 +18,7 @@ pub mod key;
 pub mod layout;
 pub mod meta;
 pub mod node;
+pub mod object;
 pub mod store;
 pub mod upkeep;
 pub mod volume;

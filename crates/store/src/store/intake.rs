@@ -41,12 +41,12 @@ pub(super) type Sink = mpsc::Sender<Option<Bytes>>;
 /// Reads the beginning.
 ///
 /// # Errors
-/// `Body` when the content breaks off.
+/// `Body` when the content breaks off, or whatever the reader of this store said that it came from.
 pub(super) async fn open(key: &Key, mut body: ByteStream) -> Result<Opening, StoreError> {
     let mut pieces = Vec::new();
     let mut size = 0;
     while let Some(piece) = body.next().await {
-        let piece = piece.map_err(|error| broke_off(key, &error))?;
+        let piece = piece.map_err(|error| broke_off(key, error))?;
         size += piece.len();
         pieces.push(piece);
         if size > WHOLE_BYTES_MAX {
@@ -94,7 +94,7 @@ pub(super) async fn pour(
     };
     let mut size = 0;
     while let Some(piece) = body.next().await {
-        let piece = piece.map_err(|error| broke_off(key, &error))?;
+        let piece = piece.map_err(|error| broke_off(key, error))?;
         size += piece.len() as u64;
         if let Some(max) = size_max.filter(|max| size > *max) {
             return Err(super::put::declared(
@@ -157,9 +157,17 @@ impl Fan {
     }
 }
 
-fn broke_off(key: &Key, error: &io::Error) -> StoreError {
-    StoreError::Body {
-        key: key.to_string(),
-        detail: error.to_string(),
-    }
+/// Why a content broke off; if it was read from this store, the reader's error as it is.
+fn broke_off(key: &Key, error: io::Error) -> StoreError {
+    let detail = error.to_string();
+    let inner = error
+        .into_inner()
+        .and_then(|inner| inner.downcast::<StoreError>().ok());
+    inner.map_or_else(
+        || StoreError::Body {
+            key: key.to_string(),
+            detail,
+        },
+        |ours| *ours,
+    )
 }

@@ -28,7 +28,7 @@ mod volumes;
 mod write;
 
 pub use error::StoreError;
-pub use multipart::{Complete, Part, Parts, Upload, Uploads};
+pub use multipart::{Complete, PART_NUMBER_MAX, Part, Parts, UPLOAD_AGE_MAX, Upload, Uploads};
 use owner::KeyLocks;
 use write::{Content, Stages};
 

@@ -123,13 +123,9 @@ impl Store {
     async fn decide_locked(&self, finish: Finish) -> Result<Meta, NodeError> {
         let look = self.look(&finish.key).await;
         let failed = |error: StoreError| NodeError::Failed(error.to_string());
-        let current = look.decided().map_err(failed)?.map(|meta| meta.etag.clone());
-        let holds = match &finish.condition {
-            Condition::Always => true,
-            Condition::Absent => current.is_none(),
-            Condition::Etag(etag) => current.as_ref() == Some(etag),
-        };
-        if !holds {
+        let current = look.decided().map_err(failed)?;
+        if !finish.condition.holds(current) {
+            let current = current.map(|meta| meta.etag.clone());
             return Err(NodeError::Condition { current });
         }
         if let Some(meta) = &look.newest {

@@ -21,6 +21,16 @@ impl Store {
         if let Some(meta) = &look.newest {
             self.observe(meta)?;
         }
+        // No content is sent for a condition that does not hold already; whether it holds, the owner says.
+        if put.condition != Condition::Always
+            && let Ok(current) = look.decided()
+            && !put.condition.holds(current)
+        {
+            return Err(StoreError::Condition {
+                key: key.to_string(),
+                current: current.map(|meta| meta.etag.clone()),
+            });
+        }
         match opening? {
             Opening::Whole(content) => self.take_whole(key, content, put, &look.failed).await,
             Opening::Long(body) => self.take_long(key, body, put, &look.failed).await,
@@ -197,6 +207,17 @@ impl Store {
     pub(super) fn observe(&self, meta: &Meta) -> Result<(), StoreError> {
         let observed = self.cluster().clock.observe(meta.version);
         observed.map_err(|error| unavailable(&meta.key, error))
+    }
+}
+
+impl Condition {
+    /// Whether it holds of a current version.
+    pub(super) fn holds(&self, current: Option<&Meta>) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Absent => current.is_none(),
+            Self::Etag(etag) => current.is_some_and(|meta| meta.etag == *etag),
+        }
     }
 }
 

@@ -116,6 +116,28 @@ impl MemoryVolume {
         self.state.lock().trips.insert(step, (nth, error));
     }
 
+    /// Keys of all replicas, tombstones included.
+    pub(crate) fn keys(&self) -> Vec<Key> {
+        self.state.lock().replicas.keys().cloned().collect()
+    }
+
+    /// Forgets all failures ordered.
+    pub(crate) fn untrip(&self) {
+        self.state.lock().trips.clear();
+    }
+
+    /// The replica is no longer known to be bad.
+    pub(crate) fn restore(&self, key: &Key, version: Version) {
+        let mut state = self.state.lock();
+        let same = state
+            .replicas
+            .get_mut(key)
+            .filter(|replica| replica.held.meta.version == version);
+        if let Some(replica) = same {
+            replica.held.state = ReplicaState::Good;
+        }
+    }
+
     /// Streams of replicas end after so many bytes from now on.
     pub(crate) fn cut_reads(&self, after: Option<usize>) {
         self.state.lock().cut_reads_after = after;
@@ -403,20 +425,33 @@ impl Volume for MemoryVolume {
 
     async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {
         self.begin(None).await?;
-        let Some(replica) = self.replica(key, version) else {
-            self.log("missing", key, version, cause, "");
-            return Ok(Verdict::Missing);
+        let found = {
+            let mut state = self.state.lock();
+            let same = state
+                .replicas
+                .get_mut(key)
+                .filter(|replica| replica.held.meta.version == version);
+            same.map(|replica| {
+                let found = *blake3::hash(&replica.content).as_bytes();
+                if found == replica.held.meta.digests.blake3 {
+                    return Ok(replica.held.meta.size);
+                }
+                let detail = format!("found {}", data_encoding::HEXLOWER.encode(&found));
+                replica.held.state = ReplicaState::Bad(detail.clone());
+                Err(detail)
+            })
         };
-        let found = *blake3::hash(&replica.content).as_bytes();
-        if found == replica.held.meta.digests.blake3 {
-            self.log("verified", key, version, cause, "");
-            let bytes = replica.content.len() as u64;
-            return Ok(Verdict::Good { bytes });
-        }
-        let detail = format!("found {}", data_encoding::HEXLOWER.encode(&found));
-        if let Some(replica) = self.state.lock().replicas.get_mut(key) {
-            replica.held.state = ReplicaState::Bad(detail.clone());
-        }
+        let detail = match found {
+            None => {
+                self.log("missing", key, version, cause, "");
+                return Ok(Verdict::Missing);
+            }
+            Some(Ok(bytes)) => {
+                self.log("verified", key, version, cause, "");
+                return Ok(Verdict::Good { bytes });
+            }
+            Some(Err(detail)) => detail,
+        };
         self.log("bad", key, version, cause, &detail);
         Ok(Verdict::Bad { detail })
     }

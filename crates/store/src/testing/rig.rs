@@ -48,8 +48,16 @@ struct Handles {
 
 impl Rig {
     pub(crate) fn new(volumes: usize, replicas: u8) -> Self {
-        let layouts = layouts(volumes, replicas);
-        let roles = &layouts.current.roles;
+        Self::growing(volumes, volumes, replicas)
+    }
+
+    /// Volumes of which only the first take part at first; see [`Rig::grow`].
+    pub(crate) fn growing(first: usize, volumes: usize, replicas: u8) -> Self {
+        let layouts = Layouts {
+            current: layout(1, first, replicas),
+            older: Vec::new(),
+        };
+        let roles = layout(1, volumes, replicas).roles;
         let volumes: Vec<_> = roles
             .volumes
             .iter()
@@ -76,6 +84,21 @@ impl Rig {
             nodes,
             stores,
         }
+    }
+
+    /// Takes the next layout into force, of so many volumes; the older ones are still looked into.
+    pub(crate) fn grow(&self, volumes: usize) {
+        for store in &self.stores {
+            let now = store.cluster().view().layouts.clone();
+            let current = layout(now.current.number + 1, volumes, now.current.roles.replicas);
+            let older = std::iter::once(now.current).chain(now.older).collect();
+            store.cluster().adopt(Layouts { current, older });
+        }
+    }
+
+    /// All keys that any volume holds.
+    pub(crate) fn keys(&self) -> BTreeSet<Key> {
+        self.volumes.iter().flat_map(|volume| volume.keys()).collect()
     }
 
     /// The first node's store.
@@ -118,8 +141,8 @@ impl Rig {
     }
 }
 
-/// Layout 1 of so many volumes, each on a node and in a zone of its own.
-pub(crate) fn layouts(volumes: usize, replicas: u8) -> Layouts {
+/// A layout of so many volumes, each on a node and in a zone of its own.
+fn layout(number: u64, volumes: usize, replicas: u8) -> Layout {
     let node = |i: usize| NodeRole {
         id: NodeId::from(format!("n{i}")),
         zone: format!("z{i}"),
@@ -137,13 +160,10 @@ pub(crate) fn layouts(volumes: usize, replicas: u8) -> Layouts {
         volumes: (0..volumes).map(volume).collect(),
         retired: BTreeSet::new(),
     };
-    Layouts {
-        current: Layout {
-            number: 1,
-            seed: 7,
-            roles,
-        },
-        older: Vec::new(),
+    Layout {
+        number,
+        seed: 7,
+        roles,
     }
 }
 

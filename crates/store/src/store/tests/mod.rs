@@ -1,6 +1,9 @@
 //! The store over volumes in memory, with faults.
 
+mod layouts;
 mod listing;
+mod model;
+mod parts;
 mod races;
 mod reads;
 mod writes;
