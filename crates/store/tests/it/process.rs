@@ -62,6 +62,14 @@ impl Process {
     /// SIGSTOP: it holds its connections and locks, and does nothing.
     pub fn stop(&self) {
         self.signal("STOP");
+        // The signal is on its way when `kill` returns; the process is stopped when all its threads are.
+        let tasks = format!("/proc/{}/task", self.child.id());
+        while std::fs::read_dir(&tasks)
+            .unwrap()
+            .any(|task| !is_stopped(&task.unwrap().path()))
+        {
+            std::thread::yield_now();
+        }
     }
 
     /// SIGCONT.
@@ -92,6 +100,13 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Whether a thread is stopped, by the state after its name in `stat`. One that has ended counts.
+fn is_stopped(task: &Path) -> bool {
+    let stat = std::fs::read_to_string(task.join("stat")).unwrap_or_default();
+    stat.rsplit_once(") ")
+        .is_none_or(|(_, rest)| rest.starts_with('T'))
 }
 
 fn run(toml: &Path, upkeep: bool) -> (Child, Output) {
