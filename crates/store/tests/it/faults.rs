@@ -128,9 +128,11 @@ async fn a_cut_read_is_an_error_and_never_a_short_content() {
         let content = content(BLOCK_BYTES as usize * 5, 0);
         let meta = meta("b/x", Clock::new("test").now(), &content);
         write(remote.as_ref(), &meta, &content).await;
-        let read = remote.read(&meta.key, meta.version, 0..5).await.unwrap();
-        let read: io::Result<Vec<Bytes>> = read.bytes.try_collect().await;
-        read.unwrap_err();
+        // A break may overtake the head of the answer.
+        if let Ok(read) = remote.read(&meta.key, meta.version, 0..5).await {
+            let read: io::Result<Vec<Bytes>> = read.bytes.try_collect().await;
+            read.unwrap_err();
+        }
         node.shutdown().await;
     }
 }

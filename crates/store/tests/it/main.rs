@@ -4,6 +4,7 @@ mod cluster;
 mod connect;
 mod faults;
 mod layouts;
+mod objects;
 mod process;
 mod signatures;
 mod wire;

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::ask::{Manner, NodeAsk};
 use super::body::{self, Body};
-use super::link::{Caller, Http, Link, Sending, http};
+use super::link::{Caller, Http, Link, NoAnswer, Sending, http};
 use super::tables::Tables;
 use super::{ANSWER_BYTES_MAX, ASK_BYTES_MAX};
 use crate::cluster::LayoutTag;
@@ -45,6 +45,8 @@ pub(crate) struct Peer {
 pub(crate) enum Failure<E> {
     /// None came, or none that can be understood.
     Unreachable(String),
+    /// The connection was refused or broke before an answer began.
+    Broken(String),
     /// The node knows another layout, of this number.
     OtherLayout(u64),
     /// What the node said.
@@ -127,7 +129,7 @@ impl Peer {
         let first = self.send(manner, path, &ask, body::full(ask.clone())).await;
         match first {
             // An idle connection may have been closed under us. What only reads may be asked again, once.
-            Err(Failure::Unreachable(_)) if !manner.writes => {
+            Err(Failure::Broken(_)) if !manner.writes => {
                 self.send(manner, path, &ask, body::full(ask.clone())).await
             }
             answer => answer,
@@ -148,7 +150,10 @@ impl Peer {
             under: self.under,
             ask,
         };
-        let answer = self.link.send(&what, body).await.map_err(Failure::Unreachable)?;
+        let answer = self.link.send(&what, body).await.map_err(|none| match none {
+            NoAnswer::Broken(detail) => Failure::Broken(detail),
+            NoAnswer::Waiting(detail) => Failure::Unreachable(detail),
+        })?;
         match answer.status() {
             StatusCode::OK => Ok(answer),
             StatusCode::CONFLICT => Err(self.meet(answer).await),
@@ -191,6 +196,15 @@ impl Peer {
         };
         let number = theirs.current.number;
         let keeper = &self.peers.keeper;
+        let (ours, tag) = (keeper.tag(), LayoutTag::of(&theirs.current));
+        if ours.number == number && ours != tag {
+            // Only layout 1 can be two: it is made, not agreed on.
+            tracing::error!(
+                node = %self.node(),
+                layout = number,
+                "node has another layout of this number: its first start was with another cluster file"
+            );
+        }
         keeper.adopt(theirs).await;
         let ours = keeper.layouts().await;
         if ours.current.number > number {
@@ -216,7 +230,9 @@ impl Peer {
             Ok(answer) => {
                 tracing::warn!(node = %self.node(), status = %answer.status(), "node refused newer layouts");
             }
-            Err(detail) => tracing::debug!(node = %self.node(), detail, "newer layouts did not arrive"),
+            Err(none) => {
+                tracing::debug!(node = %self.node(), detail = none.detail(), "newer layouts did not arrive");
+            }
         }
     }
 }

@@ -67,6 +67,24 @@ pub(crate) struct Sending<'a> {
     pub(crate) ask: &'a [u8],
 }
 
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum NoAnswer {
+    /// The connection was refused or broke: another may work.
+    Broken(String),
+    /// Waiting any longer has no point.
+    Waiting(String),
+}
+
+impl NoAnswer {
+    /// In words.
+    pub(crate) fn detail(self) -> String {
+        match self {
+            Self::Broken(detail) | Self::Waiting(detail) => detail,
+        }
+    }
+}
+
 /// A client with pooled connections.
 pub(crate) fn http() -> Http {
     let mut connector = HttpConnector::new();
@@ -103,10 +121,13 @@ impl Link {
         self: &Arc<Self>,
         what: &Sending<'_>,
         body: Body,
-    ) -> Result<Response<Incoming>, String> {
-        let request = self.request(Method::POST, what, body)?;
-        let answer = self.guard(what.manner.limit, self.http.request(request)).await?;
-        let answer = answer.map_err(|error| self.failed(&error))?;
+    ) -> Result<Response<Incoming>, NoAnswer> {
+        let request = self
+            .request(Method::POST, what, body)
+            .map_err(NoAnswer::Waiting)?;
+        let answer = self.guard(what.manner.limit, self.http.request(request)).await;
+        let answer = answer.map_err(NoAnswer::Waiting)?;
+        let answer = answer.map_err(|error| NoAnswer::Broken(self.failed(&error)))?;
         *self.heard.lock() = Some(Instant::now());
         Ok(answer)
     }

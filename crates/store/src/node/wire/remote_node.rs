@@ -22,7 +22,7 @@ impl RemoteNode {
             .await
             .map_err(|failure| match failure {
                 Failure::Said(error) => error,
-                Failure::Unreachable(detail) => NodeError::Unreachable {
+                Failure::Unreachable(detail) | Failure::Broken(detail) => NodeError::Unreachable {
                     node: self.0.node().clone(),
                     detail,
                 },

@@ -51,7 +51,7 @@ impl RemoteVolume {
     fn error(&self, failure: Failure<VolumeError>) -> VolumeError {
         match failure {
             Failure::Said(error) => error,
-            Failure::Unreachable(detail) => self.unreachable(detail),
+            Failure::Unreachable(detail) | Failure::Broken(detail) => self.unreachable(detail),
             Failure::OtherLayout(theirs) => VolumeError::OtherLayout {
                 volume: self.id.clone(),
                 ours: self.peer.layout(),
