@@ -254,3 +254,6 @@ fn is_torn(file: &mut File) -> io::Result<bool> {
     file.read_exact(&mut last)?;
     Ok(last[0] != b'\n')
 }
+
+#[cfg(test)]
+mod tests;

@@ -183,6 +183,11 @@ pub fn read_head(file: &dyn DiskFile) -> Result<Head, ReplicaError> {
         .and_then(|key| std::str::from_utf8(key).ok())
         .and_then(|key| Key::parse(key).ok())
         .ok_or_else(|| unusable("key in the head", format!("{key_bytes} bytes")))?;
+    same(
+        "hash of the key in the head",
+        &text(&bytes[56..88]),
+        &text(&key.hash()),
+    )?;
     let version = String::from_utf8_lossy(&bytes[24..52])
         .parse()
         .map_err(|error: crate::clock::VersionError| unusable("version in the head", error.to_string()))?;
@@ -315,3 +320,6 @@ fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     array.copy_from_slice(&bytes[at..at + N]);
     array
 }
+
+#[cfg(test)]
+mod tests;

@@ -56,6 +56,8 @@ impl Inner {
             }
             self.tables.forget(hash, version);
             self.step("remove.after_index")?;
+            // Versions that this one replaced must not come back once it is gone: their removal may not be durable yet.
+            self.sync_partition(partition_of(&hash))?;
             self.remove_file(&replica_path(&self.root, &hash, version))?;
             self.step("remove.after_unlink")?;
             self.sync_partition(partition_of(&hash))?;

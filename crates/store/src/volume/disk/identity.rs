@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::io::Disk;
 use super::names::IDENTITY;
-use crate::volume::VolumeId;
+use crate::volume::{VolumeId, VolumeState};
 
 /// Version of the directory's structure.
 const FORMAT: u32 = 1;
@@ -36,6 +36,15 @@ impl Identity {
             incarnation: format!("{:032x}", rand::random::<u128>()),
             created_ms,
             rebuilding,
+        }
+    }
+
+    /// The state of a volume that is open and has nothing against it.
+    pub(super) fn state(&self) -> VolumeState {
+        if self.rebuilding {
+            VolumeState::Rebuilding
+        } else {
+            VolumeState::InService
         }
     }
 

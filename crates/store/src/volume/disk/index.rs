@@ -92,6 +92,8 @@ pub(super) struct Counts {
 pub(super) struct IndexError {
     path: PathBuf,
     detail: String,
+    /// For want of room.
+    pub(super) full: bool,
 }
 
 /// The open index.
@@ -147,7 +149,8 @@ impl Index {
         opened.unwrap_or_else(|_| Err(failed(path, "its engine panicked")))
     }
 
-    fn create(path: &Path, incarnation: &str) -> Result<Self, IndexError> {
+    /// Makes an empty index, whatever is there.
+    pub(super) fn create(path: &Path, incarnation: &str) -> Result<Self, IndexError> {
         match std::fs::remove_file(path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(path, error)),
             _ => {}
@@ -157,7 +160,9 @@ impl Index {
             .create(path)
             .map_err(|error| failed(path, error))?;
         let index = Self::new(path, database);
-        index.set_up(incarnation).map_err(|error| failed(path, error))?;
+        index
+            .set_up(incarnation)
+            .map_err(|error| engine_failed(path, error))?;
         Ok(index)
     }
 
@@ -270,7 +275,7 @@ impl Index {
             let wanted = changes.len();
             match self.write(changes, durable) {
                 Ok(outcomes) => outcomes.into_iter().map(Ok).collect(),
-                Err(error) => vec![Err(failed(&self.path, error)); wanted],
+                Err(error) => vec![Err(engine_failed(&self.path, error)); wanted],
             }
         };
         self.changes
@@ -282,7 +287,7 @@ impl Index {
     pub(super) fn sync(&self) -> Result<(), IndexError> {
         self.write(Vec::new(), true)
             .map(drop)
-            .map_err(|error| failed(&self.path, error))
+            .map_err(|error| engine_failed(&self.path, error))
     }
 
     fn write(&self, changes: Vec<Change>, durable: bool) -> Result<Vec<Outcome>, redb::Error> {
@@ -418,5 +423,16 @@ fn failed(path: &Path, error: impl ToString) -> IndexError {
     IndexError {
         path: path.to_owned(),
         detail: error.to_string(),
+        full: false,
+    }
+}
+
+fn engine_failed(path: &Path, error: redb::Error) -> IndexError {
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    let full =
+        matches!(&error, redb::Error::Io(cause) if matches!(cause.kind(), StorageFull | QuotaExceeded));
+    IndexError {
+        full,
+        ..failed(path, error)
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
+use tokio::sync::Semaphore;
 
 use super::group::Grouped;
 use super::index::{Entry, Index, IndexError};
@@ -23,6 +24,10 @@ use crate::volume::{Cause, Head, Held, ListQuery, VolumeError, VolumeId, VolumeS
 
 /// Locks of keys. Keys share one by their hash: more than threads can ever hold at once.
 const KEY_LOCKS: usize = 1024;
+
+/// Threads of the process that may wait for one volume at a time. The process has 512 for all: one disk that hangs must
+/// not stop the others.
+const THREADS_MAX: usize = 64;
 
 /// An open volume.
 pub(super) struct Inner {
@@ -42,6 +47,8 @@ pub(super) struct Inner {
     pub(super) dir_syncs: Box<[Grouped<(), Result<(), String>>]>,
     /// By partition: the directory is there, durably.
     pub(super) known_dirs: Box<[AtomicBool]>,
+    /// Threads that may wait for this disk.
+    pub(super) threads: Arc<Semaphore>,
     /// For the fixity log, which tells when the copy here cannot be synced.
     me: Weak<Self>,
 }
@@ -58,7 +65,14 @@ pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce(&Arc<Inner>) -> Result<T, VolumeError> + Send + 'static,
 ) -> Result<T, VolumeError> {
     let volume = inner.id.clone();
-    match tokio::task::spawn_blocking(move || work(&inner)).await {
+    let permit = inner.threads.clone().acquire_owned().await;
+    let working = move || {
+        let result = work(&inner);
+        drop(inner);
+        drop(permit);
+        result
+    };
+    match tokio::task::spawn_blocking(working).await {
         Ok(result) => result,
         Err(error) => Err(VolumeError::Failed {
             volume,
@@ -89,6 +103,7 @@ impl Inner {
             key_locks: (0..KEY_LOCKS).map(|_| Mutex::new(())).collect(),
             dir_syncs: (0..PARTITIONS).map(|_| Grouped::default()).collect(),
             known_dirs: (0..PARTITIONS).map(|_| AtomicBool::new(false)).collect(),
+            threads: Arc::new(Semaphore::new(THREADS_MAX)),
             me: me.clone(),
         })
     }
@@ -227,8 +242,12 @@ impl Inner {
         self.go_out(format!("sync {}: {error}", path.display()))
     }
 
-    /// The index failed: its engine takes no more writes until it is opened again.
+    /// The index failed: its engine takes no more writes until it is opened again. Where that was for want of room, the
+    /// keeper makes it anew once there is some.
     pub(super) fn index_failed(&self, error: &IndexError) -> VolumeError {
+        if error.full {
+            self.life.write().index_full = true;
+        }
         self.go_out(error.to_string())
     }
 

@@ -1,5 +1,5 @@
 //! What an open volume does by itself, now and then: look whether its directory is still there, forget uploads that
-//! nobody finishes, make the index durable.
+//! nobody finishes, make the index durable, and return to service where only room was missing.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
@@ -58,7 +58,8 @@ fn look(kept: &Weak<Inner>, synced: &mut Instant) {
         return;
     };
     inner.look_after_identity();
-    inner.expire_uploads();
+    inner.expire_uploads(Instant::now());
+    inner.return_to_service();
     if synced.elapsed() >= SYNC_EVERY
         && let Ok(index) = inner.index()
     {

@@ -7,6 +7,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -24,6 +25,8 @@ pub(super) struct Life {
     pub(super) state: VolumeState,
     pub(super) identity: Identity,
     pub(super) index: Arc<Index>,
+    /// Out of service because there was no room for the index.
+    pub(super) index_full: bool,
     /// Locked as long as the volume is open: a new one each time that it began anew.
     pub(super) locks: Vec<File>,
 }
@@ -58,6 +61,38 @@ impl Inner {
                 self.go_out(format!("look at {IDENTITY}: {error}"));
             }
         }
+    }
+
+    /// Back from being out for want of room for the index, once there is room: with an index made anew.
+    pub(super) fn return_to_service(&self) {
+        if !self.life.read().index_full || self.require_room().is_err() {
+            return;
+        }
+        let _turning = self.turning.lock();
+        let identity = self.life.read().identity.clone();
+        let made = Index::create(&self.root.join(INDEX), &identity.incarnation)
+            .map_err(|error| error.to_string())
+            .and_then(|index| {
+                self.reconcile(&index).map_err(|error| error.to_string())?;
+                self.attach_fixity().map_err(|error| error.to_string())?;
+                Ok(index)
+            });
+        let index = match made {
+            Ok(index) => Arc::new(index),
+            Err(error) => {
+                tracing::error!(volume = %self.id, error, "the volume stays out of service");
+                return;
+            }
+        };
+        {
+            let mut life = self.life.write();
+            life.state = identity.state();
+            life.index = index;
+            life.index_full = false;
+        }
+        let detail = "there is room for the index again, which was made anew from the files";
+        let event = fixity::event("volume-back", &self.id, None, Cause::Request, detail);
+        self.fixity.append(&event, true);
     }
 
     /// Ends `Rebuilding`.
@@ -108,7 +143,7 @@ impl Inner {
     }
 
     fn try_begin_anew(&self) -> Result<(), String> {
-        let lock = lock(&self.root)?;
+        let lock = self.lock_anew()?;
         make_directories(self.disk.as_ref(), &self.root).map_err(|error| error.to_string())?;
         self.disk
             .step("begin_anew.before_identity")
@@ -129,7 +164,7 @@ impl Inner {
             life.state = VolumeState::Rebuilding;
             life.identity = identity;
             life.index = index.clone();
-            life.locks.push(lock);
+            life.locks.extend(lock);
         }
         self.attach_fixity().map_err(|error| error.to_string())?;
         let detail = format!("{IDENTITY} was gone while the volume was open: it begins anew, empty");
@@ -139,6 +174,20 @@ impl Inner {
         self.reconcile(&index)
             .map(drop)
             .map_err(|error| error.to_string())
+    }
+
+    /// A new lock, unless the one held is still that of the directory.
+    fn lock_anew(&self) -> Result<Option<File>, String> {
+        let file = |found: std::fs::Metadata| (found.dev(), found.ino());
+        let there = std::fs::metadata(self.root.join(LOCK)).ok().map(file);
+        let held = {
+            let life = self.life.read();
+            life.locks.last().and_then(|lock| lock.metadata().ok()).map(file)
+        };
+        if there.is_some() && there == held {
+            return Ok(None);
+        }
+        lock(&self.root).map(Some)
     }
 }
 

@@ -13,7 +13,7 @@ use super::life::{Life, is_gone, lock, make_directories, make_directory};
 use super::names::{DIRECTORIES, FIXITY, IDENTITY, INDEX, LOCK};
 use super::reconcile::Reconciled;
 use crate::volume::fixity;
-use crate::volume::{Cause, VolumeId, VolumeState};
+use crate::volume::{Cause, VolumeId};
 
 /// Why a directory could not be opened as a volume.
 #[derive(Debug, thiserror::Error)]
@@ -88,15 +88,11 @@ pub(super) fn open(
     }
     let index =
         Index::open(&root.join(INDEX), &identity.incarnation).map_err(|error| opening.index_error(&error))?;
-    let state = if identity.rebuilding {
-        VolumeState::Rebuilding
-    } else {
-        VolumeState::InService
-    };
     let life = Life {
-        state,
+        state: identity.state(),
         identity,
         index: Arc::new(index),
+        index_full: false,
         locks: vec![lock],
     };
     opening.start(stat, life, found_empty)

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::stream;
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use super::index::Entry;
@@ -42,7 +43,7 @@ impl Inner {
             let detail = format!("blocks {blocks:?} of {} bytes of {}", size, named(&entry.meta));
             return Err(self.failed(detail, &io::ErrorKind::InvalidInput.into()));
         }
-        let bytes = content(file, bytes)
+        let bytes = content(file, bytes, &self.threads)
             .map_err(|error| self.failed(format!("read {}", named(&entry.meta)), &error))?;
         Ok(ReplicaRead {
             meta: entry.meta,
@@ -98,7 +99,7 @@ impl Inner {
 }
 
 /// A part of the content as a stream. What fits into a block is read at once.
-fn content(file: Arc<dyn DiskFile>, bytes: Range<u64>) -> io::Result<ByteStream> {
+fn content(file: Arc<dyn DiskFile>, bytes: Range<u64>, threads: &Arc<Semaphore>) -> io::Result<ByteStream> {
     if bytes.end.saturating_sub(bytes.start) <= BLOCK_BYTES {
         let piece = read_piece(file.as_ref(), &bytes)?;
         return Ok(Box::pin(stream::once(async move { Ok(piece) })));
@@ -107,6 +108,7 @@ fn content(file: Arc<dyn DiskFile>, bytes: Range<u64>) -> io::Result<ByteStream>
         file,
         left: bytes,
         coming: None,
+        threads: threads.clone(),
     };
     Ok(Box::pin(stream::unfold(pieces, Pieces::next)))
 }
@@ -116,6 +118,7 @@ struct Pieces {
     file: Arc<dyn DiskFile>,
     left: Range<u64>,
     coming: Option<JoinHandle<io::Result<Bytes>>>,
+    threads: Arc<Semaphore>,
 }
 
 impl Pieces {
@@ -139,9 +142,11 @@ impl Pieces {
         let end = self.left.end.min(self.left.start + BLOCK_BYTES);
         let now = self.left.start..end;
         self.left.start = end;
-        let file = self.file.clone();
-        Some(tokio::task::spawn_blocking(move || {
-            read_piece(file.as_ref(), &now)
+        let (file, threads) = (self.file.clone(), self.threads.clone());
+        Some(tokio::spawn(async move {
+            let _permit = threads.acquire_owned().await;
+            let reading = tokio::task::spawn_blocking(move || read_piece(file.as_ref(), &now));
+            reading.await.map_err(io::Error::other)?
         }))
     }
 }

@@ -67,6 +67,11 @@ impl Inner {
                 gone.push((hash, version));
             }
         }
+        if !files.is_empty() {
+            // A name that was given just before a crash may not be durable yet. From here on others rely on it, and the
+            // older version goes.
+            self.sync_partition(partition)?;
+        }
         // First what is there: a file that is gone may have made way for a newer version.
         for name in files {
             match parse_file_name(&name).filter(|(hash, _)| partition_of(hash) == partition) {

@@ -123,10 +123,11 @@ impl Uploads {
     }
 
     /// Uploads that nobody works on and nobody touched for [`IDLE_MAX`].
-    fn idle(&self) -> Vec<StageId> {
+    fn idle(&self, now: Instant) -> Vec<StageId> {
         let known = self.0.lock();
         let idle = |upload: &Upload| {
-            !matches!(upload.progress, Progress::Busy) && upload.touched.elapsed() >= IDLE_MAX
+            !matches!(upload.progress, Progress::Busy)
+                && now.saturating_duration_since(upload.touched) >= IDLE_MAX
         };
         let found = known.uploads.iter().filter(|(_, upload)| idle(upload));
         found.map(|(stage, _)| *stage).collect()
@@ -258,7 +259,7 @@ impl Inner {
         };
         let prepared = self
             .check_staged(meta, received.size, received.blake3)
-            .and_then(|()| self.complete(stage, meta, &received));
+            .and_then(|()| self.complete(stage, meta, &received, None));
         self.settle(stage, prepared)
     }
 
@@ -275,18 +276,13 @@ impl Inner {
         let size = content.len() as u64;
         self.check_staged(meta, size, blake3)?;
         let file = self.create_staged(stage)?;
-        let prepared = file
-            .write_at(content, replica::CONTENT_AT)
-            .map_err(|error| self.write_failed(stage, &error))
-            .and_then(|()| {
-                let received = Received {
-                    file,
-                    table,
-                    size,
-                    blake3,
-                };
-                self.complete(stage, meta, &received)
-            });
+        let received = Received {
+            file,
+            table,
+            size,
+            blake3,
+        };
+        let prepared = self.complete(stage, meta, &received, Some(content));
         self.settle(stage, prepared)
     }
 
@@ -324,8 +320,8 @@ impl Inner {
     }
 
     /// Gives up uploads that nobody finishes.
-    pub(super) fn expire_uploads(&self) {
-        for stage in self.uploads.idle() {
+    pub(super) fn expire_uploads(&self, now: Instant) {
+        for stage in self.uploads.idle(now) {
             tracing::info!(volume = %self.id, %stage, "an upload was given up after an hour without activity");
             self.discard(stage);
         }
@@ -376,23 +372,28 @@ impl Inner {
         Ok(())
     }
 
-    /// Writes everything around the content and syncs the file.
-    fn complete(&self, stage: StageId, meta: &Meta, received: &Received) -> Result<Prepared, VolumeError> {
+    /// Writes everything around the content, and the content itself if it is not there yet; then syncs the file.
+    fn complete(
+        &self,
+        stage: StageId,
+        meta: &Meta,
+        received: &Received,
+        content: Option<&Bytes>,
+    ) -> Result<Prepared, VolumeError> {
         let write_failed = |error| self.write_failed(stage, &error);
+        let head = replica::head(meta);
         let trailer = replica::trailer(meta, &received.table).map_err(write_failed)?;
         let trailer_at = replica::CONTENT_AT + received.size;
-        received
-            .file
-            .write_at(&trailer, trailer_at)
-            .map_err(write_failed)?;
-        received
-            .file
-            .write_at(&replica::head(meta), 0)
-            .map_err(write_failed)?;
+        let file = received.file.as_ref();
+        match content {
+            Some(content) => write_in_one(file, [&head, content, &trailer]),
+            None => file
+                .write_at(&trailer, trailer_at)
+                .and_then(|()| file.write_at(&head, 0)),
+        }
+        .map_err(write_failed)?;
         self.disk.step("prepare.before_sync").map_err(write_failed)?;
-        received
-            .file
-            .sync()
+        file.sync()
             .map_err(|error| self.sync_failed(&staging_path(&self.root, stage), &error))?;
         self.disk.step("prepare.after_sync").map_err(write_failed)?;
         Ok(Prepared {
@@ -416,11 +417,16 @@ impl Inner {
     }
 
     /// Refuses content when the volume is nearly full.
-    fn require_room(&self) -> Result<(), VolumeError> {
-        let space = self
-            .disk
-            .space(&self.root)
-            .map_err(|error| self.failed("look at the room left", &error))?;
+    pub(super) fn require_room(&self) -> Result<(), VolumeError> {
+        let space = match self.disk.space(&self.root) {
+            Ok(space) => space,
+            Err(error) => {
+                // The directory may be gone.
+                self.look_after_identity();
+                self.index()?;
+                return Err(self.failed("look at the room left", &error));
+            }
+        };
         let reserve = RESERVE_BYTES.min(space.capacity_bytes / 100);
         if space.free_bytes >= reserve {
             return Ok(());
@@ -444,4 +450,17 @@ impl Inner {
             detail: format!("upload {stage} {detail}"),
         }
     }
+}
+
+/// Writes the parts of a file one after the other; small ones with one call.
+fn write_in_one(file: &dyn DiskFile, parts: [&[u8]; 3]) -> io::Result<()> {
+    if parts[1].len() <= PIECE_BYTES {
+        return file.write_at(&parts.concat(), 0);
+    }
+    let mut at = 0;
+    for part in parts {
+        file.write_at(part, at)?;
+        at += part.len() as u64;
+    }
+    Ok(())
 }

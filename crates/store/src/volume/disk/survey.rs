@@ -60,15 +60,42 @@ impl Inner {
         if !inside {
             return Err(self.missing(format!("stray {path:?}: expected a path below objects/")));
         }
-        let whole = self.disk.open(&self.root.join(path)).ok().and_then(|file| {
-            let replica = replica::read(file.as_ref()).ok()?;
-            compare_content(file.as_ref(), &replica.table, replica.meta.size).ok()?;
-            Some(replica)
-        });
-        match whole {
+        let named = names.last().and_then(|name| parse_file_name(name));
+        let named =
+            named.filter(|(hash, version)| self.root.join(path) == replica_path(&self.root, hash, *version));
+        let Some((hash, version)) = named else {
+            // Nobody else works on files of such names.
+            return match self.whole(path) {
+                Some(replica) => {
+                    let _lock = self.key_lock(&hash_of(&replica.meta.key));
+                    self.adopt_stray(path, replica)
+                }
+                None => self.put_aside(path),
+            };
+        };
+        let _lock = self.key_lock(&hash);
+        let entry = self
+            .index()?
+            .get_hash(&hash)
+            .map_err(|error| self.index_failed(&error))?;
+        if entry.is_some_and(|entry| entry.meta.version == version) {
+            // Written after it was surveyed: no stray any more.
+            return Ok(());
+        }
+        let is_its_own =
+            |replica: &Replica| (hash_of(&replica.meta.key), replica.meta.version) == (hash, version);
+        match self.whole(path).filter(is_its_own) {
             Some(replica) => self.adopt_stray(path, replica),
             None => self.put_aside(path),
         }
+    }
+
+    /// The replica that a file is, if every block of it is right.
+    fn whole(&self, path: &str) -> Option<Replica> {
+        let file = self.disk.open(&self.root.join(path)).ok()?;
+        let replica = replica::read(file.as_ref()).ok()?;
+        compare_content(file.as_ref(), &replica.table, replica.meta.size).ok()?;
+        Some(replica)
     }
 
     /// Names in a partition's directory; none if there is no such directory.
@@ -169,17 +196,15 @@ impl Inner {
         })
     }
 
-    /// Brings a whole replica to its place and indexes it, unless the volume holds a newer version.
+    /// Brings a whole replica to its place and indexes it, unless the volume holds a newer version. Its key is locked.
     fn adopt_stray(&self, path: &str, replica: Replica) -> Result<(), VolumeError> {
         let index = self.index()?;
         let (hash, version) = (hash_of(&replica.meta.key), replica.meta.version);
         let key = replica.meta.key.clone();
-        let lock = self.key_lock(&hash);
         let held = index.get(&key).map_err(|error| self.index_failed(&error))?;
         if held.is_some_and(|held| {
             held.meta.version > version || (held.meta.version == version && held.bad.is_none())
         }) {
-            drop(lock);
             return self.put_aside(path);
         }
         let (from, to) = (self.root.join(path), replica_path(&self.root, &hash, version));
@@ -199,7 +224,6 @@ impl Inner {
         if let Outcome::Replaced(_) = outcome {
             self.remove_older(&hash, version, outcome)?;
         }
-        drop(lock);
         self.log("adopted", &key, version, Cause::Repair, path, true);
         Ok(())
     }
