@@ -50,15 +50,6 @@ impl Gate {
         }
     }
 
-    /// The same gate for work that must not wait for the load to fall; it stops with the others.
-    pub(super) fn urgent(&self) -> Self {
-        Self {
-            paused: Arc::default(),
-            load: None,
-            ..self.clone()
-        }
-    }
-
     /// Waits until there is nothing to wait for. False when the node stops.
     pub(super) async fn pass(&self) -> bool {
         while self.wait().is_some() {

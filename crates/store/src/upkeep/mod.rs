@@ -37,7 +37,7 @@ pub use queue::RepairQueue;
 pub use repair::{RepairOptions, RepairReport, repair_all};
 pub use scrub::{ScrubFiles, ScrubReport, ScrubState, scrub_all};
 pub use settings::UpkeepSettings;
-pub use workers::Workers;
+pub use workers::{Load, Workers, WorkersConfig};
 
 /// What a background worker is doing. The command line, the Store page and the metrics show all workers alike.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

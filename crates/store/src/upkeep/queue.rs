@@ -109,6 +109,19 @@ impl RepairQueue {
         self.arrived.notify_one();
     }
 
+    /// Makes everything due, as if the time had passed.
+    #[cfg(test)]
+    pub(super) fn due_now(&self) {
+        let mut inner = self.inner.lock();
+        let keys: Vec<_> = std::mem::take(&mut inner.due)
+            .into_iter()
+            .map(|(_, key)| key)
+            .collect();
+        inner
+            .due
+            .extend(keys.into_iter().map(|key| (Instant::now(), key)));
+    }
+
     /// Partitions in which keys that did not fit lie; they are forgotten here.
     pub(super) fn take_overflow(&self) -> BTreeSet<Partition> {
         std::mem::take(&mut self.inner.lock().overflow)

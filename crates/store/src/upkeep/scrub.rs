@@ -197,7 +197,10 @@ impl Reading<'_> {
             if !self.gate.pass().await {
                 return Ok(false);
             }
-            self.throttle.take(size).await;
+            tokio::select! {
+                () = self.gate.stopped() => return Ok(false),
+                () = self.throttle.take(size) => {}
+            }
             let outcome = self.replica(&item, key, version).await?;
             note(Replica {
                 key,

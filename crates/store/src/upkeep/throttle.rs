@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 /// Gives out bytes at a steady rate. What is taken at once is paid for by the next taker's wait.
 #[derive(Debug)]
-pub struct Throttle {
+pub(super) struct Throttle {
     bytes_per_s: Option<u64>,
     /// When what was taken so far is paid for.
     free_at: Mutex<Instant>,
@@ -14,7 +14,7 @@ pub struct Throttle {
 
 impl Throttle {
     /// So many bytes in a second; no limit if `None`.
-    pub fn new(bytes_per_s: Option<u64>) -> Self {
+    pub(super) fn new(bytes_per_s: Option<u64>) -> Self {
         Self {
             bytes_per_s,
             free_at: Mutex::new(Instant::now()),
@@ -22,7 +22,7 @@ impl Throttle {
     }
 
     /// Takes bytes, after waiting until those before are paid for.
-    pub async fn take(&self, bytes: u64) {
+    pub(super) async fn take(&self, bytes: u64) {
         let Some(rate) = self.bytes_per_s else {
             return;
         };

@@ -115,12 +115,13 @@ impl Reconciler {
         done
     }
 
-    /// The same for one key, whose replicas are all read through first.
+    /// The same for one key, whose replicas are all read through first: damage was met, and nobody knows where else.
     pub async fn key(&self, cluster: &Cluster, key: &Key) -> Done {
         let mut done = Done::default();
         for round in 0..=ROUNDS_MAX {
             let view = cluster.view();
-            let found = gather::key(&view, key, &self.outages).await;
+            let read_through = round == 0;
+            let found = gather::key(&view, key, &self.outages, read_through).await;
             if !self.round(cluster, &view, &found, round, &mut done).await {
                 break;
             }
@@ -213,6 +214,7 @@ impl Run<'_> {
     async fn copy(&mut self, finding: &Finding, copy: &Copy) -> Result<(), String> {
         let target = self.volume(&copy.to)?;
         if copy.instead == Instead::Nothing && turned_up(target.as_ref(), finding).await? {
+            self.changed = true;
             return Ok(());
         }
         let moving = copy.cause == Cause::Rebalance;

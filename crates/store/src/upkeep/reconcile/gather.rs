@@ -57,33 +57,36 @@ pub async fn partition(view: &View, partition: Partition, outages: &Outages) -> 
     collect(view, partition, outages, true, answers)
 }
 
-/// Reads every replica of the newest versions of one key through, so that what is found is known for certain.
-pub async fn key(view: &View, key: &Key, outages: &Outages) -> Gathered {
+/// The newest replicas of one key. Those that are `read_through` are known for certain, the others by their index.
+pub async fn key(view: &View, key: &Key, outages: &Outages, read_through: bool) -> Gathered {
     let answers = view.volumes.values().map(|volume| async move {
-        let answer = within(VERIFY_WITHIN, volume.as_ref(), look(volume, key)).await;
+        let answer = within(VERIFY_WITHIN, volume.as_ref(), look(volume, key, read_through)).await;
         (volume.id().clone(), answer)
     });
     let answers = join_all(answers).await;
     collect(view, key.partition(), outages, false, answers)
 }
 
-/// The newest replica of a key on one volume, verified.
-async fn look(volume: &Arc<dyn Volume>, key: &Key) -> Result<Vec<Surveyed>, VolumeError> {
+/// The newest replica of a key on one volume.
+async fn look(volume: &Arc<dyn Volume>, key: &Key, read_through: bool) -> Result<Vec<Surveyed>, VolumeError> {
     let Some(held) = volume.head(key).await?.found else {
         return Ok(Vec::new());
     };
     let meta = held.meta;
-    let state = match volume.verify(key, meta.version, Cause::Repair).await? {
-        Verdict::Good { .. } => ReplicaState::Good,
-        Verdict::Bad { detail } => ReplicaState::Bad(detail),
-        Verdict::Missing => {
-            return Ok(vec![Surveyed::FileMissing {
-                key: meta.key,
-                version: meta.version,
-                deleted: meta.deleted,
-            }]);
-        }
-    };
+    let mut state = held.state;
+    if read_through {
+        state = match volume.verify(key, meta.version, Cause::Repair).await? {
+            Verdict::Good { .. } => ReplicaState::Good,
+            Verdict::Bad { detail } => ReplicaState::Bad(detail),
+            Verdict::Missing => {
+                return Ok(vec![Surveyed::FileMissing {
+                    key: meta.key,
+                    version: meta.version,
+                    deleted: meta.deleted,
+                }]);
+            }
+        };
+    }
     Ok(vec![Surveyed::Replica {
         key: meta.key,
         version: meta.version,

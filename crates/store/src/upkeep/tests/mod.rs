@@ -1,5 +1,10 @@
 //! Tests of everything in this module, on volumes in memory.
 
+mod layouts;
 mod memory;
+mod model;
+mod queue;
 mod repair;
+mod scrub;
+mod workers;
 mod world;

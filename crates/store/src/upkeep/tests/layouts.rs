@@ -1,0 +1,38 @@
+//! Layout changes: everything moves, what moved is dropped where it was, and the older layouts go out of force.
+
+use super::world::{World, roles};
+
+#[tokio::test]
+async fn everything_moves_when_volumes_join_are_drained_and_leave() {
+    let world = World::with_objects(2, &[1, 1, 1], 18);
+    for (weights, number) in [
+        ([1, 1, 1, 1].as_slice(), 2),
+        (&[0, 1, 1, 1], 3),
+        (&[2, 1, 1, 1], 4),
+    ] {
+        world.change_layout(roles(2, weights));
+        let report = world.repair().await;
+        assert!(report.is_clean(), "{report:?}");
+        assert_eq!(
+            report.copies, report.dropped,
+            "what moves is dropped where it was"
+        );
+        assert!(report.copies > 0, "layout {number} moves something");
+        world.check_whole().await;
+    }
+}
+
+#[tokio::test]
+async fn a_repair_broken_off_anywhere_can_be_repeated() {
+    for crash_after in 0..12 {
+        let world = World::with_objects(2, &[1, 1, 1], 6);
+        world.change_layout(roles(2, &[1, 1, 1, 1]));
+        let victim = &world.volumes()[(crash_after % 4) as usize];
+        victim.state.lock().changes_left = Some(crash_after / 4);
+        world.repair().await;
+        victim.state.lock().changes_left = None;
+        let report = world.repair().await;
+        assert!(report.is_clean(), "after {crash_after} changes: {report:?}");
+        world.check_whole().await;
+    }
+}

@@ -1,0 +1,78 @@
+//! What one node does for the whole cluster: the census that pages show, and giving up uploads that nobody finished.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use std::{fs, io};
+
+use super::Shared;
+use super::board::Board;
+use crate::upkeep::time::now_ms;
+use crate::upkeep::{Census, census};
+
+/// After the start, and after each look at the clock.
+const LOOK_EVERY: Duration = Duration::from_mins(5);
+
+/// Takes a census when the last one is old enough, and keeps it.
+pub(super) async fn censuses(shared: Arc<Shared>, board: Board) {
+    let every = shared.settings.census_every;
+    let every_ms = u64::try_from(every.as_millis()).unwrap_or(u64::MAX);
+    while shared.gate.sleep(LOOK_EVERY.min(every)).await && shared.gate.pass().await {
+        let last_ms = shared.census.lock().as_ref().map_or(0, |census| census.time_ms);
+        if now_ms().saturating_sub(last_ms) < every_ms || !shared.acts_for_all() {
+            continue;
+        }
+        board.begin(None);
+        let view = shared.cluster().view();
+        let progress = |now: crate::upkeep::Progress| {
+            board.update(|status| {
+                status.done = now.done;
+                status.total = Some(now.total);
+            });
+        };
+        let taken = tokio::select! {
+            () = shared.gate.stopped() => return,
+            taken = census(&view, &progress) => taken,
+        };
+        board.update(|status| {
+            status.found += taken.replicas_bad + taken.replicas_missing + taken.objects_lost + taken.strays;
+        });
+        if let Err(error) = keep(&shared.state_dir, &taken) {
+            board.error(&format!("keep the census: {error}"));
+        }
+        *shared.census.lock() = Some(taken);
+        board.end();
+    }
+}
+
+/// Gives up multipart uploads that are too old.
+pub(super) async fn expiries(shared: Arc<Shared>, board: Board) {
+    while shared.gate.sleep(shared.settings.expire_every).await {
+        if !shared.acts_for_all() {
+            continue;
+        }
+        board.begin(None);
+        match shared.store.expire_uploads(shared.settings.upload_age_max).await {
+            Ok(count) => board.update(|status| status.done = count),
+            Err(error) => board.error(&error),
+        }
+        board.end();
+    }
+}
+
+/// The census kept by an earlier run of this node.
+pub(super) fn last_census(dir: &Path) -> Option<Census> {
+    serde_json::from_slice(&fs::read(path(dir)).ok()?).ok()
+}
+
+/// A census is for looking at: it is taken again if a crash takes it away, so it is not synced.
+fn keep(dir: &Path, census: &Census) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    let temporary = dir.join("census.tmp");
+    fs::write(&temporary, serde_json::to_vec(census)?)?;
+    fs::rename(temporary, path(dir))
+}
+
+fn path(dir: &Path) -> PathBuf {
+    dir.join("census.json")
+}

@@ -1,0 +1,66 @@
+//! Repair of single keys, as readers and scrub report them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+
+use super::Shared;
+use super::board::Board;
+use crate::key::Key;
+
+/// Without a word from anybody the queue is looked at this often.
+const LOOK_EVERY: Duration = Duration::from_mins(1);
+
+pub(super) async fn run(shared: Arc<Shared>, board: Board) {
+    let mut running = FuturesUnordered::new();
+    loop {
+        let next = if running.len() < shared.settings.repairs_at_once {
+            shared.queue.take()
+        } else {
+            Err(None)
+        };
+        let wait = match next {
+            Ok(key) => {
+                board.busy();
+                running.push(repair(&shared, &board, key));
+                continue;
+            }
+            Err(wait) => wait.unwrap_or(LOOK_EVERY),
+        };
+        if running.is_empty() {
+            board.idle();
+        }
+        tokio::select! {
+            () = shared.gate.stopped() => break,
+            () = shared.queue.arrival() => {}
+            Some(()) = running.next() => {}
+            () = tokio::time::sleep(wait) => {}
+        }
+    }
+}
+
+async fn repair(shared: &Shared, board: &Board, key: Key) {
+    let done = shared.reconciler.key(shared.cluster(), &key).await;
+    // While a volume is away its copies wait for it, or for the end of the grace time: a pass does what is due then.
+    // Of a lost object nothing is left to try.
+    if done.failures.is_empty() && (done.home_complete || !done.away.is_empty()) {
+        shared.queue.done(&key);
+    } else {
+        shared.queue.again(&key);
+    }
+    let waiting = shared.queue.len() as u64;
+    board.update(|status| {
+        status.done += 1;
+        status.total = Some(status.done + waiting);
+        status.bytes += done.copied_bytes;
+        status.found += done.found;
+        status.repaired += done.repaired;
+        if let Some(why) = done.failures.last() {
+            status.last_error.clone_from(why);
+        } else if let Some((key, why)) = done.lost.first() {
+            status.last_error = format!("{key} is lost: {why}");
+        }
+    });
+}

@@ -1,0 +1,177 @@
+//! The scrub of one volume: a pass every so often, a replica at a time, going on after a restart where it was.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::Shared;
+use super::board::Board;
+use crate::key::{PARTITIONS, Partition};
+use crate::upkeep::ScrubState;
+use crate::upkeep::scrub::{Reading, Replica};
+use crate::upkeep::throttle::Throttle;
+use crate::upkeep::time::now_ms;
+use crate::volume::{Volume, VolumeError, VolumeId};
+
+/// How often the position is kept: at most so much is read twice after a restart.
+const SAVE_EVERY: Duration = Duration::from_secs(30);
+
+/// How often a scrub that is not due looks at the clock.
+const LOOK_EVERY: Duration = Duration::from_mins(10);
+
+/// A scrub worker.
+struct Scrub {
+    shared: Arc<Shared>,
+    board: Board,
+    id: VolumeId,
+    throttle: Throttle,
+    state: ScrubState,
+    saved: Instant,
+}
+
+pub(super) async fn run(shared: Arc<Shared>, board: Board, id: VolumeId) {
+    let mut wanted = shared.scrub_wanted.subscribe();
+    let mut scrub = Scrub {
+        throttle: Throttle::new(Some(shared.settings.scrub_bytes_per_s)),
+        state: shared.scrub_files.load(&id),
+        saved: Instant::now(),
+        shared: shared.clone(),
+        board,
+        id,
+    };
+    scrub
+        .board
+        .update(|status| status.last_pass_ms = scrub.state.last_pass_ms);
+    while !shared.gate.is_stopped() {
+        let asked = wanted.has_changed().unwrap_or(false);
+        wanted.mark_unchanged();
+        if asked || scrub.is_due() {
+            if let Err(error) = scrub.pass().await {
+                scrub.board.error(&error);
+            }
+            scrub.save();
+            // What was asked for meanwhile has been done.
+            wanted.mark_unchanged();
+        }
+        scrub.board.idle();
+        if scrub.state.partition.is_some() {
+            // Broken off: the volume is away for now.
+            shared.gate.sleep(shared.settings.watch_every).await;
+            continue;
+        }
+        tokio::select! {
+            _ = wanted.changed() => wanted.mark_changed(),
+            _ = shared.gate.sleep(LOOK_EVERY.min(shared.settings.scrub_every)) => {}
+        }
+    }
+}
+
+impl Scrub {
+    fn is_due(&self) -> bool {
+        let every_ms = u64::try_from(self.shared.settings.scrub_every.as_millis()).unwrap_or(u64::MAX);
+        let since = |started: u64| now_ms().saturating_sub(started);
+        self.state.partition.is_some()
+            || self
+                .state
+                .started_ms
+                .is_none_or(|started| since(started) >= every_ms)
+    }
+
+    /// Goes through all partitions from where it was. An error, or the node's stop, breaks it off.
+    async fn pass(&mut self) -> Result<(), VolumeError> {
+        let volume = self.volume()?;
+        if self.state.partition.is_none() {
+            self.state = ScrubState {
+                started_ms: Some(now_ms()),
+                partition: Some(Partition(0)),
+                last_pass_ms: self.state.last_pass_ms,
+                ..ScrubState::default()
+            };
+        }
+        self.board.begin(None);
+        let status = volume.status().await?;
+        let done = self.state.replicas;
+        self.board.update(|board| {
+            board.done = done;
+            board.total = Some(status.replicas + status.tombstones);
+        });
+        while let Some(partition) = self.state.partition {
+            let volume = self.volume()?;
+            if !self.partition(&volume, partition).await? {
+                return Ok(());
+            }
+            self.state.after = None;
+            self.state.partition = Some(Partition(partition.0 + 1)).filter(|next| next.0 < PARTITIONS);
+            if self.saved.elapsed() >= SAVE_EVERY {
+                self.save();
+            }
+        }
+        self.state.last_pass_ms = Some(now_ms());
+        self.board.end();
+        Ok(())
+    }
+
+    /// The handle, under the layout now in force.
+    fn volume(&self) -> Result<Arc<dyn Volume>, VolumeError> {
+        let view = self.shared.cluster().view();
+        view.volumes
+            .get(&self.id)
+            .cloned()
+            .ok_or_else(|| VolumeError::Failed {
+                volume: self.id.clone(),
+                detail: "is in no layout in force: nothing to scrub".into(),
+            })
+    }
+
+    async fn partition(
+        &mut self,
+        volume: &Arc<dyn Volume>,
+        partition: Partition,
+    ) -> Result<bool, VolumeError> {
+        let shared = self.shared.clone();
+        let reading = Reading {
+            volume,
+            throttle: &self.throttle,
+            gate: &shared.gate,
+        };
+        let after = self.state.after.clone();
+        let (state, saved, board, id) = (&mut self.state, &mut self.saved, &self.board, &self.id);
+        let mut note = |seen: Replica<'_>| {
+            note(&shared, board, state, &seen);
+            if saved.elapsed() >= SAVE_EVERY {
+                save(&shared, board, id, state);
+                *saved = Instant::now();
+            }
+        };
+        reading.partition(partition, after.as_ref(), &mut note).await
+    }
+
+    fn save(&mut self) {
+        save(&self.shared, &self.board, &self.id, &self.state);
+        self.saved = Instant::now();
+    }
+}
+
+fn note(shared: &Shared, board: &Board, state: &mut ScrubState, seen: &Replica<'_>) {
+    let damage = seen.outcome.is_damage();
+    let bytes = seen.outcome.bytes();
+    if damage {
+        shared.queue.push(seen.key);
+    }
+    state.after = Some(seen.key.clone());
+    state.replicas += 1;
+    state.bytes += bytes;
+    state.found += u64::from(damage);
+    board.update(|status| {
+        status.done = state.replicas;
+        status.bytes += bytes;
+        status.found += u64::from(damage);
+    });
+}
+
+/// Keeps the position. That it cannot be kept costs reading twice, nothing else.
+fn save(shared: &Shared, board: &Board, id: &VolumeId, state: &ScrubState) {
+    if let Err(error) = shared.scrub_files.save(id, state) {
+        tracing::warn!(volume = %id, %error, "the scrub position cannot be kept");
+        board.error(&format!("keep the scrub position: {error}"));
+    }
+}

@@ -1,0 +1,159 @@
+//! Noticing what happens to volumes, nodes and layouts, and putting the partitions concerned among the waiting.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::future::join_all;
+
+use super::board::Board;
+use super::pending::Urgency;
+use super::{Shared, all_partitions};
+use crate::cluster::View;
+use crate::node::announce;
+use crate::upkeep::rebuild::partitions_of;
+use crate::upkeep::reconcile::gather::within;
+use crate::volume::{Volume, VolumeId, VolumeState};
+
+/// What is known of a volume from the last look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Health {
+    There,
+    /// Found empty, being filled again.
+    Rebuilding,
+    /// Does not answer, or is out of service.
+    Away,
+    /// For longer than the grace time.
+    AwayLong,
+}
+
+/// What was seen at the last look.
+struct Watch {
+    shared: Arc<Shared>,
+    health: BTreeMap<VolumeId, Health>,
+    layout: Option<u64>,
+    whole_pass: Option<Instant>,
+    retried: Instant,
+}
+
+pub(super) async fn run(shared: Arc<Shared>, board: Board) {
+    let mut watch = Watch {
+        shared: shared.clone(),
+        health: BTreeMap::new(),
+        layout: None,
+        whole_pass: None,
+        retried: Instant::now(),
+    };
+    while !shared.gate.is_stopped() {
+        board.begin(None);
+        let view = shared.cluster().view();
+        watch.layouts(&view);
+        watch.volumes(&view).await;
+        watch.clock();
+        if shared.acts_for_all() {
+            tell_nodes(&shared, &view).await;
+        }
+        board.update(|status| status.done = watch.health.len() as u64);
+        board.end();
+        shared.gate.sleep(shared.settings.watch_every).await;
+    }
+}
+
+impl Watch {
+    /// A layout other than at the last look: everything may have to move.
+    fn layouts(&mut self, view: &View) {
+        let number = view.layouts.current.number;
+        let before = self.layout.replace(number);
+        if before.is_some_and(|before| before != number)
+            || (before.is_none() && !view.layouts.older.is_empty())
+        {
+            self.shared.pending.forget_rebuilding();
+            self.shared.pending.add(all_partitions(), Urgency::Routine);
+        }
+    }
+
+    async fn volumes(&mut self, view: &View) {
+        let looks = view.volumes.values().map(|volume| self.look(volume));
+        let now: BTreeMap<_, _> = join_all(looks).await.into_iter().collect();
+        for (id, health) in &now {
+            let before = self.health.get(id).copied();
+            if before != Some(*health) {
+                self.changed(view, id, before, *health);
+            }
+            if *health == Health::Rebuilding && self.shared.local.contains(id) {
+                self.shared.pending.rebuild(id, partitions_of(view, id));
+            }
+        }
+        self.health = now;
+    }
+
+    async fn look(&self, volume: &Arc<dyn Volume>) -> (VolumeId, Health) {
+        let id = volume.id();
+        let outages = &self.shared.reconciler.outages;
+        let answer = within(
+            self.shared.settings.answer_within,
+            volume.as_ref(),
+            volume.status(),
+        )
+        .await;
+        let health = match answer.map(|status| status.state) {
+            Ok(VolumeState::InService) => Health::There,
+            Ok(VolumeState::Rebuilding) => Health::Rebuilding,
+            Ok(VolumeState::Out(_)) | Err(_) if outages.away(id) => Health::AwayLong,
+            Ok(VolumeState::Out(_)) | Err(_) => Health::Away,
+        };
+        if matches!(health, Health::There | Health::Rebuilding) {
+            outages.answered(id);
+        }
+        (id.clone(), health)
+    }
+
+    /// Partitions that a change concerns: of a volume that came back also those that others hold in its stead.
+    fn changed(&self, view: &View, id: &VolumeId, before: Option<Health>, now: Health) {
+        tracing::info!(volume = %id, ?before, ?now, "a volume has changed");
+        let came_back = matches!(before, Some(Health::Away | Health::AwayLong)) && now == Health::There;
+        if came_back {
+            let holds = all_partitions().filter(|partition| view.places(*partition).contains(id));
+            self.shared.pending.add(holds, Urgency::AtOnce);
+        } else if now == Health::AwayLong {
+            self.shared.pending.add(partitions_of(view, id), Urgency::AtOnce);
+        }
+    }
+
+    /// What is due by time, and what the repair queue could not take.
+    fn clock(&mut self) {
+        let settings = &self.shared.settings;
+        if self
+            .whole_pass
+            .is_none_or(|last| last.elapsed() >= settings.reconcile_every)
+        {
+            self.whole_pass = Some(Instant::now());
+            self.shared.pending.add(all_partitions(), Urgency::Routine);
+        }
+        if self.retried.elapsed() >= settings.retry_after_max {
+            self.retried = Instant::now();
+            self.shared.pending.retry();
+        }
+        let overflow = self.shared.queue.take_overflow();
+        if !overflow.is_empty() {
+            self.shared.pending.add(overflow, Urgency::AtOnce);
+        }
+    }
+}
+
+/// Nodes that were away while older layouts went out of force, or a new one came, are told so.
+async fn tell_nodes(shared: &Shared, view: &View) {
+    let mine = &view.layouts;
+    let answers = view.nodes.values().map(|node| async move {
+        let layouts = tokio::time::timeout(shared.settings.answer_within, node.layouts()).await;
+        let Ok(Ok(theirs)) = layouts else {
+            return false;
+        };
+        let behind = theirs.current.number < mine.current.number;
+        let looks_back = theirs.current == mine.current && theirs.older.len() > mine.older.len();
+        behind || looks_back
+    });
+    if join_all(answers).await.contains(&true) {
+        announce(shared.cluster(), mine).await;
+    }
+}
