@@ -138,8 +138,10 @@ impl Uploads {
 pub(super) async fn stage(
     inner: &Arc<Inner>,
     stage: StageId,
-    mut body: ByteStream,
+    body: ByteStream,
 ) -> Result<Staged, VolumeError> {
+    // Gathering asks once more after the end, which not every stream bears.
+    let mut body: ByteStream = Box::pin(body.fuse());
     let mut receiving = blocking(inner.clone(), move |inner| Receiving::begin(inner, stage)).await?;
     let mut next = gather(&mut body).await?;
     while let Some(pieces) = next {
