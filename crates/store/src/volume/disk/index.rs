@@ -283,6 +283,12 @@ impl Index {
             .unwrap_or_else(|| Err(failed(&self.path, "the thread that wrote it panicked")))
     }
 
+    /// Makes changes in one transaction, not durably.
+    pub(super) fn change_all(&self, changes: Vec<Change>) -> Result<Vec<Outcome>, IndexError> {
+        self.write(changes, false)
+            .map_err(|error| engine_failed(&self.path, error))
+    }
+
     /// Makes all changes so far durable.
     pub(super) fn sync(&self) -> Result<(), IndexError> {
         self.write(Vec::new(), true)

@@ -49,6 +49,12 @@ pub trait Disk: Send + Sync + 'static {
     /// After one, nothing written to the file system before can be trusted.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
 
+    /// Makes all that was written to the file system of a directory durable, whoever wrote it.
+    ///
+    /// # Errors
+    /// After one, nothing written to the file system before can be trusted.
+    fn sync_all(&self, path: &Path) -> io::Result<()>;
+
     /// Names in a directory, in no order. Names that are no UTF-8 come with replacement characters.
     ///
     /// # Errors
@@ -157,6 +163,10 @@ impl Disk for RealDisk {
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         File::open(path)?.sync_all()
+    }
+
+    fn sync_all(&self, path: &Path) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(File::open(path)?)?)
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {

@@ -28,8 +28,8 @@ const PIECE_BYTES: usize = BLOCK_BYTES as usize;
 /// An upload that nobody touched for so long is given up. Clients' own time limits are minutes.
 const IDLE_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// Uploads begin only while more than this is free, or a hundredth of the file system if that is less: room for tombstones,
-/// the index and the fixity log, without which a full volume could not even delete.
+/// Content is taken only while more than this is free, or an eighth of a file system so small that that is less: room for
+/// tombstones, the index and the fixity log, without which a full volume could not even delete.
 const RESERVE_BYTES: u64 = 64 << 20;
 
 /// How many finished uploads are remembered, for callers that ask again because an answer was lost.
@@ -429,7 +429,7 @@ impl Inner {
                 return Err(self.failed("look at the room left", &error));
             }
         };
-        let reserve = RESERVE_BYTES.min(space.capacity_bytes / 100);
+        let reserve = RESERVE_BYTES.min(space.capacity_bytes / 8);
         if space.free_bytes >= reserve {
             return Ok(());
         }

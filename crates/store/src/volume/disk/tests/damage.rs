@@ -326,12 +326,18 @@ fn a_volume_without_room_for_its_index_comes_back_when_there_is_some() {
 }
 
 #[test]
-fn a_tombstone_fits_into_the_reserve() {
-    // `stage` refuses content when room is short; a tombstone needs no `stage`.
-    let dir = tempfile::tempdir().unwrap();
+fn a_volume_that_is_nearly_full_still_takes_deletions() {
+    let home = tempfile::tempdir().unwrap();
+    let dir = home.path().join("v1");
     run(async {
-        let volume = open(dir.path());
+        let disk = FaultyDisk::new(1, &dir);
+        let mut settings = settings(&dir);
+        settings.disk = Arc::new(disk.clone());
+        let volume = DiskVolume::open(settings).unwrap();
         put_some(&volume, "k").await.unwrap();
+        disk.inject(Some(Fault::NearlyFull));
+        let refused = put_some(&volume, "l").await;
+        assert!(matches!(refused, Err(VolumeError::Full { .. })), "{refused:?}");
         let meta = tombstone(&key("k"), version(2));
         put(volume.as_ref(), &meta, &Bytes::new()).await.unwrap();
         assert!(volume.head(&key("k")).await.unwrap().found.unwrap().meta.deleted);

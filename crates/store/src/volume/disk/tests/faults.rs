@@ -24,6 +24,8 @@ pub(super) enum Fault {
     TornWrite(u32),
     /// Every write: no room.
     Full,
+    /// Every write still works, but next to no room is left.
+    NearlyFull,
     /// The nth durable step from now on is the last one: nothing works after it.
     Crash(u32),
 }
@@ -224,6 +226,14 @@ impl Disk for FaultyDisk {
         Ok(())
     }
 
+    fn sync_all(&self, _path: &Path) -> io::Result<()> {
+        let mut platter = self.alive()?;
+        platter.sync()?;
+        platter.names.clear();
+        platter.unsynced.clear();
+        Ok(())
+    }
+
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
         drop(self.alive()?);
         RealDisk.list(path)
@@ -235,8 +245,8 @@ impl Disk for FaultyDisk {
     }
 
     fn space(&self, _path: &Path) -> io::Result<Space> {
-        drop(self.alive()?);
-        let (capacity_bytes, free_bytes) = (1 << 40, 1 << 39);
+        let is_short = self.alive()?.fault == Some(Fault::NearlyFull);
+        let (capacity_bytes, free_bytes) = (1 << 40, if is_short { 1 << 20 } else { 1 << 39 });
         Ok(Space {
             capacity_bytes,
             free_bytes,
