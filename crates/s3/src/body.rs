@@ -165,7 +165,7 @@ pub(crate) fn to_store(
     let Some(body) = body else {
         return stream::empty().boxed();
     };
-    let pieces = body.map(move |piece| match piece {
+    let pieces = body.fuse().map(move |piece| match piece {
         Ok(bytes) => {
             if let Some(summing) = &summing {
                 summing.update(&bytes);
@@ -184,8 +184,10 @@ pub(crate) fn to_store(
 
 /// Content of the store's own on its way back to it, with its checksum computed as it passes.
 pub(crate) fn summed(body: ByteStream, summing: Option<Summing>) -> ByteStream {
-    let Some(summing) = summing else { return body };
-    let pieces = body.inspect(move |piece| {
+    let Some(summing) = summing else {
+        return body.fuse().boxed();
+    };
+    let pieces = body.fuse().inspect(move |piece| {
         if let Ok(bytes) = piece {
             summing.update(bytes);
         }
@@ -230,7 +232,8 @@ struct FromStore {
 /// A content of this length for an answer.
 pub(crate) fn from_store(body: ByteStream, bytes: u64) -> StreamingBlob {
     StreamingBlob::new(FromStore {
-        inner: Mutex::new(body),
+        // Whoever reads to the end may ask once more.
+        inner: Mutex::new(body.fuse().boxed()),
         left: bytes,
     })
 }

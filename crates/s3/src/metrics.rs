@@ -1,6 +1,7 @@
 //! What the face counts: requests by operation, with their outcome, bytes and time to the last byte.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -92,14 +93,19 @@ impl Metrics {
         counter.latency_counts[bucket] += 1;
     }
 
-    /// A connection was opened.
-    pub(crate) fn opened(&self) {
+    /// Counts a connection while the answer is held.
+    pub(crate) fn open(self: &Arc<Self>) -> Connection {
         self.inner.lock().connections += 1;
+        Connection(self.clone())
     }
+}
 
-    /// A connection was closed.
-    pub(crate) fn closed(&self) {
-        self.inner.lock().connections -= 1;
+/// A connection that is open.
+pub(crate) struct Connection(Arc<Metrics>);
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.0.inner.lock().connections -= 1;
     }
 }
 

@@ -251,7 +251,7 @@ async fn hold(
     closed: watch::Receiver<bool>,
 ) {
     let _slot = slot;
-    serving.metrics.opened();
+    let _open = serving.metrics.open();
     // Without it small answers wait for the acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
     let stream = Patient::new(stream, serving.limits.idle_time_max);
@@ -269,7 +269,6 @@ async fn hold(
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended early");
     }
-    serving.metrics.closed();
 }
 
 async fn talk<S>(stream: S, serving: &Serving, mut closed: watch::Receiver<bool>) -> Result<(), hyper::Error>

@@ -137,11 +137,13 @@ impl Face {
         let meta = self
             .head(&input.bucket, &names::object(&input.bucket, &input.key)?)
             .await?;
+        // Clients send one header with commas, or several headers.
         let wanted = |name| {
-            input
+            let mut all = input
                 .object_attributes
                 .iter()
-                .any(|wanted| wanted.as_str() == name)
+                .flat_map(|wanted| wanted.as_str().split(','));
+            all.any(|wanted| wanted.trim() == name)
         };
         let sums = checksum::kept(&meta.attributes);
         let parts = match meta.attributes.get(attributes::PARTS) {

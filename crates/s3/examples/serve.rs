@@ -1,0 +1,31 @@
+//! A face over volumes, for trying clients by hand: `serve LISTEN KEYS-FILE VOLUME...`
+//!
+//! `weft serve --s3` does the same with everything around it; this is the shortest program that embeds the face.
+
+use std::path::PathBuf;
+
+use store::node::{NodeSettings, VolumeSettings};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut words = std::env::args().skip(1);
+    let (Some(listen), Some(keys)) = (words.next(), words.next()) else {
+        return Err("expected LISTEN KEYS-FILE VOLUME...".into());
+    };
+    let node = store::node::start(NodeSettings::of_volumes(words.map(VolumeSettings::at).collect())).await?;
+    let settings = s3::Settings {
+        listen: listen.parse()?,
+        tls: None,
+        keys: PathBuf::from(keys),
+        limits: s3::Limits::default(),
+    };
+    let face = s3::serve(settings, node.store()).await?;
+    println!("http://{}", face.address());
+    if let Some(key) = face.new_key() {
+        println!("access key {}\nsecret {}", key.id, key.secret);
+    }
+    tokio::signal::ctrl_c().await?;
+    face.shutdown().await;
+    node.shutdown().await;
+    Ok(())
+}

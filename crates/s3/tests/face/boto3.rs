@@ -1,0 +1,25 @@
+//! boto3, the client that most people have: `tests/boto3/face.py`.
+
+use std::process::Command;
+
+use crate::support::{ADMIN, READER, Rig, python, run, say};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn boto3() {
+    let Some(python) = python() else {
+        say("skipped: there is no python3 with boto3 (make need-boto3)");
+        return;
+    };
+    let rig = Rig::start().await;
+    let mut command = Command::new(python);
+    command
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/boto3/face.py"))
+        .arg(rig.endpoint())
+        .args([ADMIN.0, ADMIN.1, READER.0, READER.1]);
+    let (passed, text) = run(command).await;
+    assert!(passed, "{text}");
+    for line in text.lines().filter(|line| line.starts_with("skipped")) {
+        say(line);
+    }
+    rig.stop().await;
+}

@@ -1,0 +1,7 @@
+//! The face as its clients see it: over real volumes, on a loopback port, asked by other people's programs.
+
+mod boto3;
+mod bytes;
+mod clients;
+mod object_store_client;
+mod support;

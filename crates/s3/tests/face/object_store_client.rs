@@ -1,0 +1,265 @@
+//! The `object_store` client, which is how the rest of Weft would speak to the face.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt};
+use http::Method;
+use object_store::aws::{AmazonS3, AmazonS3Builder, S3ConditionalPut, S3CopyIfNotExists};
+use object_store::path::Path;
+use object_store::signer::Signer;
+use object_store::{
+    Attribute, Error, GetOptions, GetRange, MultipartUpload, ObjectStore, ObjectStoreExt, PutMode,
+    PutMultipartOptions, PutOptions, PutPayload, UpdateVersion,
+};
+
+use crate::support::{ADMIN, Rig};
+
+fn client(rig: &Rig, bucket: &str) -> AmazonS3 {
+    AmazonS3Builder::new()
+        .with_endpoint(rig.endpoint())
+        .with_allow_http(true)
+        .with_region("us-east-1")
+        .with_bucket_name(bucket)
+        .with_access_key_id(ADMIN.0)
+        .with_secret_access_key(ADMIN.1)
+        .with_conditional_put(S3ConditionalPut::ETagMatch)
+        .with_copy_if_not_exists(S3CopyIfNotExists::Multipart)
+        .build()
+        .unwrap()
+}
+
+/// The client makes no buckets: a signed address does.
+async fn make_bucket(rig: &Rig, bucket: &str) {
+    let signer = client(rig, bucket);
+    let url = signer
+        .signed_url(Method::PUT, &Path::from(""), Duration::from_secs(60))
+        .await
+        .unwrap();
+    let answer = crate::bytes::request("PUT", url.as_str(), b"").await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+}
+
+fn bytes(length: usize) -> Bytes {
+    (0..length)
+        .map(|n| (n * 31 % 251) as u8)
+        .collect::<Vec<_>>()
+        .into()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn put_get_list_delete() {
+    let rig = Rig::start().await;
+    make_bucket(&rig, "data").await;
+    let client = client(&rig, "data");
+    let content = bytes(700_000);
+    let path = Path::from("a/b c+d/ä");
+    let attributes = [
+        (Attribute::ContentType, "text/x"),
+        (Attribute::CacheControl, "no-store"),
+        (Attribute::Metadata("colour".into()), "blue"),
+    ];
+    let options = PutOptions {
+        attributes: attributes.clone().into_iter().collect(),
+        ..PutOptions::default()
+    };
+    let put = client
+        .put_opts(&path, content.clone().into(), options)
+        .await
+        .unwrap();
+    let got = client.get(&path).await.unwrap();
+    assert_eq!((got.meta.e_tag.clone(), got.meta.size), (put.e_tag, 700_000));
+    assert_eq!(got.attributes, attributes.into_iter().collect());
+    assert_eq!(got.bytes().await.unwrap(), content);
+    for range in [0..1, 699_999..700_000, 1_000..600_000] {
+        let Range { start, end } = range.clone();
+        assert_eq!(
+            client.get_range(&path, range).await.unwrap(),
+            content.slice(start as usize..end as usize)
+        );
+    }
+    let options = GetOptions {
+        range: Some(GetRange::Suffix(10)),
+        ..GetOptions::default()
+    };
+    let suffix = client
+        .get_opts(&path, options)
+        .await
+        .unwrap()
+        .bytes()
+        .await
+        .unwrap();
+    assert_eq!(suffix, content.slice(699_990..));
+    for n in 0..25 {
+        client
+            .put(&Path::from(format!("list/{:02}/x", n)), PutPayload::new())
+            .await
+            .unwrap();
+    }
+    let all: Vec<_> = client.list(None).try_collect().await.unwrap();
+    assert_eq!(all.len(), 26);
+    let after: Vec<_> = client
+        .list_with_offset(None, &Path::from("list/20/x"))
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(after.len(), 4);
+    let rolled = client
+        .list_with_delimiter(Some(&Path::from("list")))
+        .await
+        .unwrap();
+    assert_eq!((rolled.objects.len(), rolled.common_prefixes.len()), (0, 25));
+    let paths = futures_util::stream::iter(all.into_iter().map(|meta| Ok(meta.location))).boxed();
+    let deleted: Vec<_> = client.delete_stream(paths).try_collect().await.unwrap();
+    assert_eq!(deleted.len(), 26);
+    assert!(matches!(client.get(&path).await, Err(Error::NotFound { .. })));
+    assert_eq!(rig.keys("data/").await, Vec::<String>::new());
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn conditions() {
+    let rig = Rig::start().await;
+    make_bucket(&rig, "data").await;
+    let client = client(&rig, "data");
+    let path = Path::from("x");
+    let create = || PutOptions {
+        mode: PutMode::Create,
+        ..PutOptions::default()
+    };
+    let first = client.put_opts(&path, "one".into(), create()).await.unwrap();
+    let again = client.put_opts(&path, "two".into(), create()).await;
+    assert!(matches!(again, Err(Error::AlreadyExists { .. })), "{again:?}");
+    let update = |e_tag: &Option<String>| {
+        let version = UpdateVersion {
+            e_tag: e_tag.clone(),
+            version: None,
+        };
+        PutOptions {
+            mode: PutMode::Update(version),
+            ..PutOptions::default()
+        }
+    };
+    let second = client
+        .put_opts(&path, "two".into(), update(&first.e_tag))
+        .await
+        .unwrap();
+    let stale = client.put_opts(&path, "three".into(), update(&first.e_tag)).await;
+    assert!(matches!(stale, Err(Error::Precondition { .. })), "{stale:?}");
+    let options = GetOptions {
+        if_none_match: second.e_tag,
+        ..GetOptions::default()
+    };
+    assert!(matches!(
+        client.get_opts(&path, options).await,
+        Err(Error::NotModified { .. })
+    ));
+    let to = Path::from("copy");
+    client.copy_if_not_exists(&path, &to).await.unwrap();
+    let again = client.copy_if_not_exists(&path, &to).await;
+    assert!(matches!(again, Err(Error::AlreadyExists { .. })), "{again:?}");
+    client.rename(&to, &Path::from("moved")).await.unwrap();
+    assert_eq!(
+        client
+            .get(&Path::from("moved"))
+            .await
+            .unwrap()
+            .bytes()
+            .await
+            .unwrap(),
+        "two"
+    );
+    rig.stop().await;
+}
+
+/// Twenty clients want to make one key: one of them does, every time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_of_twenty_creates() {
+    let rig = Rig::start().await;
+    make_bucket(&rig, "data").await;
+    let client = client(&rig, "data");
+    for round in 0..5 {
+        let path = Path::from(format!("round/{round}"));
+        let racers = (0..20).map(|racer| {
+            let (client, path) = (&client, &path);
+            async move {
+                let options = PutOptions {
+                    mode: PutMode::Create,
+                    ..PutOptions::default()
+                };
+                client
+                    .put_opts(path, format!("{racer}").into(), options)
+                    .await
+                    .is_ok()
+                    .then_some(racer)
+            }
+        });
+        let won: Vec<usize> = futures_util::future::join_all(racers)
+            .await
+            .into_iter()
+            .flatten()
+            .collect();
+        assert_eq!(won.len(), 1, "round {round}");
+        let content = client.get(&path).await.unwrap().bytes().await.unwrap();
+        assert_eq!(content, won[0].to_string());
+    }
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn uploads_in_parts() {
+    let rig = Rig::start().await;
+    make_bucket(&rig, "data").await;
+    let client = client(&rig, "data");
+    let path = Path::from("big");
+    let content = bytes(12 * 1024 * 1024);
+    let options = PutMultipartOptions {
+        attributes: [(Attribute::ContentType, "text/y")].into_iter().collect(),
+        ..PutMultipartOptions::default()
+    };
+    let mut upload = client.put_multipart_opts(&path, options).await.unwrap();
+    let part = 5 * 1024 * 1024;
+    let parts: Vec<_> = content
+        .chunks(part)
+        .map(|part| upload.put_part(Bytes::copy_from_slice(part).into()))
+        .collect();
+    futures_util::future::try_join_all(parts.into_iter().rev())
+        .await
+        .unwrap();
+    assert!(
+        matches!(client.head(&path).await, Err(Error::NotFound { .. })),
+        "not before it is complete"
+    );
+    let done = upload.complete().await.unwrap();
+    assert!(done.e_tag.unwrap().ends_with("-3\""));
+    let got = client.get(&path).await.unwrap();
+    assert_eq!(
+        got.attributes.get(&Attribute::ContentType).unwrap().as_ref(),
+        "text/y"
+    );
+    assert_eq!(got.bytes().await.unwrap(), content);
+    let mut upload = client.put_multipart(&Path::from("given up")).await.unwrap();
+    upload.put_part("x".into()).await.unwrap();
+    upload.abort().await.unwrap();
+    assert_eq!(rig.keys("data/").await, ["data/big"]);
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn signed_addresses() {
+    let rig = Rig::start().await;
+    make_bucket(&rig, "data").await;
+    let client = client(&rig, "data");
+    let path = Path::from("a b/ü");
+    let sign = |method| client.signed_url(method, &path, Duration::from_secs(60));
+    let put = crate::bytes::request("PUT", sign(Method::PUT).await.unwrap().as_str(), b"content").await;
+    assert_eq!(put.status, 200, "{}", put.text());
+    let url = sign(Method::GET).await.unwrap().to_string();
+    let got = crate::bytes::request("GET", &url, b"").await;
+    assert_eq!((got.status, got.body.as_slice()), (200, b"content".as_slice()));
+    let tampered = crate::bytes::request("GET", &url.replace("Expires=60", "Expires=61"), b"").await;
+    assert_eq!(tampered.status, 403);
+    assert!(tampered.text().contains("SignatureDoesNotMatch"));
+    rig.stop().await;
+}

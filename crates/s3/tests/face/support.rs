@@ -1,0 +1,139 @@
+//! A face over two temporary volumes.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use s3::{Limits, Running, Settings, TlsFiles};
+use store::node::{NodeSettings, RunningNode, VolumeSettings};
+use store::store::{List, Store};
+use tempfile::TempDir;
+
+/// Access key that may do everything, and its secret.
+pub(crate) const ADMIN: (&str, &str) = ("ADMIN", "admin-secret-0123456789");
+
+/// Access key that may read and list what begins with `shared-`.
+pub(crate) const READER: (&str, &str) = ("READER", "reader-secret-0123456789");
+
+const KEYS: &str = r#"
+    [keys.ADMIN]
+    secret = "admin-secret-0123456789"
+    user = "archive"
+    rights = { "*" = ["read", "write", "list", "delete"] }
+
+    [keys.READER]
+    secret = "reader-secret-0123456789"
+    rights = { "shared-*" = ["read", "list"] }
+
+    [buckets.shared-open]
+    anonymous = ["read"]
+"#;
+
+/// The face, its store, and the directories.
+pub(crate) struct Rig {
+    pub(crate) face: Running,
+    pub(crate) store: Store,
+    node: RunningNode,
+    dir: TempDir,
+}
+
+impl Rig {
+    pub(crate) async fn start() -> Self {
+        Self::start_with(Limits::default(), None).await
+    }
+
+    pub(crate) async fn start_with(limits: Limits, tls: Option<TlsFiles>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let volume = |name| VolumeSettings::at(dir.path().join(name));
+        let mut settings = NodeSettings::of_volumes(vec![volume("one"), volume("two")]);
+        settings.upkeep = None;
+        let node = store::node::start(settings).await.unwrap();
+        let keys = dir.path().join("keys.toml");
+        std::fs::write(&keys, KEYS).unwrap();
+        let settings = Settings {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            tls,
+            keys,
+            limits,
+        };
+        let store = node.store();
+        let face = s3::serve(settings, store.clone()).await.unwrap();
+        Self {
+            face,
+            store,
+            node,
+            dir,
+        }
+    }
+
+    /// `http://127.0.0.1:PORT`.
+    pub(crate) fn endpoint(&self) -> String {
+        format!("http://{}", self.face.address())
+    }
+
+    /// A directory for the test's own files.
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The keys of all objects that begin with this text, asked of the store itself.
+    pub(crate) async fn keys(&self, prefix: &str) -> Vec<String> {
+        let list = List {
+            prefix: prefix.to_owned(),
+            limit: 10_000,
+            ..List::default()
+        };
+        let page = self.store.list(&list).await.unwrap();
+        page.objects
+            .into_iter()
+            .map(|meta| meta.key.to_string())
+            .collect()
+    }
+
+    pub(crate) async fn stop(self) {
+        self.face.shutdown().await;
+        self.node.shutdown().await;
+    }
+}
+
+/// Limits under which a slow client is seen to be one at once.
+pub(crate) fn impatient() -> Limits {
+    Limits {
+        header_time_max: Duration::from_millis(200),
+        idle_time_max: Duration::from_millis(200),
+        ..Limits::default()
+    }
+}
+
+/// A line that is seen although the test passes.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// A Python with boto3: the project's own environment, or the system's.
+pub(crate) fn python() -> Option<PathBuf> {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let own = cache.or(home).map(|cache| cache.join("weft/venv/bin/python"));
+    own.into_iter().chain([PathBuf::from("python3")]).find(|python| {
+        Command::new(python)
+            .args(["-c", "import boto3"])
+            .output()
+            .is_ok_and(|out| out.status.success())
+    })
+}
+
+/// Runs a program to its end without holding up the face, which lives on this runtime.
+pub(crate) async fn run(mut command: Command) -> (bool, String) {
+    let output = tokio::task::spawn_blocking(move || command.output())
+        .await
+        .unwrap()
+        .unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    (
+        output.status.success(),
+        String::from_utf8_lossy(&text).into_owned(),
+    )
+}
