@@ -5,14 +5,13 @@
 
 use bytes::Bytes;
 use futures_util::future::try_join3;
-use md5::Md5;
-use sha2::{Digest, Sha256};
+use futures_util::stream::StreamExt;
+use sums::{Md5, Sha256};
 use tokio::task::{JoinError, spawn_blocking};
 
 use super::intake::{Sink, channel};
 use crate::meta::Digests;
 use crate::volume::ByteStream;
-use futures_util::stream::StreamExt;
 
 /// Up to this length all digests are computed on the spot, in less time than handing the work over takes twice.
 const INLINE_BYTES_MAX: usize = 32 * 1024;
@@ -20,8 +19,8 @@ const INLINE_BYTES_MAX: usize = 32 * 1024;
 /// Digests of a short content.
 pub(super) fn digest_now(content: &[u8]) -> Digests {
     Digests {
-        md5: Md5::digest(content).into(),
-        sha256: Sha256::digest(content).into(),
+        md5: Md5::of(content),
+        sha256: Sha256::of(content),
         blake3: *blake3::hash(content).as_bytes(),
     }
 }
@@ -36,8 +35,8 @@ pub(super) async fn digest_whole(content: &Bytes) -> Result<Digests, JoinError> 
     }
     let (first, second, third) = (content.clone(), content.clone(), content.clone());
     let (md5, sha256, blake3) = try_join3(
-        spawn_blocking(move || Md5::digest(&first).into()),
-        spawn_blocking(move || Sha256::digest(&second).into()),
+        spawn_blocking(move || Md5::of(&first)),
+        spawn_blocking(move || Sha256::of(&second)),
         spawn_blocking(move || *blake3::hash(&third).as_bytes()),
     )
     .await?;
@@ -58,8 +57,10 @@ impl Digesting {
         let (sha256_sink, sha256) = channel();
         let (blake3_sink, blake3) = channel();
         let digesting = Self {
-            md5: tokio::spawn(fold(md5, Md5::new(), |state, piece| state.update(piece))),
-            sha256: tokio::spawn(fold(sha256, Sha256::new(), |state, piece| state.update(piece))),
+            md5: tokio::spawn(fold(md5, Md5::default(), |state, piece| state.update(piece))),
+            sha256: tokio::spawn(fold(sha256, Sha256::default(), |state, piece| {
+                state.update(piece)
+            })),
             blake3: tokio::spawn(fold(blake3, blake3::Hasher::new(), |state, piece| {
                 state.update(piece);
             })),
@@ -71,8 +72,8 @@ impl Digesting {
     pub(super) async fn finish(self) -> Option<Digests> {
         let (md5, sha256, blake3) = try_join3(self.md5, self.sha256, self.blake3).await.ok()?;
         Some(Digests {
-            md5: md5?.finalize().into(),
-            sha256: sha256?.finalize().into(),
+            md5: md5?.finish(),
+            sha256: sha256?.finish(),
             blake3: *blake3?.finalize().as_bytes(),
         })
     }

@@ -12,8 +12,8 @@ use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use md5::{Digest, Md5};
 use serde::{Deserialize, Serialize};
+use sums::Md5;
 
 use super::{Condition, Finisher, List, Put, Store, StoreError};
 use crate::key::Key;
@@ -403,11 +403,11 @@ fn described(meta: &Meta) -> Result<Upload, StoreError> {
 
 /// MD5 of the parts' MD5s, and how many they are.
 fn joined_etag(parts: &[Meta]) -> String {
-    let mut md5 = Md5::new();
-    parts.iter().for_each(|part| md5.update(part.digests.md5));
+    let mut md5 = Md5::default();
+    parts.iter().for_each(|part| md5.update(&part.digests.md5));
     format!(
         "{}-{}",
-        data_encoding::HEXLOWER.encode(&md5.finalize()),
+        data_encoding::HEXLOWER.encode(&md5.finish()),
         parts.len()
     )
 }

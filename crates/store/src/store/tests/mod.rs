@@ -14,9 +14,11 @@ fn key(name: &str) -> Key {
     Key::new("bucket", name).unwrap()
 }
 
-/// Bytes that differ from block to block and from seed to seed.
+/// Bytes that differ from block to block and from seed to seed; the first is the seed.
 fn content(size: usize, seed: u8) -> Vec<u8> {
-    (0..size)
-        .map(|i| (i / 1000 % 251) as u8 ^ (i % 253) as u8 ^ seed)
-        .collect()
+    // Of a length that no block is a multiple of.
+    let pattern: Vec<u8> = (0..4099).map(|i| (i % 253) as u8 ^ seed).collect();
+    let mut content = pattern.repeat(size / pattern.len() + 1);
+    content.truncate(size);
+    content
 }
