@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
@@ -40,6 +40,8 @@ pub struct Cluster {
     pub clock: Clock,
     connect: Box<dyn Connect>,
     view: RwLock<Arc<View>>,
+    /// Held while a new view is made.
+    adopting: Mutex<()>,
 }
 
 /// A consistent set of layouts and handles; an operation works on one view from beginning to end.
@@ -67,6 +69,7 @@ impl Cluster {
             clock: Clock::new(&name),
             connect,
             view,
+            adopting: Mutex::new(()),
         })
     }
 
@@ -83,9 +86,11 @@ impl Cluster {
     /// Takes newer layouts into force; older ones change nothing. Of the same current layout, those older ones stay
     /// that both sides still look into. Making them durable is the node's business.
     pub fn adopt(&self, layouts: Layouts) {
-        let mut view = self.view.write();
-        if let Some(merged) = merge(&view.layouts, layouts) {
-            *view = Arc::new(View::new(merged, self.connect.as_ref()));
+        let _one = self.adopting.lock();
+        if let Some(merged) = merge(&self.view().layouts, layouts) {
+            // Computed before the lock is taken: nobody waits for it.
+            let view = Arc::new(View::new(merged, self.connect.as_ref()));
+            *self.view.write() = view;
         }
     }
 }

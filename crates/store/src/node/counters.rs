@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use parking_lot::RwLock;
@@ -32,7 +32,7 @@ pub struct Counted {
     counters: Arc<Counters>,
     counter: Arc<Counter>,
     begun: Instant,
-    failed: bool,
+    failed: AtomicBool,
 }
 
 impl Counters {
@@ -43,7 +43,7 @@ impl Counters {
             counters: self.clone(),
             counter: self.counter(operation),
             begun: Instant::now(),
-            failed: false,
+            failed: AtomicBool::new(false),
         }
     }
 
@@ -96,8 +96,8 @@ impl Counted {
     }
 
     /// It failed, and not for a reason of the client's.
-    pub fn failed(&mut self) {
-        self.failed = true;
+    pub fn failed(&self) {
+        self.failed.store(true, Ordering::Relaxed);
     }
 }
 
@@ -107,7 +107,7 @@ impl Drop for Counted {
         let bucket = LATENCY_MICROS.partition_point(|end| *end < micros);
         let add = |number: &AtomicU64, what| number.fetch_add(what, Ordering::Relaxed);
         add(&self.counter.count, 1);
-        add(&self.counter.failures, u64::from(self.failed));
+        add(&self.counter.failures, u64::from(*self.failed.get_mut()));
         add(&self.counter.micros, micros);
         add(&self.counter.buckets[bucket], 1);
         self.counters.in_flight.fetch_sub(1, Ordering::Relaxed);
@@ -122,7 +122,7 @@ mod tests {
     fn counts_and_quantiles() {
         let counters = Arc::new(Counters::default());
         for i in 0..10 {
-            let mut counted = counters.begin("head");
+            let counted = counters.begin("head");
             assert_eq!(counters.in_flight(), 1);
             counted.received(5);
             if i == 0 {

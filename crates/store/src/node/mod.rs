@@ -1,6 +1,6 @@
 //! A node: the process that serves volumes, and how nodes talk to each other.
 //!
-//! Start one with [`start`]; a short command gets at a store with [`connect`], through the process that has its volumes
+//! Start one with [`start()`]; a short command gets at a store with [`connect()`], through the process that has its volumes
 //! open if there is one; [`apply_layout`] changes who takes part.
 
 use async_trait::async_trait;

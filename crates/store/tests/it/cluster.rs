@@ -12,13 +12,13 @@ use store::volume::{Volume, VolumeId};
 use tempfile::TempDir;
 
 /// Files of a cluster of nodes `n1`, `n2`, ... each a zone of its own.
-pub struct Files {
+pub(crate) struct Files {
     dir: TempDir,
-    pub nodes: Vec<String>,
+    pub(crate) nodes: Vec<String>,
 }
 
 /// Addresses that are free now. Held together, so that none is given twice.
-pub fn free_addresses(count: usize) -> Vec<String> {
+pub(crate) fn free_addresses(count: usize) -> Vec<String> {
     let held: Vec<_> = (0..count)
         .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
         .collect();
@@ -29,7 +29,7 @@ pub fn free_addresses(count: usize) -> Vec<String> {
 
 impl Files {
     /// `nodes` nodes of `volumes` volumes `d1`, `d2`, ... each.
-    pub fn new(nodes: usize, volumes: usize, replicas: u8) -> Self {
+    pub(crate) fn new(nodes: usize, volumes: usize, replicas: u8) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let addresses = free_addresses(nodes);
         let names: Vec<_> = (1..=nodes).map(|i| format!("n{i}")).collect();
@@ -49,34 +49,34 @@ impl Files {
         Self { dir, nodes: names }
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
 
     /// The `node.toml` of a node.
-    pub fn toml(&self, node: &str) -> PathBuf {
+    pub(crate) fn toml(&self, node: &str) -> PathBuf {
         self.path().join(format!("{node}.toml"))
     }
 
     /// The directory of a volume.
-    pub fn volume(&self, node: &str, volume: &str) -> PathBuf {
+    pub(crate) fn volume(&self, node: &str, volume: &str) -> PathBuf {
         self.path().join(format!("{node}-{volume}"))
     }
 
     /// Settings of a node without background workers.
-    pub fn settings(&self, node: &str) -> NodeSettings {
+    pub(crate) fn settings(&self, node: &str) -> NodeSettings {
         NodeSettings {
             upkeep: None,
             ..NodeSettings::read(&self.toml(node)).unwrap()
         }
     }
 
-    pub async fn start(&self, node: &str) -> RunningNode {
+    pub(crate) async fn start(&self, node: &str) -> RunningNode {
         node::start(self.settings(node)).await.unwrap()
     }
 
     /// All nodes, in order of their names.
-    pub async fn start_all(&self) -> Vec<RunningNode> {
+    pub(crate) async fn start_all(&self) -> Vec<RunningNode> {
         let mut running = Vec::new();
         for node in &self.nodes {
             running.push(self.start(node).await);
@@ -85,7 +85,7 @@ impl Files {
     }
 
     /// A command from anywhere.
-    pub async fn client(&self) -> Connection {
+    pub(crate) async fn client(&self) -> Connection {
         let settings = ConnectSettings::Cluster {
             file: self.path().join("cluster.toml"),
             secret: self.path().join("secret"),
@@ -95,17 +95,17 @@ impl Files {
 }
 
 /// The cluster that a node or a command sees.
-pub fn seen(store: &store::store::Store) -> Arc<Cluster> {
+pub(crate) fn seen(store: &store::store::Store) -> Arc<Cluster> {
     store.cluster().clone()
 }
 
 /// A volume as a view reaches it.
-pub fn volume(view: &View, id: &str) -> Arc<dyn Volume> {
+pub(crate) fn volume(view: &View, id: &str) -> Arc<dyn Volume> {
     view.volumes[&VolumeId::from(id.to_owned())].clone()
 }
 
 /// Opens directories, and puts something in front of the volumes.
-pub fn opener(wrap: impl Fn(Arc<dyn Volume>) -> Arc<dyn Volume> + Send + Sync + 'static) -> Opener {
+pub(crate) fn opener(wrap: impl Fn(Arc<dyn Volume>) -> Arc<dyn Volume> + Send + Sync + 'static) -> Opener {
     let fixity = FixityLog::new();
     Arc::new(move |volume: OpenVolume| {
         let settings = DiskSettings::new(volume.path, volume.id, fixity.clone());

@@ -18,7 +18,7 @@ const NODE: &str = "WEFT_TEST_NODE";
 const UPKEEP: &str = "WEFT_TEST_UPKEEP";
 
 /// A node in a process of its own. Killed when dropped.
-pub struct Process {
+pub(crate) struct Process {
     toml: PathBuf,
     upkeep: bool,
     child: Child,
@@ -34,12 +34,12 @@ impl Process {
         dead_code,
         reason = "background workers in processes come with the tests of upkeep"
     )]
-    pub fn start(toml: &Path) -> Self {
+    pub(crate) fn start(toml: &Path) -> Self {
         Self::spawn(toml, true)
     }
 
     /// Starts a node without background workers, and waits until it serves.
-    pub fn start_idle(toml: &Path) -> Self {
+    pub(crate) fn start_idle(toml: &Path) -> Self {
         Self::spawn(toml, false)
     }
 
@@ -54,13 +54,13 @@ impl Process {
     }
 
     /// SIGKILL: the process has no chance to do anything.
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
     /// SIGSTOP: it holds its connections and locks, and does nothing.
-    pub fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.signal("STOP");
         // The signal is on its way when `kill` returns; the process is stopped when all its threads are.
         let tasks = format!("/proc/{}/task", self.child.id());
@@ -73,17 +73,17 @@ impl Process {
     }
 
     /// SIGCONT.
-    pub fn cont(&self) {
+    pub(crate) fn cont(&self) {
         self.signal("CONT");
     }
 
     /// Starts it again after [`Process::kill`] or [`Process::shutdown`].
-    pub fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         (self.child, self.output) = run(&self.toml, self.upkeep);
     }
 
     /// Ends it in good order.
-    pub fn shutdown(&mut self) {
+    pub(crate) fn shutdown(&mut self) {
         drop(self.child.stdin.take());
         assert!(self.child.wait().unwrap().success());
     }

@@ -14,11 +14,11 @@ use store::volume::{Cause, ListQuery, StageId, Verdict, Volume, VolumeError};
 
 use crate::cluster::{Files, seen, volume};
 
-pub fn content(size: usize, seed: u8) -> Vec<u8> {
+pub(crate) fn content(size: usize, seed: u8) -> Vec<u8> {
     (0..size).map(|i| (i * 31 % 251) as u8 ^ seed).collect()
 }
 
-pub fn meta(key: &str, version: Version, content: &[u8]) -> Meta {
+pub(crate) fn meta(key: &str, version: Version, content: &[u8]) -> Meta {
     let digests = Digests {
         md5: Md5::digest(content).into(),
         sha256: Sha256::digest(content).into(),
@@ -36,7 +36,7 @@ pub fn meta(key: &str, version: Version, content: &[u8]) -> Meta {
 }
 
 /// Content in uneven pieces.
-pub fn pieces(content: &[u8]) -> store::volume::ByteStream {
+pub(crate) fn pieces(content: &[u8]) -> store::volume::ByteStream {
     let pieces: Vec<_> = content
         .chunks(70_001)
         .map(|piece| Ok(Bytes::copy_from_slice(piece)))
@@ -45,7 +45,7 @@ pub fn pieces(content: &[u8]) -> store::volume::ByteStream {
 }
 
 /// Writes an object by all three steps.
-pub async fn write(volume: &dyn Volume, meta: &Meta, content: &[u8]) {
+pub(crate) async fn write(volume: &dyn Volume, meta: &Meta, content: &[u8]) {
     let stage = StageId::random();
     let staged = volume.stage(stage, pieces(content)).await.unwrap();
     assert_eq!((staged.size, staged.blake3), (meta.size, meta.digests.blake3));
@@ -170,4 +170,31 @@ async fn what_differs_from_its_digest_is_refused_by_name() {
     remote.abort(stage).await;
     assert_eq!(remote.status().await.unwrap().staged, 0);
     node.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_in_flight_finishes_when_its_node_is_shut_down() {
+    let files = Files::new(1, 1, 1);
+    let node = files.start("n1").await;
+    let client = files.client().await;
+    let remote = volume(&seen(&client.store()).view(), "n1/d1");
+    // More than fits into the buffers on the way.
+    let content = content(40_000_000, 3);
+    let meta = meta("b/x", Clock::new("test").now(), &content);
+    write(remote.as_ref(), &meta, &content).await;
+    let mut read = remote
+        .read(&meta.key, meta.version, 0..u64::MAX)
+        .await
+        .unwrap()
+        .bytes;
+    let mut found = read.try_next().await.unwrap().unwrap().to_vec();
+    let ending = tokio::spawn(node.shutdown());
+    while remote.status().await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    while let Some(piece) = read.try_next().await.unwrap() {
+        found.extend_from_slice(&piece);
+    }
+    assert!(found == content);
+    ending.await.unwrap();
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 use serde::Serialize;
+use tracing::Instrument as _;
 
 use super::ask::NodeAsk;
 use super::body::{self, Body};
@@ -37,9 +38,9 @@ impl Service {
         {
             return answer;
         }
-        let mut counted = self.node.counters.begin(manner.operation);
+        let counted = self.node.counters.begin(manner.operation);
         // In a task of its own: a decision that was begun is carried through when the caller has gone.
-        let done = tokio::spawn(async move { self.do_node(ask).await }).await;
+        let done = tokio::spawn(async move { self.do_node(ask).await }.in_current_span()).await;
         let answer = done.unwrap_or_else(|error| plain(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()));
         if answer.status().is_server_error() {
             counted.failed();

@@ -12,6 +12,7 @@ use hyper::body::Incoming;
 use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::time::timeout;
+use tracing::Instrument as _;
 
 use super::ask::{Manner, ReadHead, VolumeAsk, WholeHead};
 use super::body::{self, Body};
@@ -61,8 +62,11 @@ impl Service {
             move |bytes| counted.received(bytes)
         });
         let staged = volume.stage(stage, content).await;
-        if staged.is_err() {
+        if let Err(error) = &staged {
             drain_rest(left);
+            if is_ours(error) {
+                counted.failed();
+            }
         }
         said(staged)
     }
@@ -83,7 +87,7 @@ impl Service {
             Ok(head) => head,
             Err(error) => return bad(&error.into()),
         };
-        let mut counted = self.node.counters.begin(Manner::STAGE_WHOLE.operation);
+        let counted = self.node.counters.begin(Manner::STAGE_WHOLE.operation);
         counted.received(content.len() as u64);
         let staged = volume.stage_whole(stage, &meta, content).await;
         if staged.as_ref().is_err_and(is_ours) {
@@ -116,7 +120,8 @@ impl Service {
             return answer(volume.as_ref(), ask, counted).await;
         }
         // In a task of its own: what was begun is carried through when the caller has gone.
-        let done = tokio::spawn(async move { answer(volume.as_ref(), ask, counted).await }).await;
+        let work = async move { answer(volume.as_ref(), ask, counted).await };
+        let done = tokio::spawn(work.in_current_span()).await;
         done.unwrap_or_else(|error| plain(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
     }
 }
@@ -158,7 +163,6 @@ async fn answer(volume: &dyn Volume, ask: VolumeAsk, counted: Counted) -> Respon
         VolumeAsk::Fixity { key, limit } => said(volume.fixity(key.as_ref(), limit).await),
         VolumeAsk::Status => said(volume.status().await),
     };
-    let mut counted = counted;
     if answer.status().is_server_error() {
         counted.failed();
     }

@@ -145,7 +145,7 @@ impl Service {
             return refused();
         };
         let path = parts.uri.path();
-        let span = tracing::debug_span!("request", from = signed.caller, path);
+        let span = tracing::debug_span!("request", from = signed.caller, %peer, path);
         let admitted = |rest: &str| Admitted {
             signed,
             rest: rest.to_owned(),
