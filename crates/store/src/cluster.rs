@@ -49,7 +49,7 @@ pub struct View {
     /// The layouts in force.
     pub layouts: Layouts,
     /// Their tables: the current one first, then the older ones.
-    pub placements: Vec<Placement>,
+    pub placements: Vec<Arc<Placement>>,
     /// Every volume of every layout in force.
     pub volumes: BTreeMap<VolumeId, Arc<dyn Volume>>,
     /// Every node of every layout in force.
@@ -63,7 +63,7 @@ impl Cluster {
             || format!("client-{:016x}", rand::random::<u64>()),
             |id| id.0.to_string(),
         );
-        let view = RwLock::new(Arc::new(View::new(layouts, connect.as_ref())));
+        let view = RwLock::new(Arc::new(View::new(layouts, connect.as_ref(), None)));
         Arc::new(Self {
             me,
             clock: Clock::new(&name),
@@ -89,7 +89,7 @@ impl Cluster {
         let _one = self.adopting.lock();
         if let Some(merged) = merge(&self.view().layouts, layouts) {
             // Computed before the lock is taken: nobody waits for it.
-            let view = Arc::new(View::new(merged, self.connect.as_ref()));
+            let view = Arc::new(View::new(merged, self.connect.as_ref(), Some(&self.view())));
             *self.view.write() = view;
         }
     }
@@ -138,10 +138,14 @@ pub(crate) fn merge(ours: &Layouts, theirs: Layouts) -> Option<Layouts> {
 }
 
 impl View {
-    fn new(layouts: Layouts, connect: &dyn Connect) -> Self {
+    /// Tables that the view before has already are taken from it.
+    fn new(layouts: Layouts, connect: &dyn Connect, before: Option<&View>) -> Self {
         let under = LayoutTag::of(&layouts.current);
         let all = || std::iter::once(&layouts.current).chain(&layouts.older);
-        let placements = all().map(Placement::compute).collect();
+        let known = |layout: &Layout| before.and_then(|before| before.placement(layout));
+        let placements = all()
+            .map(|layout| known(layout).unwrap_or_else(|| Arc::new(Placement::compute(layout))))
+            .collect();
         let mut nodes = BTreeMap::new();
         let mut volumes = BTreeMap::new();
         for layout in all() {
@@ -165,6 +169,15 @@ impl View {
             volumes,
             nodes,
         }
+    }
+
+    /// The table of a layout in force.
+    fn placement(&self, layout: &Layout) -> Option<Arc<Placement>> {
+        let layouts = std::iter::once(&self.layouts.current).chain(&self.layouts.older);
+        let mut tables = layouts.zip(&self.placements);
+        tables
+            .find(|(of, _)| *of == layout)
+            .map(|(_, table)| table.clone())
     }
 
     /// Copies of every object.

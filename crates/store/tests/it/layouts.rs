@@ -227,7 +227,7 @@ async fn two_appliers_never_make_two_layouts_of_one_number() {
         }
     };
     let mut applied = 0;
-    for round in 0..20_u32 {
+    for round in 0..12_u32 {
         let base = layouts(&nodes[0]).current.roles;
         let apply = |by: usize, volume: usize| {
             let cluster = seen(&nodes[by].store());
