@@ -20,8 +20,10 @@ use crate::volume::blocks::BlockTable;
 const ENTRY_BYTES: usize = 300;
 
 /// Tables by object, those used longest ago dropped first.
-#[derive(Default)]
-pub(crate) struct Tables(Mutex<Kept>);
+pub(crate) struct Tables {
+    bytes_max: usize,
+    kept: Mutex<Kept>,
+}
 
 #[derive(Default)]
 struct Kept {
@@ -32,10 +34,23 @@ struct Kept {
     bytes: usize,
 }
 
+impl Default for Tables {
+    fn default() -> Self {
+        Self::new(TABLES_KEPT_BYTES)
+    }
+}
+
 impl Tables {
+    fn new(bytes_max: usize) -> Self {
+        Self {
+            bytes_max,
+            kept: Mutex::default(),
+        }
+    }
+
     /// The table of an object, if it is kept.
     pub(crate) fn get(&self, key: &Key, version: Version) -> Option<Arc<BlockTable>> {
-        let mut kept = self.0.lock();
+        let mut kept = self.kept.lock();
         kept.uses += 1;
         let now = kept.uses;
         let of = (key.clone(), version);
@@ -52,7 +67,7 @@ impl Tables {
         if table.values().len() < 2 || table.root() != Some(meta.digests.blake3) {
             return;
         }
-        let mut kept = self.0.lock();
+        let mut kept = self.kept.lock();
         let of = (meta.key.clone(), meta.version);
         if kept.tables.contains_key(&of) {
             return;
@@ -62,13 +77,13 @@ impl Tables {
         kept.bytes += entry_bytes(table);
         kept.by_use.insert(now, of.clone());
         kept.tables.insert(of, (table.clone(), now));
-        kept.shrink();
+        kept.shrink(self.bytes_max);
     }
 }
 
 impl Kept {
-    fn shrink(&mut self) {
-        while self.bytes > TABLES_KEPT_BYTES
+    fn shrink(&mut self, bytes_max: usize) {
+        while self.bytes > bytes_max
             && let Some((_, of)) = self.by_use.pop_first()
         {
             if let Some((table, _)) = self.tables.remove(&of) {
@@ -129,20 +144,22 @@ mod tests {
 
     #[test]
     fn those_used_longest_ago_go_first() {
-        let tables = Tables::default();
         let (first, table) = object(1);
+        let tables = Tables::new(entry_bytes(&table) * 3);
         tables.put(&first, &table);
-        let big: Vec<_> = (2..6).map(object).collect();
-        // As if each took more than a quarter of the room.
-        for (meta, table) in &big {
-            tables.get(&first.key, first.version);
-            tables.0.lock().bytes += TABLES_KEPT_BYTES / 4;
+        let more: Vec<_> = (2..6).map(object).collect();
+        for (meta, table) in &more {
+            assert!(
+                tables.get(&first.key, first.version).is_some(),
+                "used again and again"
+            );
             tables.put(meta, table);
         }
-        assert!(
-            tables.get(&first.key, first.version).is_some(),
-            "used again and again"
+        let kept = |(meta, _): &(Meta, _)| tables.get(&meta.key, meta.version).is_some();
+        assert_eq!(
+            more.iter().map(kept).collect::<Vec<_>>(),
+            [false, false, true, true]
         );
-        assert!(tables.get(&big[0].0.key, big[0].0.version).is_none());
+        assert_eq!(tables.kept.lock().bytes, entry_bytes(&table) * 3);
     }
 }
