@@ -259,14 +259,16 @@ struct Reading {
 
 impl Reading {
     fn stream(self) -> ByteStream {
-        Box::pin(stream::unfold(Some(self), |reading| async move {
+        let blocks = stream::unfold(Some(self), |reading| async move {
             let mut reading = reading?;
             match reading.next().await {
                 Ok(Some(block)) => Some((Ok(block), Some(reading))),
                 Ok(None) => None,
                 Err(error) => Some((Err(error), None)),
             }
-        }))
+        });
+        // A volume may ask once more after the end, which `unfold` alone answers with a panic.
+        Box::pin(blocks.fuse())
     }
 
     /// The next block, right; `None` after the last.

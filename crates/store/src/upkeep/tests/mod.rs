@@ -1,5 +1,6 @@
 //! Tests of everything in this module, on volumes in memory.
 
+mod disk;
 mod layouts;
 mod memory;
 mod model;

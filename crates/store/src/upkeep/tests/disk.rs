@@ -1,0 +1,209 @@
+//! The same on real directories: bits flipped, files cut, deleted and put where they do not belong, a volume wiped
+//! while it is open.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use data_encoding::HEXLOWER;
+use parking_lot::Mutex;
+
+use super::memory::MemConnect;
+use super::world::{content, key, meta, roles};
+use crate::clock::Version;
+use crate::cluster::{Cluster, Connect, LayoutTag};
+use crate::key::Key;
+use crate::layout::{Layout, Layouts, NodeRole, VolumeRole};
+use crate::node::Node;
+use crate::upkeep::{RepairOptions, RepairReport, census, repair_all, scrub_all};
+use crate::volume::disk::{DiskSettings, DiskVolume};
+use crate::volume::fixity::FixityLog;
+use crate::volume::{Cause, StageId, Volume, VolumeId};
+
+/// Volumes in directories, with objects on them.
+struct Disks {
+    dir: tempfile::TempDir,
+    cluster: Arc<Cluster>,
+    versions: BTreeMap<Key, Version>,
+}
+
+struct DiskConnect {
+    volumes: BTreeMap<VolumeId, Arc<DiskVolume>>,
+    nodes: MemConnect,
+}
+
+impl Connect for DiskConnect {
+    fn volume(&self, _: LayoutTag, volume: &VolumeRole, _: &NodeRole) -> Arc<dyn Volume> {
+        self.volumes[&volume.id].clone()
+    }
+
+    fn node(&self, under: LayoutTag, node: &NodeRole) -> Arc<dyn Node> {
+        self.nodes.node(under, node)
+    }
+}
+
+impl Disks {
+    async fn with_objects(count: u64) -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let roles = roles(2, &[1, 1, 1]);
+        let log = FixityLog::new();
+        let open = |role: &VolumeRole| {
+            let path = dir.path().join(role.id.0.replace('/', "-"));
+            let settings = DiskSettings::new(path, role.id.clone(), log.clone());
+            (role.id.clone(), DiskVolume::open(settings).expect("a volume"))
+        };
+        let volumes = roles.volumes.iter().map(open).collect();
+        let current = Layout {
+            number: 1,
+            seed: 7,
+            roles,
+        };
+        let layouts = Layouts {
+            current,
+            older: Vec::new(),
+        };
+        let nodes = MemConnect {
+            volumes: Arc::default(),
+            layouts: Arc::new(Mutex::new(layouts.clone())),
+        };
+        let cluster = Cluster::new(None, layouts, Box::new(DiskConnect { volumes, nodes }));
+        let mut disks = Self {
+            dir,
+            cluster,
+            versions: BTreeMap::new(),
+        };
+        for i in 0..count {
+            disks.write(i).await;
+        }
+        disks
+    }
+
+    async fn write(&mut self, i: u64) {
+        let (key, content) = (key(i), content(i, [1000, 262_144, 700_000][(i % 3) as usize]));
+        let mut version = self.cluster.clock.now();
+        // Not mistaken for a write under way.
+        version.millis -= 3_600_000;
+        let view = self.cluster.view();
+        for id in view.home(key.partition()) {
+            let (stage, volume) = (StageId::random(), &view.volumes[id]);
+            let meta = meta(&key, version, Some(&content));
+            volume
+                .stage_whole(stage, &meta, Bytes::from(content.clone()))
+                .await
+                .expect("staged");
+            volume.commit(stage, Cause::Write, "").await.expect("committed");
+        }
+        self.versions.insert(key, version);
+    }
+
+    fn path(&self, id: &VolumeId) -> PathBuf {
+        self.dir.path().join(id.0.replace('/', "-"))
+    }
+
+    /// The file of an object's replica on its nth home volume.
+    fn file(&self, i: u64, nth: usize) -> PathBuf {
+        let view = self.cluster.view();
+        let root = self.path(&view.home(key(i).partition())[nth]).join("objects");
+        let hash = HEXLOWER.encode(&key(i).hash()[..8]);
+        let mut found = files_below(&root);
+        found.retain(|path| {
+            path.file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with(&hash))
+        });
+        found.pop().expect("the replica's file")
+    }
+
+    async fn repair(&self) -> RepairReport {
+        repair_all(&self.cluster, &RepairOptions::default(), &|_| {}).await
+    }
+
+    /// Whole by the census, and nothing bad is found by reading everything.
+    async fn check_whole(&self) {
+        let view = self.cluster.view();
+        let census = census(&view, &|_| {}).await;
+        assert!(census.is_whole() && census.replicas_surplus == 0, "{census:?}");
+        assert_eq!(census.objects, self.versions.len() as u64);
+        let report = scrub_all(&view, &[], None, &|_| {}).await;
+        assert!(report.is_clean(), "{report:?}");
+        assert_eq!(report.replicas, 2 * self.versions.len() as u64);
+    }
+}
+
+fn files_below(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir) else {
+        return Vec::new();
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    paths
+        .flat_map(|path| {
+            if path.is_dir() {
+                files_below(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_damaged_by_hand_are_found_and_put_right() {
+    let disks = Disks::with_objects(12).await;
+    disks.check_whole().await;
+    for i in 0..12 {
+        let file = disks.file(i, (i % 2) as usize);
+        let mut bytes = fs::read(&file).expect("read");
+        match i % 4 {
+            0 => {
+                let middle = bytes.len() / 2;
+                bytes[middle] ^= 1;
+                fs::write(&file, bytes).expect("written");
+            }
+            1 => fs::write(&file, &bytes[..bytes.len() - 1]).expect("cut"),
+            2 => fs::remove_file(&file).expect("deleted"),
+            _ => {
+                fs::remove_file(&file).expect("deleted");
+                fs::write(file.with_file_name("notes.txt"), b"not a replica").expect("written");
+            }
+        }
+    }
+    let view = disks.cluster.view();
+    let report = scrub_all(&view, &[], None, &|_| {}).await;
+    assert_eq!(report.bad + report.missing, 12, "{report:?}");
+    let report = disks.repair().await;
+    assert!(report.is_clean(), "{report:?}");
+    assert_eq!((report.copies, report.strays_settled), (12, 3), "{report:?}");
+    disks.check_whole().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_directory_wiped_while_it_is_open_is_filled_again() {
+    let disks = Disks::with_objects(12).await;
+    let volume = disks
+        .cluster
+        .view()
+        .volumes
+        .keys()
+        .next()
+        .expect("a volume")
+        .clone();
+    let held = files_below(&disks.path(&volume).join("objects")).len() as u64;
+    for entry in fs::read_dir(disks.path(&volume)).expect("listed").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            fs::remove_dir_all(path)
+        } else {
+            fs::remove_file(path)
+        }
+        .expect("wiped");
+    }
+    disks.repair().await;
+    let report = disks.repair().await;
+    assert!(report.is_clean(), "{report:?}");
+    disks.check_whole().await;
+    assert_eq!(
+        files_below(&disks.path(&volume).join("objects")).len() as u64,
+        held
+    );
+}
