@@ -72,7 +72,8 @@ pub(super) fn channel() -> (Sink, ByteStream) {
             None => Some((Err(io::ErrorKind::UnexpectedEof.into()), None)),
         }
     });
-    (sink, Box::pin(body))
+    // Readers may ask once more after the end, which an unfolded stream does not bear.
+    (sink, Box::pin(body.fuse()))
 }
 
 /// Gives a content to all sinks and answers its length. A sink whose reader has gone is left out from then on; with
