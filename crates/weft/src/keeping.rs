@@ -1,14 +1,18 @@
-//! A running node of the store within this process: started before everything that stands on it, shut down after.
+//! A running node of the store within this process, with its S3 face: started before everything that stands on it,
+//! shut down after.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use server::storage::{Storage, StoreReport, gather};
-use store::node::{ConnectSettings, NodeSettings, RunningNode, start};
+use store::node::{ConnectSettings, NodeSettings, RequestCount, RunningNode, start};
 use store::store::Store;
+use store::upkeep::Workers;
 use tokio::runtime::{Handle, Runtime};
 
 use crate::exit::WrongUse;
+use crate::face::{Face, FaceArgs};
 use crate::style::clean_lines;
 use crate::units::counted;
 
@@ -16,11 +20,13 @@ use crate::units::counted;
 pub(crate) struct Keeping {
     runtime: Runtime,
     node: RunningNode,
+    face: Option<Face>,
 }
 
 impl Keeping {
-    /// Starts the node that `place` describes.
-    pub(crate) fn start(place: &ConnectSettings) -> anyhow::Result<Keeping> {
+    /// Starts the node that `place` describes, and its S3 face if one was asked for. `keys` is where the face's keys
+    /// are if no flag says so.
+    pub(crate) fn start(place: &ConnectSettings, face: &FaceArgs, keys: PathBuf) -> anyhow::Result<Keeping> {
         let settings = settings(place)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -28,7 +34,22 @@ impl Keeping {
             .build()
             .context("start the store's threads")?;
         let node = runtime.block_on(start(settings)).context("start the store")?;
-        Ok(Keeping { runtime, node })
+        let mut keeping = Keeping {
+            runtime,
+            node,
+            face: None,
+        };
+        if let Some(settings) = face.settings(keys) {
+            let face = Face::start(settings, keeping.node.store());
+            match keeping.runtime.block_on(face) {
+                Ok(face) => keeping.face = Some(face),
+                Err(error) => {
+                    keeping.end();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(keeping)
     }
 
     /// The running node.
@@ -36,15 +57,22 @@ impl Keeping {
         &self.node
     }
 
+    /// Its S3 face.
+    pub(crate) fn face(&self) -> Option<&Face> {
+        self.face.as_ref()
+    }
+
     /// What the Store page and the metrics show of it.
     pub(crate) fn storage(&self) -> Arc<dyn Storage> {
         Arc::new(Kept {
             store: self.node.store(),
+            workers: self.node.workers(),
+            s3: self.face.as_ref().map(|face| Box::new(face.counts()) as Counts),
             threads: self.runtime.handle().clone(),
         })
     }
 
-    /// In a line who it is and where; and what it was given that it does not use.
+    /// Who it is and where; what it was given that it does not use; where its S3 face is.
     pub(crate) fn said(&self) -> String {
         let store = self.node.store();
         let view = store.cluster().view();
@@ -61,12 +89,21 @@ impl Keeping {
                 "\nvolume {volume} is in no layout and holds nothing: weft store layout apply takes it in"
             ));
         }
+        if let Some(face) = &self.face {
+            said.push('\n');
+            said.push_str(&face.said());
+        }
         clean_lines(&said)
     }
 
     /// Lets what is under way finish, stops the workers, closes the volumes.
     pub(crate) fn end(self) {
-        self.runtime.block_on(self.node.shutdown());
+        self.runtime.block_on(async {
+            if let Some(face) = self.face {
+                face.end().await;
+            }
+            self.node.shutdown().await;
+        });
     }
 }
 
@@ -82,8 +119,13 @@ fn settings(place: &ConnectSettings) -> anyhow::Result<NodeSettings> {
     }
 }
 
+/// Requests of the S3 face.
+type Counts = Box<dyn Fn() -> Vec<RequestCount> + Send + Sync>;
+
 struct Kept {
     store: Store,
+    workers: Option<Workers>,
+    s3: Option<Counts>,
     /// Connections to other nodes live on the store's threads, whoever asks.
     threads: Handle,
 }
@@ -93,7 +135,11 @@ impl Storage for Kept {
     async fn report(&self) -> StoreReport {
         let cluster = Arc::clone(self.store.cluster());
         let gathered = self.threads.spawn(async move { gather(&cluster).await }).await;
-        // Only a store that is being closed says nothing.
-        gathered.unwrap_or_default()
+        StoreReport {
+            census: self.workers.as_ref().and_then(Workers::last_census),
+            s3: self.s3.as_ref().map(|counts| counts()).unwrap_or_default(),
+            // Only a store that is being closed says nothing.
+            ..gathered.unwrap_or_default()
+        }
     }
 }

@@ -16,6 +16,7 @@ mod commands;
 mod context;
 mod demo;
 mod exit;
+mod face;
 mod keeping;
 mod list;
 mod logs;

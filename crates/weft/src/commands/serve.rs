@@ -10,7 +10,8 @@ use store::node::{ConnectSettings, VolumeSettings};
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::exit::{Outcome, WrongUse};
+use crate::face::{Face, FaceArgs, KEYS_FILE};
 use crate::keeping::Keeping;
 use crate::out::progress_line;
 use crate::place::parse_volume;
@@ -21,7 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   weft serve
   weft serve --listen 127.0.0.1:9000 --archive /data/crawls
-  weft serve --volume /disks/a --volume /disks/b
+  weft serve --s3 127.0.0.1:9000 --volume /disks/a --volume /disks/b
   weft load more.warc.gz               (elsewhere, while it runs: the server loads it)
 
 Ctrl-C ends it after the requests under way; a load under way stops at its next epoch.
@@ -53,6 +54,9 @@ pub(crate) struct Args {
         help_heading = "Store"
     )]
     store_config: Option<PathBuf>,
+
+    #[command(flatten)]
+    face: FaceArgs,
 }
 
 pub(crate) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
@@ -76,12 +80,22 @@ impl Args {
 
 /// Runs `weft serve`. An archive that does not exist yet is created empty.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    if args.face.s3.is_some() && args.place().is_none() {
+        return Err(WrongUse(
+            "--s3 needs a store: --volume DIR, once for each disk, or --store-config".into(),
+        )
+        .into());
+    }
     let mut settings = OpenSettings::default();
     settings.create = true;
     settings.own = true;
     let archive = ask::open_with(context, settings)?;
     let stop = Stop::listen()?;
-    let keeping = args.place().map(|place| Keeping::start(&place)).transpose()?;
+    let keys = context.archive.join(KEYS_FILE);
+    let keeping = match args.place() {
+        Some(place) => Some(Keeping::start(&place, &args.face, keys)?),
+        None => None,
+    };
     let serving = Serving::start(&archive, keeping.as_ref().map(Keeping::storage), &[args.listen]);
     let serving = match serving {
         Ok(serving) => serving,
@@ -104,11 +118,13 @@ fn announce(serving: &Serving, keeping: Option<&Keeping>, context: &mut Context)
     if context.json {
         let address = serving.address().to_string();
         let store = keeping.map(|keeping| keeping.node().address().to_string());
+        let s3 = keeping.and_then(Keeping::face).map(Face::to_json);
         context.out.json(&serde_json::json!({
             "archive": archive,
             "address": address,
             "url": serving.url(),
             "store": store,
+            "s3": s3,
         }))?;
     } else {
         let url = context.out.style.address(&serving.url());

@@ -10,5 +10,6 @@ mod inspect;
 mod load;
 mod real;
 mod serve;
+mod store;
 mod support;
 mod usage;

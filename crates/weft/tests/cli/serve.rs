@@ -13,11 +13,19 @@ use crate::support::Place;
 pub(crate) struct Served {
     child: Child,
     pub(crate) address: String,
+    /// What it said first.
+    pub(crate) said: Value,
 }
 
 impl Served {
     pub(crate) fn start(place: &Place) -> Served {
-        let mut child = place.start(&["serve", "--listen", "127.0.0.1:0", "--json"]);
+        Served::start_with(place, &["serve", "--listen", "127.0.0.1:0"])
+    }
+
+    /// Starts a command that says in JSON where it listens.
+    pub(crate) fn start_with(place: &Place, arguments: &[&str]) -> Served {
+        let arguments: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
+        let mut child = place.start(&arguments);
         let mut line = String::new();
         let stdout = child.stdout.take().expect("a pipe");
         BufReader::new(stdout).read_line(&mut line).expect("one line");
@@ -25,6 +33,7 @@ impl Served {
         Served {
             address: said["address"].as_str().expect("an address").to_owned(),
             child,
+            said,
         }
     }
 

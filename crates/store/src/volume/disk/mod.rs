@@ -101,6 +101,14 @@ impl DiskVolume {
         Ok(volume)
     }
 
+    /// The volume that a directory says it is; `None` for a directory that is no volume.
+    ///
+    /// # Errors
+    /// When what the directory says cannot be read or understood.
+    pub fn id_in(path: &std::path::Path) -> std::io::Result<Option<VolumeId>> {
+        Ok(identity::Identity::read(path)?.map(|identity| identity.id))
+    }
+
     /// Opens a volume with an index made anew from its files, and says what was found. Marks of bad replicas
     /// are forgotten; the next read or verification of such a replica marks it again.
     ///

@@ -12,9 +12,11 @@ mod content;
 mod fixity;
 mod get;
 mod key;
+mod layout;
 mod ls;
 mod passing;
 mod put;
+mod reindex;
 mod repair;
 mod rm;
 mod scrub;
@@ -63,8 +65,12 @@ enum Command {
     Scrub(scrub::Args),
     /// Restore missing and bad replicas, settle what lies in the wrong place
     Repair(repair::Args),
+    /// Who takes part: show, plan a change, apply it
+    Layout(layout::Args),
     /// When replicas were verified and how it went; digests
     Fixity(fixity::Args),
+    /// Rebuild the listing index of volumes from their files
+    Reindex(reindex::Args),
     /// Serve volumes: one node of several, or a store of its own
     Serve(serve::Args),
     /// Nodes, volumes and background workers
@@ -73,22 +79,24 @@ enum Command {
 
 /// Runs `weft store`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    let place_args = args.place;
-    if let Command::Serve(args) = args.command {
-        return serve::run(&args, &place_args, context);
-    }
-    let place = place(&place_args)?;
-    match args.command {
-        Command::Put(args) => put::run(&args, place, context),
-        Command::Get(args) => get::run(&args, place, context),
-        Command::Ls(args) => ls::run(&args, place, context),
-        Command::Rm(args) => rm::run(&args, place, context),
-        Command::Stat(args) => stat::run(&args, place, context),
-        Command::Census(args) => census::run(&args, place, context),
-        Command::Scrub(args) => scrub::run(&args, place, context),
-        Command::Repair(args) => repair::run(&args, place, context),
-        Command::Fixity(args) => fixity::run(&args, place, context),
-        Command::Serve(args) => serve::run(&args, &place_args, context),
-        Command::Status(args) => status::run(&args, place, context),
+    let Args {
+        place: place_args,
+        command,
+    } = args;
+    let place = || place(&place_args);
+    match command {
+        Command::Put(args) => put::run(&args, place()?, context),
+        Command::Get(args) => get::run(&args, place()?, context),
+        Command::Ls(args) => ls::run(&args, place()?, context),
+        Command::Rm(args) => rm::run(&args, place()?, context),
+        Command::Stat(args) => stat::run(&args, place()?, context),
+        Command::Census(args) => census::run(&args, place()?, context),
+        Command::Scrub(args) => scrub::run(&args, place()?, context),
+        Command::Repair(args) => repair::run(&args, place()?, context),
+        Command::Layout(args) => layout::run(&args, &place_args, context),
+        Command::Fixity(args) => fixity::run(&args, place()?, context),
+        Command::Reindex(args) => reindex::run(&args, &place()?, context),
+        Command::Serve(args) => serve::run(&args, &place()?, context),
+        Command::Status(args) => status::run(&args, place()?, context),
     }
 }

@@ -28,7 +28,7 @@ replaced by weft store repair, or by the running store. Exit code 1 where someth
 pub(super) struct Args {
     /// Volumes [default: all]
     #[arg(value_name = "VOLUME")]
-    volumes: Vec<String>,
+    names: Vec<String>,
     /// Most bytes a second that are read of each volume
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     rate: Option<u64>,
@@ -37,7 +37,7 @@ pub(super) struct Args {
 /// Runs `weft store scrub`.
 pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
     with_store(place, Begin::Refused, async |session| {
-        let volumes = volumes(session, &args.volumes)?;
+        let volumes = volumes(session, &args.names)?;
         let pass = Pass::new("replicas", context);
         let report = scrub_all(&session.view(), &volumes, args.rate, &|progress| {
             pass.show(progress)

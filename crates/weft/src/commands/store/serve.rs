@@ -1,36 +1,54 @@
 //! `weft store serve`: a node of the store, without an archive.
 
 use std::io::Write;
+use std::path::PathBuf;
+
+use store::node::ConnectSettings;
 
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::exit::{Outcome, WrongUse};
+use crate::face::{Face, FaceArgs, KEYS_FILE};
 use crate::keeping::Keeping;
 use crate::out::progress_line;
-use crate::place::{PlaceArgs, place};
 use crate::stop::Stop;
 
 const EXAMPLES: &str = "\
 Examples:
   weft store serve --config node.toml                  a node of several
   weft store serve --volume /disks/a --volume /disks/b a store of this machine alone
+  weft store serve --config node.toml --s3 0.0.0.0:9000 --s3-tls-cert cert.pem --s3-tls-key key.pem
 
 Ctrl-C or SIGTERM ends it after the requests under way. docs/store.md has complete node.toml and cluster.toml files.";
 
 /// Flags of `weft store serve`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Args {}
+pub(super) struct Args {
+    #[command(flatten)]
+    face: FaceArgs,
+}
 
 /// Runs `weft store serve`.
-pub(super) fn run(_: &Args, place_args: &PlaceArgs, context: &mut Context) -> anyhow::Result<Outcome> {
-    let place = place(place_args)?;
+pub(super) fn run(args: &Args, place: &ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
     let stop = Stop::listen()?;
-    let keeping = Keeping::start(&place)?;
+    let keys = keys_file(args, place)?;
+    let keeping = Keeping::start(place, &args.face, keys)?;
     announce(&keeping, context)?;
     stop.wait();
     progress_line("stopping (Ctrl-C again stops at once)");
     keeping.end();
     Ok(Outcome::Done)
+}
+
+/// The keys are kept beside the node.toml; volumes alone have no place for them, because a disk may be replaced.
+fn keys_file(args: &Args, place: &ConnectSettings) -> Result<PathBuf, WrongUse> {
+    match place {
+        ConnectSettings::Node(file) => Ok(file.with_file_name(KEYS_FILE)),
+        _ if args.face.s3.is_some() && args.face.s3_keys.is_none() => Err(WrongUse(
+            "where are the keys of --s3 to be kept? --s3-keys FILE".into(),
+        )),
+        _ => Ok(PathBuf::from(KEYS_FILE)),
+    }
 }
 
 /// A line that says where, so that programs which start a node can read it.
@@ -43,6 +61,7 @@ fn announce(keeping: &Keeping, context: &mut Context) -> anyhow::Result<()> {
             "address": node.address().to_string(),
             "layout": store.cluster().view().layouts.current.number,
             "unplaced": node.unplaced(),
+            "s3": keeping.face().map(Face::to_json),
         }))?;
     } else {
         writeln!(context.out, "{}", keeping.said())?;

@@ -1,0 +1,254 @@
+//! `weft store layout`: who takes part, what a change would move, and the change itself.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use serde::Serialize;
+use store::layout::{Layout, Layouts, Plan, Roles, Sizes, figures, plan};
+use store::node::{ClusterFile, ConnectSettings, NodeSettings, apply_layout, wanted_roles};
+use store::volume::VolumeId;
+
+use super::session::{Begin, Session, with_store};
+use crate::context::Context;
+use crate::exit::{Outcome, WrongUse};
+use crate::place::{PlaceArgs, place};
+use crate::table::{Column, Table};
+use crate::units::{bytes, count};
+
+const EXAMPLES: &str = "\
+Examples:
+  weft store layout show
+  weft store layout plan cluster.toml     what the file would move, without moving it
+  weft store layout apply cluster.toml    make it so; data moves in the background
+  weft store layout plan --volume /disks/a --volume /disks/b --volume /disks/new
+  weft store layout figures               how even placement is, and how little moves
+
+A weight of 0 drains a volume. A volume that is left out is retired: its name is never used again.";
+
+/// Flags of `weft store layout`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// The layout in force: volumes, weights, shares
+    #[command(after_help = EXAMPLES)]
+    Show,
+    /// What a change would move
+    #[command(after_help = EXAMPLES)]
+    Plan(Change),
+    /// Make a change
+    #[command(after_help = EXAMPLES)]
+    Apply(Change),
+    /// Measure placement: evenness, and movement when volumes and zones come and go
+    #[command(after_help = EXAMPLES)]
+    Figures,
+}
+
+#[derive(Debug, clap::Args)]
+struct Change {
+    /// A cluster file [default: the volumes of --volume, or the cluster file of --config or --cluster]
+    #[arg(value_name = "CLUSTER.TOML")]
+    file: Option<PathBuf>,
+}
+
+/// Runs `weft store layout`.
+pub(super) fn run(args: &Args, place_args: &PlaceArgs, context: &mut Context) -> anyhow::Result<Outcome> {
+    if let Command::Figures = args.command {
+        return print_figures(context);
+    }
+    let place = place(place_args)?;
+    let change = match &args.command {
+        Command::Plan(change) | Command::Apply(change) => Some(wanted(change, &place)?),
+        Command::Show | Command::Figures => None,
+    };
+    let apply = matches!(args.command, Command::Apply(_));
+    with_store(place, Begin::Refused, async |session| match change {
+        None => show(&session.view().layouts, context),
+        Some(roles) if apply => make(session, roles, context).await,
+        Some(roles) => foresee(session, roles, context).await,
+    })
+}
+
+/// The roles asked for.
+fn wanted(change: &Change, place: &ConnectSettings) -> anyhow::Result<Roles> {
+    let file = match (&change.file, place) {
+        (Some(file), _) | (None, ConnectSettings::Cluster { file, .. }) => file,
+        (None, ConnectSettings::Volumes(volumes)) => {
+            return Ok(wanted_roles(&NodeSettings::of_volumes(volumes.clone()))?);
+        }
+        (None, ConnectSettings::Node(file)) => return Ok(wanted_roles(&NodeSettings::read(file)?)?),
+    };
+    Ok(ClusterFile::read(file)?.roles())
+}
+
+/// One layout with the shares that it gives, as `--json` has it.
+#[derive(Serialize)]
+struct Shown<'a> {
+    layouts: &'a Layouts,
+    shares: BTreeMap<VolumeId, f64>,
+}
+
+fn show(layouts: &Layouts, context: &mut Context) -> anyhow::Result<Outcome> {
+    let shares = shares(&layouts.current);
+    if context.json {
+        context.out.json(&Shown { layouts, shares })?;
+        return Ok(Outcome::Done);
+    }
+    let Layout { number, seed, roles } = &layouts.current;
+    let out = &mut context.out;
+    writeln!(
+        out,
+        "layout {number}, seed {seed}, {} copies of every object",
+        roles.replicas
+    )?;
+    for older in &layouts.older {
+        writeln!(out, "data may still lie as layout {} says", older.number)?;
+    }
+    writeln!(out)?;
+    let mut table = Table::new(&[
+        ("volume", Column::Left),
+        ("zone", Column::Left),
+        ("node", Column::Left),
+        ("address", Column::Left),
+        ("weight", Column::Right),
+        ("share", Column::Right),
+    ]);
+    for volume in &roles.volumes {
+        let node = roles.nodes.iter().find(|node| node.id == volume.node);
+        let share = shares.get(&volume.id).copied().unwrap_or(0.0);
+        table.row([
+            volume.id.to_string(),
+            volume.zone.clone(),
+            volume.node.to_string(),
+            node.map(|node| node.address.clone()).unwrap_or_default(),
+            volume.weight.to_string(),
+            format!("{:.2} %", share * 100.0),
+        ]);
+    }
+    table.print(out)?;
+    if !roles.retired.is_empty() {
+        let retired: Vec<String> = roles.retired.iter().map(ToString::to_string).collect();
+        writeln!(out, "\nretired: {}", retired.join(", "))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Share of all copies by volume.
+fn shares(layout: &Layout) -> BTreeMap<VolumeId, f64> {
+    let copies = store::layout::Placement::compute(layout).copies();
+    let all: u32 = copies.values().sum();
+    let share = |copies: u32| f64::from(copies) / f64::from(all.max(1));
+    copies
+        .into_iter()
+        .map(|(id, copies)| (id, share(copies)))
+        .collect()
+}
+
+async fn foresee(session: &Session, roles: Roles, context: &mut Context) -> anyhow::Result<Outcome> {
+    let layouts = &session.view().layouts;
+    let next = layouts.next(roles).map_err(|error| WrongUse(error.to_string()))?;
+    let plan = plan(
+        &layouts.current,
+        &next.current,
+        Sizes::Volumes(&sizes(session).await),
+    );
+    if context.json {
+        context.out.json(&plan)?;
+    } else {
+        print_plan(&plan, context)?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Bytes on every volume that answers.
+async fn sizes(session: &Session) -> BTreeMap<VolumeId, u64> {
+    let view = session.view();
+    let mut sizes = BTreeMap::new();
+    for (id, volume) in &view.volumes {
+        if let Ok(status) = volume.status().await {
+            sizes.insert(id.clone(), status.replica_bytes);
+        }
+    }
+    sizes
+}
+
+fn print_plan(plan: &Plan, context: &mut Context) -> anyhow::Result<()> {
+    let out = &mut context.out;
+    let percent = |copies: u32| 100.0 * f64::from(copies) / f64::from(plan.copies.max(1));
+    writeln!(
+        out,
+        "from layout {} to {}: {:.2} % of all copies move ({:.2} % is the least possible), about {}\n",
+        plan.from,
+        plan.to,
+        percent(plan.moved),
+        percent(plan.moved_least),
+        bytes(plan.moved_bytes)
+    )?;
+    let mut table = Table::new(&[
+        ("volume", Column::Left),
+        ("share now", Column::Right),
+        ("then", Column::Right),
+        ("receives", Column::Right),
+        ("gives up", Column::Right),
+    ]);
+    for volume in &plan.volumes {
+        table.row([
+            volume.volume.to_string(),
+            format!("{:.2} %", percent(volume.before.copies)),
+            format!("{:.2} %", percent(volume.after.copies)),
+            bytes(volume.received.bytes),
+            bytes(volume.dropped.bytes),
+        ]);
+    }
+    table.print(out)?;
+    Ok(())
+}
+
+async fn make(session: &Session, roles: Roles, context: &mut Context) -> anyhow::Result<Outcome> {
+    let before = session.view().layouts.current.number;
+    let layouts = apply_layout(session.store().cluster(), roles)
+        .await
+        .context("apply the layout")?;
+    if context.json {
+        context.out.json(&layouts)?;
+    } else if layouts.current.number == before {
+        writeln!(
+            context.out,
+            "nothing to change: layout {before} has these roles already"
+        )?;
+    } else {
+        writeln!(
+            context.out,
+            "layout {} is in force; data moves in the background (weft store status)",
+            layouts.current.number
+        )?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn print_figures(context: &mut Context) -> anyhow::Result<Outcome> {
+    let figures = figures();
+    if context.json {
+        context.out.json(&figures)?;
+    } else {
+        for figure in &figures {
+            writeln!(context.out, "{figure}")?;
+        }
+        let held = figures.iter().filter(|figure| figure.holds()).count();
+        writeln!(
+            context.out,
+            "{} of {} hold",
+            count(held as u64),
+            count(figures.len() as u64)
+        )?;
+    }
+    let all = figures.iter().all(|figure| figure.holds());
+    Ok(if all { Outcome::Done } else { Outcome::Losses })
+}

@@ -1,0 +1,197 @@
+//! The S3 face of a running node: its flags, its start, what is said of it, and its figures.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use s3::metrics::{LATENCY_BOUNDS_US, MetricsSnapshot, OperationCount};
+use s3::{KeyPair, Limits, Running, Settings, TlsFiles};
+use store::node::{LATENCY_MICROS, RequestCount};
+
+use crate::commands::serve::parse_listen;
+use crate::style::shell_word;
+
+/// Name of the keys file where none is given.
+pub(crate) const KEYS_FILE: &str = "s3-keys.toml";
+
+/// Flags of whatever can have an S3 face.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct FaceArgs {
+    /// Speak S3 to clients at this address
+    #[arg(long, value_name = "HOST:PORT", value_parser = parse_listen, help_heading = "S3")]
+    pub(crate) s3: Option<SocketAddr>,
+
+    /// Who may do what; made with one key that may do everything where there is none
+    #[arg(long, value_name = "FILE", requires = "s3", help_heading = "S3")]
+    pub(crate) s3_keys: Option<PathBuf>,
+
+    /// Certificate chain (PEM): TLS instead of plain HTTP
+    #[arg(long, value_name = "FILE", requires_all = ["s3", "s3_tls_key"], help_heading = "S3")]
+    pub(crate) s3_tls_cert: Option<PathBuf>,
+
+    /// Private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires_all = ["s3", "s3_tls_cert"], help_heading = "S3")]
+    pub(crate) s3_tls_key: Option<PathBuf>,
+}
+
+impl FaceArgs {
+    /// What the face is told, if one was asked for; `keys` is where the keys are if no flag says so.
+    pub(crate) fn settings(&self, keys: PathBuf) -> Option<Settings> {
+        let tls = match (&self.s3_tls_cert, &self.s3_tls_key) {
+            (Some(certificates), Some(key)) => Some(TlsFiles {
+                certificates: certificates.clone(),
+                key: key.clone(),
+            }),
+            _ => None,
+        };
+        Some(Settings {
+            listen: self.s3?,
+            tls,
+            keys: self.s3_keys.clone().unwrap_or(keys),
+            limits: Limits::default(),
+        })
+    }
+}
+
+/// A running face.
+pub(crate) struct Face {
+    running: Running,
+    keys: PathBuf,
+    tls: bool,
+}
+
+impl Face {
+    /// Starts on the threads of the caller's runtime.
+    pub(crate) async fn start(settings: Settings, store: store::store::Store) -> anyhow::Result<Face> {
+        let keys = settings.keys.clone();
+        let tls = settings.tls.is_some();
+        let running = s3::serve(settings, store).await.context("start the S3 face")?;
+        Ok(Face { running, keys, tls })
+    }
+
+    /// Requests since the start, by operation.
+    pub(crate) fn counts(&self) -> impl Fn() -> Vec<RequestCount> + Send + Sync + 'static {
+        let metrics = self.running.metrics();
+        move || counts(&metrics.snapshot())
+    }
+
+    /// What a client on this machine gives as its endpoint.
+    pub(crate) fn url(&self) -> String {
+        let mut address = self.running.address();
+        if address.ip().is_unspecified() {
+            address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+        }
+        format!("{}://{address}", if self.tls { "https" } else { "http" })
+    }
+
+    /// The part of the announcement for programs.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        let key = self.running.new_key();
+        serde_json::json!({
+            "address": self.running.address().to_string(),
+            "url": self.url(),
+            "keys": self.keys,
+            "new_key": key.map(|key| serde_json::json!({ "id": key.id, "secret": key.secret })),
+        })
+    }
+
+    /// Where it is; at the first start, its key and what to do with it.
+    pub(crate) fn said(&self) -> String {
+        let mut said = format!("S3 at {} (keys: {})", self.url(), self.keys.display());
+        if let Some(key) = self.running.new_key() {
+            said.push_str(&introduction(&self.url(), key, &self.keys.display().to_string()));
+        }
+        said
+    }
+
+    /// Lets requests under way finish.
+    pub(crate) async fn end(self) {
+        self.running.shutdown().await;
+    }
+}
+
+/// What is said once: the key, and lines that can be pasted.
+fn introduction(url: &str, key: &KeyPair, file: &str) -> String {
+    let KeyPair { id, secret } = key;
+    let (id, secret, url) = (shell_word(id), shell_word(secret), shell_word(url));
+    format!(
+        "
+A key was made that may do everything. It is shown this once; {file} keeps it.
+
+  export AWS_ACCESS_KEY_ID={id}
+  export AWS_SECRET_ACCESS_KEY={secret}
+  export AWS_DEFAULT_REGION=us-east-1 AWS_ENDPOINT_URL={url}
+
+  aws s3 mb s3://crawls
+  aws s3 cp crawl.warc.gz s3://crawls/
+  python3 -c 'import boto3; print(boto3.client(\"s3\").list_objects_v2(Bucket=\"crawls\"))'
+"
+    )
+}
+
+fn counts(snapshot: &MetricsSnapshot) -> Vec<RequestCount> {
+    let count = |(operation, count): (&String, &OperationCount)| RequestCount {
+        operation: operation.clone(),
+        count: count.count(),
+        failures: count.server_errors,
+        bytes_in: count.bytes_in,
+        bytes_out: count.bytes_out,
+        micros: count.latency_us_sum,
+        buckets: buckets(count),
+    };
+    snapshot.operations.iter().map(count).collect()
+}
+
+/// The face's buckets in those of nodes: each count goes to the first whose bound is not below its own, so that no
+/// answer is shown quicker than it was.
+fn buckets(count: &OperationCount) -> Vec<u64> {
+    let mut buckets = vec![0; LATENCY_MICROS.len() + 1];
+    for (i, number) in count.latency_counts.iter().enumerate() {
+        let at = match LATENCY_BOUNDS_US.get(i) {
+            Some(bound) => LATENCY_MICROS.partition_point(|micros| micros < bound),
+            None => LATENCY_MICROS.len(),
+        };
+        buckets[at] += number;
+    }
+    buckets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_answer_is_shown_quicker_than_it_was() {
+        let mut count = OperationCount::default();
+        count.latency_counts.iter_mut().for_each(|number| *number = 1);
+        let buckets = buckets(&count);
+        assert_eq!(buckets.iter().sum::<u64>(), LATENCY_BOUNDS_US.len() as u64 + 1);
+        for bound in LATENCY_BOUNDS_US {
+            let within = |bounds: &[u64], counts: &[u64]| -> u64 {
+                bounds
+                    .iter()
+                    .zip(counts)
+                    .filter(|(b, _)| **b <= bound)
+                    .map(|(_, n)| n)
+                    .sum()
+            };
+            assert!(within(&LATENCY_MICROS, &buckets) <= within(&LATENCY_BOUNDS_US, &count.latency_counts));
+        }
+    }
+
+    #[test]
+    fn the_first_start_says_what_can_be_pasted() {
+        let key = KeyPair {
+            id: "WEFTKEY".into(),
+            secret: "s3cret".into(),
+        };
+        let said = introduction("http://127.0.0.1:9000", &key, "keys.toml");
+        for part in [
+            "AWS_ACCESS_KEY_ID=WEFTKEY\n",
+            "AWS_SECRET_ACCESS_KEY=s3cret\n",
+            "AWS_ENDPOINT_URL=http://127.0.0.1:9000\n",
+        ] {
+            assert!(said.contains(part), "{part} is not in {said}");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Commands that open the volumes themselves.
+
+use std::process::Stdio;
+
+use super::{Kept, content};
+use crate::support::Run;
+
+#[test]
+fn what_was_put_is_got_listed_and_removed() {
+    let kept = Kept::new();
+    kept.place.write("large.warc.gz", &content(700_000));
+    kept.place.write("small.txt", b"small");
+    let put = kept.run(&["put", "large.warc.gz", "small.txt", "store://crawls/2014/"]);
+    assert_eq!(put.code, Some(0), "{}", put.stderr);
+    assert!(
+        put.stderr.contains("made a new store") && put.stderr.contains("2 copies"),
+        "{}",
+        put.stderr
+    );
+    assert!(
+        put.stdout
+            .contains("store://crawls/2014/large.warc.gz  683.6 KiB"),
+        "{}",
+        put.stdout
+    );
+
+    kept.good(&["get", "store://crawls/2014/large.warc.gz", "copy"]);
+    assert_eq!(
+        std::fs::read(kept.place.path("copy")).expect("a file"),
+        content(700_000)
+    );
+    assert_eq!(kept.good(&["get", "crawls/2014/small.txt", "-"]), "small");
+    kept.good(&["get", "crawls/2014/small.txt"]);
+    assert_eq!(kept.good(&["ls"]).lines().count(), 2, "one bucket and the sum");
+    assert!(kept.good(&["ls", "crawls/"]).contains("store://crawls/2014/\n"));
+    let all = kept.good(&["ls", "crawls", "--recursive"]);
+    assert!(
+        all.contains("683.6 KiB  store://crawls/2014/large.warc.gz\n"),
+        "{all}"
+    );
+    assert!(all.ends_with("2 objects, 683.6 KiB\n"), "{all}");
+
+    let refused = kept.run(&["rm", "crawls/", "--recursive"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("2 objects"), "{}", refused.stderr);
+    assert_eq!(kept.good(&["rm", "crawls/2014/small.txt"]), "");
+    let gone = kept.run(&["get", "crawls/2014/small.txt", "again"]);
+    assert_eq!(gone.code, Some(1));
+    assert!(!kept.place.path("again").exists());
+    assert_eq!(
+        kept.run(&["rm", "crawls/2014/small.txt"]).code,
+        Some(1),
+        "it is gone already"
+    );
+    assert_eq!(
+        kept.good(&["rm", "crawls/", "-r", "--yes"]),
+        "deleted 1 object, 683.6 KiB\n"
+    );
+    assert_eq!(kept.good(&["ls", "crawls", "-r"]), "0 objects, 0 B\n");
+}
+
+#[test]
+fn standard_input_becomes_an_object() {
+    let kept = Kept::new();
+    let mut command =
+        kept.place
+            .command(&["store", "put", "-", "crawls/in", "--volume", "a", "--volume", "b"]);
+    let file = kept.place.write("input", &content(300_000));
+    let input = std::fs::File::open(file).expect("a file");
+    let run = Run::of(
+        command
+            .stdin(Stdio::from(input))
+            .output()
+            .expect("the program starts"),
+    );
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(
+        kept.good(&["ls", "crawls", "-r"])
+            .contains("293.0 KiB  store://crawls/in\n")
+    );
+}
+
+#[test]
+fn an_object_that_is_there_is_left_as_it_is_if_asked() {
+    let kept = Kept::filled();
+    kept.place.write("small.txt", b"other");
+    let run = kept.run(&["put", "small.txt", "crawls/2014/", "--if-absent"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("is there already"), "{}", run.stderr);
+    assert_eq!(kept.good(&["get", "crawls/2014/small.txt", "-"]), "small");
+    kept.good(&["put", "small.txt", "crawls/2014/"]);
+    assert_eq!(kept.good(&["get", "crawls/2014/small.txt", "-"]), "other");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_does_not_stop_the_others() {
+    let kept = Kept::new();
+    kept.place.write("one", b"1");
+    std::fs::create_dir(kept.place.path("folder")).expect("a folder");
+    let run = kept.run(&["put", "missing", "folder", "one", "crawls/"]);
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.stderr.contains("missing") && run.stderr.contains("folder"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(kept.good(&["get", "crawls/one", "-"]), "1");
+}
+
+#[test]
+fn digests_are_those_that_others_compute() {
+    let kept = Kept::new();
+    kept.place.write("abc", b"abc");
+    kept.good(&["put", "abc", "crawls/", "--content-type", "text/plain"]);
+    let stat = kept.good(&["stat", "crawls/abc"]);
+    for line in [
+        "MD5      900150983cd24fb0d6963f7d28e17f72",
+        "SHA-256  ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+        "BLAKE3   6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85",
+        "content-type text/plain",
+    ] {
+        assert!(stat.lines().any(|l| l == line), "{line} is not in\n{stat}");
+    }
+    assert_eq!(stat.matches("  here     good").count(), 2, "{stat}");
+    let fixity = kept.good(&["fixity", "crawls/abc", "--sha512"]);
+    assert!(
+        fixity.contains("SHA-512  ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a"),
+        "{fixity}"
+    );
+}
+
+#[test]
+fn everything_speaks_json() {
+    let kept = Kept::filled();
+    let objects = kept.json(&["ls", "crawls", "-r"]);
+    assert_eq!(objects[0]["key"], "crawls/2014/large.warc.gz");
+    assert_eq!(objects[1]["size"], 5);
+    assert_eq!(kept.json(&["ls"])[0]["prefix"], "crawls/");
+    let stat = &kept.json(&["stat", "crawls/2014/small.txt"])[0];
+    assert_eq!(stat["object"]["etag"], "eb5c1399a871211c7e7ed732d15e3a8b");
+    assert_eq!(stat["replicas"].as_array().map(Vec::len), Some(2));
+    let census = &kept.json(&["census"])[0];
+    assert_eq!(
+        (census["objects"].as_u64(), census["replicas_good"].as_u64()),
+        (Some(2), Some(4))
+    );
+    assert_eq!(kept.json(&["scrub"])[0]["replicas"], 4);
+    assert_eq!(kept.json(&["repair"])[0]["copies"], 0);
+    assert_eq!(kept.json(&["repair", "--dry-run"])[0]["replicas_missing"], 0);
+    let layout = &kept.json(&["layout", "show"])[0];
+    assert_eq!(layout["layouts"]["current"]["number"], 1);
+    assert_eq!(layout["shares"]["local/a"], 0.5);
+    let status = &kept.json(&["status"])[0];
+    assert_eq!(status["volumes"][1]["id"], "local/b");
+    assert_eq!(status["volumes"][1]["state"], "in service");
+    let fixity = kept.json(&["fixity", "crawls/2014/small.txt"]);
+    assert_eq!(fixity[0]["object"]["key"], "crawls/2014/small.txt");
+    assert_eq!(
+        kept.json(&["put", "small.txt", "crawls/again"])[0]["key"],
+        "crawls/again"
+    );
+    assert_eq!(kept.json(&["get", "crawls/again", "here"])[0]["file"], "here");
+    assert_eq!(kept.json(&["rm", "crawls/again"])[0]["deleted"], "crawls/again");
+    assert_eq!(
+        kept.json(&["stat", "crawls/again"])[0]["error"]["code"],
+        "not_found"
+    );
+    assert_eq!(kept.json(&["reindex"]).len(), 2);
+    assert!(
+        kept.json(&["layout", "figures"])[0]
+            .as_array()
+            .is_some_and(|all| all.len() > 5)
+    );
+}
+
+#[test]
+fn the_environment_names_the_store() {
+    let kept = Kept::filled();
+    let volumes = format!(
+        "{}:{}",
+        kept.place.path("a").display(),
+        kept.place.path("b").display()
+    );
+    let run = |value: &str| {
+        let mut command = kept.place.command(&["store", "ls", "crawls/2014/"]);
+        Run::of(
+            command
+                .env("WEFT_STORE", value)
+                .output()
+                .expect("the program starts"),
+        )
+    };
+    assert_eq!(run(&volumes).code, Some(0));
+    kept.place.write(
+        "node.toml",
+        b"id = \"local\"\nsecret = \"secret\"\n[[volume]]\npath = \"a\"\n[[volume]]\npath = \"b\"\n",
+    );
+    let by_file = run("node.toml");
+    assert_eq!(
+        (by_file.code, by_file.stdout),
+        (Some(0), run(&volumes).stdout),
+        "{}",
+        by_file.stderr
+    );
+}
+
+#[test]
+fn the_index_is_made_anew_from_the_files() {
+    let kept = Kept::filled();
+    let before = kept.good(&["ls", "crawls", "-r"]);
+    let said = kept.good(&["reindex"]);
+    assert!(said.starts_with("local/a (a): 2 replicas"), "{said}");
+    assert_eq!(kept.good(&["ls", "crawls", "-r"]), before);
+    kept.good(&["census"]);
+}
+
+#[test]
+fn a_third_disk_is_planned_then_taken_in() {
+    let kept = Kept::filled();
+    let with_c = |arguments: &[&str]| {
+        let all: Vec<&str> = ["store"]
+            .iter()
+            .chain(arguments)
+            .copied()
+            .chain(["--volume", "a", "--volume", "b", "--volume", "c"])
+            .collect();
+        kept.place.run(&all)
+    };
+    let plan = with_c(&["layout", "plan"]);
+    assert_eq!(plan.code, Some(0), "{}", plan.stderr);
+    assert!(
+        plan.stdout.contains("from layout 1 to 2: 33.3") && plan.stdout.contains("local/c"),
+        "{}",
+        plan.stdout
+    );
+    let applied = with_c(&["layout", "apply"]);
+    assert_eq!(applied.code, Some(0), "{}", applied.stderr);
+    assert!(
+        applied.stdout.contains("layout 2 is in force"),
+        "{}",
+        applied.stdout
+    );
+    assert!(with_c(&["layout", "apply"]).stdout.contains("nothing to change"));
+    assert_eq!(with_c(&["repair"]).code, Some(0));
+    let census = with_c(&["census"]);
+    assert_eq!(census.code, Some(0), "{}{}", census.stdout, census.stderr);
+    let got = with_c(&["get", "crawls/2014/large.warc.gz", "copy"]);
+    assert_eq!(got.code, Some(0), "{}", got.stderr);
+    assert_eq!(
+        std::fs::read(kept.place.path("copy")).expect("a file"),
+        content(700_000)
+    );
+}

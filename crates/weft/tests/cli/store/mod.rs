@@ -1,0 +1,101 @@
+//! `weft store` over real volumes: alone, and beside a process that serves them.
+
+mod alone;
+mod damage;
+mod served;
+mod usage;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{Place, Run, json_lines};
+
+/// Content of several blocks, the same at every call.
+pub(crate) fn content(bytes: usize) -> Vec<u8> {
+    (0..bytes as u64)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 7) as u8)
+        .collect()
+}
+
+/// A folder with two empty volumes, `a` and `b`.
+pub(crate) struct Kept {
+    pub(crate) place: Place,
+}
+
+impl Kept {
+    pub(crate) fn new() -> Kept {
+        Kept { place: Place::new() }
+    }
+
+    /// A store that holds one small object and one of several blocks.
+    pub(crate) fn filled() -> Kept {
+        let kept = Kept::new();
+        kept.place.write("large.warc.gz", &content(700_000));
+        kept.place.write("small.txt", b"small");
+        let run = kept.run(&["put", "large.warc.gz", "small.txt", "store://crawls/2014/"]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        kept
+    }
+
+    /// `weft store ARGUMENTS` on the two volumes.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
+        self.place.run(&with_volumes(arguments))
+    }
+
+    /// Standard output of a command that must end with code 0.
+    #[track_caller]
+    pub(crate) fn good(&self, arguments: &[&str]) -> String {
+        let run = self.run(arguments);
+        assert_eq!(run.code, Some(0), "{arguments:?}\n{}{}", run.stdout, run.stderr);
+        run.stdout
+    }
+
+    /// The JSON objects that a command prints, whatever its exit code.
+    pub(crate) fn json(&self, arguments: &[&str]) -> Vec<Value> {
+        let arguments: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
+        json_lines(&self.run(&arguments).stdout)
+    }
+
+    /// Replica files of a volume that hold content, in order of path.
+    pub(crate) fn replica_files(&self, volume: &str) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        walk(&self.place.path(volume).join("objects"), &mut files);
+        files.sort();
+        files
+    }
+
+    /// Empties a volume's directory as `rm -r VOLUME/*` does, `volume.json` last: a running process begins anew when
+    /// that is gone, and what it makes then is not to be taken away again.
+    pub(crate) fn wipe(&self, volume: &str) {
+        let entries = std::fs::read_dir(self.place.path(volume)).expect("a volume");
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+        paths.sort();
+        for path in paths {
+            if path.is_dir() {
+                std::fs::remove_dir_all(path).expect("remove a folder");
+            } else {
+                std::fs::remove_file(path).expect("remove a file");
+            }
+        }
+    }
+}
+
+fn with_volumes<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    let volumes = ["--volume", "a", "--volume", "b"];
+    std::iter::once("store")
+        .chain(arguments.iter().copied())
+        .chain(volumes)
+        .collect()
+}
+
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            walk(&path, files);
+        } else {
+            files.push(path);
+        }
+    }
+}

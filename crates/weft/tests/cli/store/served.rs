@@ -1,0 +1,167 @@
+//! Commands beside a process that serves the volumes: found through them, with the same output.
+
+#![cfg(unix)]
+
+use std::time::{Duration, Instant};
+
+use super::{Kept, content};
+use crate::serve::Served;
+
+const SERVE: [&str; 7] = [
+    "serve",
+    "--listen",
+    "127.0.0.1:0",
+    "--volume",
+    "a",
+    "--volume",
+    "b",
+];
+/// Longest wait for a running process to come round.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+const STORE_SERVE: [&str; 6] = ["store", "serve", "--volume", "a", "--volume", "b"];
+
+/// What commands print that must not depend on who has the volumes open.
+fn outputs(kept: &Kept) -> Vec<String> {
+    let commands: [&[&str]; 5] = [
+        &["ls", "crawls", "-r"],
+        &["ls"],
+        &["stat", "crawls/2014/large.warc.gz"],
+        &["get", "crawls/2014/small.txt", "-"],
+        &["layout", "show", "--json"],
+    ];
+    commands.iter().map(|command| kept.good(command)).collect()
+}
+
+#[test]
+fn with_and_without_an_owner_the_output_is_the_same() {
+    let kept = Kept::filled();
+    let alone = outputs(&kept);
+    for serve in [&SERVE as &[&str], &STORE_SERVE] {
+        let mut served = Served::start_with(&kept.place, serve);
+        assert_eq!(outputs(&kept), alone, "{serve:?}");
+        kept.good(&["census"]);
+        kept.good(&["put", "small.txt", "crawls/through-the-owner"]);
+        kept.good(&["rm", "crawls/through-the-owner"]);
+        assert_eq!(served.stop(), Some(0), "{serve:?}");
+    }
+    assert_eq!(outputs(&kept), alone);
+}
+
+#[test]
+fn volumes_have_one_owner_and_a_second_is_told_who() {
+    let kept = Kept::filled();
+    let served = Served::start_with(&kept.place, &STORE_SERVE);
+    let second = kept.place.run(&STORE_SERVE);
+    assert_eq!(second.code, Some(1));
+    assert!(second.stderr.contains("in use"), "{}", second.stderr);
+    let reindex = kept.run(&["reindex"]);
+    assert_eq!(
+        reindex.code,
+        Some(1),
+        "the index is not taken from under a running process"
+    );
+    drop(served);
+}
+
+/// The story: a volume's directory is emptied under the running process. Reads go on, repair brings it back, the log
+/// tells it.
+#[test]
+fn a_volume_wiped_under_a_running_process_comes_back() {
+    let kept = Kept::filled();
+    let mut served = Served::start_with(&kept.place, &STORE_SERVE);
+    kept.wipe("b");
+    assert_eq!(kept.good(&["get", "crawls/2014/small.txt", "-"]), "small");
+    kept.good(&["get", "crawls/2014/large.warc.gz", "copy"]);
+    assert_eq!(
+        std::fs::read(kept.place.path("copy")).expect("a file"),
+        content(700_000)
+    );
+    // The volume notices within seconds and begins anew; until then a repair cannot write to it, and says so.
+    let begun = Instant::now();
+    while kept.run(&["repair"]).code != Some(0) || kept.run(&["census"]).code != Some(0) {
+        assert!(begun.elapsed() < PATIENCE, "{}", kept.run(&["repair"]).stdout);
+    }
+    kept.good(&["stat", "crawls/2014/large.warc.gz"]);
+    let story = kept.good(&["fixity", "crawls/2014/large.warc.gz"]);
+    assert!(story.contains("repaired"), "{story}");
+    assert!(kept.good(&["fixity"]).contains("volume-wiped"));
+    assert_eq!(served.stop(), Some(0));
+}
+
+#[test]
+fn the_store_page_shows_it() {
+    let kept = Kept::filled();
+    let mut served = Served::start_with(&kept.place, &SERVE);
+    let page = served.get("/store");
+    for part in ["local/a", "local/b", "in service", "href=\"/store\""] {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
+    let answer = served.get("/api/v1/store");
+    assert!(
+        answer.contains("\"answer\":\"store\"") && answer.contains("\"layout\":1"),
+        "{answer}"
+    );
+    assert!(
+        served
+            .get("/metrics")
+            .contains("weft_store_volume_replicas{volume=\"local/a\"")
+    );
+    assert_eq!(served.stop(), Some(0));
+}
+
+#[test]
+fn the_first_start_of_the_s3_face_makes_a_key_and_shows_it_once() {
+    let kept = Kept::new();
+    let arguments = [&SERVE as &[&str], &["--s3", "127.0.0.1:0"]].concat();
+    let mut served = Served::start_with(&kept.place, &arguments);
+    let s3 = served.said["s3"].clone();
+    assert!(
+        s3["new_key"]["id"]
+            .as_str()
+            .is_some_and(|id| id.starts_with("WEFT")),
+        "{s3}"
+    );
+    let address = s3["address"].as_str().expect("an address").to_owned();
+    std::net::TcpStream::connect(&address).expect("the face listens");
+    assert_eq!(served.stop(), Some(0));
+    let keys = std::fs::read_to_string(kept.place.path("weft-archive/s3-keys.toml")).expect("a keys file");
+    assert!(
+        keys.contains(s3["new_key"]["id"].as_str().unwrap_or("?")),
+        "{keys}"
+    );
+    let mut again = Served::start_with(&kept.place, &arguments);
+    assert!(again.said["s3"]["new_key"].is_null());
+    assert_eq!(again.stop(), Some(0));
+    assert!(
+        std::net::TcpStream::connect(&address).is_err(),
+        "the face is closed"
+    );
+}
+
+/// People read this: the key, and lines that can be pasted.
+#[test]
+fn the_first_key_is_introduced() {
+    use std::io::{BufRead, BufReader};
+    let kept = Kept::new();
+    let mut child = kept.place.start(&[
+        "store",
+        "serve",
+        "--volume",
+        "a",
+        "--volume",
+        "b",
+        "--s3",
+        "127.0.0.1:0",
+        "--s3-keys",
+        "keys.toml",
+    ]);
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe"))
+        .lines()
+        .map_while(Result::ok);
+    assert!(lines.any(|line| line.starts_with("  export AWS_ACCESS_KEY_ID=WEFT")));
+    assert!(lines.any(|line| line.starts_with("  export AWS_SECRET_ACCESS_KEY=")));
+    assert!(lines.any(|line| line.contains("boto3")));
+    child.kill().expect("it ends");
+    child.wait().expect("it has ended");
+}
