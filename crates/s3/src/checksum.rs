@@ -203,7 +203,7 @@ fn check_form(algorithm: Algorithm, value: &str) -> S3Result<()> {
         Ok(bytes) if bytes.len() == algorithm.bytes() => Ok(()),
         _ => {
             let detail = format!("value for {} header is invalid", algorithm.header());
-            Err(fault("InvalidRequest", detail))
+            Err(fault("BadDigest", detail))
         }
     }
 }

@@ -78,7 +78,7 @@ impl Face {
                     .collect(),
             ),
             common_prefixes: prefixes(&page, spelling),
-            delimiter: spelling.write(input.delimiter),
+            delimiter: spelling.write(input.delimiter.filter(|delimiter| !delimiter.is_empty())),
             // As in S3, only with a delimiter: otherwise the last key is the marker.
             next_marker: spelling.write(page.next.filter(|_| delimited)),
             encoding_type: input.encoding_type,
@@ -119,7 +119,7 @@ impl Face {
                     .collect(),
             ),
             common_prefixes: prefixes(&page, spelling),
-            delimiter: spelling.write(input.delimiter),
+            delimiter: spelling.write(input.delimiter.filter(|delimiter| !delimiter.is_empty())),
             encoding_type: input.encoding_type,
             start_after: spelling.write(input.start_after),
             request_charged: None,
@@ -158,7 +158,7 @@ impl Face {
         Ok(ListObjectVersionsOutput {
             versions: Some(versions.collect()),
             common_prefixes: prefixes(&page, spelling),
-            delimiter: spelling.write(input.delimiter),
+            delimiter: spelling.write(input.delimiter.filter(|delimiter| !delimiter.is_empty())),
             encoding_type: input.encoding_type,
             is_truncated: Some(page.next.is_some()),
             key_marker: spelling.write(input.key_marker.or_else(|| Some(String::new()))),

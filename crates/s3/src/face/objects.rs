@@ -6,7 +6,7 @@ use s3s::{S3Request, S3Result};
 use store::key::Key;
 use store::store::{Condition, StoreError};
 
-use super::{Face, check_version, etag, no_bucket, signed};
+use super::{Face, check_version, etag, signed};
 use crate::attributes::{self, headers_of};
 use crate::checksum::{self, set_sums, sums_of};
 use crate::conditions::{self, Writing};
@@ -138,7 +138,7 @@ impl Face {
     }
 
     async fn delete_if(&self, bucket: &str, key: &Key, asked: Asked) -> S3Result<()> {
-        let condition = asked.resolve(self, bucket, key).await?;
+        let condition = asked.resolve(self, key).await?;
         match self.store.delete(key, condition.clone()).await {
             Ok(Some(_)) => Ok(()),
             Ok(None) => self.bucket(bucket).await.map(drop),
@@ -156,16 +156,14 @@ struct Asked {
 
 impl Asked {
     /// The condition for the store: on the version that was found to be as asked.
-    async fn resolve(&self, face: &Face, bucket: &str, key: &Key) -> S3Result<Condition> {
+    async fn resolve(&self, face: &Face, key: &Key) -> S3Result<Condition> {
         if self.etag.is_none() && self.modified.is_none() && self.size.is_none() {
             return Ok(Condition::Always);
         }
         let meta = match face.store.head(key).await {
             Ok(meta) => meta,
-            Err(StoreError::NotFound(_)) => {
-                face.bucket(bucket).await.map_err(|_| no_bucket())?;
-                return Err(fault("NoSuchKey", "there is no such key"));
-            }
+            // What is gone already is as good as deleted.
+            Err(StoreError::NotFound(_)) => return Ok(Condition::Absent),
             Err(error) => return Err(from_store(error)),
         };
         let etag = self.etag.as_ref();

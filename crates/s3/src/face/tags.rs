@@ -107,7 +107,7 @@ pub(super) fn check(attributes: &BTreeMap<String, String>) -> S3Result<()> {
     }
     if tags.len() > TAGS_MAX {
         return Err(fault(
-            "BadRequest",
+            "InvalidTag",
             format!("an object has at most {TAGS_MAX} tags"),
         ));
     }

@@ -220,7 +220,7 @@ async fn declared_digests_are_compared() {
             400,
             "BadDigest",
         ),
-        ("x-amz-checksum-sha256: AAAA", 400, "InvalidRequest"),
+        ("x-amz-checksum-sha256: AAAA", 400, "BadDigest"),
     ] {
         let text = format!(
             "PUT /drop/digest HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{header}\r\nContent-Length: 11\r\n\r\n\

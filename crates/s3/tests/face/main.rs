@@ -5,3 +5,4 @@ mod bytes;
 mod clients;
 mod object_store_client;
 mod support;
+mod tls;
