@@ -25,7 +25,7 @@ mod socket;
 
 pub use archive::{Archive, OpenSettings};
 pub use error::{AskError, OpenError};
-pub use inputs::{InputSource, Sources, Stat, is_address};
+pub use inputs::{FoundInput, InputSource, Sources, Stat, found_inputs, is_address};
 pub use record::{raw_record, read_record};
 
 /// Version of this program; owner and askers must have the same.

@@ -12,6 +12,8 @@ pub struct OwnStore {
     pub objects: Arc<dyn ObjectStore>,
     /// The SHA-256 that it keeps of `bucket/name`; `None` if it cannot be told now.
     pub sha256: Arc<dyn Fn(String) -> BoxFuture<'static, Option<[u8; 32]>> + Send + Sync>,
+    /// Ends the connection, at [`crate::Remote::close`].
+    pub close: Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
 }
 
 /// Finds the store when it is first needed, or says why it cannot be had.

@@ -80,6 +80,19 @@ impl Remote {
         }
     }
 
+    /// Ends the connection to our own store, if there is one. It is made again when it is needed again.
+    pub fn close(&self) {
+        let own = self.shared.own.lock().take();
+        if let Some((_, own)) = own {
+            let closed = self.wait(|_| async move {
+                (own.close)().await;
+                Ok(())
+            });
+            // Without threads of our own there was no connection.
+            closed.unwrap_or_default();
+        }
+    }
+
     fn spawner(&self) -> io::Result<Spawner> {
         if let Some(spawner) = self.spawner.get() {
             return Ok(spawner.clone());

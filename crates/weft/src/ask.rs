@@ -5,7 +5,6 @@ use archive::question::{Answer, Body, Question};
 use archive::{Archive, OpenSettings};
 
 use crate::context::Context;
-use crate::sources::sources;
 
 /// Opens the archive that must be there: as owner if nobody is, else through the owner.
 pub(crate) fn open(context: &Context) -> anyhow::Result<Archive> {
@@ -14,7 +13,11 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Archive> {
 
 /// Opens the archive with settings.
 pub(crate) fn open_with(context: &Context, settings: OpenSettings) -> anyhow::Result<Archive> {
-    Ok(Archive::open_with(&context.archive, settings, sources())?)
+    Ok(Archive::open_with(
+        &context.archive,
+        settings,
+        context.places.sources(),
+    )?)
 }
 
 /// Asks one question of the archive; with `--json` prints the answer and gives nothing back.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::cli::Cli;
 use crate::out::Out;
+use crate::sources::Places;
 use crate::style::Style;
 
 /// What every command is given.
@@ -16,6 +17,8 @@ pub(crate) struct Context {
     pub(crate) json: bool,
     /// How often `-v` was given.
     pub(crate) verbose: u8,
+    /// Where inputs are read from.
+    pub(crate) places: Places,
     /// Standard output.
     pub(crate) out: Out,
     /// Colours of standard error.
@@ -33,6 +36,7 @@ impl Context {
             archive_given: cli.archive.is_some(),
             json: cli.json,
             verbose: cli.verbose,
+            places: Places::new(),
             out: Out::stdout(),
             err_style: Style::of_stderr(),
         }

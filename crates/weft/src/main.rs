@@ -40,5 +40,6 @@ fn main() -> ExitCode {
     logs::start(cli.verbose);
     let mut context = context::Context::new(&cli);
     let result = commands::run(cli.command, &mut context);
+    context.places.close();
     exit::report(result, &mut context)
 }

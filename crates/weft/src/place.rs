@@ -81,7 +81,11 @@ pub(crate) fn given(args: &PlaceArgs) -> Option<ConnectSettings> {
     (!args.volumes.is_empty()).then(|| ConnectSettings::Volumes(args.volumes.clone()))
 }
 
-fn of_environment() -> Result<ConnectSettings, WrongUse> {
+/// The store that the environment names.
+///
+/// # Errors
+/// [`WrongUse`] where it names none that can be.
+pub(crate) fn of_environment() -> Result<ConnectSettings, WrongUse> {
     match std::env::var(STORE_VARIABLE) {
         Ok(text) if !text.is_empty() => of_text(&text),
         _ => Err(WrongUse(format!(

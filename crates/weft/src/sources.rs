@@ -1,33 +1,99 @@
 //! Where inputs come from besides files: S3, web servers and our own store, as the archive asks for them.
+//!
+//! Nothing is connected to before it is needed; what was is closed at the program's end.
 
 use std::io;
 use std::sync::Arc;
 
 use archive::{InputSource, Sources, Stat};
-use remote::{Remote, S3Settings, Settings};
+use futures_util::FutureExt;
+use parking_lot::Mutex;
+use remote::{OwnStore, Remote, S3Settings, Settings};
+use store::key::Key;
+use store::node::{ConnectSettings, connect};
 use warc::Input;
 
-/// Every place that this process reads inputs from. Nothing is connected to before it is needed.
-pub(crate) fn sources() -> Sources {
-    let mut settings = Settings::default();
-    settings.s3 = S3Settings::from_variables(|name| std::env::var(name).ok());
-    Sources::with(Arc::new(Places(Remote::new(settings))))
+use crate::place;
+
+/// Every place that this process reads inputs from.
+#[derive(Clone)]
+pub(crate) struct Places {
+    remote: Remote,
+    /// The store that flags name; else the environment does.
+    store: Arc<Mutex<Option<ConnectSettings>>>,
 }
 
-struct Places(Remote);
+impl Places {
+    /// As the environment says.
+    pub(crate) fn new() -> Places {
+        let mut settings = Settings::default();
+        settings.s3 = S3Settings::from_variables(|name| std::env::var(name).ok());
+        let store: Arc<Mutex<Option<ConnectSettings>>> = Arc::default();
+        let given = store.clone();
+        let remote = Remote::with_store(settings, move || {
+            let given = given.lock().clone();
+            own_store(given).boxed()
+        });
+        Places { remote, store }
+    }
+
+    /// `store://` is this store.
+    pub(crate) fn use_store(&self, place: ConnectSettings) {
+        *self.store.lock() = Some(place);
+    }
+
+    /// For the archive.
+    pub(crate) fn sources(&self) -> Sources {
+        Sources::with(Arc::new(self.clone()))
+    }
+
+    /// Ends what was connected.
+    pub(crate) fn close(&self) {
+        self.remote.close();
+    }
+}
+
+async fn own_store(given: Option<ConnectSettings>) -> Result<OwnStore, String> {
+    let place = given.map_or_else(place::of_environment, Ok);
+    let place = place.map_err(|error| error.to_string())?;
+    let connection = connect(place).await.map_err(|error| error.to_string())?;
+    let store = connection.store();
+    let objects = Arc::new(store.object_store_of_all());
+    let connection = Arc::new(Mutex::new(Some(connection)));
+    Ok(OwnStore {
+        objects,
+        sha256: Arc::new(move |name| {
+            let store = store.clone();
+            async move {
+                let meta = store.head(&Key::parse(&name).ok()?).await.ok()?;
+                Some(meta.digests.sha256)
+            }
+            .boxed()
+        }),
+        close: Arc::new(move || {
+            let connection = connection.lock().take();
+            async move {
+                if let Some(connection) = connection {
+                    connection.close().await;
+                }
+            }
+            .boxed()
+        }),
+    })
+}
 
 impl InputSource for Places {
     fn serves(&self, address: &str) -> bool {
-        self.0.serves(address)
+        self.remote.serves(address)
     }
 
     fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>> {
-        let looked = self.0.stat(addresses).into_iter();
+        let looked = self.remote.stat(addresses).into_iter();
         looked.map(|stat| stat.map(|stat| stat.map(seen))).collect()
     }
 
     fn list(&self, folder: &str) -> io::Result<Vec<(String, Stat)>> {
-        let listed = self.0.list(folder)?.into_iter();
+        let listed = self.remote.list(folder)?.into_iter();
         Ok(listed.map(|(address, stat)| (address, seen(stat))).collect())
     }
 
@@ -37,7 +103,7 @@ impl InputSource for Places {
             validator: stat.validator.clone(),
             sha256: stat.sha256,
         });
-        self.0.open(address, expected.as_ref())
+        self.remote.open(address, expected.as_ref())
     }
 }
 

@@ -78,6 +78,29 @@ impl Place {
     }
 }
 
+/// An input as a load would find it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundInput {
+    /// Its name in the ledger.
+    pub name: String,
+    /// Absolute path or address.
+    pub location: String,
+    /// Why it cannot be read.
+    pub problem: Option<String>,
+}
+
+/// What the arguments of a load lead to: folders, patterns and path lists expanded.
+pub fn found_inputs(inputs: &[LoadInput], sources: &Sources) -> Vec<FoundInput> {
+    let found = discover(inputs, sources).found.into_iter();
+    found
+        .map(|found| FoundInput {
+            location: found.place.location(),
+            name: found.name,
+            problem: found.problem,
+        })
+        .collect()
+}
+
 /// Everything the arguments of a load lead to.
 #[derive(Debug)]
 pub(crate) struct Discovery<'a> {

@@ -375,7 +375,13 @@ fn records_are_found_by_time_and_read() {
             let original = found.original.expect("the payload is in the archive");
             assert_eq!(original.capture.digest, capture.digest);
             assert_eq!(original.capture.kind, "response");
-            assert!(read_record(archive.sources(), &original, 16 << 20).unwrap().body.len() > 1000);
+            assert!(
+                read_record(archive.sources(), &original, 16 << 20)
+                    .unwrap()
+                    .body
+                    .len()
+                    > 1000
+            );
         }
     }
     assert_eq!(

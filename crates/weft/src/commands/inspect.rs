@@ -14,7 +14,6 @@ use warc::{Entry, Input as _, Reader, ReaderSettings};
 
 use crate::context::Context;
 use crate::exit::Outcome;
-use crate::sources::sources;
 use crate::style::clean;
 use crate::units::counted;
 use account::Account;
@@ -49,7 +48,7 @@ pub(crate) struct Args {
 
 /// Runs `weft inspect`. A file that cannot be read does not stop the others.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    let sources = sources();
+    let sources = context.places.sources();
     let locations = files::expand(&args.inputs, &sources)?;
     let mut outcome = Outcome::Done;
     let mut total = Account::default();

@@ -3,6 +3,7 @@
 //!
 //! One code path for both: the load is a job of the owner; this command only watches it.
 
+mod keep;
 mod progress;
 mod summary;
 
@@ -18,6 +19,7 @@ use crate::ask;
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
 use crate::out::progress_line;
+use crate::place::{PlaceArgs, given, place};
 use crate::stop::Stop;
 use crate::style::clean;
 use progress::Progress;
@@ -30,6 +32,8 @@ Examples:
   weft load s3://bucket/crawls/             a folder of an S3 store, or one of its objects
   weft load 's3://bucket/crawls/*.wat.gz'   patterns work there, too
   weft load https://example.org/x.warc.gz   a file of a web server, read by ranges
+  weft load --keep crawls/ --volume /disks/a --volume /disks/b
+                                            into the store first, then from there
   weft load big.warc.gz --json | tail -1    the result as JSON
 
 Loading a file again, under any name, adds nothing. An interrupted load goes on
@@ -69,6 +73,14 @@ pub(crate) struct Args {
     /// Make what was read visible after this many bytes of captures at the latest [default: 64 MiB or 2 s]
     #[arg(long, value_name = "N", hide_short_help = true)]
     epoch_bytes: Option<u64>,
+    /// Put local inputs into the store first, read them back, and load them from there
+    #[arg(long)]
+    keep: bool,
+    /// The bucket that --keep puts them into
+    #[arg(long, value_name = "NAME", default_value = "inputs", requires = "keep")]
+    keep_bucket: String,
+    #[command(flatten)]
+    place: PlaceArgs,
     /// Measure without this stage (may be repeated): nothing of it is done, and nothing is recorded
     #[arg(long, value_enum, value_name = "STAGE")]
     stage_off: Vec<Stage>,
@@ -124,14 +136,29 @@ fn parse_rate(text: &str) -> Result<f64, String> {
 
 /// Runs `weft load`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    let request = request(&args)?;
+    let mut request = request(&args)?;
+    if let Some(place) = given(&args.place) {
+        context.places.use_store(place);
+    }
+    let mut unkept = 0;
+    if args.keep {
+        warn_of_empty_folders(&request, context);
+        let place = place(&args.place)?;
+        (request.inputs, unkept) = keep::keep(&request.inputs, &args.keep_bucket, place, context)?;
+        if request.inputs.is_empty() {
+            bail!("nothing was kept, so nothing is loaded");
+        }
+    }
     let mut settings = OpenSettings::default();
     settings.create = true;
     settings.links = args.links.map(Links::scope);
     let archive = ask::open_with(context, settings)?;
     let stop = Stop::listen()?;
-    warn_of_empty_folders(&request, context);
-    run_request(&archive, &request, &stop, context)
+    if !args.keep {
+        warn_of_empty_folders(&request, context);
+    }
+    let outcome = run_request(&archive, &request, &stop, context)?;
+    Ok(if unkept == 0 { outcome } else { Outcome::Losses })
 }
 
 /// A folder without files is no failure beside other inputs, but nobody names one on purpose.

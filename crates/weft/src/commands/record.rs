@@ -7,13 +7,13 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow, bail};
+use archive::Sources;
 use archive::question::{Body, Question, RecordBody};
 use warc::{Format, Input as _, ReadError, Record};
 
 use crate::ask;
 use crate::context::Context;
 use crate::exit::Outcome;
-use crate::sources::sources;
 
 /// Bytes read at once.
 const PIECE_BYTES: usize = 256 << 10;
@@ -68,21 +68,28 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     let Body::Record(place) = &answer.body else {
         return ask::unexpected(&answer.body);
     };
+    let sources = context.places.sources();
     match &args.out {
-        None => write_part(place, &args.part, &mut context.out)?,
+        None => write_part(place, &sources, &args.part, &mut context.out)?,
         Some(path) => {
             let mut file = File::create(path).with_context(|| format!("create {}", path.display()))?;
-            write_part(place, &args.part, &mut file).with_context(|| format!("write {}", path.display()))?;
+            write_part(place, &sources, &args.part, &mut file)
+                .with_context(|| format!("write {}", path.display()))?;
         }
     }
     Ok(Outcome::Done)
 }
 
-fn write_part(place: &RecordBody, part: &Part, out: &mut impl Write) -> anyhow::Result<()> {
+fn write_part(
+    place: &RecordBody,
+    sources: &Sources,
+    part: &Part,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
     if part.stored {
-        return write_stored(place, out);
+        return write_stored(place, sources, out);
     }
-    let record = read(place)?;
+    let record = read(place, sources)?;
     match (part.headers, part.payload) {
         (true, _) => write_headers(&record, out)?,
         (_, true) => out.write_all(&extract::payload(&record))?,
@@ -92,8 +99,8 @@ fn write_part(place: &RecordBody, part: &Part, out: &mut impl Write) -> anyhow::
 }
 
 /// The record, read from its input.
-fn read(place: &RecordBody) -> anyhow::Result<Record> {
-    archive::read_record(&sources(), place, u64::MAX).map_err(|error| match error {
+fn read(place: &RecordBody, sources: &Sources) -> anyhow::Result<Record> {
+    archive::read_record(sources, place, u64::MAX).map_err(|error| match error {
         ReadError::NoRecord { path, offset } => {
             anyhow!("{path} holds no record at offset {offset}: was the file changed since it was loaded?")
         }
@@ -130,9 +137,9 @@ fn write_headers(record: &Record, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn write_stored(place: &RecordBody, out: &mut impl Write) -> anyhow::Result<()> {
+fn write_stored(place: &RecordBody, sources: &Sources, out: &mut impl Write) -> anyhow::Result<()> {
     let describe = || format!("read {} at offset {}", place.location, place.capture.offset);
-    let input = sources().open(&place.location).with_context(describe)?;
+    let input = sources.open(&place.location).with_context(describe)?;
     let mut piece = vec![0; PIECE_BYTES];
     let (mut at, mut left) = (place.capture.offset, place.capture.length);
     while left > 0 {

@@ -89,6 +89,9 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let mut settings = OpenSettings::default();
     settings.create = true;
     settings.own = true;
+    if let Some(place) = args.place() {
+        context.places.use_store(place);
+    }
     let archive = ask::open_with(context, settings)?;
     let stop = Stop::listen()?;
     let keys = context.archive.join(KEYS_FILE);

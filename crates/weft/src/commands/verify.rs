@@ -57,7 +57,7 @@ pub(crate) fn run(context: &mut Context) -> anyhow::Result<Outcome> {
     let stop = Stop::listen()?;
     let (epoch, status) = status(&archive)?;
     let rows = finished_inputs(&archive)?;
-    let fresh = Fresh::load(archive.dir(), &rows, &status, &stop)?;
+    let fresh = Fresh::load(archive.dir(), &rows, &status, context.places.sources(), &stop)?;
     let mut views = Vec::new();
     for view in VIEWS {
         views.push(compare_view(view, &archive, &fresh)?);

@@ -2,6 +2,7 @@
 //!
 //! Every test starts the real program. Golden texts are updated with `UPDATE_EXPECT=1 cargo test -p weft`.
 
+mod addresses;
 mod ask;
 mod demo;
 mod fixture;
@@ -13,3 +14,6 @@ mod serve;
 mod store;
 mod support;
 mod usage;
+#[expect(dead_code, reason = "shared with the tests of `remote`, which use all of it")]
+#[path = "../../../remote/tests/it/web.rs"]
+mod web;

@@ -17,17 +17,17 @@ use crate::stop::Stop;
 const PIECE_BYTES: usize = 1 << 20;
 
 /// A source of content: a file, or standard input.
-pub(super) struct Source {
+pub(crate) struct Source {
     reader: Box<dyn AsyncRead + Send + Unpin>,
     /// Length, where it is known beforehand.
-    pub(super) size: Option<u64>,
+    pub(crate) size: Option<u64>,
 }
 
 /// Opens a file, or standard input for `-`.
 ///
 /// # Errors
 /// What the system said; a directory is no content.
-pub(super) async fn open(path: &str) -> io::Result<Source> {
+pub(crate) async fn open(path: &str) -> io::Result<Source> {
     if path == "-" {
         // A file of its own, read like any other: it may be a pipe or a file.
         let input = std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?);
@@ -52,7 +52,7 @@ pub(super) async fn open(path: &str) -> io::Result<Source> {
 
 impl Source {
     /// The content, counted by `bar`. A stop breaks it off with an error, so that nothing of it becomes visible.
-    pub(super) fn stream(self, bar: ProgressBar, stop: Stop) -> ByteStream {
+    pub(crate) fn stream(self, bar: ProgressBar, stop: Stop) -> ByteStream {
         Box::pin(stream::unfold(Some(self.reader), move |reader| {
             let (bar, stop) = (bar.clone(), stop.clone());
             async move {
@@ -76,7 +76,7 @@ impl Source {
 }
 
 /// A bar of bytes on standard error; hidden where that is no terminal, or `quiet`.
-pub(super) fn bar(name: &str, bytes: Option<u64>, quiet: bool) -> ProgressBar {
+pub(crate) fn bar(name: &str, bytes: Option<u64>, quiet: bool) -> ProgressBar {
     if quiet || !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }

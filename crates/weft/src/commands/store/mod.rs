@@ -8,7 +8,7 @@ use crate::exit::Outcome;
 use crate::place::{PlaceArgs, place};
 
 mod census;
-mod content;
+pub(crate) mod content;
 mod fixity;
 mod get;
 mod key;
@@ -21,7 +21,7 @@ mod repair;
 mod rm;
 mod scrub;
 mod serve;
-mod session;
+pub(crate) mod session;
 mod stat;
 mod status;
 

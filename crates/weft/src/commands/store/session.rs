@@ -16,15 +16,15 @@ use crate::stop::Stop;
 const STOP_GRACE: Duration = Duration::from_secs(5);
 
 /// A store to work on.
-pub(super) struct Session {
+pub(crate) struct Session {
     connection: Connection,
     /// Whether the command was told to stop.
-    pub(super) stop: Stop,
+    pub(crate) stop: Stop,
 }
 
 /// Whether a command may begin a store where there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Begin {
+pub(crate) enum Begin {
     /// Empty directories become volumes.
     Allowed,
     /// There must be a store already.
@@ -33,18 +33,18 @@ pub(super) enum Begin {
 
 impl Session {
     /// The store.
-    pub(super) fn store(&self) -> Store {
+    pub(crate) fn store(&self) -> Store {
         self.connection.store()
     }
 
     /// The cluster as it is now.
-    pub(super) fn view(&self) -> Arc<View> {
+    pub(crate) fn view(&self) -> Arc<View> {
         self.connection.store().cluster().view()
     }
 }
 
 /// Opens the store, does the work, and closes it. A stop ends the work where it is, after a moment to end well.
-pub(super) fn with_store<T>(
+pub(crate) fn with_store<T>(
     place: ConnectSettings,
     begin: Begin,
     work: impl AsyncFnOnce(&Session) -> anyhow::Result<T>,

@@ -6,11 +6,10 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use archive::question::{JobBody, LedgerRow, LoadInput, LoadRequest, StatusBody};
-use archive::{Archive, OpenSettings};
+use archive::{Archive, OpenSettings, Sources};
 use extract::LinkScope;
 use tempfile::TempDir;
 
-use crate::sources::sources;
 use crate::stop::Stop;
 
 /// An archive made anew.
@@ -26,6 +25,7 @@ impl Fresh {
         beside: &Path,
         rows: &[LedgerRow],
         status: &StatusBody,
+        sources: Sources,
         stop: &Stop,
     ) -> anyhow::Result<Fresh> {
         let parent = beside.parent().unwrap_or(beside);
@@ -41,7 +41,7 @@ impl Fresh {
         } else {
             LinkScope::All
         });
-        let archive = Archive::open_with(&folder.path().join("archive"), settings, sources())?;
+        let archive = Archive::open_with(&folder.path().join("archive"), settings, sources)?;
         for request in requests(rows) {
             let (_, job) = archive.load(&request, &mut |_, _| !stop.asked())?;
             check(&job)?;

@@ -1,0 +1,239 @@
+//! `weft load --keep`: local inputs go into the store first, and are loaded from there.
+//!
+//! Invariants:
+//!  - an input is loaded from the store only after it was read back from there with the SHA-256 of the file;
+//!  - an object of other content is never replaced.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Component, Path};
+
+use anyhow::{Context as _, bail};
+use archive::question::LoadInput;
+use archive::{found_inputs, is_address};
+use data_encoding::HEXLOWER;
+use futures_util::StreamExt;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use store::key::Key;
+use store::meta::Meta;
+use store::node::ConnectSettings;
+use store::store::{Condition, Put, Store, StoreError};
+
+use crate::commands::store::content;
+use crate::commands::store::session::{Begin, Session, with_store};
+use crate::context::Context;
+use crate::out::progress_line;
+use crate::style::clean;
+use crate::units::bytes;
+
+/// One input kept, as `--json` has it.
+#[derive(Serialize)]
+struct Kept<'a> {
+    kept: &'a str,
+    input: &'a str,
+    size: u64,
+    sha256: String,
+    /// Whether it was written now.
+    written: bool,
+}
+
+/// Puts what `inputs` lead to into the store. Gives the inputs to load instead, and how many could not be kept;
+/// those are named, and not among them.
+pub(super) fn keep(
+    inputs: &[LoadInput],
+    bucket: &str,
+    place: ConnectSettings,
+    context: &mut Context,
+) -> anyhow::Result<(Vec<LoadInput>, u64)> {
+    let found = found_inputs(inputs, &context.places.sources());
+    // Looking may have opened the store's volumes, which one at a time has open.
+    context.places.close();
+    with_store(place, Begin::Allowed, async |session| {
+        let (mut kept, mut failed) = (Vec::new(), 0);
+        for input in found {
+            let location = input.location;
+            // What is at an address stays there; what cannot be read is the load's to report.
+            if is_address(&location) || input.problem.is_some() {
+                kept.push(LoadInput {
+                    name: input.name,
+                    path: location,
+                });
+                continue;
+            }
+            match keep_file(session, &input.name, &location, bucket, context).await {
+                Ok(address) => kept.push(LoadInput {
+                    name: address.clone(),
+                    path: address,
+                }),
+                Err(error) if session.stop.asked() => return Err(error),
+                Err(error) => {
+                    let bad = context.err_style.bad("error:");
+                    progress_line(&format!("{bad} {}", clean(&format!("{error:#}"))));
+                    failed += 1;
+                }
+            }
+        }
+        Ok((kept, failed))
+    })
+}
+
+/// Puts a file into the store if it is not there, reads it back, and says so.
+async fn keep_file(
+    session: &Session,
+    name: &str,
+    path: &str,
+    bucket: &str,
+    context: &mut Context,
+) -> anyhow::Result<String> {
+    let key = Key::new(bucket, &object_name(name)).with_context(|| format!("keep {name}"))?;
+    let digested = path.to_owned();
+    let (sha256, size) = tokio::task::spawn_blocking(move || digest(Path::new(&digested)))
+        .await?
+        .with_context(|| format!("read {name}"))?;
+    let store = session.store();
+    let written = match store.head(&key).await {
+        Ok(meta) => {
+            check_same(&key, &meta, &sha256, name)?;
+            false
+        }
+        Err(StoreError::NotFound(_)) => {
+            write(session, &key, path, sha256, size, context).await?;
+            true
+        }
+        Err(error) => return Err(error).with_context(|| format!("keep {name}")),
+    };
+    if written {
+        read_back(&store, &key, &sha256).await?;
+    }
+    let address = format!("store://{key}");
+    say(&address, name, size, &sha256, written, context)?;
+    Ok(address)
+}
+
+/// A name as given, without what only means something on this machine: `../crawls/a.warc.gz` is `crawls/a.warc.gz`.
+fn object_name(name: &str) -> String {
+    let parts = Path::new(name).components().filter_map(|part| match part {
+        Component::Normal(part) => Some(part.to_string_lossy()),
+        _ => None,
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+fn digest(path: &Path) -> io::Result<([u8; 32], u64)> {
+    let mut hasher = Sha256::new();
+    let size = io::copy(&mut File::open(path)?, &mut hasher)?;
+    Ok((hasher.finalize().into(), size))
+}
+
+fn check_same(key: &Key, meta: &Meta, sha256: &[u8; 32], name: &str) -> anyhow::Result<()> {
+    if meta.digests.sha256 != *sha256 {
+        bail!(
+            "store://{key} is there with other content than {name} (SHA-256 {} and {}); it was left as it is: \
+             load {name} under another name, or with another --keep-bucket",
+            short(&meta.digests.sha256),
+            short(sha256)
+        );
+    }
+    Ok(())
+}
+
+fn short(sha256: &[u8]) -> String {
+    let mut text = HEXLOWER.encode(&sha256[..6]);
+    let _ = write!(text, "...");
+    text
+}
+
+/// Writes the file. One that changed since it was digested is refused by the store, whole.
+async fn write(
+    session: &Session,
+    key: &Key,
+    path: &str,
+    sha256: [u8; 32],
+    size: u64,
+    context: &Context,
+) -> anyhow::Result<()> {
+    let source = content::open(path)
+        .await
+        .with_context(|| format!("read {path}"))?;
+    let bar = content::bar(path, Some(size), context.json);
+    let body = source.stream(bar.clone(), session.stop.clone());
+    let put = Put {
+        size: Some(size),
+        sha256: Some(sha256),
+        condition: Condition::Absent,
+        ..Put::default()
+    };
+    let result = session.store().put(key, body, put).await;
+    bar.finish_and_clear();
+    result.with_context(|| format!("keep {path}"))?;
+    Ok(())
+}
+
+/// Reads the object as anybody would and compares.
+async fn read_back(store: &Store, key: &Key, sha256: &[u8; 32]) -> anyhow::Result<()> {
+    let describe = || format!("read store://{key} back");
+    let mut body = store.get(key, None).await.with_context(describe)?.body;
+    let mut hasher = Sha256::new();
+    while let Some(piece) = body.next().await {
+        hasher.update(piece.with_context(describe)?);
+    }
+    let found = hasher.finalize();
+    if found.as_slice() != sha256 {
+        bail!(
+            "store://{key} reads back with SHA-256 {}, expected {}",
+            short(&found),
+            short(sha256)
+        );
+    }
+    Ok(())
+}
+
+fn say(
+    address: &str,
+    name: &str,
+    size: u64,
+    sha256: &[u8; 32],
+    written: bool,
+    context: &mut Context,
+) -> anyhow::Result<()> {
+    if context.json {
+        context.out.json(&Kept {
+            kept: address,
+            input: name,
+            size,
+            sha256: HEXLOWER.encode(sha256),
+            written,
+        })?;
+    } else {
+        let word = if written { "kept" } else { "kept already" };
+        let address = context.out.style.address(&clean(address));
+        writeln!(
+            context.out,
+            "{word}: {} -> {address}  {}",
+            clean(name),
+            bytes(size)
+        )?;
+    }
+    context.out.flush()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::object_name;
+
+    #[test]
+    fn names_of_objects() {
+        for (name, expected) in [
+            ("a.warc.gz", "a.warc.gz"),
+            ("./crawls/a.warc.gz", "crawls/a.warc.gz"),
+            ("../../crawls//a.warc.gz", "crawls/a.warc.gz"),
+            ("/data/a.warc.gz", "data/a.warc.gz"),
+            ("..", ""),
+        ] {
+            assert_eq!(object_name(name), expected);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Inputs that are not files: from a web server, and kept in the store.
+
+use std::collections::BTreeMap;
+
+use crate::fixture;
+use crate::support::{Place, json_lines};
+use crate::web::{Manner, Trouble, Web};
+
+const VIEWS: [&str; 9] = [
+    "captures",
+    "pages",
+    "links",
+    "inlinks",
+    "uris",
+    "domains",
+    "top",
+    "ledger",
+    "quarantine",
+];
+
+/// All dumps, with `prefix` taken off the names of inputs.
+fn dumps(place: &Place, archive: &str, prefix: &str) -> BTreeMap<&'static str, String> {
+    VIEWS
+        .iter()
+        .map(|view| {
+            let dump = place.good(&["dump", view, "--archive", archive]);
+            (*view, dump.replace(prefix, ""))
+        })
+        .collect()
+}
+
+/// A place with the small web as a file, and loaded into the archive `local`.
+fn local() -> Place {
+    let place = Place::new();
+    place.write_old("web.warc", &fixture::small_web());
+    place.good(&["load", "web.warc", "--archive", "local"]);
+    place
+}
+
+#[test]
+fn a_web_server_gives_what_a_file_gives() {
+    let place = local();
+    let web = Web::start(&fixture::small_web(), Manner::Ranges);
+    let url = web.url("/web.warc");
+    web.order([
+        Trouble::Status(503),
+        Trouble::Cut(0),
+        Trouble::Cut(100),
+        Trouble::Status(500),
+    ]);
+    place.good(&["load", &url, "--archive", "far"]);
+    let prefix = web.url("/");
+    assert_eq!(dumps(&place, "far", &prefix), dumps(&place, "local", &prefix));
+    let page = "http://www.library.example/";
+    for part in ["--headers", "--payload", "--stored"] {
+        let record = |archive| place.run(&["record", page, part, "--archive", archive]);
+        let (far, local) = (record("far"), record("local"));
+        assert_eq!((far.code, far.stdout), (local.code, local.stdout), "{part}");
+    }
+    let verified = place.good(&["verify", "--archive", "far"]);
+    assert!(verified.contains("every view follows from 1 input"), "{verified}");
+    let inspected = |location: &str| {
+        place
+            .good(&["inspect", location, "--summary"])
+            .replace(&prefix, "")
+    };
+    assert_eq!(inspected(&url), inspected("web.warc"));
+}
+
+#[test]
+fn what_cannot_be_had_is_said_with_its_address() {
+    let place = Place::new();
+    let web = Web::start(b"", Manner::Ranges);
+    let (absent, secret) = (web.url("/absent"), web.url("/secret"));
+    let run = place.run(&["load", &absent, &secret]);
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    for expected in [
+        format!("{absent}: failed(no such input)"),
+        format!("{secret}: failed(the server says 403"),
+    ] {
+        assert!(run.stdout.contains(&expected), "{expected}\n{}", run.stdout);
+    }
+    let run = place.run(&["load", "store://inputs/x.warc"]);
+    assert!(run.stdout.contains("WEFT_STORE"), "{}", run.stdout);
+}
+
+#[test]
+fn kept_inputs_are_loaded_from_the_store() {
+    let place = local();
+    let load = [
+        "load",
+        "--keep",
+        "./web.warc",
+        "--archive",
+        "kept",
+        "--volume",
+        "one",
+        "--volume",
+        "two",
+    ];
+    let first = place.run(&load);
+    assert_eq!(first.code, Some(0), "{}{}", first.stdout, first.stderr);
+    assert!(
+        first
+            .stdout
+            .contains("kept: ./web.warc -> store://inputs/web.warc"),
+        "{}",
+        first.stdout
+    );
+    assert_eq!(
+        dumps(&place, "kept", "store://inputs/"),
+        dumps(&place, "local", "")
+    );
+    // Again: nothing is written, nothing is added.
+    let again: Vec<&str> = load.iter().copied().chain(["--json"]).collect();
+    let lines = json_lines(&place.run(&again).stdout);
+    assert_eq!(
+        (&lines[0]["kept"], &lines[0]["written"]),
+        (&"store://inputs/web.warc".into(), &false.into())
+    );
+    assert_eq!(lines.last().expect("the job")["inputs_known"], 1);
+    // The file may go: the records are in the store.
+    std::fs::remove_file(place.path("web.warc")).expect("remove the file");
+    let mut record = place.command(&["record", "http://www.library.example/", "--archive", "kept"]);
+    let record = record
+        .env("WEFT_STORE", "one:two")
+        .output()
+        .expect("the program starts");
+    let local = place.run(&["record", "http://www.library.example/", "--archive", "kept"]);
+    assert_eq!((record.status.code(), local.code), (Some(0), Some(1)));
+    // Other content under the same name is refused, and the object stays.
+    place.write_old("web.warc", b"WARC/1.0\r\n");
+    let other = place.run(&load);
+    assert_eq!(other.code, Some(1));
+    assert!(
+        other.stderr.contains("is there with other content"),
+        "{}",
+        other.stderr
+    );
+}
