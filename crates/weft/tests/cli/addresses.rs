@@ -19,7 +19,7 @@ const VIEWS: [&str; 9] = [
 ];
 
 /// All dumps, with `prefix` taken off the names of inputs.
-fn dumps(place: &Place, archive: &str, prefix: &str) -> BTreeMap<&'static str, String> {
+pub(crate) fn dumps(place: &Place, archive: &str, prefix: &str) -> BTreeMap<&'static str, String> {
     VIEWS
         .iter()
         .map(|view| {
@@ -30,7 +30,7 @@ fn dumps(place: &Place, archive: &str, prefix: &str) -> BTreeMap<&'static str, S
 }
 
 /// A place with the small web as a file, and loaded into the archive `local`.
-fn local() -> Place {
+pub(crate) fn local() -> Place {
     let place = Place::new();
     place.write_old("web.warc", &fixture::small_web());
     place.good(&["load", "web.warc", "--archive", "local"]);

@@ -10,6 +10,7 @@ mod generators;
 mod inspect;
 mod load;
 mod real;
+mod s3_face;
 mod serve;
 mod store;
 mod support;
