@@ -26,8 +26,10 @@ pub(crate) struct Places {
 impl Places {
     /// As the environment says.
     pub(crate) fn new() -> Places {
-        let mut settings = Settings::default();
-        settings.s3 = S3Settings::from_variables(|name| std::env::var(name).ok());
+        let settings = Settings {
+            s3: S3Settings::from_variables(|name| std::env::var(name).ok()),
+            ..Settings::default()
+        };
         let store: Arc<Mutex<Option<ConnectSettings>>> = Arc::default();
         let given = store.clone();
         let remote = Remote::with_store(settings, move || {

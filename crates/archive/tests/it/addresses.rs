@@ -33,7 +33,7 @@ impl Memory {
         use sha2::{Digest, Sha256};
         let mut objects = self.objects.lock().unwrap();
         let (content, stat) = objects.get_mut(address).unwrap();
-        stat.sha256 = Some(Sha256::digest(&content).into());
+        stat.sha256 = Some(Sha256::digest(content).into());
     }
 
     /// Bytes read since the last question.

@@ -15,13 +15,14 @@ use crate::web::{Manner, Web};
 
 /// Waits of a millisecond.
 pub(crate) fn settings() -> Settings {
-    let mut settings = Settings::default();
-    settings.retry = Retry {
-        wait_first: Duration::from_millis(1),
-        wait_max: Duration::from_millis(4),
-        ..Retry::default()
-    };
-    settings
+    Settings {
+        retry: Retry {
+            wait_first: Duration::from_millis(1),
+            wait_max: Duration::from_millis(4),
+            ..Retry::default()
+        },
+        ..Settings::default()
+    }
 }
 
 pub(crate) fn content(bytes: usize) -> Vec<u8> {
@@ -133,7 +134,7 @@ fn reading_on_fetches_ahead_and_stopping_stops() {
     assert!(read_all(&*input, 10_000).unwrap() == content);
     let log = web.log();
     // 64 KiB, 256 KiB, 1 MiB, then 4 MiB each: no byte twice, no piece longer than half of what is allowed.
-    assert_eq!(log.len(), 3 + (40 + 3) / 4, "{log:?}");
+    assert_eq!(log.len(), 3 + 40_usize.div_ceil(4), "{log:?}");
     let mut reached = 0;
     for range in &log {
         let (first, last) = range.strip_prefix("bytes=").unwrap().split_once('-').unwrap();
