@@ -96,6 +96,14 @@ struct Asking<'a> {
 impl Store {
     /// Looks for the current version of a key.
     pub(super) async fn look(&self, key: &Key) -> Look {
+        let look = self.look_once(key).await;
+        if look.certain || !self.ask_for_layouts().await {
+            return look;
+        }
+        self.look_once(key).await
+    }
+
+    async fn look_once(&self, key: &Key) -> Look {
         let view = self.cluster().view();
         let mut asking = Asking::new(self, &view, key);
         let places = view.places(key.partition());

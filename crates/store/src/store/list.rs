@@ -59,6 +59,13 @@ enum Entry {
 
 impl Store {
     pub(super) async fn page(&self, list: &List) -> Result<Listing, StoreError> {
+        match self.page_once(list).await {
+            Err(StoreError::Unavailable { .. }) if self.ask_for_layouts().await => self.page_once(list).await,
+            page => page,
+        }
+    }
+
+    async fn page_once(&self, list: &List) -> Result<Listing, StoreError> {
         let mut page = Listing::default();
         let mut merge = Merge::new(self, list);
         merge.probe().await?;

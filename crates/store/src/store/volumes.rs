@@ -3,6 +3,9 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::time::timeout;
+
 use super::Store;
 use crate::cluster::View;
 use crate::key::{Key, Partition};
@@ -30,6 +33,31 @@ impl Store {
                 answer => return answer,
             }
         }
+    }
+
+    /// Asks the nodes whether the older layouts that are looked into here are still in force. For those in doubt:
+    /// volumes that left the cluster do not answer, and a process that is no node hears from nobody that it need not
+    /// look there any more. Whether something has changed.
+    pub(super) async fn ask_for_layouts(&self) -> bool {
+        let view = self.cluster().view();
+        if view.layouts.older.is_empty() {
+            return false;
+        }
+        let answer = self.patience().answer;
+        let mut answers: FuturesUnordered<_> = view
+            .nodes
+            .values()
+            .map(|node| timeout(answer, node.layouts()))
+            .collect();
+        while let Some(told) = answers.next().await {
+            if let Ok(Ok(layouts)) = told {
+                self.cluster().adopt(layouts);
+            }
+            if self.cluster().view().layouts != view.layouts {
+                return true;
+            }
+        }
+        false
     }
 
     /// A volume's handle in the view of this moment.

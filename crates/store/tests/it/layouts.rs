@@ -6,6 +6,7 @@ use store::cluster::LayoutTag;
 use store::key::Key;
 use store::layout::{Layouts, Roles};
 use store::node::{self, ApplyError, NodeError, RunningNode, apply_layout};
+use store::store::{List, Listing, StoreError};
 use store::volume::{VolumeError, VolumeId};
 
 use crate::cluster::{Files, seen, volume};
@@ -273,6 +274,42 @@ async fn a_new_node_takes_over_the_layouts_of_the_others() {
     assert_eq!(layouts(&third), applied);
     assert_eq!(third.status().await.layout, 2);
     end(vec![first, second, third]).await;
+}
+
+/// Nobody tells a process that is no node that a layout change has ended: it asks when it is in doubt.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_does_not_wait_for_ever_for_volumes_that_left() {
+    let files = Files::new(4, 1, 2);
+    let mut nodes = files.start_all().await;
+    let (client, cluster) = (files.client().await, seen(&nodes[0].store()));
+    let absent = async || {
+        for i in 0..20 {
+            let key = Key::parse(&format!("b/{i}")).unwrap();
+            let error = client.store().head(&key).await.unwrap_err();
+            assert!(matches!(error, StoreError::NotFound(_)), "{error}");
+        }
+        let list = List {
+            prefix: "b/".to_owned(),
+            limit: 10,
+            ..List::default()
+        };
+        assert_eq!(client.store().list(&list).await.unwrap(), Listing::default());
+    };
+    let mut roles = layouts(&nodes[0]).current.roles;
+    roles.nodes.truncate(2);
+    roles.volumes.truncate(2);
+    let applied = apply_layout(&cluster, roles).await.unwrap();
+    absent().await;
+    assert_eq!(seen(&client.store()).view().layouts, applied);
+    let done = Layouts {
+        older: Vec::new(),
+        ..applied
+    };
+    node::announce(&cluster, &done).await;
+    end(nodes.split_off(2)).await;
+    absent().await;
+    client.close().await;
+    end(nodes).await;
 }
 
 /// A directory that is in no layout is opened, holds nothing, and is named.
