@@ -3,6 +3,7 @@
 mod cluster;
 mod connect;
 mod faults;
+mod fifteen;
 mod layouts;
 mod objects;
 mod process;

@@ -30,10 +30,6 @@ type Output = BufReader<ChildStdout>;
 
 impl Process {
     /// Starts a node with its background workers, and waits until it serves.
-    #[expect(
-        dead_code,
-        reason = "background workers in processes come with the tests of upkeep"
-    )]
     pub(crate) fn start(toml: &Path) -> Self {
         Self::spawn(toml, true)
     }

@@ -1,0 +1,32 @@
+//! SIGSTOP: a process keeps its connections and locks, and does nothing; later it goes on where it was.
+
+use store::volume::VolumeError;
+
+use super::harness::{Fifteen, until};
+use super::load::Load;
+
+const HAZARD: u64 = 2;
+
+pub(crate) async fn run(cluster: &mut Fifteen, load: &mut Load) {
+    let victims: [String; 2] = cluster.victims(HAZARD);
+    let counts = load
+        .during(async |progress| {
+            for (i, victim) in victims.iter().enumerate() {
+                progress.reaches(10 + 40 * i).await;
+                cluster.process(victim).stop();
+                let volume = cluster.volume(victim);
+                until("clients notice that a node stands still", async || {
+                    matches!(volume.status().await, Err(VolumeError::Unreachable { .. }))
+                })
+                .await;
+                progress.reaches(45 + 40 * i).await;
+                cluster.process(victim).cont();
+                // Two that are out of reach at once are one too many for listings.
+                cluster.all_answer().await;
+            }
+        })
+        .await;
+    assert_eq!(counts.unserved, 0, "reads while one of fifteen stands still");
+    cluster.all_answer().await;
+    load.look().await;
+}

@@ -1,0 +1,62 @@
+//! The directory of a volume is emptied under its running node: reads go on, repair brings everything back, and the
+//! fixity log tells it.
+
+use std::path::Path;
+
+use store::volume::{Volume, VolumeState};
+
+use super::harness::{Fifteen, until};
+use super::load::Load;
+
+const HAZARD: u64 = 6;
+
+pub(crate) async fn run(cluster: &mut Fifteen, load: &mut Load) {
+    let [victim] = cluster.victims(HAZARD);
+    let dir = cluster.volume_dir(&victim);
+    let before = cluster.volume(&victim).status().await.unwrap();
+    assert!(before.replicas > 0, "{before:?}");
+    let counts = load
+        .during(async |progress| {
+            progress.reaches(20).await;
+            empty(&dir);
+            until("the volume has begun anew", async || {
+                state(cluster.volume(&victim).as_ref()).await == VolumeState::Rebuilding
+            })
+            .await;
+        })
+        .await;
+    assert_eq!(counts.unserved, 0, "reads while a volume is rebuilt");
+    cluster.settle("wipe").await;
+    load.check().await;
+    let volume = cluster.volume(&victim);
+    assert_eq!(state(volume.as_ref()).await, VolumeState::InService);
+    let told = volume.fixity(None, 100_000).await.unwrap();
+    let about = |event: &str| {
+        let mut lines = told.iter().rev();
+        lines.find(|line| line.volume == *volume.id() && line.event == event)
+    };
+    let wiped = about("volume-wiped").map(|line| line.time_ms);
+    assert!(
+        wiped.is_some() && about("volume-rebuilt").map(|line| line.time_ms) >= wiped,
+        "{told:#?}"
+    );
+    assert!(about("repaired").is_some(), "{told:#?}");
+}
+
+async fn state(volume: &dyn Volume) -> VolumeState {
+    volume.status().await.unwrap().state
+}
+
+/// Removes everything, also what is made meanwhile.
+fn empty(dir: &Path) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        while path.symlink_metadata().is_ok() {
+            let _ = if path.is_dir() {
+                std::fs::remove_dir_all(&path)
+            } else {
+                std::fs::remove_file(&path)
+            };
+        }
+    }
+}
