@@ -11,6 +11,8 @@ use serde_json::Value;
 pub(crate) struct Evidence {
     /// Bad or missing replicas: folder of the server, beginning of the file's name.
     bad: HashSet<(String, String)>,
+    /// Replicas that were given up after the homes of their object were verified: hand-offs and copies moved on.
+    given_up: HashSet<(String, String)>,
     /// Replicas made anew.
     pub(crate) repaired: u64,
 }
@@ -19,6 +21,7 @@ impl Evidence {
     /// Reads the logs of these volumes.
     pub(crate) fn read(volumes: &[PathBuf]) -> anyhow::Result<Self> {
         let mut bad = HashSet::new();
+        let mut given_up = HashSet::new();
         let mut repaired = HashSet::new();
         for volume in volumes {
             let log = volume.join("fixity.jsonl");
@@ -31,6 +34,7 @@ impl Evidence {
                 let Some(replica) = replica(&event) else { continue };
                 match event["event"].as_str() {
                     Some("bad" | "missing") => drop(bad.insert(replica)),
+                    Some("dropped") => drop(given_up.insert(replica)),
                     Some("repaired") => drop(repaired.insert(replica)),
                     _ => {}
                 }
@@ -47,9 +51,9 @@ impl Evidence {
         self.bad.len() as u64
     }
 
-    /// Whether the damage of this file was named.
+    /// Whether the damage of this file was named, or the file given up: damage to a copy that nobody needed any more.
     pub(crate) fn noticed(&self, file: &Path) -> bool {
-        place(file).is_some_and(|place| self.bad.contains(&place))
+        place(file).is_some_and(|place| self.bad.contains(&place) || self.given_up.contains(&place))
     }
 }
 

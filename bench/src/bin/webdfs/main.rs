@@ -201,11 +201,7 @@ async fn watch(work: &Arc<Work>, until: f64, started: Instant) -> anyhow::Result
 
 /// Has the store re-read, repair and count everything; true if the census is whole.
 fn settle(cluster: &Cluster) -> anyhow::Result<bool> {
-    cluster.store(&["scrub"])?;
-    cluster.store(&["repair"])?;
-    let census = cluster.store(&["census"])?;
-    Ok(census
-        .get("whole")
-        .and_then(serde_json::Value::as_bool)
-        .unwrap_or(false))
+    cluster.store("scrub")?;
+    cluster.store("repair")?;
+    cluster.store("census")
 }
