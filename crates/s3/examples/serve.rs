@@ -18,6 +18,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         tls: None,
         keys: PathBuf::from(keys),
         limits: s3::Limits::default(),
+        node: None,
     };
     let face = s3::serve(settings, node.store()).await?;
     println!("http://{}", face.address());

@@ -9,6 +9,8 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
+use store::node::{Counters, InFlight};
+
 use crate::metrics::Metrics;
 
 /// Operation of a request that was refused before it was known.
@@ -17,6 +19,7 @@ const UNKNOWN: &str = "Unknown";
 /// A request under way.
 pub(crate) struct Exchange {
     metrics: Arc<Metrics>,
+    _in_flight: Option<InFlight>,
     begun: Instant,
     operation: Mutex<String>,
     status: AtomicU64,
@@ -27,10 +30,11 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// A request that begins now.
-    pub(crate) fn begin(metrics: Arc<Metrics>) -> Arc<Self> {
+    /// A request that begins now; `node` makes way for it.
+    pub(crate) fn begin(metrics: Arc<Metrics>, node: Option<&Arc<Counters>>) -> Arc<Self> {
         Arc::new(Self {
             metrics,
+            _in_flight: node.map(Counters::in_flight_now),
             begun: Instant::now(),
             operation: Mutex::new(UNKNOWN.to_owned()),
             status: AtomicU64::new(0),

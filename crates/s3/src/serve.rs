@@ -13,6 +13,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::{S3Service, S3ServiceBuilder};
+use store::node::Counters;
 use store::store::Store;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -58,6 +59,8 @@ pub struct Settings {
     pub keys: PathBuf,
     /// What clients may ask of it.
     pub limits: Limits,
+    /// The node beside it, whose background workers make way for the requests of the face.
+    pub node: Option<Arc<Counters>>,
 }
 
 /// Files for TLS.
@@ -166,6 +169,7 @@ struct Serving {
     tls: Option<TlsAcceptor>,
     limits: Limits,
     metrics: Arc<Metrics>,
+    node: Option<Arc<Counters>>,
 }
 
 /// Serves a store.
@@ -187,6 +191,7 @@ pub async fn serve(settings: Settings, store: Store) -> Result<Running, ServeErr
         tls,
         limits: settings.limits,
         metrics: metrics.clone(),
+        node: settings.node,
     };
     let (closing, closed) = watch::channel(false);
     let accepting = tokio::spawn(accept_all(listener, serving, closed));
@@ -294,7 +299,7 @@ async fn answer(
     request: Request<hyper::body::Incoming>,
     serving: &Serving,
 ) -> Result<Response<Outgoing>, Infallible> {
-    let exchange = Exchange::begin(serving.metrics.clone());
+    let exchange = Exchange::begin(serving.metrics.clone(), serving.node.as_ref());
     let limits = &serving.limits;
     // What frames the content (chunks with their signatures) is not counted as content by the face.
     let bytes_max = limits

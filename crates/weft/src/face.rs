@@ -49,6 +49,7 @@ impl FaceArgs {
             tls,
             keys: self.s3_keys.clone().unwrap_or(keys),
             limits: Limits::default(),
+            node: None,
         })
     }
 }

@@ -39,7 +39,8 @@ impl Keeping {
             node,
             face: None,
         };
-        if let Some(settings) = face.settings(keys) {
+        if let Some(mut settings) = face.settings(keys) {
+            settings.node = Some(keeping.node.counters());
             let face = Face::start(settings, keeping.node.store());
             match keeping.runtime.block_on(face) {
                 Ok(face) => keeping.face = Some(face),

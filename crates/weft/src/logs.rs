@@ -11,7 +11,9 @@ pub(crate) fn start(verbose: u8) {
         1 => "info",
         _ => "debug",
     };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    // s3s calls every mistake of a client an error of its own; the answer and the metrics tell of them already.
+    let default = || EnvFilter::new(format!("{level},s3s=off"));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| default());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

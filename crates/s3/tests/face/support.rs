@@ -57,6 +57,7 @@ impl Rig {
             tls,
             keys,
             limits,
+            node: None,
         };
         let store = node.store();
         let face = s3::serve(settings, store.clone()).await.unwrap();

@@ -66,6 +66,7 @@ async fn a_missing_certificate_is_named() {
         }),
         keys: rig.dir().join("keys.toml"),
         limits: Limits::default(),
+        node: None,
     };
     let error = s3::serve(settings, rig.store.clone()).await.err().unwrap();
     assert!(

@@ -27,20 +27,28 @@ struct Counter {
     buckets: [AtomicU64; LATENCY_MICROS.len() + 1],
 }
 
+/// A request under way, until it is dropped.
+pub struct InFlight(Arc<Counters>);
+
 /// A request being answered; counted when dropped.
 pub struct Counted {
-    counters: Arc<Counters>,
+    _in_flight: InFlight,
     counter: Arc<Counter>,
     begun: Instant,
     failed: AtomicBool,
 }
 
 impl Counters {
+    /// A request begins that somebody else counts by its operation: only the background workers make way for it.
+    pub fn in_flight_now(self: &Arc<Self>) -> InFlight {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        InFlight(self.clone())
+    }
+
     /// A request begins.
     pub fn begin(self: &Arc<Self>, operation: &'static str) -> Counted {
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
         Counted {
-            counters: self.clone(),
+            _in_flight: self.in_flight_now(),
             counter: self.counter(operation),
             begun: Instant::now(),
             failed: AtomicBool::new(false),
@@ -110,7 +118,12 @@ impl Drop for Counted {
         add(&self.counter.failures, u64::from(*self.failed.get_mut()));
         add(&self.counter.micros, micros);
         add(&self.counter.buckets[bucket], 1);
-        self.counters.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -32,7 +32,7 @@ mod wire;
 pub use apply::{ApplyError, announce, apply_layout};
 pub use cluster_file::{ClusterFile, MemberNode, MemberVolume};
 pub use connect::{ConnectError, ConnectSettings, Connection, connect};
-pub use counters::{Counted, Counters};
+pub use counters::{Counted, Counters, InFlight};
 pub(crate) use files::NODE_DIR;
 pub use join::wanted_roles;
 pub use secret::{SECRET_BYTES_MIN, Secret, SecretError};

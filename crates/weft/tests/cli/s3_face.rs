@@ -27,6 +27,7 @@ impl Face {
             tls: None,
             keys: place.path("keys.toml"),
             limits: s3::Limits::default(),
+            node: None,
         };
         let (node, face) = runtime.block_on(async {
             let settings = NodeSettings {

@@ -134,7 +134,7 @@ impl Inner {
                 return Err(error);
             }
             // The directory may have been wiped.
-            self.look_after_identity();
+            self.look_after_directories()?;
             self.forget_dir(partition);
             self.require_dir(partition)
                 .map_err(|error| io::Error::other(error.to_string()))?;

@@ -63,6 +63,16 @@ impl Inner {
         }
     }
 
+    /// After a name was found gone: looks whether the directory is still this volume, and makes what is missing in it. A
+    /// wipe that takes its time removes directories which the volume has just made, when it began anew.
+    pub(super) fn look_after_directories(&self) -> io::Result<()> {
+        self.look_after_identity();
+        if matches!(self.life.read().state, VolumeState::Out(_)) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        make_directories(self.disk.as_ref(), &self.root)
+    }
+
     /// Back from being out for want of room for the index, once there is room: with an index made anew.
     pub(super) fn return_to_service(&self) {
         if !self.life.read().index_full || self.require_room().is_err() {

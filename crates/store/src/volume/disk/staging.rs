@@ -341,7 +341,7 @@ impl Inner {
                 return Err(error);
             }
             // The directory was wiped, or is about to be out of service.
-            self.look_after_identity();
+            self.look_after_directories()?;
             self.disk.create(&path)
         });
         created.map_err(|error| {

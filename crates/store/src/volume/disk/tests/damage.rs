@@ -72,6 +72,23 @@ fn a_volume_wiped_while_open_begins_anew() {
 }
 
 #[test]
+fn a_wipe_that_goes_on_after_the_volume_began_anew_does_no_lasting_harm() {
+    let home = tempfile::tempdir().unwrap();
+    let dir = home.path().join("v1");
+    run(async {
+        let volume = DiskVolume::open(DiskSettings::new(&dir, id(), FixityLog::new())).unwrap();
+        std::fs::remove_file(dir.join("volume.json")).unwrap();
+        assert_eq!(state(&volume).await, VolumeState::Rebuilding);
+        put_some(&volume, "before").await.unwrap();
+        for name in ["staging", "objects", "lost+found"] {
+            std::fs::remove_dir_all(dir.join(name)).unwrap();
+        }
+        put_some(&volume, "after").await.unwrap();
+        assert!(volume.head(&key("after")).await.unwrap().found.is_some());
+    });
+}
+
+#[test]
 fn a_reader_notices_that_the_directory_is_wiped() {
     let dir = tempfile::tempdir().unwrap();
     run(async {
