@@ -36,7 +36,7 @@ test-absences: need-cargo
 # Modest sizes, some minutes; each program says with --help how to measure at full size.
 bench: need-cargo
 	$(CARGO) build --release -p weft -p bench
-	@for program in read load search; do \
+	@for program in read load search store 'webdfs --upload-bytes 200000000 --size-divisor 800'; do \
 	    echo; echo "== bench/$$program"; $(CARGO_TARGET_DIR)/release/$$program || exit 1; \
 	done
 
