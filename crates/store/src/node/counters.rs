@@ -10,13 +10,13 @@ use parking_lot::RwLock;
 use super::{LATENCY_MICROS, RequestCount};
 
 /// Counters of one process. Relaxed: they are read for people.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Counters {
     operations: RwLock<BTreeMap<&'static str, Arc<Counter>>>,
     in_flight: AtomicUsize,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Counter {
     count: AtomicU64,
     failures: AtomicU64,
