@@ -42,6 +42,7 @@ impl Evidence {
         }
         Ok(Self {
             bad,
+            given_up,
             repaired: repaired.len() as u64,
         })
     }
