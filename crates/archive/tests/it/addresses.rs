@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use archive::question::{Body, JobBody, LoadInput, LoadRequest, Question};
 use archive::{Archive, InputSource, OpenSettings, Sources, Stat};
@@ -16,9 +17,33 @@ use crate::data::{self, VIEWS, dump, load};
 struct Memory {
     objects: Mutex<BTreeMap<String, (Vec<u8>, Stat)>>,
     read: Mutex<BTreeMap<String, u64>>,
+    /// Reads from this offset on wait until it is taken away, and are slow even then.
+    held_from: Mutex<Option<u64>>,
+    let_go: Condvar,
 }
 
 impl Memory {
+    /// Readers come no further than this offset.
+    fn hold_from(&self, offset: u64) {
+        *self.held_from.lock().unwrap() = Some(offset);
+    }
+
+    /// Readers go on.
+    fn let_go(&self) {
+        *self.held_from.lock().unwrap() = None;
+        self.let_go.notify_all();
+    }
+
+    fn wait_if_held(&self, offset: u64) {
+        let held = self.held_from.lock().unwrap();
+        if held.is_none_or(|from| offset < from) {
+            return;
+        }
+        drop(self.let_go.wait_while(held, |held| held.is_some()).unwrap());
+        // Whoever let go is to stop the load before the rest has been read.
+        std::thread::sleep(Duration::from_millis(500));
+    }
+
     fn put(&self, address: &str, content: &[u8], tag: &str) {
         let stat = Stat {
             size: content.len() as u64,
@@ -92,6 +117,7 @@ impl Input for Counted {
     }
 
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.memory.wait_if_held(offset);
         let bytes = self.content.read_at(into, offset)?;
         let mut read = self.memory.read.lock().unwrap();
         *read.entry(self.address.clone()).or_default() += bytes as u64;
@@ -213,14 +239,20 @@ fn an_interrupted_load_goes_on_by_range() {
     let (content, ends) = warc(1, 3000);
     let address = "mem://b/x.warc.gz";
     memory.put(address, &content, "1");
+    // Its digest is kept, so that the load is what reads it; and it comes no further than half before the load is stopped.
+    memory.keep_digest(address);
+    memory.hold_from(content.len() as u64 / 2);
     let far = own(&root.path().join("far"), &memory);
     let mut request = request(&[address]);
     request.epoch_bytes = Some(1);
     request.threads = Some(1);
-    request.rate_pages_per_s = Some(400.0);
-    let (_, job) = far
-        .load(&request, &mut |_, job: &JobBody| job.captures == 0)
-        .unwrap();
+    let mut go_on = |_: u64, job: &JobBody| {
+        if job.captures > 0 {
+            memory.let_go();
+        }
+        job.captures == 0
+    };
+    let (_, job) = far.load(&request, &mut go_on).unwrap();
     assert_eq!(
         (job.state.as_str(), job.inputs_loading),
         ("cancelled", 1),
@@ -229,7 +261,6 @@ fn an_interrupted_load_goes_on_by_range() {
     let done = job.bytes_done;
     assert!(done < content.len() as u64 && ends.contains(&done), "{done}");
     memory.read_of(address);
-    request.rate_pages_per_s = None;
     request.epoch_bytes = None;
     let job = load(&far, &request);
     assert_eq!((job.inputs_done, job.captures_known), (1, 0), "{job:#?}");
