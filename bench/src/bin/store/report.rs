@@ -10,6 +10,9 @@ pub(crate) struct Round {
     pub(crate) face: Took,
 }
 
+/// Picks one of the ways out of a round.
+type Way = fn(&Round) -> Took;
+
 /// Prints one size.
 pub(crate) fn print(shape: Shape, rounds: &[Round]) {
     let bytes = (shape.object_bytes * shape.objects) as f64;
@@ -27,7 +30,7 @@ pub(crate) fn print(shape: Shape, rounds: &[Round]) {
     let raw = median(rounds, |round| round.raw_seconds);
     let plain = median(rounds, |round| round.plain.put_seconds);
     line("put raw", bytes, shape, raw, plain, raw, None);
-    let ways: [(&str, fn(&Round) -> Took); 3] = [
+    let ways: [(&str, Way); 3] = [
         ("plain", |round| round.plain),
         ("store", |round| round.store),
         ("face", |round| round.face),
