@@ -151,6 +151,7 @@ impl Cluster {
             .args(["store", command, "--config"])
             .arg(self.servers[0].folder.join("node.toml"))
             .stdin(Stdio::null())
+            .stdout(Stdio::null())
             .status()
             .with_context(|| format!("run weft store {command}"))?;
         match status.code() {

@@ -25,6 +25,7 @@ mod cluster;
 mod content;
 mod evidence;
 mod faults;
+mod placement;
 mod report;
 
 use clients::Work;
@@ -139,6 +140,7 @@ async fn experiment(args: &Args, weft: &Path, folder: &Path) -> anyhow::Result<b
         found: evidence.found(),
         repaired: evidence.repaired,
         census_whole,
+        placed: placement::by_server(&folder.join("cluster.toml"), report::OBJECTS_2009)?,
         checked,
     };
     Ok(report::print(&work.tally, &run))

@@ -15,7 +15,7 @@ mod published {
     pub(super) const DOWNLOAD_MEAN: f64 = 1_933_824.0;
     pub(super) const TRANSFERRED: f64 = 1_813_697_450_000.0;
     pub(super) const TRANSFER_MB_PER_S: f64 = 342.0;
-    pub(super) const OBJECTS: f64 = 129_278.0;
+    pub(super) const OBJECTS: f64 = super::OBJECTS_2009 as f64;
     pub(super) const REPLICAS: f64 = 258_556.0;
     pub(super) const REPLICA_BYTES: f64 = 499_200_710_256.0;
     pub(super) const CORRUPT: f64 = 2_071.0;
@@ -25,6 +25,9 @@ mod published {
         17145,
     ];
 }
+
+/// Objects of the published run.
+pub(crate) const OBJECTS_2009: u64 = 129_278;
 
 /// The deviation from an even share that the run must stay within.
 pub(crate) const EVENNESS_PERCENT_MAX: f64 = 3.0;
@@ -42,6 +45,8 @@ pub(crate) struct Run {
     pub(crate) repaired: u64,
     /// Whether the census after repair was whole.
     pub(crate) census_whole: bool,
+    /// Replicas by server if there were as many objects as in 2009.
+    pub(crate) placed: Vec<u64>,
     pub(crate) checked: Checked,
 }
 
@@ -127,6 +132,7 @@ pub(crate) fn print(tally: &Tally, run: &Run) -> bool {
 
     println!("\nreplicas per server:");
     let worst = share("Weft", &checked.by_server);
+    share("at 129,278", &run.placed);
     share("WEBDFS 2009", &published::BY_SERVER);
     let even = worst <= EVENNESS_PERCENT_MAX;
     println!(

@@ -1,0 +1,28 @@
+//! How even placement is for as many objects as in 2009, whatever the length of the run: the same names, the same layout,
+//! no bytes.
+
+use std::path::Path;
+
+use anyhow::Context;
+use store::key::Key;
+use store::layout::Placement;
+use store::node::ClusterFile;
+
+use crate::cluster::BUCKET;
+use crate::content::Object;
+
+/// Replicas of the first `objects` objects on each volume of the cluster file, in its order.
+pub(crate) fn by_server(cluster_file: &Path, objects: u64) -> anyhow::Result<Vec<u64>> {
+    let layouts = ClusterFile::read(cluster_file)?.first_layouts();
+    let placement = Placement::compute(&layouts.current);
+    let volumes = &layouts.current.roles.volumes;
+    let mut counts = vec![0; volumes.len()];
+    for number in 0..objects {
+        let key = Key::new(BUCKET, &Object { number, bytes: 0 }.name())?;
+        for replica in placement.replicas(key.partition()) {
+            let server = volumes.iter().position(|volume| volume.id == *replica);
+            counts[server.context("a volume of the layout")?] += 1;
+        }
+    }
+    Ok(counts)
+}
