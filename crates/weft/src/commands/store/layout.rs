@@ -25,7 +25,8 @@ Examples:
   weft store layout plan --volume /disks/a --volume /disks/b --volume /disks/new
   weft store layout figures               how even placement is, and how little moves
 
-A weight of 0 drains a volume. A volume that is left out is retired: its name is never used again.";
+A weight of 0 drains a volume. A volume that is left out is retired: its name is never used again. So a volume that was
+not drained is only left out, and the number of copies only lowered, with --yes.";
 
 /// Flags of `weft store layout`.
 #[derive(Debug, clap::Args)]
@@ -45,7 +46,7 @@ enum Command {
     Plan(Change),
     /// Make a change
     #[command(after_help = EXAMPLES)]
-    Apply(Change),
+    Apply(Apply),
     /// Measure placement: evenness, and movement when volumes and zones come and go
     #[command(after_help = EXAMPLES)]
     Figures,
@@ -58,6 +59,15 @@ struct Change {
     file: Option<PathBuf>,
 }
 
+#[derive(Debug, clap::Args)]
+struct Apply {
+    #[command(flatten)]
+    change: Change,
+    /// Retire volumes that were not drained, or keep fewer copies, if that is what the change means
+    #[arg(long)]
+    yes: bool,
+}
+
 /// Runs `weft store layout`.
 pub(super) fn run(args: &Args, place_args: &PlaceArgs, context: &mut Context) -> anyhow::Result<Outcome> {
     if let Command::Figures = args.command {
@@ -65,14 +75,19 @@ pub(super) fn run(args: &Args, place_args: &PlaceArgs, context: &mut Context) ->
     }
     let place = place(place_args)?;
     let change = match &args.command {
-        Command::Plan(change) | Command::Apply(change) => Some(wanted(change, &place)?),
+        Command::Plan(change) | Command::Apply(Apply { change, .. }) => Some(wanted(change, &place)?),
         Command::Show | Command::Figures => None,
     };
-    let apply = matches!(args.command, Command::Apply(_));
+    let apply = match &args.command {
+        Command::Apply(apply) => Some(apply.yes),
+        _ => None,
+    };
     with_store(place, Begin::Refused, async |session| match change {
         None => show(&session.view().layouts, context),
-        Some(roles) if apply => make(session, roles, context).await,
-        Some(roles) => foresee(session, roles, context).await,
+        Some(roles) => match apply {
+            Some(yes) => make(session, roles, yes, context).await,
+            None => foresee(session, roles, context).await,
+        },
     })
 }
 
@@ -211,8 +226,17 @@ fn print_plan(plan: &Plan, context: &mut Context) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn make(session: &Session, roles: Roles, context: &mut Context) -> anyhow::Result<Outcome> {
-    let before = session.view().layouts.current.number;
+async fn make(session: &Session, roles: Roles, yes: bool, context: &mut Context) -> anyhow::Result<Outcome> {
+    let current = session.view().layouts.current.clone();
+    let before = current.number;
+    let lost = given_up(&current.roles, &roles);
+    if !yes && !lost.is_empty() {
+        let lost = lost.join("; ");
+        let message = format!(
+            "{lost}. Was a volume forgotten? weft store layout plan shows what would move; --yes goes on all the same"
+        );
+        return Err(WrongUse(message).into());
+    }
     let layouts = apply_layout(session.store().cluster(), roles)
         .await
         .context("apply the layout")?;
@@ -231,6 +255,30 @@ async fn make(session: &Session, roles: Roles, context: &mut Context) -> anyhow:
         )?;
     }
     Ok(Outcome::Done)
+}
+
+/// What a change gives up that cannot be had back by another: names of volumes that still hold data, and copies.
+fn given_up(now: &Roles, then: &Roles) -> Vec<String> {
+    let stays = |id: &VolumeId| then.volumes.iter().any(|volume| volume.id == *id);
+    let undrained = now
+        .volumes
+        .iter()
+        .filter(|volume| volume.weight > 0 && !stays(&volume.id));
+    let mut lost: Vec<String> = undrained
+        .map(|volume| {
+            format!(
+                "volume {} would be retired for ever without having been drained (weight 0)",
+                volume.id
+            )
+        })
+        .collect();
+    if then.replicas < now.replicas {
+        lost.push(format!(
+            "copies of every object would fall from {} to {}",
+            now.replicas, then.replicas
+        ));
+    }
+    lost
 }
 
 fn print_figures(context: &mut Context) -> anyhow::Result<Outcome> {

@@ -215,6 +215,27 @@ fn the_index_is_made_anew_from_the_files() {
 }
 
 #[test]
+fn a_forgotten_volume_is_not_retired_by_mistake() {
+    let kept = Kept::filled();
+    let apply = |more: &[&str]| {
+        let all = ["store", "layout", "apply", "--volume", "a"];
+        kept.place.run(&[&all[..], more].concat())
+    };
+    let refused = apply(&[]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    for part in ["local/b would be retired", "fall from 2 to 1", "--yes"] {
+        assert!(refused.stderr.contains(part), "{}", refused.stderr);
+    }
+    let applied = apply(&["--yes"]);
+    assert_eq!(applied.code, Some(0), "{}", applied.stderr);
+    assert!(
+        applied.stdout.contains("layout 2 is in force"),
+        "{}",
+        applied.stdout
+    );
+}
+
+#[test]
 fn a_third_disk_is_planned_then_taken_in() {
     let kept = Kept::filled();
     let with_c = |arguments: &[&str]| {
