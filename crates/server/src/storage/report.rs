@@ -95,13 +95,6 @@ impl StoreReport {
         let away =
             |volume: &&VolumeReport| matches!(volume.state.as_str(), "out" | "unreachable" | "rebuilding");
         troubles.extend(self.volumes.iter().filter(away).map(VolumeReport::trouble));
-        let damaged = self.volumes.iter().filter(|volume| volume.bad > 0);
-        troubles.extend(damaged.map(|volume| {
-            format!(
-                "volume {} has {} bad replicas: weft store repair",
-                volume.id, volume.bad
-            )
-        }));
         if let Some(census) = self.census.as_ref().filter(|census| !census.is_whole()) {
             troubles.push(format!(
                 "the last census found {} missing, {} bad and {} lost",
