@@ -31,7 +31,7 @@ mod synth;
 mod table;
 mod units;
 
-// Loading makes and frees millions of small rows on several threads: half the CPU time of the system's allocator.
+// Loading makes and frees millions of small rows on several threads, which this allocator is made for.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
