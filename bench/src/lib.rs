@@ -1,3 +1,4 @@
 //! What several benchmarks share.
 
+pub mod program;
 pub mod s3;

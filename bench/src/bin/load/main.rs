@@ -80,15 +80,7 @@ impl Form {
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
-    let weft = match &args.weft {
-        Some(path) => path.clone(),
-        None => std::env::current_exe()?.with_file_name("weft"),
-    };
-    ensure!(
-        weft.exists(),
-        "{} is missing; build it with: cargo build --release -p weft",
-        weft.display()
-    );
+    let weft = bench::program::weft(args.weft.as_ref())?;
     let temporary = tempfile::tempdir()?;
     let dir = args.dir.clone().unwrap_or_else(|| temporary.path().to_path_buf());
     let forms: &[Form] = match args.mode {

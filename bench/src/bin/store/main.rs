@@ -15,7 +15,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use clap::Parser;
 
 mod cpu;
@@ -63,15 +63,7 @@ pub(crate) struct Took {
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
-    let weft = match &args.weft {
-        Some(path) => path.clone(),
-        None => std::env::current_exe()?.with_file_name("weft"),
-    };
-    ensure!(
-        weft.exists(),
-        "{} is missing; build it with: cargo build --release -p weft",
-        weft.display()
-    );
+    let weft = bench::program::weft(args.weft.as_ref())?;
     let temporary = tempfile::tempdir()?;
     let dir = args.dir.clone().unwrap_or_else(|| temporary.path().to_path_buf());
     std::fs::create_dir_all(&dir).with_context(|| format!("make {}", dir.display()))?;
