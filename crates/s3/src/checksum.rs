@@ -36,7 +36,7 @@ pub(crate) enum Algorithm {
 }
 
 /// All of them.
-const ALL: [Algorithm; 5] = [
+pub(crate) const ALL: [Algorithm; 5] = [
     Algorithm::Crc32,
     Algorithm::Crc32c,
     Algorithm::Crc64Nvme,

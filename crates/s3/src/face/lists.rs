@@ -23,22 +23,52 @@ const URL_KEEPS: AsciiSet = NON_ALPHANUMERIC
     .remove(b'~')
     .remove(b'/');
 
-/// A question for a page.
-#[derive(Default)]
+/// What the three listings ask.
 struct Ask {
     bucket: String,
-    prefix: Option<String>,
+    prefix: String,
+    /// Never empty.
     delimiter: Option<String>,
+    /// Never empty.
     after: Option<String>,
-    limit: Option<i32>,
+    limit: usize,
+    spelling: Spelling,
+}
+
+/// The question of a listing's input; what it begins after is each one's own.
+macro_rules! ask {
+    ($input:expr, $after:expr) => {
+        Ask {
+            bucket: $input.bucket.clone(),
+            prefix: $input.prefix.clone().unwrap_or_default(),
+            delimiter: $input.delimiter.clone().filter(|text| !text.is_empty()),
+            after: $after.filter(|text| !text.is_empty()),
+            limit: limit($input.max_keys)?,
+            spelling: Spelling::of($input.encoding_type.as_ref())?,
+        }
+    };
+}
+
+/// Sets what the three answers have in common: the question, and the page but for its objects.
+macro_rules! set_page {
+    ($output:expr, $ask:expr, $page:expr) => {{
+        let (ask, page): (&Ask, &Page) = (&$ask, &$page);
+        $output.name = Some(ask.bucket.clone());
+        $output.prefix = ask.spelling.write(Some(ask.prefix.clone()));
+        $output.delimiter = ask.spelling.write(ask.delimiter.clone());
+        $output.max_keys = i32::try_from(ask.limit).ok();
+        $output.encoding_type = ask.spelling.encoding();
+        $output.is_truncated = Some(page.next.is_some());
+        $output.common_prefixes = Some(ask.spelling.prefixes(&page.prefixes));
+    }};
 }
 
 /// A page; keys without their bucket.
+#[derive(Default)]
 struct Page {
     objects: Vec<Meta>,
     prefixes: Vec<String>,
     next: Option<String>,
-    limit: usize,
 }
 
 /// Writes keys as the client asked for.
@@ -54,36 +84,19 @@ impl Face {
         request: S3Request<ListObjectsInput>,
     ) -> S3Result<ListObjectsOutput> {
         let input = request.input;
-        let spelling = Spelling::of(input.encoding_type.as_ref())?;
+        let ask = ask!(input, input.marker.clone());
         let owner = owner(&self.bucket(&input.bucket).await?);
-        let ask = Ask {
-            bucket: input.bucket.clone(),
-            prefix: input.prefix.clone(),
-            delimiter: input.delimiter.clone(),
-            after: input.marker.clone(),
-            limit: input.max_keys,
-        };
         let page = self.page(&ask).await?;
-        let delimited = ask.delimiter.is_some_and(|delimiter| !delimiter.is_empty());
-        Ok(ListObjectsOutput {
-            name: Some(input.bucket),
-            prefix: spelling.write(input.prefix.or_else(|| Some(String::new()))),
-            marker: spelling.write(input.marker.or_else(|| Some(String::new()))),
-            max_keys: i32::try_from(page.limit).ok(),
-            is_truncated: Some(page.next.is_some()),
-            contents: Some(
-                page.objects
-                    .iter()
-                    .map(|meta| object(meta, spelling, Some(owner.clone())))
-                    .collect(),
-            ),
-            common_prefixes: prefixes(&page, spelling),
-            delimiter: spelling.write(input.delimiter.filter(|delimiter| !delimiter.is_empty())),
-            // As in S3, only with a delimiter: otherwise the last key is the marker.
-            next_marker: spelling.write(page.next.filter(|_| delimited)),
-            encoding_type: input.encoding_type,
-            request_charged: None,
-        })
+        let mut output = ListObjectsOutput {
+            marker: ask.spelling.write(Some(input.marker.unwrap_or_default())),
+            contents: Some(page.contents(&ask, Some(&owner))),
+            ..ListObjectsOutput::default()
+        };
+        set_page!(output, ask, page);
+        // As in S3, only with a delimiter: otherwise the last key is the marker.
+        let next = page.next.filter(|_| ask.delimiter.is_some());
+        output.next_marker = ask.spelling.write(next);
+        Ok(output)
     }
 
     /// Version 2 of the listing.
@@ -92,38 +105,21 @@ impl Face {
         request: S3Request<ListObjectsV2Input>,
     ) -> S3Result<ListObjectsV2Output> {
         let input = request.input;
-        let spelling = Spelling::of(input.encoding_type.as_ref())?;
-        let owner = owner(&self.bucket(&input.bucket).await?);
-        let owner = input.fetch_owner.unwrap_or(false).then_some(owner);
         let continued = input.continuation_token.as_deref().map(read_token).transpose()?;
-        let ask = Ask {
-            bucket: input.bucket.clone(),
-            prefix: input.prefix.clone(),
-            delimiter: input.delimiter.clone(),
-            after: continued.or_else(|| input.start_after.clone()),
-            limit: input.max_keys,
-        };
+        let ask = ask!(input, continued.or_else(|| input.start_after.clone()));
+        let owner = owner(&self.bucket(&input.bucket).await?);
         let page = self.page(&ask).await?;
-        Ok(ListObjectsV2Output {
-            name: Some(input.bucket),
-            prefix: spelling.write(input.prefix.or_else(|| Some(String::new()))),
-            max_keys: i32::try_from(page.limit).ok(),
+        let shown = input.fetch_owner.unwrap_or(false).then_some(&owner);
+        let mut output = ListObjectsV2Output {
             key_count: i32::try_from(page.objects.len() + page.prefixes.len()).ok(),
             continuation_token: input.continuation_token,
-            is_truncated: Some(page.next.is_some()),
-            next_continuation_token: page.next.as_deref().map(write_token),
-            contents: Some(
-                page.objects
-                    .iter()
-                    .map(|meta| object(meta, spelling, owner.clone()))
-                    .collect(),
-            ),
-            common_prefixes: prefixes(&page, spelling),
-            delimiter: spelling.write(input.delimiter.filter(|delimiter| !delimiter.is_empty())),
-            encoding_type: input.encoding_type,
-            start_after: spelling.write(input.start_after),
-            request_charged: None,
-        })
+            start_after: ask.spelling.write(input.start_after),
+            contents: Some(page.contents(&ask, shown)),
+            ..ListObjectsV2Output::default()
+        };
+        set_page!(output, ask, page);
+        output.next_continuation_token = page.next.as_deref().map(write_token);
+        Ok(output)
     }
 
     /// Every object as its only version, `null`.
@@ -132,62 +128,32 @@ impl Face {
         request: S3Request<ListObjectVersionsInput>,
     ) -> S3Result<ListObjectVersionsOutput> {
         let input = request.input;
-        let spelling = Spelling::of(input.encoding_type.as_ref())?;
+        let ask = ask!(input, input.key_marker.clone());
         let owner = owner(&self.bucket(&input.bucket).await?);
-        let ask = Ask {
-            bucket: input.bucket.clone(),
-            prefix: input.prefix.clone(),
-            delimiter: input.delimiter.clone(),
-            after: input.key_marker.clone(),
-            limit: input.max_keys,
-        };
         let page = self.page(&ask).await?;
-        let versions = page.objects.iter().map(|meta| ObjectVersion {
-            e_tag: etag(meta),
-            is_latest: Some(true),
-            key: spelling.write(Some(meta.key.name().to_owned())),
-            last_modified: Some(attributes::modified(meta)),
-            owner: Some(owner.clone()),
-            size: Some(signed(meta.size)),
-            storage_class: Some(ObjectVersionStorageClass::from_static(
-                ObjectVersionStorageClass::STANDARD,
-            )),
-            version_id: Some("null".to_owned()),
-            ..ObjectVersion::default()
-        });
-        Ok(ListObjectVersionsOutput {
+        let versions = page.objects.iter().map(|meta| version(meta, &ask, &owner));
+        let mut output = ListObjectVersionsOutput {
             versions: Some(versions.collect()),
-            common_prefixes: prefixes(&page, spelling),
-            delimiter: spelling.write(input.delimiter.filter(|delimiter| !delimiter.is_empty())),
-            encoding_type: input.encoding_type,
-            is_truncated: Some(page.next.is_some()),
-            key_marker: spelling.write(input.key_marker.or_else(|| Some(String::new()))),
-            max_keys: i32::try_from(page.limit).ok(),
-            name: Some(input.bucket),
-            next_key_marker: spelling.write(page.next.clone()),
-            next_version_id_marker: page.next.map(|_| "null".to_owned()),
-            prefix: spelling.write(input.prefix.or_else(|| Some(String::new()))),
+            key_marker: ask.spelling.write(Some(input.key_marker.unwrap_or_default())),
             version_id_marker: input.version_id_marker,
             ..ListObjectVersionsOutput::default()
-        })
+        };
+        set_page!(output, ask, page);
+        output.next_key_marker = ask.spelling.write(page.next.clone());
+        output.next_version_id_marker = page.next.map(|_| "null".to_owned());
+        Ok(output)
     }
 
     async fn page(&self, ask: &Ask) -> S3Result<Page> {
-        let limit = limit(ask.limit)?;
-        if limit == 0 {
-            return Ok(Page {
-                objects: Vec::new(),
-                prefixes: Vec::new(),
-                next: None,
-                limit,
-            });
+        if ask.limit == 0 {
+            return Ok(Page::default());
         }
         let whole = |name: &str| format!("{}/{name}", ask.bucket);
         let list = List {
-            prefix: whole(ask.prefix.as_deref().unwrap_or_default()),
-            delimiter: ask.delimiter.clone().filter(|delimiter| !delimiter.is_empty()),
-            after: ask.after.as_deref().filter(|after| !after.is_empty()).map(whole),
-            limit,
+            prefix: whole(&ask.prefix),
+            delimiter: ask.delimiter.clone(),
+            after: ask.after.as_deref().map(whole),
+            limit: ask.limit,
         };
         let listing = self.store.list(&list).await.map_err(from_store)?;
         let skip = ask.bucket.len() + 1;
@@ -196,8 +162,17 @@ impl Face {
             objects: listing.objects,
             prefixes: listing.prefixes.into_iter().map(name).collect(),
             next: listing.next.map(name),
-            limit,
         })
+    }
+}
+
+impl Page {
+    /// The objects as versions 1 and 2 show them.
+    fn contents(&self, ask: &Ask, owner: Option<&Owner>) -> Vec<Object> {
+        let objects = self.objects.iter();
+        objects
+            .map(|meta| object(meta, ask.spelling, owner.cloned()))
+            .collect()
     }
 }
 
@@ -212,6 +187,19 @@ impl Spelling {
                 format!("there is no encoding-type {other:?}"),
             )),
         }
+    }
+
+    /// What the answer says of it.
+    pub(super) fn encoding(self) -> Option<EncodingType> {
+        self.url.then(|| EncodingType::from_static(EncodingType::URL))
+    }
+
+    /// Rolled-up prefixes.
+    pub(super) fn prefixes(self, prefixes: &[String]) -> Vec<CommonPrefix> {
+        let prefixes = prefixes.iter().map(|prefix| CommonPrefix {
+            prefix: self.write(Some(prefix.clone())),
+        });
+        prefixes.collect()
     }
 
     /// A key, or a piece of one.
@@ -238,11 +226,19 @@ fn object(meta: &Meta, spelling: Spelling, owner: Option<Owner>) -> Object {
     }
 }
 
-fn prefixes(page: &Page, spelling: Spelling) -> Option<Vec<CommonPrefix>> {
-    let prefixes = page.prefixes.iter().map(|prefix| CommonPrefix {
-        prefix: spelling.write(Some(prefix.clone())),
-    });
-    Some(prefixes.collect())
+fn version(meta: &Meta, ask: &Ask, owner: &Owner) -> ObjectVersion {
+    let class = ObjectVersionStorageClass::from_static(ObjectVersionStorageClass::STANDARD);
+    ObjectVersion {
+        e_tag: etag(meta),
+        is_latest: Some(true),
+        key: ask.spelling.write(Some(meta.key.name().to_owned())),
+        last_modified: Some(attributes::modified(meta)),
+        owner: Some(owner.clone()),
+        size: Some(signed(meta.size)),
+        storage_class: Some(class),
+        version_id: Some("null".to_owned()),
+        ..ObjectVersion::default()
+    }
 }
 
 /// How many entries a page may have.

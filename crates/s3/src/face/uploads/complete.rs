@@ -1,0 +1,195 @@
+//! Parts joined to an object.
+//!
+//! When that takes long, the answer begins before it is done and is kept alive with white space, as in S3: then the
+//! outcome stands in the answer's body, whatever its status.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use s3s::dto::*;
+use s3s::{S3Request, S3Result};
+use store::key::Key;
+use store::meta::Meta;
+use store::store::{Complete, Condition, Part as Received, Store, Upload};
+
+use super::planned::{Planned, join};
+use crate::attributes::{PARTS, UPLOAD};
+use crate::checksum::{self, Algorithm, set_sums, sums_of};
+use crate::conditions::{self, Writing};
+use crate::error::{fault, from_store};
+use crate::face::{Face, etag, signed};
+use crate::{names, parts};
+
+/// Smallest part but for the last, in bytes, as in S3.
+const PART_BYTES_MIN: u64 = 5 * 1024 * 1024;
+
+/// How long a client waits for the outcome of completing before its answer begins without it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Face {
+    /// Joins the parts.
+    pub(in crate::face) async fn complete_multipart_upload(
+        &self,
+        request: S3Request<CompleteMultipartUploadInput>,
+    ) -> S3Result<CompleteMultipartUploadOutput> {
+        let input = request.input;
+        let key = names::object(&input.bucket, &input.key)?;
+        let upload = match self.upload(&input.bucket, &key, &input.upload_id).await {
+            Ok(upload) => upload,
+            // The answer to an earlier request may have been lost: the object says what it was made from.
+            Err(error) => return self.completed(&key, &input.upload_id).await.ok_or(error),
+        };
+        let received = self.received(&upload).await?;
+        let listed = input
+            .multipart_upload
+            .clone()
+            .and_then(|list| list.parts)
+            .unwrap_or_default();
+        let chosen = choose(&listed, &received)?;
+        let size: u64 = chosen.iter().map(|part| part.meta.size).sum();
+        if input
+            .mpu_object_size
+            .is_some_and(|declared| declared != signed(size))
+        {
+            let detail = format!("the parts have {size} bytes together, not as x-amz-mp-object-size says");
+            return Err(fault("InvalidRequest", detail));
+        }
+        let sizes: Vec<_> = chosen.iter().map(|part| part.meta.size).collect();
+        let mut attributes = BTreeMap::from([
+            (UPLOAD.to_owned(), upload.id.clone()),
+            (PARTS.to_owned(), parts::encode(&sizes)),
+        ]);
+        attributes.extend(join(Planned::of_upload(&upload), &chosen, &input)?);
+        let writing = Writing {
+            if_match: input.if_match,
+            if_none_match: input.if_none_match,
+        };
+        let condition = writing.resolve(&self.store, &key).await?;
+        let complete = Complete {
+            parts: chosen
+                .iter()
+                .map(|part| (part.number, part.meta.etag.clone()))
+                .collect(),
+            attributes,
+            condition: condition.clone(),
+            finisher: None,
+        };
+        finish(self.store.clone(), upload, complete, condition).await
+    }
+
+    /// All parts received, by number.
+    async fn received(&self, upload: &Upload) -> S3Result<BTreeMap<u32, Received>> {
+        let mut received = BTreeMap::new();
+        let mut after = 0;
+        loop {
+            let page = self
+                .store
+                .list_parts(&upload.key, &upload.id, after, 1000)
+                .await
+                .map_err(from_store)?;
+            let Some(last) = page.parts.last() else {
+                return Ok(received);
+            };
+            after = last.number;
+            received.extend(page.parts.into_iter().map(|part| (part.number, part)));
+            if !page.more {
+                return Ok(received);
+            }
+        }
+    }
+
+    /// The outcome of an upload that was completed before.
+    async fn completed(&self, key: &Key, id: &str) -> Option<CompleteMultipartUploadOutput> {
+        let meta = self.store.head(key).await.ok()?;
+        (meta.attributes.get(UPLOAD)? == id).then(|| outcome(&meta))
+    }
+}
+
+/// Joins the parts apart from the request, so that the answer can begin before it is done.
+async fn finish(
+    store: Store,
+    upload: Upload,
+    complete: Complete,
+    condition: Condition,
+) -> S3Result<CompleteMultipartUploadOutput> {
+    let mut joining = tokio::spawn(async move {
+        let joined = store.complete_upload(&upload.key, &upload.id, complete).await;
+        joined
+            .map(|meta| outcome(&meta))
+            .map_err(|error| conditions::refused(&condition, error))
+    });
+    let ended = |ended: Result<S3Result<_>, tokio::task::JoinError>| {
+        ended.unwrap_or_else(|error| Err(fault("InternalError", format!("joining the parts: {error}"))))
+    };
+    match tokio::time::timeout(PATIENCE, &mut joining).await {
+        Ok(done) => ended(done),
+        Err(_) => Ok(CompleteMultipartUploadOutput {
+            future: Some(Box::pin(async move { ended(joining.await) })),
+            ..CompleteMultipartUploadOutput::default()
+        }),
+    }
+}
+
+fn outcome(meta: &Meta) -> CompleteMultipartUploadOutput {
+    let sums = checksum::kept(&meta.attributes);
+    let mut output = CompleteMultipartUploadOutput {
+        bucket: Some(meta.key.bucket().to_owned()),
+        key: Some(meta.key.name().to_owned()),
+        e_tag: etag(meta),
+        location: Some(format!("/{}", meta.key)),
+        checksum_type: sums.checksum_type.clone(),
+        ..CompleteMultipartUploadOutput::default()
+    };
+    set_sums!(output, sums);
+    output
+}
+
+/// The parts that the client lists, as they were received.
+fn choose<'a>(
+    listed: &[CompletedPart],
+    received: &'a BTreeMap<u32, Received>,
+) -> S3Result<Vec<&'a Received>> {
+    if listed.is_empty() {
+        return Err(fault("MalformedXML", "no part is listed"));
+    }
+    if !listed.is_sorted_by(|a, b| a.part_number < b.part_number) {
+        return Err(fault(
+            "InvalidPartOrder",
+            "the parts are not listed in rising order",
+        ));
+    }
+    let mut chosen = Vec::with_capacity(listed.len());
+    for part in listed {
+        let number = part.part_number.unwrap_or_default();
+        let found = u32::try_from(number)
+            .ok()
+            .and_then(|number| received.get(&number));
+        let wanted = part.e_tag.as_ref().map(ETag::value);
+        let Some(found) = found.filter(|found| wanted == Some(found.meta.etag.as_str())) else {
+            let detail = format!("part {number} was not received with entity tag {wanted:?}");
+            return Err(fault("InvalidPart", detail));
+        };
+        if let Some((algorithm, kept)) = Algorithm::of(&found.meta.attributes)
+            && algorithm
+                .value(&sums_of!(part))
+                .is_some_and(|declared| declared != kept)
+        {
+            let detail = format!("the {} of part {number} is {kept}", algorithm.name());
+            return Err(fault("InvalidPart", detail));
+        }
+        chosen.push(found);
+    }
+    let small = chosen
+        .iter()
+        .rev()
+        .skip(1)
+        .find(|part| part.meta.size < PART_BYTES_MIN);
+    match small {
+        None => Ok(chosen),
+        Some(part) => {
+            let (number, size) = (part.number, part.meta.size);
+            let detail = format!("part {number} has {size} bytes, all but the last need {PART_BYTES_MIN}");
+            Err(fault("EntityTooSmall", detail))
+        }
+    }
+}

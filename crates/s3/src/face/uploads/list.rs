@@ -1,0 +1,197 @@
+//! Open uploads listed, and the parts that one has.
+
+use s3s::dto::*;
+use s3s::{S3Request, S3Result};
+use store::store::{Part as Received, Upload};
+
+use super::begun;
+use super::planned::Planned;
+use crate::attributes::{self, OWNER};
+use crate::checksum::{self, set_sums};
+use crate::error::from_store;
+use crate::face::lists::{Spelling, limit};
+use crate::face::{Face, etag, signed};
+use crate::names;
+
+/// A page of open uploads.
+#[derive(Default)]
+struct OpenUploads {
+    uploads: Vec<Upload>,
+    prefixes: Vec<String>,
+    /// Key and id of the last upload looked at.
+    last: Option<(String, String)>,
+    more: bool,
+}
+
+impl Face {
+    /// The parts received so far.
+    pub(in crate::face) async fn list_parts(
+        &self,
+        request: S3Request<ListPartsInput>,
+    ) -> S3Result<ListPartsOutput> {
+        let input = request.input;
+        let key = names::object(&input.bucket, &input.key)?;
+        let upload = self.upload(&input.bucket, &key, &input.upload_id).await?;
+        let limit = limit(input.max_parts)?;
+        let after = u32::try_from(input.part_number_marker.unwrap_or(0)).unwrap_or(0);
+        let page = self
+            .store
+            .list_parts(&key, &upload.id, after, limit)
+            .await
+            .map_err(from_store)?;
+        let planned = Planned::of_upload(&upload);
+        let last = page.parts.last().map_or(after, |part| part.number);
+        Ok(ListPartsOutput {
+            bucket: Some(input.bucket),
+            key: Some(input.key),
+            initiator: Some(initiator(&upload)),
+            owner: Some(owner(&upload)),
+            upload_id: Some(upload.id),
+            checksum_algorithm: planned.map(Planned::name),
+            checksum_type: planned.map(Planned::kind),
+            is_truncated: Some(page.more),
+            max_parts: i32::try_from(limit).ok(),
+            next_part_number_marker: i32::try_from(last).ok(),
+            part_number_marker: input.part_number_marker.or(Some(0)),
+            parts: Some(page.parts.iter().map(part).collect()),
+            storage_class: Some(StorageClass::from_static(StorageClass::STANDARD)),
+            ..ListPartsOutput::default()
+        })
+    }
+
+    /// The uploads that stand open in a bucket.
+    pub(in crate::face) async fn list_multipart_uploads(
+        &self,
+        request: S3Request<ListMultipartUploadsInput>,
+    ) -> S3Result<ListMultipartUploadsOutput> {
+        let input = request.input;
+        let spelling = Spelling::of(input.encoding_type.as_ref())?;
+        self.bucket(&input.bucket).await?;
+        let limit = limit(input.max_uploads)?;
+        let page = self.open_uploads(&input, limit).await?;
+        let last = page.last.filter(|_| page.more);
+        let (next_key, next_id) = last.unzip();
+        let uploads = page.uploads.iter().map(|upload| listed(upload, spelling));
+        Ok(ListMultipartUploadsOutput {
+            uploads: Some(uploads.collect()),
+            common_prefixes: Some(spelling.prefixes(&page.prefixes)),
+            bucket: Some(input.bucket),
+            delimiter: spelling.write(input.delimiter),
+            encoding_type: input.encoding_type,
+            is_truncated: Some(page.more),
+            key_marker: spelling.write(input.key_marker.or_else(|| Some(String::new()))),
+            max_uploads: i32::try_from(limit).ok(),
+            next_key_marker: spelling.write(next_key),
+            next_upload_id_marker: next_id,
+            prefix: spelling.write(input.prefix.or_else(|| Some(String::new()))),
+            request_charged: None,
+            upload_id_marker: input.upload_id_marker,
+        })
+    }
+
+    /// A page of open uploads. The store lists them in order of `key/id`; rolling up is done here, because a delimiter
+    /// must not be found in an id.
+    async fn open_uploads(&self, input: &ListMultipartUploadsInput, limit: usize) -> S3Result<OpenUploads> {
+        let bucket = format!("{}/", input.bucket);
+        let prefix = format!("{bucket}{}", input.prefix.as_deref().unwrap_or_default());
+        let delimiter = input
+            .delimiter
+            .as_deref()
+            .filter(|delimiter| !delimiter.is_empty());
+        let marker = input.key_marker.as_deref().filter(|marker| !marker.is_empty());
+        let id_marker = input
+            .upload_id_marker
+            .as_deref()
+            .filter(|marker| !marker.is_empty());
+        let mut after = match (marker, id_marker) {
+            (Some(key), Some(id)) => Some(format!("{bucket}{key}/{id}")),
+            _ => None,
+        };
+        let past = marker.filter(|_| id_marker.is_none());
+        let mut page = OpenUploads::default();
+        if limit == 0 {
+            return Ok(page);
+        }
+        loop {
+            let uploads = self
+                .store
+                .list_uploads(&prefix, after.as_deref(), 1000)
+                .await
+                .map_err(from_store)?;
+            for upload in uploads.uploads {
+                let name = upload.key.name();
+                if past.is_some_and(|past| name <= past) {
+                    continue;
+                }
+                let rolled = delimiter.and_then(|delimiter| {
+                    let rest = upload.key.as_str().strip_prefix(&prefix)?;
+                    let end = rest.find(delimiter)? + delimiter.len();
+                    name.get(..name.len() - rest.len() + end).map(str::to_owned)
+                });
+                if rolled
+                    .as_ref()
+                    .is_some_and(|rolled| page.prefixes.contains(rolled))
+                {
+                    page.last = Some((name.to_owned(), upload.id));
+                    continue;
+                }
+                if page.uploads.len() + page.prefixes.len() == limit {
+                    page.more = true;
+                    return Ok(page);
+                }
+                page.last = Some((name.to_owned(), upload.id.clone()));
+                match rolled {
+                    Some(rolled) => page.prefixes.push(rolled),
+                    None => page.uploads.push(upload),
+                }
+            }
+            after = uploads.next;
+            if after.is_none() {
+                return Ok(page);
+            }
+        }
+    }
+}
+
+fn listed(upload: &Upload, spelling: Spelling) -> MultipartUpload {
+    let planned = Planned::of_upload(upload);
+    MultipartUpload {
+        checksum_algorithm: planned.map(Planned::name),
+        checksum_type: planned.map(Planned::kind),
+        initiated: Some(begun(upload)),
+        initiator: Some(initiator(upload)),
+        owner: Some(owner(upload)),
+        key: spelling.write(Some(upload.key.name().to_owned())),
+        storage_class: Some(StorageClass::from_static(StorageClass::STANDARD)),
+        upload_id: Some(upload.id.clone()),
+    }
+}
+
+/// Who began an upload.
+fn initiator(upload: &Upload) -> Initiator {
+    let user = upload.attributes.get(OWNER).cloned();
+    Initiator {
+        display_name: user.clone(),
+        id: user,
+    }
+}
+
+fn owner(upload: &Upload) -> Owner {
+    let user = upload.attributes.get(OWNER).cloned();
+    Owner {
+        display_name: user.clone(),
+        id: user,
+    }
+}
+
+fn part(part: &Received) -> Part {
+    let mut listed = Part {
+        e_tag: etag(&part.meta),
+        last_modified: Some(attributes::modified(&part.meta)),
+        part_number: i32::try_from(part.number).ok(),
+        size: Some(signed(part.meta.size)),
+        ..Part::default()
+    };
+    set_sums!(listed, checksum::kept(&part.meta.attributes));
+    listed
+}

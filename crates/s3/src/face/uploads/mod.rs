@@ -1,0 +1,90 @@
+//! Uploads in parts.
+//!
+//! Parts are received in any order and lie in the store as safe as objects; completing joins them in one pass.
+
+use s3s::dto::*;
+use s3s::{S3Request, S3Result};
+use store::key::Key;
+use store::store::{StoreError, Upload};
+
+use self::planned::Planned;
+use super::Face;
+use crate::attributes::{OWNER, headers_of};
+use crate::error::from_store;
+use crate::{conditions, names};
+
+mod complete;
+mod list;
+mod planned;
+mod receive;
+
+impl Face {
+    /// Begins an upload.
+    pub(in crate::face) async fn create_multipart_upload(
+        &self,
+        request: S3Request<CreateMultipartUploadInput>,
+    ) -> S3Result<CreateMultipartUploadOutput> {
+        let user = self.user(request.credentials.as_ref());
+        let input = request.input;
+        let key = names::object(&input.bucket, &input.key)?;
+        let mut attributes = headers_of!(input)?.into_attributes()?;
+        super::tags::check(&attributes)?;
+        let planned = Planned::of(input.checksum_algorithm.as_ref(), input.checksum_type.as_ref())?;
+        self.bucket(&input.bucket).await?;
+        attributes.insert(OWNER.to_owned(), user);
+        attributes.extend(planned.map(Planned::encode));
+        let upload = self
+            .store
+            .create_upload(&key, attributes)
+            .await
+            .map_err(from_store)?;
+        Ok(CreateMultipartUploadOutput {
+            bucket: Some(input.bucket),
+            key: Some(input.key),
+            upload_id: Some(upload.id),
+            checksum_algorithm: planned.map(Planned::name),
+            checksum_type: planned.map(Planned::kind),
+            ..CreateMultipartUploadOutput::default()
+        })
+    }
+
+    /// Gives an upload up.
+    pub(in crate::face) async fn abort_multipart_upload(
+        &self,
+        request: S3Request<AbortMultipartUploadInput>,
+    ) -> S3Result<AbortMultipartUploadOutput> {
+        let input = request.input;
+        let key = names::object(&input.bucket, &input.key)?;
+        let upload = self.upload(&input.bucket, &key, &input.upload_id).await?;
+        if let Some(time) = &input.if_match_initiated_time
+            && conditions::seconds(time) != conditions::seconds(&begun(&upload))
+        {
+            return Err(conditions::failed());
+        }
+        self.store
+            .abort_upload(&key, &upload.id)
+            .await
+            .map_err(from_store)?;
+        Ok(AbortMultipartUploadOutput::default())
+    }
+
+    async fn upload(&self, bucket: &str, key: &Key, id: &str) -> S3Result<Upload> {
+        match self.store.upload(key, id).await {
+            Ok(upload) => Ok(upload),
+            Err(error) => {
+                if let StoreError::NoUpload { .. } = error {
+                    self.bucket(bucket).await?;
+                }
+                Err(from_store(error))
+            }
+        }
+    }
+}
+
+/// When an upload was begun.
+fn begun(upload: &Upload) -> Timestamp {
+    let nanos = i128::from(upload.created_ms) * 1_000_000;
+    time::OffsetDateTime::from_unix_timestamp_nanos(nanos)
+        .unwrap_or(time::OffsetDateTime::UNIX_EPOCH)
+        .into()
+}

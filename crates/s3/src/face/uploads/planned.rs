@@ -1,0 +1,137 @@
+//! The checksum of an upload: planned when it begins, joined from those of the parts when it ends.
+
+use s3s::S3Result;
+use s3s::dto::*;
+use store::store::{Part as Received, Upload};
+
+use crate::checksum::{self, ALL, Algorithm, COMPOSITE, FULL_OBJECT, TYPE, sums_of};
+use crate::error::fault;
+
+/// Attribute of an upload: algorithm and type of its checksum, `CRC32 COMPOSITE`.
+const CHECKSUM: &str = "weft-checksum";
+
+/// The checksum that an upload is to have.
+#[derive(Clone, Copy)]
+pub(super) struct Planned {
+    pub(super) algorithm: Algorithm,
+    full: bool,
+}
+
+impl Planned {
+    /// As the client asked for.
+    pub(super) fn of(
+        algorithm: Option<&ChecksumAlgorithm>,
+        kind: Option<&ChecksumType>,
+    ) -> S3Result<Option<Self>> {
+        let Some(algorithm) = algorithm.map(ChecksumAlgorithm::as_str) else {
+            return match kind {
+                None => Ok(None),
+                Some(_) => Err(fault(
+                    "InvalidRequest",
+                    "a checksum type needs a checksum algorithm",
+                )),
+            };
+        };
+        let algorithm = Algorithm::by_name(algorithm)?;
+        let kind = kind.map(ChecksumType::as_str);
+        let full = match (algorithm, kind) {
+            (Algorithm::Crc64Nvme, None | Some(FULL_OBJECT)) => true,
+            (Algorithm::Crc32 | Algorithm::Crc32c, Some(FULL_OBJECT)) => true,
+            (Algorithm::Crc32 | Algorithm::Crc32c, None | Some(COMPOSITE)) => false,
+            (Algorithm::Sha1 | Algorithm::Sha256, None | Some(COMPOSITE)) => false,
+            (_, kind) => {
+                let kind = kind.unwrap_or_default();
+                let detail = format!(
+                    "the checksum type {kind:?} cannot be used with {}",
+                    algorithm.name()
+                );
+                return Err(fault("InvalidRequest", detail));
+            }
+        };
+        Ok(Some(Self { algorithm, full }))
+    }
+
+    /// As kept with the upload.
+    pub(super) fn of_upload(upload: &Upload) -> Option<Self> {
+        let (algorithm, kind) = upload.attributes.get(CHECKSUM)?.split_once(' ')?;
+        Some(Self {
+            algorithm: Algorithm::by_name(algorithm).ok()?,
+            full: kind == FULL_OBJECT,
+        })
+    }
+
+    /// As kept with the upload: the attribute and its value.
+    pub(super) fn encode(self) -> (String, String) {
+        let value = format!("{} {}", self.algorithm.name(), self.kind().as_str());
+        (CHECKSUM.to_owned(), value)
+    }
+
+    /// S3's name of the algorithm.
+    pub(super) fn name(self) -> ChecksumAlgorithm {
+        ChecksumAlgorithm::from_static(self.algorithm.name())
+    }
+
+    /// S3's name of the type.
+    pub(super) fn kind(self) -> ChecksumType {
+        ChecksumType::from_static(if self.full { FULL_OBJECT } else { COMPOSITE })
+    }
+
+    /// The checksum of an object made of these parts.
+    fn of_parts(self, parts: &[&Received]) -> S3Result<String> {
+        let mut sums = Vec::with_capacity(parts.len());
+        for part in parts {
+            let Some(sum) = part.meta.attributes.get(self.algorithm.header()) else {
+                let detail = format!("part {} was kept without its checksum", part.number);
+                return Err(fault("InternalError", detail));
+            };
+            sums.push((sum.clone(), part.meta.size));
+        }
+        match self.full {
+            true => checksum::combined(self.algorithm, &sums),
+            false => {
+                let sums: Vec<_> = sums.into_iter().map(|(sum, _)| sum).collect();
+                checksum::composite(self.algorithm, &sums)
+            }
+        }
+    }
+}
+
+/// The attributes of the object's checksum, made from those of its parts and compared with what the client declared.
+pub(super) fn join(
+    planned: Option<Planned>,
+    chosen: &[&Received],
+    input: &CompleteMultipartUploadInput,
+) -> S3Result<Vec<(String, String)>> {
+    let declared = sums_of!(input);
+    check_kind(planned, input.checksum_type.as_ref(), &declared)?;
+    let Some(planned) = planned else {
+        return Ok(Vec::new());
+    };
+    let header = planned.algorithm.header();
+    let sum = planned.of_parts(chosen)?;
+    let bare = sum.split('-').next().unwrap_or_default();
+    if let Some(declared) = planned.algorithm.value(&declared)
+        && declared != sum
+        && declared != bare
+    {
+        let name = planned.algorithm.name();
+        let detail = format!("the {name} is {sum}, {header} says {declared}");
+        return Err(fault("BadDigest", detail));
+    }
+    Ok(vec![
+        (header.to_owned(), sum),
+        (TYPE.to_owned(), planned.kind().as_str().to_owned()),
+    ])
+}
+
+/// The client may declare no other checksum than the one planned.
+fn check_kind(planned: Option<Planned>, kind: Option<&ChecksumType>, declared: &Checksum) -> S3Result<()> {
+    let algorithm = planned.map(|planned| planned.algorithm);
+    let mut others = ALL.into_iter().filter(|other| Some(*other) != algorithm);
+    let other = others.any(|other| other.value(declared).is_some());
+    if other || kind.is_some_and(|kind| planned.is_none_or(|planned| planned.kind() != *kind)) {
+        let detail = "the checksum is not of the type that the upload was begun with";
+        return Err(fault("InvalidRequest", detail));
+    }
+    Ok(())
+}
