@@ -148,6 +148,9 @@ pub enum NodeError {
         /// Why.
         detail: String,
     },
+    /// No volume has room for the write; nothing is left of it.
+    #[error("no room: {0}")]
+    Full(String),
     /// The write could not be made safe; what to do next is in the text.
     #[error("{0}")]
     Failed(String),

@@ -24,13 +24,16 @@ mod multipart;
 mod owner;
 mod put;
 mod read;
+mod spread;
+mod stages;
 mod volumes;
 mod write;
 
 pub use error::StoreError;
 pub use multipart::{Complete, PART_NUMBER_MAX, Part, Parts, UPLOAD_AGE_MAX, Upload, Uploads};
 use owner::KeyLocks;
-use write::{Content, Stages};
+use spread::Content;
+use stages::Stages;
 
 /// What must hold of the current version for a write to happen.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -201,7 +204,8 @@ impl Store {
     /// Writes a version. Answered only when R different volumes hold it, synced.
     ///
     /// # Errors
-    /// [`StoreError`]; `Unavailable` may leave the version visible (complete, on fewer volumes), all others leave nothing.
+    /// [`StoreError`]; `Unavailable` may leave the version visible (complete, on fewer volumes) when a volume failed between
+    /// syncing it and making it visible; all others leave nothing.
     pub async fn put(&self, key: &Key, body: ByteStream, put: Put) -> Result<Meta, StoreError> {
         self.take(key, body, put).await
     }
@@ -228,9 +232,9 @@ impl Store {
     /// [`StoreError`]; `Condition` also when a condition names an entity tag and there is nothing.
     pub async fn delete(&self, key: &Key, condition: Condition) -> Result<Option<Meta>, StoreError> {
         if condition != Condition::Always {
-            let stages = Stages::new(self);
+            let mut none = Stages::new(self);
             let ended = self
-                .finish_at_owner(key, condition, Draft::tombstone(), stages)
+                .finish_at_owner(key, condition, Draft::tombstone(), &mut none)
                 .await;
             return ended.map(Some);
         }

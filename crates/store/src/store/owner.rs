@@ -12,8 +12,10 @@
 
 use tokio::sync::{Mutex, MutexGuard};
 
+use super::spread::Content;
+use super::stages::Stages;
 use super::volumes::LAYOUT_TRIES;
-use super::write::{Content, Stages, unavailable};
+use super::write::unavailable;
 use super::{Condition, Draft, Store, StoreError};
 use crate::key::Key;
 use crate::meta::Meta;
@@ -55,7 +57,7 @@ impl Store {
         key: &Key,
         condition: Condition,
         draft: Draft,
-        mut stages: Stages,
+        stages: &mut Stages,
     ) -> Result<Meta, StoreError> {
         let finish = Finish {
             key: key.clone(),
@@ -79,6 +81,10 @@ impl Store {
             NodeError::Condition { current } => StoreError::Condition {
                 key: key.to_string(),
                 current,
+            },
+            NodeError::Full(detail) => StoreError::Full {
+                key: key.to_string(),
+                detail,
             },
             error => unavailable(key, error),
         })
@@ -122,7 +128,10 @@ impl Store {
 
     async fn decide_locked(&self, finish: Finish) -> Result<Meta, NodeError> {
         let look = self.look(&finish.key).await;
-        let failed = |error: StoreError| NodeError::Failed(error.to_string());
+        let failed = |error: StoreError| match error {
+            StoreError::Full { detail, .. } => NodeError::Full(detail),
+            error => NodeError::Failed(error.to_string()),
+        };
         let current = look.decided().map_err(failed)?;
         if !finish.condition.holds(current) {
             let current = current.map(|meta| meta.etag.clone());
@@ -136,8 +145,8 @@ impl Store {
         let written = if deleted {
             self.write_whole(meta, Content::None, &look.failed).await
         } else {
-            self.write_staged(meta, Stages::of(self, finish.stages), look.failed)
-                .await
+            let stages = Stages::of(self, finish.stages);
+            self.write_adopted(meta, stages, &look.failed).await
         };
         written.map_err(failed)
     }

@@ -3,15 +3,17 @@
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use futures_util::stream;
 
 use super::digest::{Digesting, digest_now, digest_whole};
 use super::intake::{self, Opening};
-use super::write::{Content, Stages, check_staged, targets, unavailable};
+use super::spread::{Content, Expected, Spread};
+use super::stages::Stages;
+use super::volumes::next_places;
+use super::write::unavailable;
 use super::{Condition, Draft, Put, Store, StoreError};
 use crate::key::Key;
 use crate::meta::{Digests, Meta};
-use crate::volume::{ByteStream, StageId, VolumeError, VolumeId};
+use crate::volume::{ByteStream, StageId, Staged, VolumeError, VolumeId};
 
 impl Store {
     pub(super) async fn take(&self, key: &Key, body: ByteStream, put: Put) -> Result<Meta, StoreError> {
@@ -54,8 +56,13 @@ impl Store {
             let meta = draft.into_meta(key, self.cluster().clock.now());
             return self.write_whole(meta, Content::Whole(content), failed).await;
         }
-        let stages = self.stage_known(key, &content, &draft, failed).await?;
-        self.finish_at_owner(key, condition, draft, stages).await
+        let expected = Expected {
+            size: draft.size,
+            blake3: draft.digests.blake3,
+        };
+        let mut spread = Spread::new(self, key, expected, Content::Whole(content), failed);
+        spread.fill().await?;
+        self.finish_at_owner(key, condition, draft, spread.stages()).await
     }
 
     async fn take_long(
@@ -75,36 +82,21 @@ impl Store {
                 return Err(error);
             }
         };
-        let mut good = Stages::new(self);
-        let mut bad = Stages::new(self);
-        let mut errors = Vec::new();
-        let mut refused_by = failed.to_vec();
+        let expected = Expected {
+            size: draft.size,
+            blake3: draft.digests.blake3,
+        };
+        let mut spread = Spread::new(self, key, expected, Content::Passed, failed);
         for ((volume, stage), result) in stages.take().into_iter().zip(results) {
-            let size = draft.size;
-            let checked =
-                result.and_then(|staged| check_staged(&volume, &staged, size, &draft.digests.blake3));
-            match checked {
-                Ok(()) => good.push(volume, stage),
-                Err(error) => {
-                    tracing::warn!(%key, %volume, %error, "a volume did not take a content");
-                    if !matches!(error, VolumeError::OtherLayout { .. }) {
-                        refused_by.push(volume.clone());
-                    }
-                    errors.push(error);
-                    bad.push(volume, stage);
-                }
-            }
+            spread.note(volume, stage, result).await;
         }
-        bad.abort().await;
-        if good.list().is_empty() {
-            return Err(refused(key, &errors));
-        }
+        spread.fill().await?;
         if condition == Condition::Always {
             let _ordered = self.order_if_owner(key).await;
             let meta = draft.into_meta(key, self.cluster().clock.now());
-            return self.write_staged(meta, good, refused_by).await;
+            return self.write_staged(meta, spread).await;
         }
-        self.finish_at_owner(key, condition, draft, good).await
+        self.finish_at_owner(key, condition, draft, spread.stages()).await
     }
 
     /// Streams a long content to volumes and digests at once.
@@ -116,13 +108,15 @@ impl Store {
         failed: &[VolumeId],
     ) -> (
         Stages,
-        Vec<Result<crate::volume::Staged, VolumeError>>,
+        Vec<Result<Staged, VolumeError>>,
         Result<(Digests, u64), StoreError>,
     ) {
         let mut stages = Stages::new(self);
         let mut sinks = Vec::new();
         let mut staging = Vec::new();
-        for id in targets(&self.cluster().view(), key, failed) {
+        let view = self.cluster().view();
+        let wanted = view.home(key.partition()).len();
+        for id in next_places(&view, key, &[], failed, wanted) {
             let (stage, (sink, content)) = (StageId::random(), intake::channel());
             let volume = self.volume(&id);
             stages.push(id, stage);
@@ -143,64 +137,6 @@ impl Store {
             Err(error) => Err(error),
         };
         (stages, results, poured)
-    }
-
-    /// Stages a content at hand on R volumes, not prepared: its version is not known yet.
-    async fn stage_known(
-        &self,
-        key: &Key,
-        content: &Bytes,
-        draft: &Draft,
-        failed: &[VolumeId],
-    ) -> Result<Stages, StoreError> {
-        let mut stages = Stages::new(self);
-        let mut refused_by = failed.to_vec();
-        let mut errors = Vec::new();
-        loop {
-            let view = self.cluster().view();
-            let held: Vec<_> = stages.list().iter().map(|(volume, _)| volume.clone()).collect();
-            let wanted = view.home(key.partition()).len();
-            let mut next = Vec::new();
-            while held.len() + next.len() < wanted {
-                let taken: Vec<_> = held.iter().chain(&next).cloned().collect();
-                match super::volumes::next_place(&view, key, &taken, &refused_by) {
-                    Some(volume) => next.push(volume),
-                    None => break,
-                }
-            }
-            if next.is_empty() {
-                break;
-            }
-            let staged = join_all(next.iter().map(|volume| self.stage_on(volume, content, draft))).await;
-            for (volume, staged) in next.into_iter().zip(staged) {
-                match staged {
-                    Ok(stage) => stages.push(volume, stage),
-                    Err(error) => {
-                        errors.push(error);
-                        refused_by.push(volume);
-                    }
-                }
-            }
-        }
-        if stages.list().is_empty() {
-            return Err(refused(key, &errors));
-        }
-        Ok(stages)
-    }
-
-    async fn stage_on(&self, id: &VolumeId, content: &Bytes, draft: &Draft) -> Result<StageId, VolumeError> {
-        let stage = StageId::random();
-        let mut guard = Stages::of(self, vec![(id.clone(), stage)]);
-        let staged = self
-            .ask(id, |volume| {
-                let piece = content.clone();
-                let body = stream::once(async move { Ok(piece) });
-                async move { volume.stage(stage, Box::pin(body)).await }
-            })
-            .await?;
-        check_staged(id, &staged, draft.size, &draft.digests.blake3)?;
-        guard.take();
-        Ok(stage)
     }
 
     /// Takes note of a version, so that the next one given out here is later.
@@ -273,21 +209,6 @@ fn draft(key: &Key, digests: Digests, size: u64, put: Put) -> Result<Draft, Stor
         attributes,
         digests,
     })
-}
-
-/// The error of a write that no volume took.
-fn refused(key: &Key, errors: &[VolumeError]) -> StoreError {
-    let detail = errors
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join("; ");
-    let full = |error: &VolumeError| matches!(error, VolumeError::Full { .. });
-    if !errors.is_empty() && errors.iter().all(full) {
-        let key = key.to_string();
-        return StoreError::Full { key, detail };
-    }
-    unavailable(key, detail)
 }
 
 pub(super) fn declared(

@@ -104,3 +104,20 @@ pub(super) fn next_place(
         .chain(fallbacks)
         .find(|volume| !held.contains(volume) && !refused.contains(volume))
 }
+
+/// The next places, at most so many; see [`next_place`].
+pub(super) fn next_places(
+    view: &View,
+    key: &Key,
+    held: &[VolumeId],
+    refused: &[VolumeId],
+    wanted: usize,
+) -> Vec<VolumeId> {
+    let mut taken = held.to_vec();
+    while taken.len() < held.len() + wanted
+        && let Some(volume) = next_place(view, key, &taken, refused)
+    {
+        taken.push(volume);
+    }
+    taken.split_off(held.len())
+}

@@ -17,7 +17,7 @@ use crate::meta::{BLOCK_BYTES, Meta};
 use crate::volume::blocks::{BlockHasher, BlockTable};
 use crate::volume::{
     ByteStream, Cause, FixityEvent, Head, Held, ListQuery, ReplicaRead, ReplicaState, StageId, Staged,
-    Surveyed, Verdict, Volume, VolumeError, VolumeId, VolumeState, VolumeStatus,
+    StagedRead, Surveyed, Verdict, Volume, VolumeError, VolumeId, VolumeState, VolumeStatus,
 };
 
 /// How a volume behaves.
@@ -44,6 +44,7 @@ pub(crate) enum Mood {
 pub(crate) enum Step {
     Stage,
     Prepare,
+    ReadStaged,
     Commit,
     Head,
     Read,
@@ -261,6 +262,15 @@ fn table(content: &[u8]) -> (BlockTable, [u8; 32]) {
     hasher.finish()
 }
 
+/// In pieces that are no blocks.
+fn pieces(bytes: &Bytes) -> ByteStream {
+    let pieces: Vec<io::Result<Bytes>> = bytes
+        .chunks(100_000)
+        .map(|piece| Ok(bytes.slice_ref(piece)))
+        .collect();
+    Box::pin(stream::iter(pieces))
+}
+
 #[async_trait]
 impl Volume for MemoryVolume {
     fn id(&self) -> &VolumeId {
@@ -313,6 +323,21 @@ impl Volume for MemoryVolume {
         self.stage(stage, Box::pin(stream::once(async move { Ok(content) })))
             .await?;
         self.prepare(stage, meta).await
+    }
+
+    async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError> {
+        self.begin(Some(Step::ReadStaged)).await?;
+        let state = self.state.lock();
+        let content = state.uploads.get(&stage).map(|upload| upload.content.clone());
+        let mut bytes = Bytes::from(content.ok_or_else(|| self.missing(stage))?);
+        let size = bytes.len() as u64;
+        if let Some(most) = state.cut_reads_after {
+            bytes.truncate(most);
+        }
+        Ok(StagedRead {
+            size,
+            bytes: pieces(&bytes),
+        })
     }
 
     async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
@@ -377,14 +402,10 @@ impl Volume for MemoryVolume {
         if let Some(most) = self.state.lock().cut_reads_after {
             bytes.truncate(most);
         }
-        let pieces: Vec<io::Result<Bytes>> = bytes
-            .chunks(100_000)
-            .map(|piece| Ok(bytes.slice_ref(piece)))
-            .collect();
         Ok(ReplicaRead {
             meta: replica.held.meta,
             table: replica.table,
-            bytes: Box::pin(stream::iter(pieces)),
+            bytes: pieces(&bytes),
         })
     }
 

@@ -87,6 +87,15 @@ pub struct ReplicaRead {
     pub bytes: ByteStream,
 }
 
+/// Content that lies staged, opened for reading. Its bytes are not verified: whoever takes them to another volume
+/// compares what arrives there with the digest of the content.
+pub struct StagedRead {
+    /// Length of the content.
+    pub size: u64,
+    /// All of it.
+    pub bytes: ByteStream,
+}
+
 /// One entry of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListQuery {
@@ -319,6 +328,9 @@ pub trait Volume: Send + Sync + 'static {
 
     /// `stage` and `prepare` of content that is known whole, in one step.
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError>;
+
+    /// Reads back the content of an upload that was received, prepared or not, and not committed yet.
+    async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError>;
 
     /// Makes a prepared upload visible: renamed, directory synced, indexed. From now on `head` finds it, unless a
     /// newer version is there already. A replica of the same version is replaced, and no longer bad. Older versions

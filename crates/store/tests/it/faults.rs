@@ -11,13 +11,14 @@ use store::clock::{Clock, Version};
 use store::key::{Key, Partition};
 use store::meta::{BLOCK_BYTES, Meta};
 use store::node;
+use store::store::{Condition, Put, StoreError};
 use store::volume::{
-    ByteStream, Cause, FixityEvent, Head, Held, ListQuery, ReplicaRead, StageId, Staged, Surveyed, Verdict,
-    Volume, VolumeError, VolumeId, VolumeStatus,
+    ByteStream, Cause, FixityEvent, Head, Held, ListQuery, ReplicaRead, StageId, Staged, StagedRead,
+    Surveyed, Verdict, Volume, VolumeError, VolumeId, VolumeStatus,
 };
 
 use crate::cluster::{Files, opener, seen, volume};
-use crate::wire::{content, meta, pieces, write};
+use crate::wire::{content, meta, pieces};
 
 /// How a volume misbehaves.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,6 +54,11 @@ impl Volume for Faulty {
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
         self.0.stage_whole(stage, meta, content).await
     }
+    async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError> {
+        let mut read = self.0.read_staged(stage).await?;
+        read.bytes = spoil(self.1, read.bytes);
+        Ok(read)
+    }
     async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
         self.0.commit(stage, cause, evidence).await
     }
@@ -69,15 +75,7 @@ impl Volume for Faulty {
         blocks: std::ops::Range<u64>,
     ) -> Result<ReplicaRead, VolumeError> {
         let mut read = self.0.read(key, version, blocks).await?;
-        read.bytes = match self.1 {
-            Fault::ShortRead => Box::pin(read.bytes.take(1)),
-            Fault::BrokenRead => {
-                let broken = stream::iter([Err(io::Error::other("the disk is gone"))]);
-                Box::pin(read.bytes.take(1).chain(broken))
-            }
-            Fault::LongRead => Box::pin(read.bytes.chain(stream::iter([Ok(Bytes::from_static(b"more"))]))),
-            Fault::Full => read.bytes,
-        };
+        read.bytes = spoil(self.1, read.bytes);
         Ok(read)
     }
     async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
@@ -112,6 +110,18 @@ impl Volume for Faulty {
     }
 }
 
+fn spoil(fault: Fault, bytes: ByteStream) -> ByteStream {
+    match fault {
+        Fault::ShortRead => Box::pin(bytes.take(1)),
+        Fault::BrokenRead => {
+            let broken = stream::iter([Err(io::Error::other("the disk is gone"))]);
+            Box::pin(bytes.take(1).chain(broken))
+        }
+        Fault::LongRead => Box::pin(bytes.chain(stream::iter([Ok(Bytes::from_static(b"more"))]))),
+        Fault::Full => bytes,
+    }
+}
+
 /// A node with such a volume, and the volume as another process reaches it.
 async fn faulty(files: &Files, fault: Fault) -> (node::RunningNode, Arc<dyn Volume>) {
     let opener = opener(move |volume| Arc::new(Faulty(volume, fault)));
@@ -127,7 +137,14 @@ async fn a_cut_read_is_an_error_and_never_a_short_content() {
         let (node, remote) = faulty(&files, fault).await;
         let content = content(BLOCK_BYTES as usize * 5, 0);
         let meta = meta("b/x", Clock::new("test").now(), &content);
-        write(remote.as_ref(), &meta, &content).await;
+        let stage = StageId::random();
+        remote.stage(stage, pieces(&content)).await.unwrap();
+        if let Ok(read) = remote.read_staged(stage).await {
+            let read: io::Result<Vec<Bytes>> = read.bytes.try_collect().await;
+            read.unwrap_err();
+        }
+        remote.prepare(stage, &meta).await.unwrap();
+        remote.commit(stage, Cause::Write, "").await.unwrap();
         // A break may overtake the head of the answer.
         if let Ok(read) = remote.read(&meta.key, meta.version, 0..5).await {
             let read: io::Result<Vec<Bytes>> = read.bytes.try_collect().await;
@@ -167,6 +184,44 @@ async fn an_early_refusal_reaches_whoever_is_still_sending() {
         assert!(matches!(error, VolumeError::Full { .. }), "{error:?}");
     }
     node.shutdown().await;
+}
+
+/// Two nodes, and the second one's volume takes no long content: "no room" is the answer, and nothing is left on the first.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_object_without_room_for_its_second_copy_leaves_nothing() {
+    let files = Files::new(2, 1, 2);
+    let opener = opener(|volume| Arc::new(Faulty(volume, Fault::Full)));
+    let nodes = [
+        files.start("n1").await,
+        node::start_with(files.settings("n2"), opener).await.unwrap(),
+    ];
+    let client = files.client().await;
+    let store = client.store();
+    let view = seen(&store).view();
+    // Of some of these keys one node decides conditions, of some the other.
+    for number in 0..8 {
+        let key = Key::parse(&format!("b/{number}")).unwrap();
+        for condition in [Condition::Always, Condition::Absent] {
+            let put = Put {
+                condition,
+                ..Put::default()
+            };
+            let error = store
+                .put(&key, pieces(&content(2_000_000, 1)), put)
+                .await
+                .unwrap_err();
+            assert!(matches!(error, StoreError::Full { .. }), "{error:?}");
+        }
+        for id in ["n1/d1", "n2/d1"] {
+            let volume = volume(&view, id);
+            assert_eq!(volume.head(&key).await.unwrap().found, None, "{key} on {id}");
+            assert_eq!(volume.status().await.unwrap().staged, 0, "{id}");
+        }
+        assert!(matches!(store.head(&key).await, Err(StoreError::NotFound(_))));
+    }
+    for node in nodes {
+        node.shutdown().await;
+    }
 }
 
 /// A peer that takes connections and says nothing, as a stopped process does: the first request finds out, those

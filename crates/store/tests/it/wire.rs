@@ -49,8 +49,18 @@ pub(crate) async fn write(volume: &dyn Volume, meta: &Meta, content: &[u8]) {
     let stage = StageId::random();
     let staged = volume.stage(stage, pieces(content)).await.unwrap();
     assert_eq!((staged.size, staged.blake3), (meta.size, meta.digests.blake3));
+    check_staged(volume, stage, content).await;
     volume.prepare(stage, meta).await.unwrap();
+    check_staged(volume, stage, content).await;
     volume.commit(stage, Cause::Write, "").await.unwrap();
+}
+
+/// What lies staged reads back.
+async fn check_staged(volume: &dyn Volume, stage: StageId, content: &[u8]) {
+    let read = volume.read_staged(stage).await.unwrap();
+    assert_eq!(read.size, content.len() as u64);
+    let bytes: Vec<Bytes> = read.bytes.try_collect().await.unwrap();
+    assert!(bytes.concat() == content);
 }
 
 /// Reads blocks.

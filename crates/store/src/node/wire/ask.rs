@@ -19,6 +19,9 @@ pub(crate) enum VolumeAsk {
         stage: StageId,
         meta: Meta,
     },
+    ReadStaged {
+        stage: StageId,
+    },
     Commit {
         stage: StageId,
         cause: Cause,
@@ -92,6 +95,12 @@ pub(crate) struct ReadHead {
     pub(crate) table_bytes: u64,
 }
 
+/// The head frame of an answer to `read-staged`; the content follows.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct StagedHead {
+    pub(crate) size: u64,
+}
+
 /// How an operation is treated on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Manner {
@@ -129,6 +138,7 @@ impl VolumeAsk {
     pub(crate) fn manner(&self) -> Manner {
         match self {
             Self::Prepare { .. } => writes("prepare", DURABLE),
+            Self::ReadStaged { .. } => reads("read-staged", QUICK),
             Self::Commit { .. } => writes("commit", DURABLE),
             Self::Abort { .. } => writes("abort", QUICK),
             Self::Head { .. } => reads("head", QUICK),

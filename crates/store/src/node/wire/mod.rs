@@ -2,8 +2,8 @@
 //!
 //! A request is `POST /v1/volume/NODE/NAME/OPERATION` or `POST /v1/node/OPERATION`. Its body is the ask as JSON,
 //! except for `stage` (raw content, the upload's name in the query) and `stage-whole` (a head frame, then the content).
-//! The answer is JSON, except for `read` (a head frame, the table, then raw blocks). `GET /v1/ping` answers without
-//! touching a disk: it tells a slow disk from a process that is gone.
+//! The answer is JSON, except for `read` (a head frame, the table, then raw blocks) and `read-staged` (a head frame, then
+//! the content). `GET /v1/ping` answers without touching a disk: it tells a slow disk from a process that is gone.
 //!
 //! | status | body |
 //! |---|---|

@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
-use super::ask::{Manner, ReadHead, VolumeAsk, WholeHead};
+use super::ask::{Manner, ReadHead, StagedHead, VolumeAsk, WholeHead};
 use super::body;
 use super::client::{Failure, Peer};
 use super::frame::{self, Pieces};
@@ -22,8 +22,8 @@ use crate::key::{Key, Partition};
 use crate::meta::{BLOCK_BYTES, Meta};
 use crate::volume::blocks::BlockTable;
 use crate::volume::{
-    ByteStream, Cause, FixityEvent, Head, Held, ListQuery, ReplicaRead, StageId, Staged, Surveyed, Verdict,
-    Volume, VolumeError, VolumeId, VolumeStatus,
+    ByteStream, Cause, FixityEvent, Head, Held, ListQuery, ReplicaRead, StageId, Staged, StagedRead,
+    Surveyed, Verdict, Volume, VolumeError, VolumeId, VolumeStatus,
 };
 
 /// A volume, asked over HTTP.
@@ -65,6 +65,16 @@ impl RemoteVolume {
             volume: self.id.clone(),
             detail: detail.to_string(),
         }
+    }
+
+    /// The answer to a `read-staged`: head, content.
+    async fn opened_stage(&self, answer: Response<Incoming>) -> io::Result<StagedRead> {
+        let mut pieces = Pieces::new(self.peer.link.clone().content(answer.into_body()));
+        let head: StagedHead = serde_json::from_slice(&pieces.head().await?)?;
+        Ok(StagedRead {
+            size: head.size,
+            bytes: pieces.rest(head.size),
+        })
     }
 
     /// The answer to a `read`: head, table unless it is known, blocks.
@@ -161,6 +171,15 @@ impl Volume for RemoteVolume {
             self.peer.json(answer).await
         };
         work.await.map_err(|failure| self.error(failure))
+    }
+
+    async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError> {
+        let ask = VolumeAsk::ReadStaged { stage };
+        let manner = ask.manner();
+        let answer = self.peer.ask_raw(manner, &self.path(manner), &ask).await;
+        let answer = answer.map_err(|failure| self.error(failure))?;
+        let opened = self.opened_stage(answer).await;
+        opened.map_err(|error| self.unreachable(error))
     }
 
     async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {

@@ -75,6 +75,7 @@ fn status_of(error: &NodeError) -> StatusCode {
         NodeError::OtherLayout { .. } => StatusCode::SERVICE_UNAVAILABLE,
         NodeError::Condition { .. } => StatusCode::PRECONDITION_FAILED,
         NodeError::LayoutRefused { .. } => StatusCode::FORBIDDEN,
+        NodeError::Full(_) => StatusCode::INSUFFICIENT_STORAGE,
         NodeError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

@@ -14,12 +14,12 @@ use serde::Serialize;
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
-use super::ask::{Manner, ReadHead, VolumeAsk, WholeHead};
+use super::ask::{Manner, ReadHead, StagedHead, VolumeAsk, WholeHead};
 use super::body::{self, Body};
 use super::server::{Admitted, Service, bad, json, plain, refused, with_body};
 use super::{ASK_BYTES_MAX, FAREWELL, IDLE_MAX, UPLOAD_IDLE_MAX, WHOLE_BYTES_MAX, frame};
 use crate::node::counters::Counted;
-use crate::volume::{ByteStream, ReplicaRead, StageId, Volume, VolumeError, VolumeId};
+use crate::volume::{ByteStream, ReplicaRead, StageId, StagedRead, Volume, VolumeError, VolumeId};
 
 impl Service {
     /// `POST /v1/volume/NODE/NAME/OPERATION`.
@@ -129,6 +129,10 @@ impl Service {
 async fn answer(volume: &dyn Volume, ask: VolumeAsk, counted: Counted) -> Response<Body> {
     let answer = match ask {
         VolumeAsk::Prepare { stage, meta } => said(volume.prepare(stage, &meta).await),
+        VolumeAsk::ReadStaged { stage } => match volume.read_staged(stage).await {
+            Ok(read) => return staged(read, counted),
+            Err(error) => said::<()>(Err(error)),
+        },
         VolumeAsk::Commit {
             stage,
             cause,
@@ -185,13 +189,28 @@ fn opened(read: ReplicaRead, with_table: bool, counted: Counted) -> Response<Bod
         meta: read.meta,
         table_bytes: table.len() as u64,
     };
-    let head = serde_json::to_vec(&head)
+    streamed(&head, Some(table), read.bytes, counted)
+}
+
+/// Head frame, content. Counted until the last byte has gone.
+fn staged(read: StagedRead, counted: Counted) -> Response<Body> {
+    streamed(&StagedHead { size: read.size }, None, read.bytes, counted)
+}
+
+fn streamed(
+    head: &impl Serialize,
+    table: Option<Bytes>,
+    content: ByteStream,
+    counted: Counted,
+) -> Response<Body> {
+    let head = serde_json::to_vec(head)
         .map_err(io::Error::other)
         .and_then(|head| frame::head(&head));
     match head {
         Ok(head) => {
-            let content = counting(read.bytes, move |bytes| counted.sent(bytes));
-            with_body(StatusCode::OK, body::headed(vec![head, table], content))
+            let content = counting(content, move |bytes| counted.sent(bytes));
+            let before = std::iter::once(head).chain(table).collect();
+            with_body(StatusCode::OK, body::headed(before, content))
         }
         Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
     }

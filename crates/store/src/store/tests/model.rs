@@ -114,6 +114,7 @@ impl World {
                 let steps = [
                     Step::Stage,
                     Step::Prepare,
+                    Step::ReadStaged,
                     Step::Commit,
                     Step::Head,
                     Step::Read,
@@ -257,10 +258,14 @@ impl World {
             Err(StoreError::Unavailable { .. } | StoreError::Full { .. } | StoreError::Lost { .. })
                 if self.tripped =>
             {
+                let is_full = matches!(outcome, Err(StoreError::Full { .. }));
                 self.heal().await;
                 let store = self.store();
                 let found = read(&store, key, None).await.ok();
                 let old = self.live.get(key).map(|live| live.content.clone());
+                if is_full && found != old {
+                    self.fail("refused for want of room, but there");
+                }
                 if found != old && (found != content || !self.holds(key, condition)) {
                     self.fail("neither as it was nor as it was to be");
                 }

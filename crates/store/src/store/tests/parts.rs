@@ -7,8 +7,8 @@ use sums::Md5;
 
 use super::{content, key};
 use crate::store::{Complete, Condition, List, Put, StoreError};
-use crate::testing::Rig;
 use crate::testing::rig::{body, read};
+use crate::testing::{Mood, Rig};
 
 fn with(parts: &[(u32, &str)]) -> Complete {
     Complete {
@@ -90,6 +90,35 @@ async fn parts_become_one_object() {
         .complete_upload(&key, &upload.id, with(&[(3, &one.etag)]))
         .await;
     assert!(matches!(again, Err(StoreError::NoUpload { .. })), "{again:?}");
+}
+
+/// Joining the parts finds no room for the second copy: nothing of the object is there, and the upload stays open.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_completion_that_cannot_be_made_safe_leaves_the_upload_open() {
+    let rig = Rig::new(2, 2);
+    let (store, key) = (rig.store(), key("a"));
+    for condition in [Condition::Always, Condition::Absent] {
+        let upload = store.create_upload(&key, BTreeMap::new()).await.unwrap();
+        let content = content(2_500_000, 1);
+        let part = store
+            .put_part(&key, &upload.id, 1, body(&content), Put::default())
+            .await
+            .unwrap();
+        let complete = || Complete {
+            condition: condition.clone(),
+            ..with(&[(1, &part.etag)])
+        };
+        rig.home(&key)[1].set(Mood::Full);
+        let refused = store.complete_upload(&key, &upload.id, complete()).await;
+        assert!(matches!(refused, Err(StoreError::Full { .. })), "{refused:?}");
+        assert!(rig.holders(&key).is_empty());
+        assert_eq!(rig.uploads(), 0);
+        rig.home(&key)[1].set(Mood::Well);
+        store.complete_upload(&key, &upload.id, complete()).await.unwrap();
+        assert!(read(store, &key, None).await.unwrap() == content);
+        store.delete(&key, Condition::Always).await.unwrap();
+        rig.volumes.iter().for_each(|volume| volume.wipe());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

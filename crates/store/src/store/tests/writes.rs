@@ -6,10 +6,11 @@ use futures_util::stream;
 use parking_lot::Mutex;
 
 use super::{content, key};
+use crate::key::Key;
 use crate::meta::Meta;
 use crate::store::{Condition, Damage, Put, StoreError};
 use crate::testing::rig::{body, read};
-use crate::testing::{Mood, Rig, Step};
+use crate::testing::{MemoryVolume, Mood, Rig, Step};
 use crate::volume::{Volume, VolumeError};
 
 const SIZES: [usize; 6] = [0, 1, 70_000, 1_048_576, 1_048_577, 3_000_000];
@@ -194,6 +195,158 @@ async fn full_volumes_say_so() {
         let error = rig.put(&key("a"), &content(size, 5)).await.unwrap_err();
         assert!(matches!(error, StoreError::Full { .. }), "{error}");
         assert_eq!(rig.uploads(), 0);
+    }
+}
+
+/// Where a write of two copies finds only one volume to take its content, at whichever step.
+const SHORTAGES: [(Mood, Option<Step>); 5] = [
+    (Mood::Full, None),
+    (Mood::Unreachable, None),
+    (Mood::Out, None),
+    (Mood::Well, Some(Step::Stage)),
+    (Mood::Well, Some(Step::Prepare)),
+];
+
+/// Has the volume take no content, for want of room unless it does not answer.
+fn shorten(volume: &Arc<MemoryVolume>, (mood, step): &(Mood, Option<Step>)) {
+    volume.set(mood.clone());
+    if let Some(step) = step {
+        let id = volume.id().clone();
+        let detail = "the last block went to somebody else".to_owned();
+        volume.trip_with(*step, 1, VolumeError::Full { volume: id, detail });
+    }
+}
+
+/// A write was refused for `shortage`, and it is as if it had never been asked for.
+async fn check_refused<T: std::fmt::Debug>(
+    rig: &Rig,
+    key: &Key,
+    shortage: &(Mood, Option<Step>),
+    outcome: Result<T, StoreError>,
+    before: Option<&[u8]>,
+) {
+    let text = format!("{key} with {shortage:?}: {outcome:?}");
+    match shortage.0 {
+        Mood::Full | Mood::Well => assert!(matches!(outcome, Err(StoreError::Full { .. })), "{text}"),
+        _ => assert!(matches!(outcome, Err(StoreError::Unavailable { .. })), "{text}"),
+    }
+    for volume in &rig.volumes {
+        volume.set(Mood::Well);
+        volume.untrip();
+        assert_eq!(volume.content(key).as_deref(), before, "{text}");
+    }
+    assert_eq!(rig.uploads(), 0, "{text}");
+}
+
+/// A put of more than fits into one request was committed where it could be, and only then missed its second copy:
+/// refused, but visible.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_put_that_cannot_be_made_safe_leaves_nothing() {
+    for shortage in SHORTAGES {
+        for size in [1000, 2_500_000] {
+            for victim in 0..2 {
+                for condition in [Condition::Always, Condition::Absent] {
+                    let rig = Rig::new(2, 2);
+                    shorten(rig.home(&key("a"))[victim], &shortage);
+                    let put = Put {
+                        condition,
+                        ..Put::default()
+                    };
+                    let outcome = rig.store().put(&key("a"), body(&content(size, 6)), put).await;
+                    check_refused(&rig, &key("a"), &shortage, outcome, None).await;
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_overwrite_that_cannot_be_made_safe_leaves_what_was_there() {
+    let rig = Rig::new(2, 2);
+    rig.put(&key("a"), b"before").await.unwrap();
+    for shortage in SHORTAGES {
+        for size in [1000, 2_500_000] {
+            shorten(rig.home(&key("a"))[1], &shortage);
+            let outcome = rig.put(&key("a"), &content(size, 7)).await;
+            check_refused(&rig, &key("a"), &shortage, outcome, Some(b"before")).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_cannot_be_made_safe_leaves_nothing() {
+    let rig = Rig::new(2, 2);
+    rig.put(&key("a"), &content(2_500_000, 8)).await.unwrap();
+    for shortage in SHORTAGES {
+        shorten(rig.home(&key("b"))[1], &shortage);
+        let outcome = rig
+            .store()
+            .copy(&key("a"), &key("b"), None, Condition::Always)
+            .await;
+        check_refused(&rig, &key("b"), &shortage, outcome, None).await;
+    }
+}
+
+/// The copy comes from another stage: nothing is committed before, and nothing is read that is committed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_stage_is_made_up_for_from_another_stage() {
+    for step in [Step::Stage, Step::Prepare] {
+        for condition in [Condition::Always, Condition::Absent] {
+            let rig = Rig::new(5, 2);
+            let content = content(2_500_000, 9);
+            let home: Vec<_> = rig.home(&key("a")).into_iter().cloned().collect();
+            home[1].trip(step, 1);
+            let put = Put {
+                condition,
+                ..Put::default()
+            };
+            let meta = rig.store().put(&key("a"), body(&content), put).await.unwrap();
+            assert_eq!(home[0].calls(Step::ReadStaged), 1);
+            assert!(rig.volumes.iter().all(|volume| volume.calls(Step::Read) == 0));
+            check_safe(&rig, &meta, &content, 2).await;
+        }
+    }
+}
+
+/// A stage whose bytes do not read back as they were sent is no copy: it is given up, and made up for as well.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stage_that_reads_back_wrong_is_given_up() {
+    for replicas in [2, 3] {
+        let rig = Rig::new(6, replicas);
+        let content = content(2_500_000, 10);
+        let home: Vec<_> = rig.home(&key("a")).into_iter().cloned().collect();
+        home[usize::from(replicas) - 1].trip(Step::Stage, 1);
+        home[0].cut_reads(Some(1_000_000));
+        let outcome = rig.put(&key("a"), &content).await;
+        home[0].cut_reads(None);
+        if replicas == 2 {
+            assert!(
+                matches!(outcome, Err(StoreError::Unavailable { .. })),
+                "{outcome:?}"
+            );
+            assert!(rig.holders(&key("a")).is_empty());
+            assert_eq!(rig.uploads(), 0);
+        } else {
+            check_safe(&rig, &outcome.unwrap(), &content, 3).await;
+            assert_eq!(home[0].content(&key("a")), None);
+        }
+    }
+}
+
+/// Full is the reason when too few volumes would be left if all others worked, else it is who does not answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_reason_given_is_what_would_have_to_change() {
+    for size in [1000, 2_500_000] {
+        let rig = Rig::new(3, 2);
+        let content = content(size, 11);
+        rig.home(&key("a"))[0].set(Mood::Unreachable);
+        rig.home(&key("a"))[1].set(Mood::Full);
+        let error = rig.put(&key("a"), &content).await.unwrap_err();
+        assert!(matches!(error, StoreError::Unavailable { .. }), "{error}");
+        rig.volumes.iter().for_each(|volume| volume.set(Mood::Full));
+        rig.home(&key("a"))[1].set(Mood::Unreachable);
+        let error = rig.put(&key("a"), &content).await.unwrap_err();
+        assert!(matches!(error, StoreError::Full { .. }), "{error}");
     }
 }
 

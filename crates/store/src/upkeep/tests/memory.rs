@@ -20,7 +20,7 @@ use crate::upkeep::time::now_ms;
 use crate::volume::blocks::{BlockHasher, BlockTable};
 use crate::volume::{
     ByteStream, Cause, FixityEvent, Head, Held, ListQuery, NodeId, ReplicaRead, ReplicaState, StageId,
-    Staged, Surveyed, Verdict, Volume, VolumeError, VolumeId, VolumeState, VolumeStatus,
+    Staged, StagedRead, Surveyed, Verdict, Volume, VolumeError, VolumeId, VolumeState, VolumeStatus,
 };
 
 /// One replica: the index's word (`meta`, `bad`) and the file (`content`, gone if `None`).
@@ -194,6 +194,18 @@ impl Volume for MemVolume {
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Answer<()> {
         self.stage(stage, Box::pin(stream::iter([Ok(content)]))).await?;
         self.prepare(stage, meta).await
+    }
+
+    async fn read_staged(&self, stage: StageId) -> Answer<StagedRead> {
+        let state = self.up()?;
+        let Some((content, _)) = state.stages.get(&stage) else {
+            return self.missing(&stage);
+        };
+        let bytes = Bytes::copy_from_slice(content);
+        Ok(StagedRead {
+            size: bytes.len() as u64,
+            bytes: Box::pin(stream::iter([Ok(bytes)])),
+        })
     }
 
     async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Answer<()> {

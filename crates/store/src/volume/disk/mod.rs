@@ -20,8 +20,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::{
-    ByteStream, Cause, FixityEvent, Head, Held, ListQuery, ReplicaRead, StageId, Staged, Surveyed, Verdict,
-    Volume, VolumeError, VolumeId, VolumeStatus,
+    ByteStream, Cause, FixityEvent, Head, Held, ListQuery, ReplicaRead, StageId, Staged, StagedRead,
+    Surveyed, Verdict, Volume, VolumeError, VolumeId, VolumeStatus,
 };
 use crate::clock::Version;
 use crate::key::{Key, Partition};
@@ -156,6 +156,11 @@ impl Volume for DiskVolume {
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
         let meta = meta.clone();
         self.blocking(move |inner| inner.stage_whole(stage, &meta, &content))
+            .await
+    }
+
+    async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError> {
+        self.blocking(move |inner| staging::read_staged(inner, stage))
             .await
     }
 

@@ -99,7 +99,11 @@ impl Inner {
 }
 
 /// A part of the content as a stream. What fits into a block is read at once.
-fn content(file: Arc<dyn DiskFile>, bytes: Range<u64>, threads: &Arc<Semaphore>) -> io::Result<ByteStream> {
+pub(super) fn content(
+    file: Arc<dyn DiskFile>,
+    bytes: Range<u64>,
+    threads: &Arc<Semaphore>,
+) -> io::Result<ByteStream> {
     if bytes.end.saturating_sub(bytes.start) <= BLOCK_BYTES {
         let piece = read_piece(file.as_ref(), &bytes)?;
         return Ok(Box::pin(stream::once(async move { Ok(piece) })));

@@ -18,9 +18,10 @@ use super::inner::{Inner, blocking, named};
 use super::io::DiskFile;
 use super::life::is_gone;
 use super::names::staging_path;
+use super::read;
 use crate::meta::{BLOCK_BYTES, Meta};
 use crate::volume::blocks::{BlockHasher, BlockTable};
-use crate::volume::{ByteStream, StageId, Staged, VolumeError, replica};
+use crate::volume::{ByteStream, StageId, Staged, StagedRead, VolumeError, replica};
 
 /// Content is hashed and written in pieces of about this length, in bytes: one block.
 const PIECE_BYTES: usize = BLOCK_BYTES as usize;
@@ -103,6 +104,22 @@ impl Uploads {
         Some(std::mem::replace(&mut upload.progress, Progress::Busy))
     }
 
+    /// Length of the content of an upload that has been received.
+    fn size(&self, stage: StageId) -> Option<u64> {
+        match &self.0.lock().uploads.get(&stage)?.progress {
+            Progress::Busy => None,
+            Progress::Received(received) => Some(received.size),
+            Progress::Prepared(prepared) => Some(prepared.meta.size),
+        }
+    }
+
+    /// An upload is in use.
+    fn touch(&self, stage: StageId) {
+        if let Some(upload) = self.0.lock().uploads.get_mut(&stage) {
+            upload.touched = Instant::now();
+        }
+    }
+
     fn forget(&self, stage: StageId) {
         self.0.lock().uploads.remove(&stage);
     }
@@ -152,6 +169,26 @@ pub(super) async fn stage(
         next = gathered?;
     }
     blocking(inner.clone(), move |_| receiving.finish()).await
+}
+
+/// Opens what lies staged. Every piece read counts as activity of the upload.
+pub(super) fn read_staged(inner: &Arc<Inner>, stage: StageId) -> Result<StagedRead, VolumeError> {
+    inner.index()?;
+    let size = inner
+        .uploads
+        .size(stage)
+        .ok_or_else(|| inner.missing(format!("upload {stage}, received")))?;
+    let path = staging_path(&inner.root, stage);
+    let bytes = inner
+        .disk
+        .open(&path)
+        .and_then(|file| read::content(file, 0..size, &inner.threads))
+        .map_err(|error| inner.failed(format!("read {}", path.display()), &error))?;
+    let active = inner.clone();
+    Ok(StagedRead {
+        size,
+        bytes: Box::pin(bytes.inspect(move |_| active.uploads.touch(stage))),
+    })
 }
 
 /// The next pieces of a body, together about [`PIECE_BYTES`]; `None` at its end.

@@ -1,0 +1,80 @@
+//! Uploads under way on volumes, which are given up when nobody sees to them any more.
+
+use futures_util::future::join_all;
+
+use super::Store;
+use crate::volume::{StageId, VolumeId};
+
+/// Uploads on volumes; those not taken out are given up when this is dropped.
+pub(super) struct Stages {
+    store: Store,
+    list: Vec<(VolumeId, StageId)>,
+}
+
+impl Stages {
+    pub(super) fn new(store: &Store) -> Self {
+        Self::of(store, Vec::new())
+    }
+
+    pub(super) fn of(store: &Store, list: Vec<(VolumeId, StageId)>) -> Self {
+        Self {
+            store: store.clone(),
+            list,
+        }
+    }
+
+    pub(super) fn push(&mut self, volume: VolumeId, stage: StageId) {
+        self.list.push((volume, stage));
+    }
+
+    pub(super) fn list(&self) -> &[(VolumeId, StageId)] {
+        &self.list
+    }
+
+    /// The volumes, in order.
+    pub(super) fn volumes(&self) -> Vec<VolumeId> {
+        self.list.iter().map(|(volume, _)| volume.clone()).collect()
+    }
+
+    /// Takes them out: from now on somebody else sees to them.
+    pub(super) fn take(&mut self) -> Vec<(VolumeId, StageId)> {
+        std::mem::take(&mut self.list)
+    }
+
+    /// Gives up what lies on one volume. False if nothing does.
+    pub(super) async fn abort_on(&mut self, volume: &VolumeId) -> bool {
+        let (there, rest): (Vec<_>, Vec<_>) = self.take().into_iter().partition(|(at, _)| at == volume);
+        self.list = rest;
+        let found = !there.is_empty();
+        abort_all(&self.store, there).await;
+        found
+    }
+
+    /// Gives all up.
+    pub(super) async fn abort(&mut self) {
+        let list = self.take();
+        abort_all(&self.store, list).await;
+    }
+}
+
+impl Drop for Stages {
+    fn drop(&mut self) {
+        let list = self.take();
+        if list.is_empty() {
+            return;
+        }
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let store = self.store.clone();
+            runtime.spawn(async move { abort_all(&store, list).await });
+        }
+    }
+}
+
+async fn abort_all(store: &Store, list: Vec<(VolumeId, StageId)>) {
+    let aborts = list.into_iter().map(|(volume, stage)| async move {
+        if let Ok(volume) = store.volume(&volume) {
+            volume.abort(stage).await;
+        }
+    });
+    join_all(aborts).await;
+}
