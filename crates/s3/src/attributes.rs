@@ -26,8 +26,12 @@ pub(crate) const UPLOAD: &str = "weft-upload";
 /// Sizes of the parts that the object was made from; see [`crate::parts`].
 pub(crate) const PARTS: &str = "weft-parts";
 
-/// Who made a bucket or began an upload.
+/// Whose a bucket, an object or an upload is. An object without it is its bucket owner's.
 pub(crate) const OWNER: &str = "weft-owner";
+
+/// When a bucket was made or an object written, in milliseconds since 1970, if its version is younger because only its
+/// attributes were changed.
+pub(crate) const MADE: &str = "weft-made";
 
 /// Headers kept.
 #[derive(Debug, Clone, Default)]
@@ -56,27 +60,17 @@ macro_rules! headers_of {
         let locked = input.object_lock_mode.is_some()
             || input.object_lock_legal_hold_status.is_some()
             || input.object_lock_retain_until_date.is_some();
-        let grants = [
-            &input.grant_full_control,
-            &input.grant_read,
-            &input.grant_read_acp,
-            &input.grant_write_acp,
-        ];
-        let acl = input.acl.as_ref().map(|acl| acl.as_str());
         let class = input.storage_class.as_ref().map(|class| class.as_str());
-        let granted = grants.iter().any(|grant| grant.is_some());
-        $crate::attributes::refuse(encrypted, locked, acl, granted, class).map(|()| {
-            $crate::attributes::Headers {
-                content_type: input.content_type.clone(),
-                cache_control: input.cache_control.clone(),
-                content_disposition: input.content_disposition.clone(),
-                content_encoding: input.content_encoding.clone(),
-                content_language: input.content_language.clone(),
-                expires: input.expires.clone(),
-                website_redirect_location: input.website_redirect_location.clone(),
-                tagging: input.tagging.clone(),
-                metadata: input.metadata.clone(),
-            }
+        $crate::attributes::refuse(encrypted, locked, class).map(|()| $crate::attributes::Headers {
+            content_type: input.content_type.clone(),
+            cache_control: input.cache_control.clone(),
+            content_disposition: input.content_disposition.clone(),
+            content_encoding: input.content_encoding.clone(),
+            content_language: input.content_language.clone(),
+            expires: input.expires.clone(),
+            website_redirect_location: input.website_redirect_location.clone(),
+            tagging: input.tagging.clone(),
+            metadata: input.metadata.clone(),
         })
     }};
 }
@@ -84,34 +78,19 @@ macro_rules! headers_of {
 pub(crate) use headers_of;
 
 /// Refuses what cannot be asked of an object here.
-pub(crate) fn refuse(
-    encrypted: bool,
-    locked: bool,
-    acl: Option<&str>,
-    granted: bool,
-    class: Option<&str>,
-) -> S3Result<()> {
+pub(crate) fn refuse(encrypted: bool, locked: bool, class: Option<&str>) -> S3Result<()> {
     if encrypted {
         return Err(not_implemented("server-side encryption"));
     }
     if locked {
         return Err(not_implemented("object lock"));
     }
-    check_acl(acl, granted)?;
     match class {
         None | Some("" | "STANDARD") => Ok(()),
         Some(class) => Err(fault(
             "InvalidStorageClass",
             format!("there is no storage class {class:?}"),
         )),
-    }
-}
-
-/// Objects belong to their bucket's owner and the keys file gives the rights: an ACL may say so, and nothing else.
-pub(crate) fn check_acl(acl: Option<&str>, granted: bool) -> S3Result<()> {
-    match acl {
-        None | Some("" | "private" | "bucket-owner-full-control" | "bucket-owner-read") if !granted => Ok(()),
-        _ => Err(not_implemented("an ACL other than private")),
     }
 }
 
@@ -175,9 +154,10 @@ impl Headers {
     }
 }
 
-/// When an object was written.
+/// When an object was written or a bucket made.
 pub(crate) fn modified(meta: &Meta) -> Timestamp {
-    let nanos = i128::from(meta.version.millis) * 1_000_000;
+    let made = meta.attributes.get(MADE).and_then(|text| text.parse().ok());
+    let nanos = i128::from(made.unwrap_or(meta.version.millis)) * 1_000_000;
     time::OffsetDateTime::from_unix_timestamp_nanos(nanos)
         .unwrap_or(time::OffsetDateTime::UNIX_EPOCH)
         .into()
@@ -228,15 +208,13 @@ mod tests {
 
     #[test]
     fn what_is_not_done_is_refused() {
-        assert!(refuse(false, false, Some("private"), false, Some("STANDARD")).is_ok());
-        for (encrypted, locked, acl, granted, class) in [
-            (true, false, None, false, None),
-            (false, true, None, false, None),
-            (false, false, Some("public-read"), false, None),
-            (false, false, None, true, None),
-            (false, false, None, false, Some("GLACIER")),
+        assert!(refuse(false, false, Some("STANDARD")).is_ok());
+        for (encrypted, locked, class) in [
+            (true, false, None),
+            (false, true, None),
+            (false, false, Some("GLACIER")),
         ] {
-            assert!(refuse(encrypted, locked, acl, granted, class).is_err());
+            assert!(refuse(encrypted, locked, class).is_err());
         }
         let metadata = [("a".to_owned(), "b".repeat(USER_BYTES_MAX))]
             .into_iter()

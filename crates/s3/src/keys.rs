@@ -4,15 +4,22 @@
 //! [keys.WEFT0123456789ABCDEF]
 //! secret = "..."
 //! user = "archive"                          # owner's name of what it makes; the key itself if not given
-//! rights = { "*" = ["read", "write", "list", "delete"], "public-*" = ["read"] }
+//! email = "archive@example.org"             # another name for the user, in ACLs
+//! rights = { "*" = ["read", "write", "list", "delete"], "public-*" = ["read"], "archive-*" = ["own"] }
 //!
 //! [buckets.public-data]
 //! anonymous = ["read"]                      # without a signature
+//!
+//! [buckets."archive-*"]
+//! block_public = true                       # no ACL or policy of these opens anything to everybody
 //! ```
 //!
 //! Patterns of bucket names may have `*` for any text; the rights of all patterns that match add up. What no
 //! pattern gives is refused. The file is read again when it changes; a file that cannot be read or understood leaves the
 //! keys as they were, and the log says so.
+//!
+//! `own` hands the rights in a bucket to the user who made it: see [`crate::access`]. Where no user has it, ACLs and
+//! policies mean nothing.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -47,10 +54,13 @@ pub enum Right {
     List,
     /// Delete objects and the bucket.
     Delete,
+    /// Make the bucket, and do everything in it and with one's objects in it if one made them, also say in ACLs and
+    /// policies what others may do.
+    Own,
 }
 
 /// All rights.
-pub const ALL_RIGHTS: [Right; 4] = [Right::Read, Right::Write, Right::List, Right::Delete];
+pub const ALL_RIGHTS: [Right; 5] = [Right::Read, Right::Write, Right::List, Right::Delete, Right::Own];
 
 /// Rights by pattern of bucket names.
 type Rights = BTreeMap<String, Vec<Right>>;
@@ -97,18 +107,38 @@ struct KeysFile {
     buckets: BTreeMap<String, Open>,
 }
 
+impl KeysFile {
+    /// The keys of a user.
+    fn of_user<'a>(&'a self, user: &'a str) -> impl Iterator<Item = &'a Entry> {
+        let of_user =
+            move |(id, entry): &(&'a String, &'a Entry)| entry.user.as_deref().unwrap_or(id.as_str()) == user;
+        self.keys.iter().filter(of_user).map(|(_, entry)| entry)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
     secret: String,
     user: Option<String>,
+    email: Option<String>,
     rights: Rights,
+}
+
+impl Entry {
+    fn has(&self, right: Right, bucket: &str) -> bool {
+        let mut rights = self.rights.iter();
+        rights.any(|(pattern, rights)| rights.contains(&right) && matches(pattern, bucket))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Open {
+    #[serde(default)]
     anonymous: Vec<Right>,
+    #[serde(default)]
+    block_public: bool,
 }
 
 /// What tells one state of the file from another.
@@ -158,25 +188,60 @@ impl Keys {
         user.unwrap_or_else(|| id.to_owned())
     }
 
-    /// Whether an access key, or anybody if `None`, may do this in a bucket.
-    pub(crate) fn may(&self, id: Option<&str>, bucket: &str, right: Right) -> bool {
-        let file = self.current();
-        let anybody = file
-            .buckets
-            .iter()
-            .any(|(pattern, open)| open.anonymous.contains(&right) && matches(pattern, bucket));
-        let own = id.and_then(|id| file.keys.get(id)).is_some_and(|entry| {
-            let mut rights = entry.rights.iter();
-            rights.any(|(pattern, rights)| rights.contains(&right) && matches(pattern, bucket))
-        });
-        anybody || own
+    /// Whether a key is of this user.
+    pub(crate) fn is_user(&self, user: &str) -> bool {
+        self.current().of_user(user).next().is_some()
     }
 
-    /// Whether an access key has any right in a bucket.
-    pub(crate) fn may_anything(&self, id: &str, bucket: &str) -> bool {
+    /// The user with this address.
+    pub(crate) fn user_of_email(&self, email: &str) -> Option<String> {
+        let file = self.current();
+        let mut keys = file.keys.iter();
+        let (id, entry) = keys.find(|(_, entry)| entry.email.as_deref() == Some(email))?;
+        Some(entry.user.clone().unwrap_or_else(|| id.clone()))
+    }
+
+    /// Whether an access key, or anybody if `None`, may do this in a bucket. Nobody owns without a key.
+    pub(crate) fn may(&self, id: Option<&str>, bucket: &str, right: Right) -> bool {
+        let file = self.current();
+        let anybody = right != Right::Own
+            && file
+                .buckets
+                .iter()
+                .any(|(pattern, open)| open.anonymous.contains(&right) && matches(pattern, bucket));
+        let own = id.and_then(|id| file.keys.get(id));
+        anybody || own.is_some_and(|entry| entry.has(right, bucket))
+    }
+
+    /// Whether an access key may know that there is a bucket: it has a right in it, or owns it.
+    pub(crate) fn may_see(&self, id: &str, bucket: &str, owner: Option<&str>) -> bool {
+        let mine = || owner == Some(self.user(id).as_str());
         ALL_RIGHTS
             .into_iter()
-            .any(|right| self.may(Some(id), bucket, right))
+            .any(|right| self.may(Some(id), bucket, right) && (right != Right::Own || mine()))
+    }
+
+    /// Whether any key may own anything: otherwise this file alone says who may do what.
+    pub(crate) fn anybody_owns(&self) -> bool {
+        let file = self.current();
+        file.keys
+            .values()
+            .any(|entry| entry.rights.values().any(|rights| rights.contains(&Right::Own)))
+    }
+
+    /// Whether a user may own this bucket, or objects in it.
+    pub(crate) fn owns(&self, user: &str, bucket: &str) -> bool {
+        self.current()
+            .of_user(user)
+            .any(|entry| entry.has(Right::Own, bucket))
+    }
+
+    /// Whether nothing in this bucket may be opened to everybody by an ACL or a policy.
+    pub(crate) fn blocks_public(&self, bucket: &str) -> bool {
+        let file = self.current();
+        file.buckets
+            .iter()
+            .any(|(pattern, open)| open.block_public && matches(pattern, bucket))
     }
 
     /// The keys, read again if the file has changed.
@@ -223,7 +288,7 @@ fn make(path: &Path) -> Result<KeyPair, KeysError> {
     let text = format!(
         "# Access keys of the S3 face, read again when this file changes. Rights by bucket; * stands for any text.\n\
          # Without a signature: [buckets.NAME] with anonymous = [\"read\"].\n\n\
-         [keys.{id}]\nsecret = \"{secret}\"\nrights = {{ \"*\" = [\"read\", \"write\", \"list\", \"delete\"] }}\n"
+         [keys.{id}]\nsecret = \"{secret}\"\nrights = {{ \"*\" = [\"read\", \"write\", \"list\", \"delete\", \"own\"] }}\n"
     );
     write(path, &text).map_err(|source| KeysError::File {
         verb: "write",
@@ -330,7 +395,7 @@ mod tests {
         let keys = Keys::open(&path).unwrap().0;
         let may = |id, bucket| -> String {
             let has = ALL_RIGHTS.map(|right| keys.may(id, bucket, right));
-            ["r", "w", "l", "d"]
+            ["r", "w", "l", "d", "o"]
                 .into_iter()
                 .zip(has)
                 .filter(|(_, has)| *has)
@@ -345,7 +410,42 @@ mod tests {
         assert_eq!(may(None, "web-1"), "");
         assert_eq!(may(None, "open"), "r");
         assert_eq!(keys.user("A"), "archive");
-        assert!(keys.may_anything("A", "web-7") && !keys.may_anything("A", "other"));
+        assert!(keys.may_see("A", "web-7", None) && !keys.may_see("A", "other", Some("archive")));
+    }
+
+    #[test]
+    fn owning_is_by_user_and_bucket() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("keys.toml");
+        let text = r#"
+            [keys.A]
+            secret = "s"
+            user = "ann"
+            email = "ann@example.org"
+            rights = { "ann-*" = ["own"] }
+            [keys.A2]
+            secret = "s"
+            user = "ann"
+            rights = { "x" = ["read"] }
+            [keys.B]
+            secret = "s"
+            rights = {}
+            [buckets."*"]
+            anonymous = ["own"]
+            [buckets."ann-closed"]
+            block_public = true
+        "#;
+        fs::write(&path, text).unwrap();
+        let keys = Keys::open(&path).unwrap().0;
+        assert!(keys.anybody_owns());
+        assert!(keys.owns("ann", "ann-1") && !keys.owns("ann", "x") && !keys.owns("B", "ann-1"));
+        assert!(keys.may(Some("A"), "ann-1", Right::Own) && !keys.may(Some("A2"), "ann-1", Right::Own));
+        assert!(!keys.may(None, "ann-1", Right::Own) && !keys.may(Some("B"), "ann-1", Right::Own));
+        assert!(keys.may_see("A", "ann-1", Some("ann")) && !keys.may_see("A", "ann-1", Some("B")));
+        assert!(keys.blocks_public("ann-closed") && !keys.blocks_public("ann-1"));
+        assert_eq!(keys.user_of_email("ann@example.org").as_deref(), Some("ann"));
+        assert_eq!(keys.user_of_email("B"), None);
+        assert!(keys.is_user("ann") && keys.is_user("B") && !keys.is_user("A"));
     }
 
     #[test]

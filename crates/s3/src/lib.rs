@@ -8,13 +8,14 @@
 //!  - every digest that a client declares - MD5, checksum in a header or trailer, SHA-256 of the signature, signatures
 //!    of chunks - is compared with the bytes before the object can be seen;
 //!  - no request makes the process hold an object in memory: content passes in pieces, in both directions;
-//!  - nothing is done without a right that the keys file gives;
-//!  - what a client asks for and is not done here (encryption, locks, versions, ACLs) is refused, never ignored.
+//!  - nothing is done without a right that the keys file gives, or the list of an owner whom the keys file lets own;
+//!  - what a client asks for and is not done here (encryption, locks, versions) is refused, never ignored.
 //!
 //! Where things are: `face` has the operations, one module for each kind; `content`, `checksum`, `conditions`,
-//! `attributes` what they share; `access` and `keys` who may do what; `serve`, `body`, `patience`, `tls` the socket.
+//! `attributes` what they share; `access`, `keys`, `acl` and `settings` who may do what; `serve`, `body`, `patience`, `tls` the socket.
 
 mod access;
+mod acl;
 mod attributes;
 mod body;
 mod checksum;
@@ -29,6 +30,7 @@ mod names;
 mod parts;
 mod patience;
 mod serve;
+mod settings;
 mod tls;
 
 pub use keys::{ALL_RIGHTS, KeyPair, KeysError, Right};

@@ -212,14 +212,19 @@ fn service(store: Store, keys: Arc<Keys>, body_bytes_max: u64) -> S3Service {
     config.form_max_field_size = FORM_FIELD_BYTES_MAX;
     config.form_max_fields_size = FORM_FIELD_BYTES_MAX;
     config.form_max_parts = FORM_PARTS_MAX;
+    let access = Access {
+        keys: keys.clone(),
+        store: store.clone(),
+    };
     let face = Face {
         store,
         keys: keys.clone(),
         body_bytes_max,
+        changing: tokio::sync::Mutex::default(),
     };
     let mut builder = S3ServiceBuilder::new(face);
-    builder.set_auth(Secrets(keys.clone()));
-    builder.set_access(Access(keys));
+    builder.set_auth(Secrets(keys));
+    builder.set_access(access);
     builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
     builder.build()
 }

@@ -18,7 +18,7 @@ trap '[ -z "$server" ] || kill "$server"; rm -rf "$dir"' EXIT
 {
     for user in main alt tenant iam root altroot; do
         printf '[keys.S3TESTS%s]\nsecret = "secret-of-%s"\nuser = "%s"\n' "$user" "$user" "$user"
-        printf 'rights = { "*" = ["read", "write", "list", "delete"] }\n\n'
+        printf 'email = "%s@example.org"\nrights = { "*" = ["own"] }\n\n' "$user"
     done
 } > "$dir/keys.toml"
 "$SERVE" 127.0.0.1:0 "$dir/keys.toml" "$dir/one" "$dir/two" > "$dir/address" &

@@ -1,110 +1,156 @@
-//! ACLs: there are none but "the owner may do everything"; rights stand in the keys file.
+//! Access control lists of buckets and objects, and whose an object is.
 
 use s3s::dto::*;
 use s3s::{S3Request, S3Result};
+use store::meta::Meta;
 
-use super::{Face, owner};
-use crate::attributes::check_acl;
-use crate::error::{from_store, not_implemented};
+use super::{Face, check_version, owner_named};
+use crate::access::{block, confirm};
+use crate::acl::{ACL, Acl, Asked, asked_of};
+use crate::attributes::OWNER;
+use crate::error::fault;
 use crate::names;
+use crate::settings::{BucketSettings, Ownership};
 
 impl Face {
-    /// The owner's full control.
+    /// The bucket's list.
     pub(super) async fn get_bucket_acl(
         &self,
         request: S3Request<GetBucketAclInput>,
     ) -> S3Result<GetBucketAclOutput> {
-        let owner = owner(&self.bucket(&request.input.bucket).await?);
+        let settings = self.settings(&request.input.bucket).await?;
         Ok(GetBucketAclOutput {
-            grants: Some(vec![full_control(&owner)]),
-            owner: Some(owner),
+            grants: Some(settings.acl.show()),
+            owner: Some(owner_named(&settings.owner)),
         })
     }
 
-    /// Accepts what is true already.
+    /// Gives a bucket another list.
     pub(super) async fn put_bucket_acl(
         &self,
         request: S3Request<PutBucketAclInput>,
     ) -> S3Result<PutBucketAclOutput> {
         let input = request.input;
-        let owner = owner(&self.bucket(&input.bucket).await?);
-        let granted = input.grant_full_control.is_some()
-            || input.grant_read.is_some()
-            || input.grant_read_acp.is_some()
-            || input.grant_write.is_some()
-            || input.grant_write_acp.is_some();
-        check_acl(input.acl.as_ref().map(|acl| acl.as_str()), granted)?;
-        check_policy(input.access_control_policy, &owner)?;
+        let mut asked = asked_of!(input, request.headers);
+        asked.document = input.access_control_policy;
+        let bucket = input.bucket.as_str();
+        self.change_bucket(bucket, |record, attributes| {
+            let mut settings = BucketSettings::of(record)?;
+            refuse_if_enforced(&settings)?;
+            settings.acl = asked.resolve(&settings.owner, &settings.owner, &self.keys)?;
+            self.check_list(&settings.acl, &settings.owner, bucket, &settings)?;
+            settings.write(attributes);
+            Ok(())
+        })
+        .await?;
         Ok(PutBucketAclOutput::default())
     }
 
-    /// The owner's full control.
+    /// The object's list.
     pub(super) async fn get_object_acl(
         &self,
         request: S3Request<GetObjectAclInput>,
     ) -> S3Result<GetObjectAclOutput> {
         let input = request.input;
-        let owner = self.owner_of_object(&input.bucket, &input.key).await?;
+        check_version(input.version_id.as_deref())?;
+        let settings = self.settings(&input.bucket).await?;
+        let key = names::object(&input.bucket, &input.key)?;
+        let meta = self.head(&input.bucket, &key).await?;
+        confirm(&request.extensions, &meta)?;
         Ok(GetObjectAclOutput {
-            grants: Some(vec![full_control(&owner)]),
-            owner: Some(owner),
+            grants: Some(settings.acl_of(&meta.attributes).show()),
+            owner: Some(owner_named(settings.owner_of(&meta.attributes))),
             request_charged: None,
         })
     }
 
-    /// Accepts what is true already.
+    /// Gives an object another list, by which it is written anew.
     pub(super) async fn put_object_acl(
         &self,
         request: S3Request<PutObjectAclInput>,
     ) -> S3Result<PutObjectAclOutput> {
         let input = request.input;
-        let owner = self.owner_of_object(&input.bucket, &input.key).await?;
-        let granted = input.grant_full_control.is_some()
-            || input.grant_read.is_some()
-            || input.grant_read_acp.is_some()
-            || input.grant_write.is_some()
-            || input.grant_write_acp.is_some();
-        check_acl(input.acl.as_ref().map(|acl| acl.as_str()), granted)?;
-        check_policy(input.access_control_policy, &owner)?;
+        check_version(input.version_id.as_deref())?;
+        let mut asked = asked_of!(input, request.headers);
+        asked.document = input.access_control_policy;
+        let settings = self.settings(&input.bucket).await?;
+        refuse_if_enforced(&settings)?;
+        let bucket = input.bucket.as_str();
+        self.rewrite(bucket, &input.key, &request.extensions, |meta, attributes| {
+            let owner = settings.owner_of(&meta.attributes).to_owned();
+            let acl = asked.resolve(&owner, &settings.owner, &self.keys)?;
+            self.check_list(&acl, &owner, bucket, &settings)?;
+            attributes.remove(ACL);
+            attributes.extend(acl.attribute(&owner));
+            Ok(())
+        })
+        .await?;
         Ok(PutObjectAclOutput::default())
     }
 
-    async fn owner_of_object(&self, bucket: &str, name: &str) -> S3Result<Owner> {
-        let record = self.bucket(bucket).await?;
-        self.store
-            .head(&names::object(bucket, name)?)
-            .await
-            .map_err(from_store)?;
-        Ok(owner(&record))
+    /// A bucket's settings.
+    pub(super) async fn settings(&self, bucket: &str) -> S3Result<BucketSettings> {
+        BucketSettings::of(&self.bucket(bucket).await?)
     }
-}
 
-fn full_control(owner: &Owner) -> Grant {
-    Grant {
-        grantee: Some(Grantee {
-            display_name: owner.display_name.clone(),
-            email_address: None,
-            id: owner.id.clone(),
-            type_: Type::from_static(Type::CANONICAL_USER),
-            uri: None,
-        }),
-        permission: Some(Permission::from_static(Permission::FULL_CONTROL)),
+    /// The attributes that say whose a new object is, and what its list gives to others. What nobody has signed belongs to the
+    /// bucket's owner.
+    pub(super) fn belonging(
+        &self,
+        record: &Meta,
+        bucket: &str,
+        writer: Option<String>,
+        asked: &Asked,
+    ) -> S3Result<Vec<(String, String)>> {
+        let settings = BucketSettings::of(record)?;
+        let handed_over = asked.is("bucket-owner-full-control");
+        let owner = match settings.ownership {
+            Some(Ownership::BucketOwnerEnforced) if handed_over || asked.is_nothing() => None,
+            Some(Ownership::BucketOwnerEnforced) => return Err(no_lists()),
+            Some(Ownership::BucketOwnerPreferred) if handed_over => None,
+            _ => writer,
+        };
+        let owner = owner.unwrap_or_else(|| settings.owner.clone());
+        let acl = asked.resolve(&owner, &settings.owner, &self.keys)?;
+        self.check_list(&acl, &owner, bucket, &settings)?;
+        let list = acl.attribute(&owner);
+        Ok([(OWNER.to_owned(), owner)].into_iter().chain(list).collect())
     }
-}
 
-fn check_policy(policy: Option<AccessControlPolicy>, owner: &Owner) -> S3Result<()> {
-    let theirs = |grant: &Grant| {
-        let grantee = grant.grantee.as_ref().and_then(|grantee| grantee.id.as_ref());
-        let all = grant
-            .permission
-            .as_ref()
-            .is_some_and(|right| right.as_str() == Permission::FULL_CONTROL);
-        grantee == owner.id.as_ref() && all
-    };
-    match policy.and_then(|policy| policy.grants) {
-        Some(grants) if grants.len() != 1 || !grants.iter().all(theirs) => {
-            Err(not_implemented("an ACL other than private"))
+    /// Refuses a list that would open what is blocked, or that would mean nothing because its owner may not own.
+    pub(super) fn check_list(
+        &self,
+        acl: &Acl,
+        owner: &str,
+        bucket: &str,
+        settings: &BucketSettings,
+    ) -> S3Result<()> {
+        if acl.is_public() && block(&self.keys, bucket, settings).public_acls {
+            return Err(fault("AccessDenied", "public access to this bucket is blocked"));
         }
-        _ => Ok(()),
+        if acl.gives_only(&[owner, &settings.owner]) || self.keys.owns(owner, bucket) {
+            return Ok(());
+        }
+        let detail = format!("the keys file does not let user {owner:?} own in this bucket");
+        Err(fault("AccessDenied", detail))
     }
+
+    /// The user of a signed request.
+    pub(super) fn writer(&self, credentials: Option<&s3s::auth::Credentials>) -> Option<String> {
+        credentials.map(|credentials| self.keys.user(&credentials.access_key))
+    }
+}
+
+fn refuse_if_enforced(settings: &BucketSettings) -> S3Result<()> {
+    match settings.is_enforced() {
+        true => Err(no_lists()),
+        false => Ok(()),
+    }
+}
+
+fn no_lists() -> s3s::S3Error {
+    fault(
+        "AccessControlListNotSupported",
+        "all objects of this bucket are its owner's, there are no ACLs",
+    )
 }

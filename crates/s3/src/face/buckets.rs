@@ -6,15 +6,20 @@
 use std::collections::BTreeMap;
 
 use futures_util::stream;
+use http::HeaderMap;
 use s3s::auth::Credentials;
 use s3s::dto::*;
 use s3s::{S3Request, S3Result};
+use store::meta::Meta;
 use store::store::{Condition, List, Put, StoreError};
 
-use super::{Face, owner};
+use super::ownership::check_enforceable;
+use super::{Face, owner_named};
+use crate::acl::asked_of;
 use crate::attributes::{self, OWNER};
 use crate::error::{fault, from_store, not_implemented};
 use crate::names;
+use crate::settings::{BucketSettings, Ownership};
 
 /// Attribute of a bucket: the region that its maker named.
 const LOCATION: &str = "weft-location";
@@ -47,7 +52,7 @@ impl Face {
             let page = self.store.list(&list).await.map_err(from_store)?;
             for record in page.objects {
                 let name = names::last_segment(&record.key).to_owned();
-                if !may_see(self, request.credentials.as_ref(), &name) {
+                if !may_see(self, request.credentials.as_ref(), &name, &record) {
                     continue;
                 }
                 if buckets.len() == limit {
@@ -67,10 +72,7 @@ impl Face {
         Ok(ListBucketsOutput {
             buckets: Some(buckets),
             continuation_token: last.filter(|_| more),
-            owner: Some(Owner {
-                display_name: Some(user.clone()),
-                id: Some(user),
-            }),
+            owner: Some(owner_named(&user)),
             prefix: input.prefix,
         })
     }
@@ -84,7 +86,9 @@ impl Face {
         let input = request.input;
         refuse_options(&input)?;
         let key = names::bucket(&input.bucket)?;
-        let mut attributes = BTreeMap::from([(OWNER.to_owned(), user.clone())]);
+        let settings = self.new_settings(user.clone(), &input, &request.headers)?;
+        let mut attributes = BTreeMap::new();
+        settings.write(&mut attributes);
         let location = input
             .create_bucket_configuration
             .and_then(|set| set.location_constraint);
@@ -102,8 +106,8 @@ impl Face {
                 location: Some(format!("/{}", input.bucket)),
             }),
             Err(StoreError::Condition { .. }) => {
-                let theirs = owner(&self.bucket(&input.bucket).await?).id;
-                Err(match theirs == Some(user) {
+                let theirs = self.settings(&input.bucket).await?;
+                Err(match theirs.owner == user && theirs.acl == settings.acl {
                     true => fault("BucketAlreadyOwnedByYou", "the bucket is yours already"),
                     false => fault("BucketAlreadyExists", "there is a bucket of that name"),
                 })
@@ -175,6 +179,23 @@ impl Face {
         Ok(GetBucketVersioningOutput::default())
     }
 
+    /// What a new bucket is to have.
+    fn new_settings(
+        &self,
+        user: String,
+        input: &CreateBucketInput,
+        headers: &HeaderMap,
+    ) -> S3Result<BucketSettings> {
+        let mut settings = BucketSettings::of_new(user);
+        let owner = settings.owner.clone();
+        settings.acl = asked_of!(input, headers).resolve(&owner, &owner, &self.keys)?;
+        let ownership = input.object_ownership.as_ref().map(ObjectOwnership::as_str);
+        settings.ownership = ownership.map(Ownership::by_name).transpose()?;
+        check_enforceable(&settings)?;
+        self.check_list(&settings.acl, &owner, &input.bucket, &settings)?;
+        Ok(settings)
+    }
+
     /// Gives up all open uploads of objects whose keys begin with this text.
     async fn abort_all(&self, prefix: &str) -> S3Result<()> {
         loop {
@@ -196,8 +217,9 @@ impl Face {
     }
 }
 
-fn may_see(face: &Face, credentials: Option<&Credentials>, bucket: &str) -> bool {
-    credentials.is_some_and(|credentials| face.keys.may_anything(&credentials.access_key, bucket))
+fn may_see(face: &Face, credentials: Option<&Credentials>, bucket: &str, record: &Meta) -> bool {
+    let owner = record.attributes.get(OWNER).map(String::as_str);
+    credentials.is_some_and(|credentials| face.keys.may_see(&credentials.access_key, bucket, owner))
 }
 
 fn location(attributes: &BTreeMap<String, String>) -> Option<&str> {
@@ -214,15 +236,6 @@ fn page_limit(asked: Option<i32>) -> S3Result<usize> {
 }
 
 fn refuse_options(input: &CreateBucketInput) -> S3Result<()> {
-    let grants = [
-        &input.grant_full_control,
-        &input.grant_read,
-        &input.grant_read_acp,
-        &input.grant_write,
-        &input.grant_write_acp,
-    ];
-    let granted = grants.iter().any(|grant| grant.is_some());
-    attributes::check_acl(input.acl.as_ref().map(|acl| acl.as_str()), granted)?;
     if input.object_lock_enabled_for_bucket == Some(true) {
         return Err(not_implemented("object lock"));
     }

@@ -7,7 +7,9 @@ use store::key::Key;
 use store::store::StoreError;
 
 use super::{Face, check_version, etag};
-use crate::attributes::{self, PARTS, TAGGING, UPLOAD, headers_of};
+use crate::access::confirm_source;
+use crate::acl::{ACL, asked_of};
+use crate::attributes::{self, MADE, OWNER, PARTS, TAGGING, UPLOAD, headers_of};
 use crate::checksum::{self, Algorithm, set_sums};
 use crate::conditions::{self, Reading, Writing};
 use crate::content::Content;
@@ -24,7 +26,10 @@ impl Face {
         refuse_options(&input)?;
         let (bucket, from) = source(&input.copy_source)?;
         let to = names::object(&input.bucket, &input.key)?;
-        self.bucket(&input.bucket).await?;
+        let record = self.bucket(&input.bucket).await?;
+        let writer = self.writer(request.credentials.as_ref());
+        let asked = asked_of!(input, request.headers);
+        let belonging = self.belonging(&record, &input.bucket, writer, &asked)?;
         let replace = is(input
             .metadata_directive
             .as_ref()
@@ -39,6 +44,7 @@ impl Face {
         }
         let condition = writing(&request.headers)?.resolve(&self.store, &to).await?;
         let opened = self.open_source(&bucket, &from, None).await?;
+        confirm_source(&request.extensions, &opened.meta)?;
         let reading = Reading {
             if_match: input.copy_source_if_match.as_ref(),
             if_none_match: input.copy_source_if_none_match.as_ref(),
@@ -61,6 +67,7 @@ impl Face {
         let tags = if retag { given_tags } else { kept_tags };
         attributes.extend(tags.map(|tags| (TAGGING.to_owned(), tags)));
         super::tags::check(&attributes)?;
+        attributes.extend(belonging);
         let content = Content::of_store(opened.body, opened.meta.size, algorithm);
         let (stream, mut put, explain) = content.into_parts();
         put.attributes = attributes;
@@ -104,9 +111,9 @@ fn writing(headers: &HeaderMap) -> S3Result<Writing> {
     Writing::of_headers(headers)
 }
 
-/// Attributes that tell how an object was written, and are not taken along by a copy.
+/// Attributes that tell how an object was written and whose it is, and are not taken along by a copy.
 fn is_of_the_writing(name: &str) -> bool {
-    name == UPLOAD || name == PARTS || name.starts_with("x-amz-checksum-")
+    [UPLOAD, PARTS, OWNER, ACL, MADE].contains(&name) || name.starts_with("x-amz-checksum-")
 }
 
 /// Whether a directive says `REPLACE`.

@@ -7,10 +7,11 @@ use s3s::{S3Request, S3Result};
 use store::meta::Meta;
 use store::store::List;
 
-use super::{Face, etag, owner, signed};
+use super::{Face, etag, owner_named, signed};
 use crate::attributes;
 use crate::checksum::Algorithm;
 use crate::error::{fault, from_store};
+use crate::settings::BucketSettings;
 
 /// Most objects and prefixes in one page, as in S3.
 const PAGE_MAX: usize = 1000;
@@ -85,11 +86,11 @@ impl Face {
     ) -> S3Result<ListObjectsOutput> {
         let input = request.input;
         let ask = ask!(input, input.marker.clone());
-        let owner = owner(&self.bucket(&input.bucket).await?);
+        let settings = self.settings(&input.bucket).await?;
         let page = self.page(&ask).await?;
         let mut output = ListObjectsOutput {
             marker: ask.spelling.write(Some(input.marker.unwrap_or_default())),
-            contents: Some(page.contents(&ask, Some(&owner))),
+            contents: Some(page.contents(&ask, Some(&settings))),
             ..ListObjectsOutput::default()
         };
         set_page!(output, ask, page);
@@ -107,9 +108,9 @@ impl Face {
         let input = request.input;
         let continued = input.continuation_token.as_deref().map(read_token).transpose()?;
         let ask = ask!(input, continued.or_else(|| input.start_after.clone()));
-        let owner = owner(&self.bucket(&input.bucket).await?);
+        let settings = self.settings(&input.bucket).await?;
         let page = self.page(&ask).await?;
-        let shown = input.fetch_owner.unwrap_or(false).then_some(&owner);
+        let shown = input.fetch_owner.unwrap_or(false).then_some(&settings);
         let mut output = ListObjectsV2Output {
             key_count: i32::try_from(page.objects.len() + page.prefixes.len()).ok(),
             continuation_token: input.continuation_token,
@@ -129,9 +130,9 @@ impl Face {
     ) -> S3Result<ListObjectVersionsOutput> {
         let input = request.input;
         let ask = ask!(input, input.key_marker.clone());
-        let owner = owner(&self.bucket(&input.bucket).await?);
+        let settings = self.settings(&input.bucket).await?;
         let page = self.page(&ask).await?;
-        let versions = page.objects.iter().map(|meta| version(meta, &ask, &owner));
+        let versions = page.objects.iter().map(|meta| version(meta, &ask, &settings));
         let mut output = ListObjectVersionsOutput {
             versions: Some(versions.collect()),
             key_marker: ask.spelling.write(Some(input.key_marker.unwrap_or_default())),
@@ -168,11 +169,9 @@ impl Face {
 
 impl Page {
     /// The objects as versions 1 and 2 show them.
-    fn contents(&self, ask: &Ask, owner: Option<&Owner>) -> Vec<Object> {
+    fn contents(&self, ask: &Ask, settings: Option<&BucketSettings>) -> Vec<Object> {
         let objects = self.objects.iter();
-        objects
-            .map(|meta| object(meta, ask.spelling, owner.cloned()))
-            .collect()
+        objects.map(|meta| object(meta, ask.spelling, settings)).collect()
     }
 }
 
@@ -211,7 +210,7 @@ impl Spelling {
     }
 }
 
-fn object(meta: &Meta, spelling: Spelling, owner: Option<Owner>) -> Object {
+fn object(meta: &Meta, spelling: Spelling, settings: Option<&BucketSettings>) -> Object {
     let algorithm = Algorithm::of(&meta.attributes).map(|kept| kept.0);
     Object {
         checksum_algorithm: algorithm.map(|algorithm| vec![ChecksumAlgorithm::from_static(algorithm.name())]),
@@ -219,21 +218,21 @@ fn object(meta: &Meta, spelling: Spelling, owner: Option<Owner>) -> Object {
         e_tag: etag(meta),
         key: spelling.write(Some(meta.key.name().to_owned())),
         last_modified: Some(attributes::modified(meta)),
-        owner,
+        owner: settings.map(|settings| owner_named(settings.owner_of(&meta.attributes))),
         restore_status: None,
         size: Some(signed(meta.size)),
         storage_class: Some(ObjectStorageClass::from_static(ObjectStorageClass::STANDARD)),
     }
 }
 
-fn version(meta: &Meta, ask: &Ask, owner: &Owner) -> ObjectVersion {
+fn version(meta: &Meta, ask: &Ask, settings: &BucketSettings) -> ObjectVersion {
     let class = ObjectVersionStorageClass::from_static(ObjectVersionStorageClass::STANDARD);
     ObjectVersion {
         e_tag: etag(meta),
         is_latest: Some(true),
         key: ask.spelling.write(Some(meta.key.name().to_owned())),
         last_modified: Some(attributes::modified(meta)),
-        owner: Some(owner.clone()),
+        owner: Some(owner_named(settings.owner_of(&meta.attributes))),
         size: Some(signed(meta.size)),
         storage_class: Some(class),
         version_id: Some("null".to_owned()),

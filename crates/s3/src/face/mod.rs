@@ -1,6 +1,7 @@
 //! S3's operations over the store. Each is a method of [`Face`] in a module of its kind; what is not here answers 501
 //! with its name.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -10,17 +11,19 @@ use s3s::{S3, S3Request, S3Response, S3Result};
 use store::meta::Meta;
 use store::store::{Store, StoreError};
 
-use crate::attributes;
 use crate::error::{fault, from_store};
 use crate::keys::Keys;
 use crate::names;
+use crate::settings;
 
 mod acl;
 mod buckets;
 mod copies;
 mod lists;
 mod objects;
+mod ownership;
 mod reads;
+mod rewrite;
 mod tags;
 mod uploads;
 
@@ -30,6 +33,8 @@ pub(crate) struct Face {
     pub(crate) keys: Arc<Keys>,
     /// Longest content of a request in bytes.
     pub(crate) body_bytes_max: u64,
+    /// Held while a bucket's record is changed: changes that come through one process wait for each other.
+    pub(crate) changing: tokio::sync::Mutex<()>,
 }
 
 impl Face {
@@ -39,6 +44,16 @@ impl Face {
             Err(StoreError::NotFound(_)) => Err(no_bucket()),
             other => other.map_err(from_store),
         }
+    }
+
+    /// Changes a bucket's record; see [`settings::change`].
+    async fn change_bucket(
+        &self,
+        bucket: &str,
+        change: impl FnMut(&Meta, &mut BTreeMap<String, String>) -> S3Result<()> + Send,
+    ) -> S3Result<()> {
+        let _alone = self.changing.lock().await;
+        settings::change(&self.store, bucket, change).await
     }
 
     /// An error of the store about an object: that there is none may mean that there is no bucket.
@@ -64,12 +79,11 @@ fn no_bucket() -> s3s::S3Error {
     fault("NoSuchBucket", "there is no such bucket")
 }
 
-/// The owner that a record of the face's own names.
-fn owner(record: &Meta) -> Owner {
-    let user = record.attributes.get(attributes::OWNER).cloned();
+/// A user as S3 shows an owner.
+fn owner_named(user: &str) -> Owner {
     Owner {
-        display_name: user.clone(),
-        id: user,
+        display_name: Some(user.to_owned()),
+        id: Some(user.to_owned()),
     }
 }
 
@@ -116,6 +130,9 @@ operations! {
     put_bucket_acl: PutBucketAclInput -> PutBucketAclOutput;
     get_object_acl: GetObjectAclInput -> GetObjectAclOutput;
     put_object_acl: PutObjectAclInput -> PutObjectAclOutput;
+    get_bucket_ownership_controls: GetBucketOwnershipControlsInput -> GetBucketOwnershipControlsOutput;
+    put_bucket_ownership_controls: PutBucketOwnershipControlsInput -> PutBucketOwnershipControlsOutput;
+    delete_bucket_ownership_controls: DeleteBucketOwnershipControlsInput -> DeleteBucketOwnershipControlsOutput;
     put_object: PutObjectInput -> PutObjectOutput;
     delete_object: DeleteObjectInput -> DeleteObjectOutput;
     delete_objects: DeleteObjectsInput -> DeleteObjectsOutput;

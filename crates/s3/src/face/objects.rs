@@ -7,6 +7,7 @@ use store::key::Key;
 use store::store::{Condition, StoreError};
 
 use super::{Face, check_version, etag, signed};
+use crate::acl::asked_of;
 use crate::attributes::{self, headers_of};
 use crate::checksum::{self, set_sums, sums_of};
 use crate::conditions::{self, Writing};
@@ -28,9 +29,12 @@ impl Face {
         if input.write_offset_bytes.is_some() {
             return Err(not_implemented("PutObject with an offset"));
         }
-        let attributes = headers_of!(input)?.into_attributes()?;
+        let mut attributes = headers_of!(input)?.into_attributes()?;
         crate::face::tags::check(&attributes)?;
-        self.bucket(&input.bucket).await?;
+        let record = self.bucket(&input.bucket).await?;
+        let writer = self.writer(request.credentials.as_ref());
+        let asked = asked_of!(input, request.headers);
+        attributes.extend(self.belonging(&record, &input.bucket, writer, &asked)?);
         let carried = Carried {
             sums: sums_of!(input),
             body: input.body,

@@ -10,6 +10,7 @@ use store::meta::Meta;
 use store::store::{Object as Opened, StoreError};
 
 use super::{Face, check_version, etag, signed};
+use crate::access::confirm;
 use crate::attributes::{self, Headers};
 use crate::body;
 use crate::checksum::{self, set_sums};
@@ -52,6 +53,7 @@ impl Face {
         let piece = piece(input.range, input.part_number)?;
         let (opened, found) = self.open(&input.bucket, &key, piece, &reading).await?;
         let meta = opened.meta;
+        confirm(&request.extensions, &meta)?;
         let length = opened.range.end - opened.range.start;
         let headers = Headers::from_attributes(&meta.attributes);
         let mut output = GetObjectOutput {
@@ -92,6 +94,7 @@ impl Face {
         refuse_encryption(input.sse_customer_algorithm.as_deref())?;
         let key = names::object(&input.bucket, &input.key)?;
         let meta = self.head(&input.bucket, &key).await?;
+        confirm(&request.extensions, &meta)?;
         let reading = Reading {
             if_match: input.if_match.as_ref(),
             if_none_match: input.if_none_match.as_ref(),
@@ -137,6 +140,7 @@ impl Face {
         let meta = self
             .head(&input.bucket, &names::object(&input.bucket, &input.key)?)
             .await?;
+        confirm(&request.extensions, &meta)?;
         // Clients send one header with commas, or several headers.
         let wanted = |name| {
             let mut all = input

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use http::Extensions;
 use s3s::dto::*;
 use s3s::{S3Request, S3Result};
-use store::store::{Condition, StoreError};
 use url::form_urlencoded;
 
 use super::{Face, check_version};
+use crate::access::confirm;
 use crate::attributes::TAGGING;
-use crate::content::Content;
-use crate::error::{fault, from_store};
+use crate::error::fault;
 use crate::names;
 
 /// Most tags of an object, as in S3.
@@ -33,6 +33,7 @@ impl Face {
         let meta = self
             .head(&input.bucket, &names::object(&input.bucket, &input.key)?)
             .await?;
+        confirm(&request.extensions, &meta)?;
         let text = meta.attributes.get(TAGGING).map(String::as_str);
         let tag_set = parse(text.unwrap_or_default())
             .into_iter()
@@ -54,7 +55,8 @@ impl Face {
     ) -> S3Result<PutObjectTaggingOutput> {
         let input = request.input;
         check_version(input.version_id.as_deref())?;
-        self.retag(&input.bucket, &input.key, Some(write(&input.tagging.tag_set)))
+        let tags = write(&input.tagging.tag_set);
+        self.retag(&input.bucket, &input.key, &request.extensions, Some(tags))
             .await?;
         Ok(PutObjectTaggingOutput::default())
     }
@@ -66,32 +68,25 @@ impl Face {
     ) -> S3Result<DeleteObjectTaggingOutput> {
         let input = request.input;
         check_version(input.version_id.as_deref())?;
-        self.retag(&input.bucket, &input.key, None).await?;
+        self.retag(&input.bucket, &input.key, &request.extensions, None)
+            .await?;
         Ok(DeleteObjectTaggingOutput::default())
     }
 
-    /// Writes an object anew with other tags: what a version says of itself never changes. Its content is read and
-    /// written once more, and only if nobody else has replaced it meanwhile.
-    async fn retag(&self, bucket: &str, name: &str, tags: Option<String>) -> S3Result<()> {
-        let key = names::object(bucket, name)?;
-        let opened = self.open_source(bucket, &key, None).await?;
-        let mut attributes = opened.meta.attributes;
-        attributes.remove(TAGGING);
-        attributes.extend(
-            tags.filter(|tags| !tags.is_empty())
-                .map(|tags| (TAGGING.to_owned(), tags)),
-        );
-        check(&attributes)?;
-        let content = Content::of_store(opened.body, opened.meta.size, None);
-        let (stream, mut put, explain) = content.into_parts();
-        put.attributes = attributes;
-        put.condition = Condition::Etag(opened.meta.etag.clone());
-        put.etag = Some(opened.meta.etag);
-        match self.store.put(&key, stream, put).await {
-            Ok(_) => Ok(()),
-            Err(error @ StoreError::Condition { .. }) => Err(from_store(error)),
-            Err(error) => Err(explain(error)),
-        }
+    async fn retag(
+        &self,
+        bucket: &str,
+        name: &str,
+        extensions: &Extensions,
+        tags: Option<String>,
+    ) -> S3Result<()> {
+        self.rewrite(bucket, name, extensions, |_, attributes| {
+            attributes.remove(TAGGING);
+            let tags = tags.filter(|tags| !tags.is_empty());
+            attributes.extend(tags.map(|tags| (TAGGING.to_owned(), tags)));
+            check(attributes)
+        })
+        .await
     }
 }
 

@@ -430,7 +430,7 @@ def test_anonymous():
     assert urllib.request.urlopen(f"{ENDPOINT}/{name}/x").read() == b"open"
     refused("AccessDenied", 403, anybody.list_objects_v2, Bucket=name)
     refused("AccessDenied", 403, anybody.put_object, Bucket=name, Key="y", Body=b"")
-    refused("AccessDenied", 403, anybody.list_buckets)
+    assert anybody.list_buckets().get("Buckets", []) == []
     refused("AccessDenied", 403, anybody.get_object, Bucket="shared-data", Key="x")
 
 
@@ -452,12 +452,18 @@ def test_refusals():
     name = bucket("refusals")
     not_done = lambda call, **kwargs: refused("NotImplemented", 501, call, Bucket=name, **kwargs)
     not_done(S3.put_object, Key="x", ServerSideEncryption="AES256")
-    not_done(S3.put_object, Key="x", ACL="public-read")
     not_done(S3.put_object, Key="x", ObjectLockMode="GOVERNANCE", ObjectLockRetainUntilDate="2030-01-01T00:00:00Z")
     not_done(S3.put_bucket_versioning, VersioningConfiguration={"Status": "Enabled"})
     not_done(S3.put_bucket_policy, Policy="{}")
     refused("InvalidStorageClass", 400, S3.put_object, Bucket=name, Key="x", StorageClass="GLACIER")
     S3.put_object(Bucket=name, Key="x", ACL="private")
+    S3.put_bucket_acl(Bucket=name, ACL="private")
+    S3.put_object_acl(Bucket=name, Key="x", ACL="private")
+    # No key may own here, so that no ACL means anything.
+    for call in (S3.put_object, S3.put_object_acl):
+        refused("AccessDenied", 403, call, Bucket=name, Key="x", ACL="public-read")
+    refused("AccessDenied", 403, S3.put_bucket_acl, Bucket=name, ACL="public-read")
+    refused("AccessDenied", 403, S3.create_bucket, Bucket="refused-bucket", ACL="public-read")
     assert S3.get_bucket_acl(Bucket=name)["Grants"][0]["Permission"] == "FULL_CONTROL"
     assert "Status" not in S3.get_bucket_versioning(Bucket=name)
 

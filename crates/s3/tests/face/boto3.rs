@@ -1,8 +1,8 @@
-//! boto3, the client that most people have: `tests/boto3/face.py`.
+//! boto3, the client that most people have: `tests/boto3/face.py`, and `owners.py` for who may do what.
 
 use std::process::Command;
 
-use crate::support::{ADMIN, READER, Rig, python, run, say};
+use crate::support::{ADMIN, OWNERS, READER, Rig, python, run, say};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn boto3() {
@@ -21,5 +21,21 @@ async fn boto3() {
     for line in text.lines().filter(|line| line.starts_with("skipped")) {
         say(line);
     }
+    rig.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn owners() {
+    let Some(python) = python() else {
+        say("skipped: there is no python3 with boto3 (make need-boto3)");
+        return;
+    };
+    let rig = Rig::start_with_keys(OWNERS).await;
+    let mut command = Command::new(python);
+    command
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/boto3/owners.py"))
+        .arg(rig.endpoint());
+    let (passed, text) = run(command).await;
+    assert!(passed, "{text}");
     rig.stop().await;
 }

@@ -31,6 +31,37 @@ const KEYS: &str = r#"
     anonymous = ["read"]
 "#;
 
+/// Keys whose users own what they make; `tests/boto3/owners.py` says more.
+pub(crate) const OWNERS: &str = r#"
+    [keys.OWNER]
+    secret = "secret-of-OWNER"
+    user = "owner"
+    rights = { "*" = ["own"] }
+
+    [keys.OWNER2]
+    secret = "secret-of-OWNER2"
+    user = "owner"
+    rights = { "listed-*" = ["list"] }
+
+    [keys.GUEST]
+    secret = "secret-of-GUEST"
+    user = "guest"
+    rights = { "*" = ["own"] }
+
+    [keys.WRITER]
+    secret = "secret-of-WRITER"
+    user = "writer"
+    email = "writer@example.org"
+    rights = { "*" = ["write"] }
+
+    [keys.NOBODY]
+    secret = "secret-of-NOBODY"
+    rights = {}
+
+    [buckets."closed-*"]
+    block_public = true
+"#;
+
 /// The face, its store, and the directories.
 pub(crate) struct Rig {
     pub(crate) face: Running,
@@ -45,13 +76,21 @@ impl Rig {
     }
 
     pub(crate) async fn start_with(limits: Limits, tls: Option<TlsFiles>) -> Self {
+        Self::start_as(limits, tls, KEYS).await
+    }
+
+    pub(crate) async fn start_with_keys(keys: &str) -> Self {
+        Self::start_as(Limits::default(), None, keys).await
+    }
+
+    async fn start_as(limits: Limits, tls: Option<TlsFiles>, keys_text: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let volume = |name| VolumeSettings::at(dir.path().join(name));
         let mut settings = NodeSettings::of_volumes(vec![volume("one"), volume("two")]);
         settings.upkeep = None;
         let node = store::node::start(settings).await.unwrap();
         let keys = dir.path().join("keys.toml");
-        std::fs::write(&keys, KEYS).unwrap();
+        std::fs::write(&keys, keys_text).unwrap();
         let settings = Settings {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             tls,

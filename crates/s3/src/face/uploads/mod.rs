@@ -9,7 +9,8 @@ use store::store::{StoreError, Upload};
 
 use self::planned::Planned;
 use super::Face;
-use crate::attributes::{OWNER, headers_of};
+use crate::acl::asked_of;
+use crate::attributes::headers_of;
 use crate::error::from_store;
 use crate::{conditions, names};
 
@@ -24,14 +25,15 @@ impl Face {
         &self,
         request: S3Request<CreateMultipartUploadInput>,
     ) -> S3Result<CreateMultipartUploadOutput> {
-        let user = self.user(request.credentials.as_ref());
+        let writer = self.writer(request.credentials.as_ref());
         let input = request.input;
         let key = names::object(&input.bucket, &input.key)?;
         let mut attributes = headers_of!(input)?.into_attributes()?;
         super::tags::check(&attributes)?;
         let planned = Planned::of(input.checksum_algorithm.as_ref(), input.checksum_type.as_ref())?;
-        self.bucket(&input.bucket).await?;
-        attributes.insert(OWNER.to_owned(), user);
+        let record = self.bucket(&input.bucket).await?;
+        let asked = asked_of!(input, request.headers);
+        attributes.extend(self.belonging(&record, &input.bucket, writer, &asked)?);
         attributes.extend(planned.map(Planned::encode));
         let upload = self
             .store

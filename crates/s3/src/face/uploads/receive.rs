@@ -6,6 +6,7 @@ use store::key::Key;
 use store::meta::Meta;
 
 use super::planned::Planned;
+use crate::access::confirm_source;
 use crate::attributes;
 use crate::checksum::{self, set_sums, sums_of};
 use crate::conditions::Reading;
@@ -65,6 +66,7 @@ impl Face {
         let range = input.copy_source_range.as_deref().map(copy_range).transpose()?;
         let upload = self.upload(&input.bucket, &key, &input.upload_id).await?;
         let opened = self.open_source(&bucket, &from, range.clone()).await?;
+        confirm_source(&request.extensions, &opened.meta)?;
         let reading = Reading {
             if_match: input.copy_source_if_match.as_ref(),
             if_none_match: input.copy_source_if_none_match.as_ref(),

@@ -1,0 +1,222 @@
+//! Access control lists: who, beside the keys file, may do what with a bucket or an object.
+//!
+//! A list is kept with what it speaks of: as an attribute of the bucket's record or of the object's version. What has none is
+//! private. Invariants:
+//!  - a list never takes away: what it does not grant may still be allowed by the keys file or a policy;
+//!  - a list counts only as long as the keys file lets its owner own (see [`crate::access`]);
+//!  - permissions are S3's, and `FULL_CONTROL` is the other four together.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+mod asked;
+
+pub(crate) use asked::{Asked, asked_of};
+
+/// Attribute that keeps a list.
+pub(crate) const ACL: &str = "weft-acl";
+
+/// Most grants in a list, as in S3.
+pub(crate) const GRANTS_MAX: usize = 100;
+
+/// What may be granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(crate) enum Permission {
+    /// List a bucket; read an object.
+    Read,
+    /// Write and delete objects of a bucket; nothing for an object.
+    Write,
+    /// See the list.
+    ReadAcp,
+    /// Change the list.
+    WriteAcp,
+    /// All of these.
+    FullControl,
+}
+
+impl Permission {
+    /// In S3's spelling.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Read => "READ",
+            Self::Write => "WRITE",
+            Self::ReadAcp => "READ_ACP",
+            Self::WriteAcp => "WRITE_ACP",
+            Self::FullControl => "FULL_CONTROL",
+        }
+    }
+
+    /// From S3's spelling.
+    pub(crate) fn by_name(name: &str) -> Option<Self> {
+        [
+            Self::Read,
+            Self::Write,
+            Self::ReadAcp,
+            Self::WriteAcp,
+            Self::FullControl,
+        ]
+        .into_iter()
+        .find(|permission| permission.name() == name)
+    }
+
+    fn covers(self, wanted: Self) -> bool {
+        self == wanted || self == Self::FullControl
+    }
+}
+
+/// To whom something is granted.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Grantee {
+    /// Everybody, without a signature.
+    Everybody,
+    /// Everybody with a key.
+    Authenticated,
+    /// A user of the keys file.
+    User(String),
+}
+
+impl Grantee {
+    /// Whether this is everybody, or everybody with a key: what S3 calls public.
+    pub(crate) fn is_public(&self) -> bool {
+        !matches!(self, Self::User(_))
+    }
+
+    fn is(&self, user: Option<&str>, signed: bool) -> bool {
+        match self {
+            Self::Everybody => true,
+            Self::Authenticated => signed,
+            Self::User(name) => user == Some(name.as_str()),
+        }
+    }
+}
+
+/// One line of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Grant {
+    /// To whom.
+    #[serde(rename = "to")]
+    pub(crate) grantee: Grantee,
+    /// What.
+    #[serde(rename = "may")]
+    pub(crate) permission: Permission,
+}
+
+impl Grant {
+    pub(crate) fn new(grantee: Grantee, permission: Permission) -> Self {
+        Self { grantee, permission }
+    }
+}
+
+/// A list. At most [`GRANTS_MAX`] grants, in the order in which they were given.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Acl {
+    pub(crate) grants: Vec<Grant>,
+}
+
+impl Acl {
+    /// Everything for the owner, nothing for anybody else.
+    pub(crate) fn private(owner: &str) -> Self {
+        let grants = vec![Grant::new(
+            Grantee::User(owner.to_owned()),
+            Permission::FullControl,
+        )];
+        Self { grants }
+    }
+
+    /// What is kept with something that belongs to `owner`. A list that cannot be read grants nothing.
+    pub(crate) fn of(attributes: &BTreeMap<String, String>, owner: &str) -> Self {
+        let Some(text) = attributes.get(ACL) else {
+            return Self::private(owner);
+        };
+        let grants = serde_json::from_str(text).unwrap_or_else(|error| {
+            tracing::error!(%error, "an access control list cannot be read and grants nothing");
+            Vec::new()
+        });
+        Self { grants }
+    }
+
+    /// The attribute that keeps it; none is needed for a private one.
+    pub(crate) fn attribute(&self, owner: &str) -> Option<(String, String)> {
+        if *self == Self::private(owner) {
+            return None;
+        }
+        // Names and enumerations always become JSON.
+        let text = serde_json::to_string(&self.grants).unwrap_or_else(|_| "[]".to_owned());
+        Some((ACL.to_owned(), text))
+    }
+
+    /// Whether this gives the permission to a user by name, or to whoever has signed a request, or to anybody. Without
+    /// `public`, what is granted to everybody and to everybody with a key does not count.
+    pub(crate) fn gives(&self, user: Option<&str>, signed: bool, wanted: Permission, public: bool) -> bool {
+        self.grants.iter().any(|grant| {
+            grant.permission.covers(wanted)
+                && grant.grantee.is(user, signed)
+                && (public || !grant.grantee.is_public())
+        })
+    }
+
+    /// Whether nothing is granted to anybody but these users.
+    pub(crate) fn gives_only(&self, users: &[&str]) -> bool {
+        self.grants
+            .iter()
+            .all(|grant| matches!(&grant.grantee, Grantee::User(user) if users.contains(&user.as_str())))
+    }
+
+    /// Whether anything is granted to everybody, or to everybody with a key.
+    pub(crate) fn is_public(&self) -> bool {
+        self.grants.iter().any(|grant| grant.grantee.is_public())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kept_and_read_again() {
+        let acl = Acl {
+            grants: vec![
+                Grant::new(Grantee::Everybody, Permission::Read),
+                Grant::new(Grantee::Authenticated, Permission::Write),
+                Grant::new(Grantee::User("ann \"x\"".to_owned()), Permission::WriteAcp),
+            ],
+        };
+        let attributes: BTreeMap<_, _> = acl.attribute("ann").into_iter().collect();
+        let expected = r#"[{"to":"everybody","may":"READ"},{"to":"authenticated","may":"WRITE"},{"to":{"user":"ann \"x\""},"may":"WRITE_ACP"}]"#;
+        assert_eq!(attributes[ACL], expected);
+        assert_eq!(Acl::of(&attributes, "ann"), acl);
+        assert_eq!(Acl::private("ann").attribute("ann"), None);
+        assert_eq!(Acl::of(&BTreeMap::new(), "ann"), Acl::private("ann"));
+        let broken = BTreeMap::from([(ACL.to_owned(), "[{".to_owned())]);
+        assert_eq!(Acl::of(&broken, "ann"), Acl::default());
+    }
+
+    #[test]
+    fn grants_are_to_whom_they_name() {
+        let acl = Acl {
+            grants: vec![
+                Grant::new(Grantee::Everybody, Permission::Read),
+                Grant::new(Grantee::Authenticated, Permission::ReadAcp),
+                Grant::new(Grantee::User("ann".to_owned()), Permission::FullControl),
+            ],
+        };
+        for (user, permission, public, expected) in [
+            (None, Permission::Read, true, true),
+            (None, Permission::Read, false, false),
+            (None, Permission::ReadAcp, true, false),
+            (Some("bob"), Permission::Read, true, true),
+            (Some("bob"), Permission::ReadAcp, true, true),
+            (Some("bob"), Permission::ReadAcp, false, false),
+            (Some("bob"), Permission::Write, true, false),
+            (Some("ann"), Permission::Write, false, true),
+            (Some("ann"), Permission::WriteAcp, true, true),
+        ] {
+            let found = acl.gives(user, user.is_some(), permission, public);
+            assert_eq!(found, expected, "{user:?} {permission:?}");
+        }
+        assert!(acl.is_public() && !Acl::private("ann").is_public());
+    }
+}

@@ -1,0 +1,73 @@
+//! Ownership controls of buckets: whose the objects are that others write.
+
+use s3s::dto::*;
+use s3s::{S3Request, S3Result};
+
+use super::Face;
+use crate::error::fault;
+use crate::settings::{BucketSettings, Ownership};
+
+impl Face {
+    /// What was said of a bucket.
+    pub(super) async fn get_bucket_ownership_controls(
+        &self,
+        request: S3Request<GetBucketOwnershipControlsInput>,
+    ) -> S3Result<GetBucketOwnershipControlsOutput> {
+        let settings = self.settings(&request.input.bucket).await?;
+        let none = || {
+            fault(
+                "OwnershipControlsNotFoundError",
+                "the bucket has no ownership controls",
+            )
+        };
+        let rule = OwnershipControlsRule {
+            object_ownership: ObjectOwnership::from_static(settings.ownership.ok_or_else(none)?.name()),
+        };
+        Ok(GetBucketOwnershipControlsOutput {
+            ownership_controls: Some(OwnershipControls { rules: vec![rule] }),
+        })
+    }
+
+    /// Says whose the objects of a bucket are. That they are all the owner's needs a bucket that no list opens to others.
+    pub(super) async fn put_bucket_ownership_controls(
+        &self,
+        request: S3Request<PutBucketOwnershipControlsInput>,
+    ) -> S3Result<PutBucketOwnershipControlsOutput> {
+        let input = request.input;
+        let [rule] = input.ownership_controls.rules.as_slice() else {
+            return Err(fault("MalformedXML", "ownership controls have exactly one rule"));
+        };
+        let ownership = Ownership::by_name(rule.object_ownership.as_str())?;
+        self.change_ownership(&input.bucket, Some(ownership)).await?;
+        Ok(PutBucketOwnershipControlsOutput::default())
+    }
+
+    /// Takes back what was said: objects belong to who writes them.
+    pub(super) async fn delete_bucket_ownership_controls(
+        &self,
+        request: S3Request<DeleteBucketOwnershipControlsInput>,
+    ) -> S3Result<DeleteBucketOwnershipControlsOutput> {
+        self.change_ownership(&request.input.bucket, None).await?;
+        Ok(DeleteBucketOwnershipControlsOutput::default())
+    }
+
+    async fn change_ownership(&self, bucket: &str, ownership: Option<Ownership>) -> S3Result<()> {
+        self.change_bucket(bucket, |record, attributes| {
+            let mut settings = BucketSettings::of(record)?;
+            settings.ownership = ownership;
+            check_enforceable(&settings)?;
+            settings.write(attributes);
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// Refuses that lists mean nothing where one gives something to others.
+pub(super) fn check_enforceable(settings: &BucketSettings) -> S3Result<()> {
+    if settings.is_enforced() && !settings.acl.gives_only(&[&settings.owner]) {
+        let detail = "the bucket's ACL gives others something: make it private first";
+        return Err(fault("InvalidBucketAclWithObjectOwnership", detail));
+    }
+    Ok(())
+}

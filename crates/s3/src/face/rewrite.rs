@@ -1,0 +1,50 @@
+//! An object written anew with other attributes.
+//!
+//! What a version says of itself never changes, so its content is read and written once more, and only if nobody else
+//! has replaced it meanwhile. For clients it stays the same object: its entity tag and its time are taken along.
+
+use std::collections::BTreeMap;
+
+use http::Extensions;
+use s3s::S3Result;
+use store::meta::Meta;
+use store::store::{Condition, StoreError};
+
+use super::Face;
+use crate::access::confirm;
+use crate::attributes::MADE;
+use crate::content::Content;
+use crate::error::from_store;
+use crate::names;
+
+impl Face {
+    /// Writes an object anew with what `change` makes of its attributes; nothing is done if it leaves them as they are.
+    pub(super) async fn rewrite(
+        &self,
+        bucket: &str,
+        name: &str,
+        extensions: &Extensions,
+        change: impl FnOnce(&Meta, &mut BTreeMap<String, String>) -> S3Result<()>,
+    ) -> S3Result<()> {
+        let key = names::object(bucket, name)?;
+        let opened = self.open_source(bucket, &key, None).await?;
+        confirm(extensions, &opened.meta)?;
+        let mut attributes = opened.meta.attributes.clone();
+        change(&opened.meta, &mut attributes)?;
+        if attributes == opened.meta.attributes {
+            return Ok(());
+        }
+        let made = attributes.entry(MADE.to_owned());
+        made.or_insert_with(|| opened.meta.version.millis.to_string());
+        let content = Content::of_store(opened.body, opened.meta.size, None);
+        let (stream, mut put, explain) = content.into_parts();
+        put.attributes = attributes;
+        put.condition = Condition::Etag(opened.meta.etag.clone());
+        put.etag = Some(opened.meta.etag);
+        match self.store.put(&key, stream, put).await {
+            Ok(_) => Ok(()),
+            Err(error @ StoreError::Condition { .. }) => Err(from_store(error)),
+            Err(error) => Err(explain(error)),
+        }
+    }
+}

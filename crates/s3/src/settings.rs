@@ -1,0 +1,254 @@
+//! What is kept with a bucket: its owner, who may do what in it, when it was made.
+//!
+//! A bucket is one empty object of the face's own, and its settings are that object's attributes. Every change writes the
+//! record anew under a new entity tag and only over the version that was read, so that of two changes at once none is lost.
+
+use std::collections::BTreeMap;
+
+use futures_util::stream;
+use rand::RngExt;
+use s3s::S3Result;
+use serde::{Deserialize, Serialize};
+use store::meta::Meta;
+use store::store::{Condition, Put, Store, StoreError};
+
+use crate::acl::{ACL, Acl};
+use crate::attributes::{MADE, OWNER};
+use crate::error::{fault, from_store};
+use crate::names;
+
+/// Attribute: whose the objects in a bucket are.
+const OWNERSHIP: &str = "weft-object-ownership";
+
+/// Attribute: what must not be opened to everybody.
+const BLOCK: &str = "weft-public-access-block";
+
+/// Attribute: the policy, as it was put.
+pub(crate) const POLICY: &str = "weft-policy";
+
+/// How often a change begins anew because another came first.
+const ATTEMPTS: usize = 10;
+
+/// Whose an object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ownership {
+    /// Who wrote it. What a bucket has that nobody asked anything else of.
+    ObjectWriter,
+    /// Who wrote it, unless the canned list `bucket-owner-full-control` hands it over.
+    BucketOwnerPreferred,
+    /// The bucket's owner; lists mean nothing.
+    BucketOwnerEnforced,
+}
+
+impl Ownership {
+    /// In S3's spelling.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::ObjectWriter => "ObjectWriter",
+            Self::BucketOwnerPreferred => "BucketOwnerPreferred",
+            Self::BucketOwnerEnforced => "BucketOwnerEnforced",
+        }
+    }
+
+    /// From S3's spelling.
+    pub(crate) fn by_name(name: &str) -> S3Result<Self> {
+        [
+            Self::ObjectWriter,
+            Self::BucketOwnerPreferred,
+            Self::BucketOwnerEnforced,
+        ]
+        .into_iter()
+        .find(|ownership| ownership.name() == name)
+        .ok_or_else(|| {
+            fault(
+                "InvalidArgument",
+                format!("there is no object ownership {name:?}"),
+            )
+        })
+    }
+}
+
+/// What must not be opened to everybody, by S3's four switches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Block {
+    /// Lists that grant to everybody are refused.
+    pub(crate) public_acls: bool,
+    /// Grants to everybody do not count.
+    pub(crate) ignore_acls: bool,
+    /// Policies that allow everybody are refused.
+    pub(crate) public_policy: bool,
+    /// A policy that allows everybody allows nobody but the owner.
+    pub(crate) restrict: bool,
+}
+
+impl Block {
+    /// All of it.
+    pub(crate) const ALL: Self = Self {
+        public_acls: true,
+        ignore_acls: true,
+        public_policy: true,
+        restrict: true,
+    };
+}
+
+/// The settings of a bucket that say who may do what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BucketSettings {
+    /// Who made it.
+    pub(crate) owner: String,
+    /// The bucket's own list.
+    pub(crate) acl: Acl,
+    /// Whose its objects are, if that was ever said.
+    pub(crate) ownership: Option<Ownership>,
+    /// What must not be opened, if that was ever said.
+    pub(crate) block: Option<Block>,
+    /// The policy as it was put.
+    pub(crate) policy: Option<String>,
+}
+
+impl BucketSettings {
+    /// Of a bucket's record.
+    pub(crate) fn of(record: &Meta) -> S3Result<Self> {
+        let attributes = &record.attributes;
+        let owner = attributes.get(OWNER).cloned().unwrap_or_default();
+        let block = attributes.get(BLOCK).map(|text| serde_json::from_str(text));
+        let wrong = |error| fault("InternalError", format!("the public access block kept: {error}"));
+        Ok(Self {
+            acl: Acl::of(attributes, &owner),
+            ownership: attributes
+                .get(OWNERSHIP)
+                .map(|name| Ownership::by_name(name))
+                .transpose()?,
+            block: block.transpose().map_err(wrong)?,
+            policy: attributes.get(POLICY).cloned(),
+            owner,
+        })
+    }
+
+    /// As attributes of the record, in the place of those it had.
+    pub(crate) fn write(&self, attributes: &mut BTreeMap<String, String>) {
+        for name in [ACL, OWNERSHIP, BLOCK, POLICY] {
+            attributes.remove(name);
+        }
+        attributes.insert(OWNER.to_owned(), self.owner.clone());
+        attributes.extend(self.acl.attribute(&self.owner));
+        attributes.extend(
+            self.ownership
+                .map(|ownership| (OWNERSHIP.to_owned(), ownership.name().to_owned())),
+        );
+        // Four switches always become JSON.
+        let block = self.block.and_then(|block| serde_json::to_string(&block).ok());
+        attributes.extend(block.map(|text| (BLOCK.to_owned(), text)));
+        attributes.extend(self.policy.clone().map(|text| (POLICY.to_owned(), text)));
+    }
+
+    /// A bucket's settings when it is made.
+    pub(crate) fn of_new(owner: String) -> Self {
+        Self {
+            acl: Acl::private(&owner),
+            owner,
+            ownership: None,
+            block: None,
+            policy: None,
+        }
+    }
+
+    /// Whether lists mean nothing here, because all objects are the bucket owner's.
+    pub(crate) fn is_enforced(&self) -> bool {
+        self.ownership == Some(Ownership::BucketOwnerEnforced)
+    }
+
+    /// Whose an object in this bucket is.
+    pub(crate) fn owner_of<'a>(&'a self, attributes: &'a BTreeMap<String, String>) -> &'a str {
+        match attributes.get(OWNER) {
+            Some(owner) if !self.is_enforced() => owner,
+            _ => &self.owner,
+        }
+    }
+
+    /// The list of an object in this bucket.
+    pub(crate) fn acl_of(&self, attributes: &BTreeMap<String, String>) -> Acl {
+        let owner = self.owner_of(attributes);
+        match self.is_enforced() {
+            true => Acl::private(owner),
+            false => Acl::of(attributes, owner),
+        }
+    }
+}
+
+/// Changes a bucket's record: `change` gets its attributes, and may be called again when another change came first.
+pub(crate) async fn change(
+    store: &Store,
+    bucket: &str,
+    mut change: impl FnMut(&Meta, &mut BTreeMap<String, String>) -> S3Result<()> + Send,
+) -> S3Result<()> {
+    let key = names::bucket(bucket)?;
+    for _ in 0..ATTEMPTS {
+        let record = match store.head(&key).await {
+            Err(StoreError::NotFound(_)) => return Err(fault("NoSuchBucket", "there is no such bucket")),
+            other => other.map_err(from_store)?,
+        };
+        let mut attributes = record.attributes.clone();
+        change(&record, &mut attributes)?;
+        let made = attributes.entry(MADE.to_owned());
+        made.or_insert_with(|| record.version.millis.to_string());
+        let put = Put {
+            size: Some(0),
+            attributes,
+            condition: Condition::Etag(record.etag),
+            etag: Some(new_etag()),
+            ..Put::default()
+        };
+        match store.put(&key, Box::pin(stream::empty()), put).await {
+            Ok(_) => return Ok(()),
+            Err(StoreError::Condition { .. }) => {}
+            Err(error) => return Err(from_store(error)),
+        }
+    }
+    let detail = "the bucket is being changed too often: ask again";
+    Err(fault("ServiceUnavailable", detail))
+}
+
+/// Records are empty, so the digest of their content tells no version from another.
+fn new_etag() -> String {
+    format!("{:032x}", rand::rng().random::<u128>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::acl::{Grant, Grantee, Permission};
+
+    #[test]
+    fn owners_of_objects() {
+        let mut settings = BucketSettings::of_new("ann".to_owned());
+        let theirs = BTreeMap::from([(OWNER.to_owned(), "bob".to_owned())]);
+        assert_eq!(settings.owner_of(&theirs), "bob");
+        assert_eq!(settings.owner_of(&BTreeMap::new()), "ann");
+        settings.ownership = Some(Ownership::BucketOwnerEnforced);
+        assert_eq!(settings.owner_of(&theirs), "ann");
+        assert_eq!(settings.acl_of(&theirs), Acl::private("ann"));
+    }
+
+    #[test]
+    fn written_over_what_was_there() {
+        let mut settings = BucketSettings::of_new("ann".to_owned());
+        settings
+            .acl
+            .grants
+            .push(Grant::new(Grantee::Everybody, Permission::Read));
+        settings.ownership = Some(Ownership::BucketOwnerPreferred);
+        settings.block = Some(Block {
+            restrict: true,
+            ..Block::default()
+        });
+        settings.policy = Some("{}".to_owned());
+        let mut attributes = BTreeMap::from([("other".to_owned(), "kept".to_owned())]);
+        settings.write(&mut attributes);
+        assert_eq!(attributes.len(), 6);
+        BucketSettings::of_new("ann".to_owned()).write(&mut attributes);
+        let expected = [("other", "kept"), (OWNER, "ann")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+        assert_eq!(attributes, BTreeMap::from(expected));
+    }
+}
