@@ -13,6 +13,7 @@ mod gather;
 mod history;
 mod metrics;
 mod report;
+mod troubles;
 
 pub use gather::gather;
 pub use metrics::*;

@@ -86,24 +86,6 @@ pub struct VolumeReport {
 }
 
 impl StoreReport {
-    /// Whether a person should look: a node or a volume is away or out, or the last census was not whole.
-    pub fn troubles(&self) -> Vec<String> {
-        let nodes = self.nodes.iter().filter(|node| !node.reachable);
-        let mut troubles: Vec<String> = nodes
-            .map(|node| format!("node {} does not answer", node.id))
-            .collect();
-        let away =
-            |volume: &&VolumeReport| matches!(volume.state.as_str(), "out" | "unreachable" | "rebuilding");
-        troubles.extend(self.volumes.iter().filter(away).map(VolumeReport::trouble));
-        if let Some(census) = self.census.as_ref().filter(|census| !census.is_whole()) {
-            troubles.push(format!(
-                "the last census found {} missing, {} bad and {} lost",
-                census.replicas_missing, census.replicas_bad, census.objects_lost
-            ));
-        }
-        troubles
-    }
-
     /// Requests of all nodes together, by operation.
     pub fn requests(&self) -> Vec<RequestCount> {
         let mut sums: std::collections::BTreeMap<&str, RequestCount> = std::collections::BTreeMap::new();
@@ -125,13 +107,6 @@ impl VolumeReport {
         match self.capacity_bytes {
             0 => 0.0,
             capacity => capacity.saturating_sub(self.free_bytes) as f64 / capacity as f64,
-        }
-    }
-
-    fn trouble(&self) -> String {
-        match self.problem.as_str() {
-            "" => format!("volume {} is {}", self.id, self.state),
-            problem => format!("volume {} is {}: {problem}", self.id, self.state),
         }
     }
 }

@@ -73,7 +73,7 @@ async fn a_well_store_says_so_and_a_hurt_one_says_where() {
     report
         .volumes
         .iter_mut()
-        .for_each(|volume| volume.state = "in service".into());
+        .for_each(|volume| (volume.state, volume.bad) = ("in service".into(), 0));
     report.census = None;
     let body = get(&reporting(report.clone()), "/store").await.body;
     assert!(
@@ -85,13 +85,15 @@ async fn a_well_store_says_so_and_a_hurt_one_says_where() {
     report.nodes[0].problem = "connection refused".into();
     report.volumes[0].state = "out".into();
     report.volumes[0].problem = "sync failed".into();
+    report.volumes[0].bad = 1;
     report.census = server::sample::store().census;
     let body = get(&reporting(report), "/store").await.body;
     for said in [
         "look here",
         "node local does not answer",
         "volume local/a is out: sync failed",
-        "the last census found 1 missing, 1 bad and 0 lost",
+        "volume local/a has 1 bad replica (damaged, or the file is gone); weft store repair",
+        "1 replica is missing where the new layout wants a copy",
         "connection refused",
         "crawls/lost.warc.gz",
     ] {

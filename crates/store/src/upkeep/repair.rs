@@ -52,9 +52,12 @@ pub struct RepairReport {
     pub lost: Vec<String>,
     /// Objects whose good replicas disagree.
     pub conflicts: u64,
+    /// Replicas still missing or bad at the end; those of lost objects are not among them.
+    #[serde(default)]
+    pub wanting: u64,
     /// Steps that failed and were not made good in a later round.
     pub failures: u64,
-    /// Their reasons, the first hundred.
+    /// What they were about and their reasons, the first hundred.
     pub failed: Vec<String>,
     /// Volumes that did not answer.
     pub volumes_unreachable: Vec<String>,
@@ -109,9 +112,10 @@ impl RepairOptions {
 }
 
 impl RepairReport {
-    /// Nothing is lost, in conflict or failed, and every volume answered.
+    /// Nothing is lost, in conflict, wanting or failed, and every volume answered.
     pub fn is_clean(&self) -> bool {
-        self.objects_lost + self.conflicts + self.failures == 0 && self.volumes_unreachable.is_empty()
+        self.objects_lost + self.conflicts + self.wanting + self.failures == 0
+            && self.volumes_unreachable.is_empty()
     }
 
     fn add(&mut self, done: Done) {
@@ -124,13 +128,14 @@ impl RepairReport {
         self.strays_settled += done.settled;
         self.objects_lost += done.lost.len() as u64;
         self.conflicts += done.conflicts.len() as u64;
+        self.wanting += done.wanting;
         self.failures += done.failures.len() as u64;
         done.lost
             .into_iter()
             .for_each(|(key, _)| name(&mut self.lost, key.to_string()));
         done.failures
             .into_iter()
-            .for_each(|why| name(&mut self.failed, why));
+            .for_each(|(what, why)| name(&mut self.failed, format!("{what}: {why}")));
     }
 }
 

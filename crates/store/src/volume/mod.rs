@@ -213,7 +213,7 @@ pub struct VolumeStatus {
     pub state: VolumeState,
     /// Size of its file system.
     pub capacity_bytes: u64,
-    /// Free for us on its file system.
+    /// Room for content on its file system: what is free, less a reserve.
     pub free_bytes: u64,
     /// Live replicas held.
     pub replicas: u64,

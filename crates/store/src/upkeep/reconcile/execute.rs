@@ -57,12 +57,14 @@ pub struct Done {
     pub lost: Vec<(Key, String)>,
     /// Objects whose good replicas disagree.
     pub conflicts: Vec<(Key, String)>,
-    /// Steps that failed in the last round.
-    pub failures: Vec<String>,
+    /// What could not be done about a key or a stray file that still wants it, and why: the last failure of each.
+    pub failures: Vec<(String, String)>,
     /// Volumes that did not answer.
     pub away: BTreeMap<VolumeId, String>,
     /// Every key but the lost has good replicas on all its home volumes.
     pub home_complete: bool,
+    /// Replicas of all but the lost that are still missing or bad.
+    pub wanting: u64,
     /// Nothing of the lost or conflicting lies on a volume that is none of the current layout's.
     pub nothing_left_behind: bool,
 }
@@ -75,7 +77,7 @@ struct Run<'a> {
     done: &'a mut Done,
     /// Something is different now than when the round was decided: deciding again is worth while.
     changed: bool,
-    failures: Vec<String>,
+    failures: Vec<(String, String)>,
     /// Volumes that hold the newest version of the key at hand for certain: verified or written by this run.
     certain: BTreeSet<VolumeId>,
 }
@@ -179,7 +181,7 @@ impl Reconciler {
         let Run {
             changed, failures, ..
         } = run;
-        done.failures = failures;
+        done.failed(found, &plan, failures);
         changed
     }
 }
@@ -203,7 +205,7 @@ impl Run<'_> {
 
     fn failed(&mut self, what: &dyn fmt::Display, why: String) {
         tracing::warn!(%what, %why, "a step of repair failed");
-        self.failures.push(why);
+        self.failures.push((what.to_string(), why));
     }
 
     fn volume(&self, id: &VolumeId) -> Result<Arc<dyn Volume>, String> {
@@ -389,6 +391,29 @@ impl Done {
         self.home_complete && self.failures.is_empty() && self.away.is_empty()
     }
 
+    /// Notes what failed in a round. What failed in one before stays noted as long as its key is wanting, for the plan
+    /// may have gone around it: no copy is tried on a volume that was full. That one was is noted all the same.
+    fn failed(&mut self, found: &Gathered, plan: &Plan, failures: Vec<(String, String)>) {
+        let wanting = plan.findings.iter().filter(|finding| !finding.is_whole());
+        let wanting: BTreeMap<String, &Finding> = wanting
+            .map(|finding| (finding.key.to_string(), finding))
+            .collect();
+        let again: BTreeSet<&String> = failures.iter().map(|(what, _)| what).collect();
+        self.failures
+            .retain(|(what, _)| wanting.contains_key(what) && !again.contains(what));
+        self.failures.extend(failures);
+        let noted: BTreeSet<String> = self.failures.iter().map(|(what, _)| what.clone()).collect();
+        let unnoted = wanting.into_iter().filter(|(what, _)| !noted.contains(what));
+        self.failures.extend(unnoted.filter_map(|(what, finding)| {
+            let lacks = |volume: &&VolumeId| found.full.contains(*volume) && !finding.good.contains(volume);
+            let full = found.home.iter().find(lacks)?;
+            Some((
+                what,
+                format!("volume {full} is full: it had no room a moment ago"),
+            ))
+        }));
+    }
+
     /// Notes how things stand before a round; the last round's word is what remains.
     fn standing(&mut self, view: &View, found: &Gathered, plan: &Plan) {
         let said = |fate: fn(&Fate) -> Option<&String>| {
@@ -417,10 +442,9 @@ impl Done {
             .map(|(volume, away)| (volume.clone(), away.detail.clone()))
             .collect();
         let lost = |finding: &Finding| matches!(finding.fate, Fate::Lost(_));
-        self.home_complete = plan
-            .findings
-            .iter()
-            .all(|finding| lost(finding) || finding.missing + finding.bad == 0);
+        let kept = plan.findings.iter().filter(|finding| !lost(finding));
+        self.wanting = kept.map(|finding| finding.missing + finding.bad).sum();
+        self.home_complete = self.wanting == 0;
         self.nothing_left_behind = !leaves_something(view, found, plan);
     }
 }

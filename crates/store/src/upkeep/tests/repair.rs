@@ -174,13 +174,35 @@ async fn copies_stand_in_for_a_volume_that_is_away_and_for_one_that_is_full() {
     let full = &world.volumes()[1];
     full.state.lock().replicas.clear();
     full.state.lock().full = true;
-    world.repair().await;
+    let report = world.repair().await;
     let census = world.census().await;
     assert_eq!(census.replicas_surplus, census.replicas_missing, "{census:?}");
     assert!(census.replicas_missing > 0);
+    assert_eq!(
+        (report.wanting, report.failures),
+        (census.replicas_missing, census.replicas_missing),
+        "that stand-ins were found does not make the failure good: {report:?}"
+    );
     full.state.lock().full = false;
-    world.repair().await;
+    let report = world.repair().await;
+    assert!(report.is_clean(), "{report:?}");
     world.check_whole().await;
+}
+
+/// With no third volume the next round has nothing to do about a copy that found no room. That is no success.
+#[tokio::test]
+async fn a_copy_that_finds_no_room_has_failed_whatever_the_next_round_plans() {
+    let world = World::with_objects(2, &[1, 1], 3);
+    let full = &world.volumes()[1];
+    full.state.lock().replicas.clear();
+    full.state.lock().full = true;
+    let report = world.repair().await;
+    assert!(!report.is_clean(), "{report:?}");
+    assert_eq!((report.wanting, report.failures), (3, 3), "{report:?}");
+    assert!(
+        report.failed.iter().all(|why| why.contains("is full")),
+        "{report:?}"
+    );
 }
 
 #[tokio::test]

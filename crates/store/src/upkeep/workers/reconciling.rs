@@ -66,8 +66,8 @@ async fn one(shared: &Shared, board: &Board, urgency: Urgency, partition: Partit
             status.bytes += done.copied_bytes;
             status.found += done.found;
             status.repaired += done.repaired;
-            if let Some(why) = done.failures.last() {
-                status.last_error.clone_from(why);
+            if let Some((what, why)) = done.failures.last() {
+                status.last_error = format!("{what}: {why}");
             }
         });
         if done.is_complete() {

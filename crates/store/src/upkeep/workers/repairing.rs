@@ -57,8 +57,8 @@ async fn repair(shared: &Shared, board: &Board, key: Key) {
         status.bytes += done.copied_bytes;
         status.found += done.found;
         status.repaired += done.repaired;
-        if let Some(why) = done.failures.last() {
-            status.last_error.clone_from(why);
+        if let Some((what, why)) = done.failures.last() {
+            status.last_error = format!("{what}: {why}");
         } else if let Some((key, why)) = done.lost.first() {
             status.last_error = format!("{key} is lost: {why}");
         }

@@ -14,7 +14,7 @@ use super::index::{Entry, Index, IndexError};
 use super::io::Disk;
 use super::life::Life;
 use super::names::KeyHash;
-use super::staging::Uploads;
+use super::staging::{Uploads, reserve_bytes};
 use super::tables::Tables;
 use crate::clock::Version;
 use crate::key::{Key, PARTITIONS, Partition};
@@ -182,7 +182,7 @@ impl Inner {
             path: self.root.display().to_string(),
             state,
             capacity_bytes: space.map_or(0, |space| space.capacity_bytes),
-            free_bytes: space.map_or(0, |space| space.free_bytes),
+            free_bytes: space.map_or(0, |space| space.free_bytes.saturating_sub(reserve_bytes(&space))),
             replicas: counts.replicas,
             replica_bytes: counts.replica_bytes,
             tombstones: counts.tombstones,

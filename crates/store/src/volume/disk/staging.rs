@@ -15,7 +15,7 @@ use futures_util::StreamExt;
 use parking_lot::Mutex;
 
 use super::inner::{Inner, blocking, named};
-use super::io::DiskFile;
+use super::io::{DiskFile, Space};
 use super::life::is_gone;
 use super::names::staging_path;
 use super::read;
@@ -466,7 +466,7 @@ impl Inner {
                 return Err(self.failed("look at the room left", &error));
             }
         };
-        let reserve = RESERVE_BYTES.min(space.capacity_bytes / 8);
+        let reserve = reserve_bytes(&space);
         if space.free_bytes >= reserve {
             return Ok(());
         }
@@ -489,6 +489,11 @@ impl Inner {
             detail: format!("upload {stage} {detail}"),
         }
     }
+}
+
+/// Bytes of a file system that content does not get.
+pub(super) fn reserve_bytes(space: &Space) -> u64 {
+    RESERVE_BYTES.min(space.capacity_bytes / 8)
 }
 
 /// Writes the parts of a file one after the other; small ones with one call.

@@ -20,7 +20,7 @@ Examples:
   weft store repair --rate 50M       copies at most 50 MiB/s
 
 A running store does this by itself within minutes. A copy is only made from bytes whose digest is right; one is only
-dropped after the others were verified. Exit code 1 where something could not be put right.";
+dropped after the others were verified. Exit code 1 where something could not be put right, which is then named.";
 
 /// Flags of `weft store repair`.
 #[derive(Debug, clap::Args)]
@@ -57,16 +57,12 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         } else {
             print(&report, elapsed_ms, context)?;
         }
-        Ok(if is_done(&report) {
+        Ok(if report.is_clean() {
             Outcome::Done
         } else {
             Outcome::Losses
         })
     })
-}
-
-fn is_done(report: &RepairReport) -> bool {
-    report.objects_lost + report.conflicts + report.failures == 0 && report.volumes_unreachable.is_empty()
 }
 
 /// What a repair would find to do, by a census.
@@ -88,6 +84,10 @@ fn would(census: &Census, context: &mut Context) -> anyhow::Result<Outcome> {
         (
             census.objects_lost,
             "objects without a good replica, which no repair can bring back",
+        ),
+        (
+            census.conflicts,
+            "objects whose good replicas disagree, which no repair can decide",
         ),
     ];
     for (number, what) in steps.into_iter().filter(|(number, _)| *number > 0) {
@@ -135,6 +135,14 @@ fn print(report: &RepairReport, elapsed_ms: u64, context: &mut Context) -> anyho
         );
         let line = out.style.bad(&line);
         writeln!(out, "{line}")?;
+    }
+    if report.wanting > 0 {
+        let line = format!("{} replicas are still missing or bad", count(report.wanting));
+        let line = out.style.bad(&line);
+        writeln!(
+            out,
+            "{line}: see to the volumes (weft store status), then repair again"
+        )?;
     }
     Ok(())
 }

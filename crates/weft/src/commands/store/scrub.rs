@@ -1,9 +1,12 @@
 //! `weft store scrub`: replicas are read again and compared with their digests, now.
+//!
+//! What is not there cannot be read: after all volumes were, a census says which replicas are missing altogether.
 
 use std::io::Write;
 
+use serde::Serialize;
 use store::node::ConnectSettings;
-use store::upkeep::{ScrubReport, scrub_all};
+use store::upkeep::{ScrubReport, census, scrub_all};
 use store::volume::VolumeId;
 
 use super::passing::Pass;
@@ -20,7 +23,8 @@ Examples:
   weft store scrub --rate 20M              at most 20 MiB/s of each volume
 
 A running store does this by itself, slowly, all of it every 30 days. What is found bad is marked, and
-replaced by weft store repair, or by the running store. Exit code 1 where something was found.";
+replaced by weft store repair, or by the running store. Exit code 1 where something is bad or missing, found now or known
+before.";
 
 /// Flags of `weft store scrub`.
 #[derive(Debug, clap::Args)]
@@ -34,25 +38,69 @@ pub(super) struct Args {
     rate: Option<u64>,
 }
 
+/// What a scrub found, as `--json` has it.
+#[derive(Serialize)]
+struct Found {
+    #[serde(flatten)]
+    report: ScrubReport,
+    /// Of the bad and missing, those that were known before.
+    known: u64,
+    /// Replicas that no volume knows of, of objects that are there; absent where not all volumes were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    absent: Option<u64>,
+}
+
+impl Found {
+    fn is_clean(&self) -> bool {
+        self.report.is_clean() && self.absent.unwrap_or(0) == 0
+    }
+}
+
 /// Runs `weft store scrub`.
 pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
     with_store(place, Begin::Refused, async |session| {
         let volumes = volumes(session, &args.names)?;
+        let known = known(session, &volumes).await;
         let pass = Pass::new("replicas", context);
-        let report = scrub_all(&session.view(), &volumes, args.rate, &|progress| {
-            pass.show(progress)
-        })
-        .await;
+        let view = session.view();
+        let report = scrub_all(&view, &volumes, args.rate, &|progress| pass.show(progress)).await;
+        let absent = if volumes.is_empty() && report.volumes_failed.is_empty() {
+            let counted = census(&view, &|_| {}).await;
+            Some(counted.replicas_missing.saturating_sub(counted.files_missing))
+        } else {
+            None
+        };
         let elapsed_ms = pass.elapsed_ms();
         drop(pass);
+        let found = Found {
+            known: known.min(report.bad + report.missing),
+            report,
+            absent,
+        };
         if context.json {
-            context.out.json(&report)?;
+            context.out.json(&found)?;
         } else {
-            print(&report, elapsed_ms, context)?;
+            print(&found, elapsed_ms, context)?;
         }
-        let clean = report.bad + report.missing == 0 && report.volumes_failed.is_empty();
-        Ok(if clean { Outcome::Done } else { Outcome::Losses })
+        Ok(if found.is_clean() {
+            Outcome::Done
+        } else {
+            Outcome::Losses
+        })
     })
+}
+
+/// Replicas already marked as bad on these volumes, or on all.
+async fn known(session: &Session, volumes: &[VolumeId]) -> u64 {
+    let mut known = 0;
+    for (id, volume) in &session.view().volumes {
+        if (volumes.is_empty() || volumes.contains(id))
+            && let Ok(status) = volume.status().await
+        {
+            known += status.bad;
+        }
+    }
+    known
 }
 
 /// Volumes by name; one that is in no layout is wrong use.
@@ -74,8 +122,9 @@ fn volumes(session: &Session, names: &[String]) -> Result<Vec<VolumeId>, WrongUs
     names.iter().map(find).collect()
 }
 
-fn print(report: &ScrubReport, elapsed_ms: u64, context: &mut Context) -> anyhow::Result<()> {
+fn print(found: &Found, elapsed_ms: u64, context: &mut Context) -> anyhow::Result<()> {
     let out = &mut context.out;
+    let report = &found.report;
     writeln!(
         out,
         "verified {} replicas, {}, in {} ({}/s)",
@@ -91,12 +140,19 @@ fn print(report: &ScrubReport, elapsed_ms: u64, context: &mut Context) -> anyhow
         let line = out.style.bad("not read to the end:");
         writeln!(out, "{line} {}", clean(failed))?;
     }
-    if report.bad + report.missing == 0 {
+    if found.is_clean() && found.absent.is_some() {
         writeln!(out, "nothing bad, nothing missing")?;
+    } else if report.bad + report.missing + found.absent.unwrap_or(0) == 0 {
+        writeln!(out, "nothing bad in what was read")?;
     } else {
-        let line = format!("{} bad, {} missing", count(report.bad), count(report.missing));
+        let missing = report.missing + found.absent.unwrap_or(0);
+        let line = format!("{} bad, {} missing", count(report.bad), count(missing));
+        let known = match found.known {
+            0 => String::new(),
+            known => format!(" ({} known before)", count(known)),
+        };
         let line = out.style.bad(&line);
-        writeln!(out, "{line}: weft store repair")?;
+        writeln!(out, "{line}{known}: weft store repair")?;
     }
     Ok(())
 }

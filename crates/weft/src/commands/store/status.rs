@@ -1,11 +1,18 @@
-//! `weft store status`: nodes, volumes and background workers, as the Store page shows them.
+//! `weft store status`: nodes, volumes and background workers, as the Store page shows them, and whether all is well.
+//!
+//! Whether it is, only a count of all replicas can say: one is made, of what the nodes that answer have, unless the
+//! user is in a hurry.
 
 use std::io::Write;
 
+use serde::Serialize;
 use server::storage::{StoreReport, gather};
+use store::cluster::View;
 use store::node::ConnectSettings;
+use store::upkeep::{Census, census};
 
-use super::session::{Begin, with_store};
+use super::passing::Pass;
+use super::session::{Begin, Session, with_store};
 use crate::context::Context;
 use crate::exit::Outcome;
 use crate::style::clean;
@@ -16,25 +23,46 @@ const EXAMPLES: &str = "\
 Examples:
   weft store status
   weft store status --cluster cluster.toml --secret-file secret
-  weft store status --json | jq '.volumes[] | select(.state != \"in service\")'
+  weft store status --quick          without counting the replicas of every object
+  weft store status --json | jq '.troubles[]'
 
-Exit code 1 where a node does not answer, or a volume does not take part.";
+Exit code 1 where a person should look, each time with what to do next: a node or volume does not take part or is full,
+replicas are bad or missing, objects lost or in conflict, repairs failed.";
 
 /// Flags of `weft store status`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Args {}
+pub(super) struct Args {
+    /// Do not count replicas: then nothing is said of those that are missing
+    #[arg(long)]
+    quick: bool,
+}
+
+/// The report, as `--json` has it.
+#[derive(Serialize)]
+struct Status<'a> {
+    troubles: &'a [String],
+    #[serde(flatten)]
+    report: &'a StoreReport,
+}
 
 /// Runs `weft store status`.
-pub(super) fn run(_: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
     with_store(place, Begin::Refused, async |session| {
-        let report = gather(session.store().cluster()).await;
-        if context.json {
-            context.out.json(&report)?;
-        } else {
-            print(&report, context)?;
+        let mut report = gather(session.store().cluster()).await;
+        if !args.quick {
+            report.census = Some(count_replicas(session, &report, context).await);
         }
-        Ok(if report.troubles().is_empty() {
+        let troubles = report.troubles();
+        if context.json {
+            context.out.json(&Status {
+                troubles: &troubles,
+                report: &report,
+            })?;
+        } else {
+            print(&report, &troubles, context)?;
+        }
+        Ok(if troubles.is_empty() {
             Outcome::Done
         } else {
             Outcome::Losses
@@ -42,14 +70,36 @@ pub(super) fn run(_: &Args, place: ConnectSettings, context: &mut Context) -> an
     })
 }
 
-fn print(report: &StoreReport, context: &mut Context) -> anyhow::Result<()> {
+/// A census of what answers. Volumes that just did not are not asked again, partition by partition.
+async fn count_replicas(session: &Session, report: &StoreReport, context: &Context) -> Census {
+    let view = session.view();
+    let answers = |id: &str| {
+        let mut volumes = report.volumes.iter();
+        volumes.any(|volume| volume.id == id && volume.state != "unreachable")
+    };
+    let volumes = view.volumes.iter().filter(|(id, _)| answers(&id.0));
+    let view = View {
+        layouts: view.layouts.clone(),
+        placements: view.placements.clone(),
+        volumes: volumes.map(|(id, volume)| (id.clone(), volume.clone())).collect(),
+        nodes: view.nodes.clone(),
+    };
+    let pass = Pass::new("partitions", context);
+    census(&view, &|progress| pass.show(progress)).await
+}
+
+fn print(report: &StoreReport, troubles: &[String], context: &mut Context) -> anyhow::Result<()> {
     let moving = match report.layouts_older.first() {
         Some(older) => format!(", data still moving from layout {older}"),
         None => String::new(),
     };
+    let objects = match &report.census {
+        Some(census) => format!(", {}", counted(census.objects, "object", "objects")),
+        None => String::new(),
+    };
     writeln!(
         context.out,
-        "layout {}: {} of every object{moving}\n",
+        "layout {}: {} of every object{objects}{moving}\n",
         count(report.layout),
         counted(u64::from(report.replicas), "copy", "copies")
     )?;
@@ -61,13 +111,17 @@ fn print(report: &StoreReport, context: &mut Context) -> anyhow::Result<()> {
         writeln!(context.out)?;
         workers.print(&mut context.out)?;
     }
-    for trouble in report.troubles() {
-        writeln!(
-            context.out,
-            "{} {}",
-            context.out.style.bad("look here:"),
-            clean(&trouble)
-        )?;
+    writeln!(context.out)?;
+    for trouble in troubles {
+        let look = context.out.style.bad("look here:");
+        writeln!(context.out, "{look} {}", clean(trouble))?;
+    }
+    if troubles.is_empty() {
+        let verdict = match report.census {
+            Some(_) => "all is well",
+            None => "nodes and volumes are well; replicas were not counted",
+        };
+        writeln!(context.out, "{}", context.out.style.bold(verdict))?;
     }
     Ok(())
 }

@@ -1,6 +1,38 @@
 //! Damage found, read around, and put right.
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use super::{Kept, content};
+
+impl Kept {
+    /// `status` finds something, and says this.
+    #[track_caller]
+    fn check_troubled(&self, said: &[&str]) {
+        let run = self.run(&["status"]);
+        assert_eq!(run.code, Some(1), "{}", run.stdout);
+        for said in said {
+            let look = run
+                .stdout
+                .lines()
+                .any(|line| line.starts_with("look here:") && line.contains(said));
+            assert!(look, "{said} is not in\n{}", run.stdout);
+        }
+        let status = &self.json(&["status"])[0];
+        assert!(
+            status["troubles"]
+                .as_array()
+                .is_some_and(|troubles| !troubles.is_empty()),
+            "{status}"
+        );
+    }
+
+    /// `status` finds nothing.
+    #[track_caller]
+    fn check_well(&self) {
+        assert!(self.good(&["status"]).ends_with("\nall is well\n"));
+    }
+}
 
 /// The story: a disk dies and is replaced by an empty one. Reads go on from the other, a census says what is
 /// missing, repair brings it back, and the log tells it.
@@ -38,15 +70,7 @@ fn a_wiped_volume_comes_back() {
 #[test]
 fn a_flipped_bit_is_read_around_found_and_replaced() {
     let kept = Kept::filled();
-    let file = kept
-        .replica_files("a")
-        .into_iter()
-        .max_by_key(|file| std::fs::metadata(file).map_or(0, |metadata| metadata.len()))
-        .expect("a replica");
-    let mut bytes = std::fs::read(&file).expect("a file");
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    std::fs::write(&file, bytes).expect("write");
+    flip(&largest(&kept.replica_files("a")));
 
     kept.good(&["get", "crawls/2014/large.warc.gz", "copy"]);
     assert_eq!(
@@ -68,13 +92,7 @@ fn a_flipped_bit_is_read_around_found_and_replaced() {
 fn an_object_without_a_good_copy_is_an_error_not_wrong_bytes() {
     let kept = Kept::filled();
     for volume in ["a", "b"] {
-        let files = kept.replica_files(volume);
-        for file in files {
-            let mut bytes = std::fs::read(&file).expect("a file");
-            let middle = bytes.len() / 2;
-            bytes[middle] ^= 1;
-            std::fs::write(&file, bytes).expect("write");
-        }
+        kept.replica_files(volume).iter().for_each(|file| flip(file));
     }
     let run = kept.run(&["get", "crawls/2014/large.warc.gz", "copy"]);
     assert_eq!(run.code, Some(1));
@@ -84,4 +102,155 @@ fn an_object_without_a_good_copy_is_an_error_not_wrong_bytes() {
     assert_eq!(repair.code, Some(1));
     assert!(repair.stdout.contains("lost"), "{}", repair.stdout);
     assert_eq!(kept.json(&["census"])[0]["objects_lost"], 2);
+}
+
+/// The story: a volume has no room left, a file on it is gone, a bit of another flipped. Nothing can be put right until
+/// there is room, and every command says so, with its exit code and with what is to be done.
+#[test]
+fn repair_that_finds_no_room_is_no_success() {
+    let kept = Kept::new();
+    let Some(small) = Small::mount(&kept.place.path("b"), "64m") else {
+        println!("skipped: no file system can be mounted here");
+        return;
+    };
+    kept.fill();
+    let files = kept.replica_files("b");
+    let large = largest(&files);
+    let other = files.iter().find(|file| **file != large).expect("another file");
+    std::fs::remove_file(other).expect("remove a file");
+    flip(&large);
+    small.fill_but(4 << 20);
+
+    let scrub = kept.run(&["scrub"]);
+    assert_eq!(scrub.code, Some(1), "{}", scrub.stdout);
+    assert!(scrub.stdout.contains("1 bad, 1 missing"), "{}", scrub.stdout);
+    let repair = kept.run(&["repair"]);
+    assert_eq!(repair.code, Some(1), "{}", repair.stdout);
+    for said in [
+        "failed: crawls/2014/large.warc.gz: copy to volume local/b is full",
+        "failed: crawls/2014/small.txt: ",
+        "2 replicas are still missing or bad",
+    ] {
+        assert!(
+            repair.stdout.contains(said),
+            "{said} is not in\n{}",
+            repair.stdout
+        );
+    }
+    let report = &kept.json(&["repair"])[0];
+    assert_eq!((&report["failures"], &report["wanting"]), (&2.into(), &2.into()));
+    let scrub = kept.run(&["scrub"]);
+    assert_eq!(scrub.code, Some(1), "{}", scrub.stdout);
+    assert!(scrub.stdout.contains("known before"), "{}", scrub.stdout);
+    kept.check_troubled(&["volume local/b is full", "weft store repair"]);
+
+    drop(std::fs::remove_file(kept.place.path("b/filler")));
+    kept.good(&["repair"]);
+    kept.check_well();
+}
+
+#[test]
+fn status_tells_of_bad_replicas_until_they_are_repaired() {
+    for damage in [flip as fn(&Path), cut] {
+        let kept = Kept::filled();
+        damage(&largest(&kept.replica_files("a")));
+        assert_eq!(kept.run(&["scrub"]).code, Some(1));
+        kept.check_troubled(&[
+            "volume local/a has 1 bad replica (damaged, or the file is gone); weft store repair",
+        ]);
+        kept.good(&["repair"]);
+        kept.check_well();
+    }
+}
+
+#[test]
+fn status_tells_of_missing_replicas_that_nobody_has_met_yet() {
+    let kept = Kept::filled();
+    kept.wipe("b");
+    kept.check_troubled(&[
+        "volume local/b is rebuilding",
+        "2 replicas are missing where the layout wants a copy",
+    ]);
+    kept.good(&["repair"]);
+    kept.check_well();
+}
+
+/// The story: a disk is replaced while a copy on the other one is bad. The rebuilding ends, and has not brought
+/// everything back.
+#[test]
+fn status_tells_of_what_a_rebuilding_could_not_restore() {
+    let kept = Kept::filled();
+    flip(&largest(&kept.replica_files("a")));
+    kept.wipe("b");
+    assert_eq!(kept.run(&["repair"]).code, Some(1));
+    kept.check_troubled(&["1 object is lost: no good replica is left (crawls/2014/large.warc.gz)"]);
+    assert_eq!(kept.run(&["scrub"]).code, Some(1));
+}
+
+/// A scrub reads what is there; what is gone with its entry is missing all the same.
+#[test]
+fn a_scrub_of_a_wiped_volume_does_not_find_all_well() {
+    let kept = Kept::filled();
+    kept.wipe("b");
+    let scrub = kept.run(&["scrub"]);
+    assert_eq!(scrub.code, Some(1), "{}", scrub.stdout);
+    assert!(scrub.stdout.contains("0 bad, 2 missing"), "{}", scrub.stdout);
+    let one = kept.good(&["scrub", "local/a"]);
+    assert!(one.contains("nothing bad in what was read"), "{one}");
+}
+
+fn largest(files: &[PathBuf]) -> PathBuf {
+    let length = |file: &&PathBuf| std::fs::metadata(file).map_or(0, |metadata| metadata.len());
+    files.iter().max_by_key(length).expect("a replica").clone()
+}
+
+fn flip(file: &Path) {
+    let mut bytes = std::fs::read(file).expect("a file");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(file, bytes).expect("write");
+}
+
+fn cut(file: &Path) {
+    let bytes = std::fs::read(file).expect("a file");
+    std::fs::write(file, &bytes[..bytes.len() / 2]).expect("write");
+}
+
+/// A small file system in memory, unmounted at the end.
+struct Small(PathBuf);
+
+impl Small {
+    fn mount(at: &Path, size: &str) -> Option<Small> {
+        std::fs::create_dir_all(at).expect("a folder");
+        let options = format!("size={size}");
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
+            .arg(at)
+            .output();
+        mounted
+            .is_ok_and(|output| output.status.success())
+            .then(|| Small(at.to_owned()))
+    }
+
+    /// A file called `filler` that leaves so many bytes.
+    fn fill_but(&self, bytes: u64) {
+        let free = Command::new("stat")
+            .args(["--file-system", "--format", "%a %S"])
+            .arg(&self.0)
+            .output()
+            .expect("stat");
+        let free = String::from_utf8_lossy(&free.stdout).into_owned();
+        let free: u64 = free
+            .split_whitespace()
+            .map(|n| n.parse::<u64>().expect("a number"))
+            .product();
+        let filler = vec![0; usize::try_from(free - bytes).expect("a length")];
+        std::fs::write(self.0.join("filler"), filler).expect("fill");
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
 }

@@ -31,11 +31,17 @@ impl Kept {
     /// A store that holds one small object and one of several blocks.
     pub(crate) fn filled() -> Kept {
         let kept = Kept::new();
-        kept.place.write("large.warc.gz", &content(700_000));
-        kept.place.write("small.txt", b"small");
-        let run = kept.run(&["put", "large.warc.gz", "small.txt", "store://crawls/2014/"]);
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        kept.fill();
         kept
+    }
+
+    /// Puts these two into it.
+    #[track_caller]
+    pub(crate) fn fill(&self) {
+        self.place.write("large.warc.gz", &content(700_000));
+        self.place.write("small.txt", b"small");
+        let run = self.run(&["put", "large.warc.gz", "small.txt", "store://crawls/2014/"]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
     }
 
     /// `weft store ARGUMENTS` on the two volumes.

@@ -1,0 +1,308 @@
+//! What is wrong with a store and what a person does about it, in sentences.
+//!
+//! Invariants: a store of which nothing is said here is whole as far as its report knows; each trouble is said once,
+//! by the most precise of those who know of it, and names the next step.
+
+use store::upkeep::{Census, WorkerStatus};
+
+use super::report::{NodeReport, StoreReport, VolumeReport};
+use crate::present;
+
+/// A census younger than this is as good as one of now.
+const FRESH_MS: u64 = 60_000;
+
+/// Objects named in a sentence.
+const NAMED_MAX: usize = 3;
+
+impl StoreReport {
+    /// Whatever a person should look at, with what to do next; nothing where all is well.
+    pub fn troubles(&self) -> Vec<String> {
+        let mut troubles = Vec::new();
+        troubles.extend(self.nodes.iter().filter_map(NodeReport::trouble));
+        troubles.extend(self.volumes.iter().filter_map(|volume| self.state(volume)));
+        troubles.extend(self.volumes.iter().filter_map(VolumeReport::damage));
+        if let Some(census) = &self.census {
+            self.counted(census, &mut troubles);
+        }
+        troubles.extend(self.nodes.iter().flat_map(NodeReport::work));
+        troubles
+    }
+
+    fn state(&self, volume: &VolumeReport) -> Option<String> {
+        let VolumeReport { id, node, .. } = volume;
+        let what = match volume.problem.as_str() {
+            "" => format!("volume {id} is {}", volume.state),
+            problem => format!("volume {id} is {}: {problem}", volume.state),
+        };
+        match volume.state.as_str() {
+            "out" => Some(format!("{what}; look at the disk, then start node {node} again")),
+            "unreachable" if self.answers(node) => Some(format!(
+                "{what}; give it to the node and start it again, or take it out of the layout (weft store layout plan)"
+            )),
+            "unreachable" => Some(what),
+            "rebuilding" => Some(format!(
+                "{what}: what belongs on it is not all there yet; weft store repair does not wait for its turn"
+            )),
+            _ if volume.is_full() => Some(format!(
+                "volume {id} is full; make room on it, or add one (weft store layout plan)"
+            )),
+            _ => None,
+        }
+    }
+
+    fn answers(&self, id: &str) -> bool {
+        self.nodes.iter().any(|node| node.id == id && node.reachable)
+    }
+
+    fn counted(&self, census: &Census, troubles: &mut Vec<String>) {
+        let age = age(self.time_ms.saturating_sub(census.time_ms));
+        let mut say = |number: u64, one: &str, many: &str, next: &str| {
+            let (subject, verb) = if number == 1 { (one, "is") } else { (many, "are") };
+            if number > 0 {
+                let number = present::count(number);
+                troubles.push(format!("{number} {subject} {verb} {next}{age}"));
+            }
+        };
+        let lost = format!("lost: no good replica is left{}", names(&census.lost));
+        say(
+            census.objects_lost,
+            "object",
+            "objects",
+            &format!("{lost}; bring back a volume that held one, or put the object again"),
+        );
+        let conflict = format!(
+            "in conflict: good replicas differ in their digest{}",
+            names(&census.conflicting)
+        );
+        say(
+            census.conflicts,
+            "object",
+            "objects",
+            &format!("{conflict}; all are kept, put the right one again"),
+        );
+        let known_bad: u64 = self.volumes.iter().map(|volume| volume.bad).sum();
+        let wanting = if self.layouts_older.is_empty() {
+            "missing where the layout wants a copy; weft store repair makes or moves what can be"
+        } else {
+            "missing where the new layout wants a copy; data is moving, weft store repair does not wait for its turn"
+        };
+        // Volumes count entries whose file is gone among their bad replicas.
+        let files_known = known_bad
+            .saturating_sub(census.replicas_bad)
+            .min(census.files_missing);
+        let missing = census.replicas_missing.saturating_sub(files_known);
+        say(missing, "replica", "replicas", wanting);
+        say(
+            if known_bad == 0 { census.replicas_bad } else { 0 },
+            "replica",
+            "replicas",
+            "bad; weft store repair",
+        );
+        say(
+            census.strays,
+            "file",
+            "files",
+            "no replica of anything; weft store repair puts strays aside",
+        );
+        let is_said = |silent: &&String| {
+            let away = |volume: &&VolumeReport| volume.state == "out" || volume.state == "unreachable";
+            let mut away = self.volumes.iter().filter(away);
+            away.any(|volume| silent.contains(&volume.id))
+        };
+        let silent = census.volumes_unreachable.iter();
+        troubles.extend(
+            silent
+                .filter(|silent| !is_said(silent))
+                .map(|silent| format!("the census had no answer of volume {silent}{age}")),
+        );
+    }
+}
+
+impl NodeReport {
+    fn trouble(&self) -> Option<String> {
+        let Self { id, problem, .. } = self;
+        let colon = if problem.is_empty() { "" } else { ": " };
+        (!self.reachable).then(|| {
+            format!(
+                "node {id} does not answer{colon}{problem}; start it, or take it out of the layout if it is gone for good"
+            )
+        })
+    }
+
+    /// Workers that stand still, and repairs that failed and wait to be tried again.
+    fn work(&self) -> Vec<String> {
+        let say = |worker: &WorkerStatus| {
+            let WorkerStatus { name, last_error, .. } = worker;
+            if worker.state.starts_with("failed") {
+                return Some(format!("{name} on node {} has {}", self.id, worker.state));
+            }
+            let waiting = worker.total.unwrap_or(0).saturating_sub(worker.done);
+            let is_stuck = name == "repair" && waiting > 0 && !last_error.is_empty();
+            is_stuck.then(|| {
+                format!(
+                    "{} repairs wait to be tried again on node {}; the last failure: {last_error}",
+                    present::count(waiting),
+                    self.id
+                )
+            })
+        };
+        self.workers.iter().filter_map(say).collect()
+    }
+}
+
+impl VolumeReport {
+    /// No room for content. A volume that is drained needs none.
+    fn is_full(&self) -> bool {
+        self.capacity_bytes > 0 && self.free_bytes == 0 && self.weight > 0
+    }
+
+    fn damage(&self) -> Option<String> {
+        let replicas = if self.bad == 1 { "replica" } else { "replicas" };
+        (self.bad > 0).then(|| {
+            format!(
+                "volume {} has {} bad {replicas} (damaged, or the file is gone); weft store repair",
+                self.id,
+                present::count(self.bad)
+            )
+        })
+    }
+}
+
+/// When it was counted, if that is worth a word.
+fn age(ms: u64) -> String {
+    if ms < FRESH_MS {
+        return String::new();
+    }
+    format!(" (counted {} ago)", present::span(ms))
+}
+
+/// The first objects, in brackets.
+fn names(objects: &[String]) -> String {
+    if objects.is_empty() {
+        return String::new();
+    }
+    let more = if objects.len() > NAMED_MAX { ", ..." } else { "" };
+    let first: Vec<&str> = objects.iter().take(NAMED_MAX).map(String::as_str).collect();
+    format!(" ({}{more})", first.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn well() -> StoreReport {
+        let volume = |id: &str| VolumeReport {
+            id: id.into(),
+            node: "n1".into(),
+            state: "in service".into(),
+            weight: 1,
+            capacity_bytes: 100,
+            free_bytes: 50,
+            ..VolumeReport::default()
+        };
+        StoreReport {
+            time_ms: 1_000_000,
+            nodes: vec![NodeReport {
+                id: "n1".into(),
+                reachable: true,
+                ..NodeReport::default()
+            }],
+            volumes: vec![volume("n1/a"), volume("n1/b")],
+            census: Some(Census {
+                time_ms: 1_000_000,
+                ..Census::default()
+            }),
+            ..StoreReport::default()
+        }
+    }
+
+    #[track_caller]
+    fn check(change: impl FnOnce(&mut StoreReport), said: &[&str]) {
+        let mut report = well();
+        change(&mut report);
+        let troubles = report.troubles();
+        assert_eq!(troubles.len(), said.len(), "{troubles:#?}");
+        for (trouble, said) in troubles.iter().zip(said) {
+            assert!(trouble.contains(said), "{said} is not in {trouble}");
+        }
+    }
+
+    fn census(report: &mut StoreReport) -> &mut Census {
+        report.census.get_or_insert_default()
+    }
+
+    #[test]
+    fn each_trouble_is_said_once() {
+        check(|_| {}, &[]);
+        check(|report| report.census = None, &[]);
+        check(
+            |report| report.nodes[0].reachable = false,
+            &["node n1 does not answer; start it"],
+        );
+        check(
+            |report| report.volumes[0].free_bytes = 0,
+            &["volume n1/a is full; make room"],
+        );
+        check(
+            |report| (report.volumes[0].free_bytes, report.volumes[0].weight) = (0, 0),
+            &[],
+        );
+        check(
+            |report| {
+                report.volumes[1].bad = 1;
+                census(report).replicas_bad = 1;
+            },
+            &["volume n1/b has 1 bad replica (damaged, or the file is gone); weft store repair"],
+        );
+        check(
+            |report| {
+                report.volumes[1].bad = 2;
+                let census = census(report);
+                (census.replicas_bad, census.replicas_missing, census.files_missing) = (1, 1, 1);
+            },
+            &["volume n1/b has 2 bad replicas"],
+        );
+        check(
+            |report| {
+                report.volumes[0].state = "out".into();
+                report.volumes[0].problem = "sync failed".into();
+                census(report).volumes_unreachable = vec!["n1/a".into()];
+            },
+            &["volume n1/a is out: sync failed; look at the disk, then start node n1 again"],
+        );
+    }
+
+    #[test]
+    fn what_a_census_counted_is_said_with_its_age() {
+        check(
+            |report| {
+                report.time_ms += 7_200_000;
+                let census = census(report);
+                (census.objects_lost, census.lost) = (1, vec!["b/x".into()]);
+                (census.replicas_missing, census.replicas_bad, census.strays) = (2, 1, 1);
+            },
+            &[
+                "1 object is lost: no good replica is left (b/x); bring back",
+                "2 replicas are missing where the layout wants a copy; weft store repair makes or moves what can be (counted 2 h 0 min ago)",
+                "1 replica is bad",
+                "1 file is no replica of anything",
+            ],
+        );
+    }
+
+    #[test]
+    fn failed_repairs_that_wait_are_a_trouble_and_those_made_good_are_none() {
+        let repair = |done| WorkerStatus {
+            name: "repair".into(),
+            done,
+            total: Some(3),
+            last_error: "b/x: volume n1/b is full".into(),
+            ..WorkerStatus::default()
+        };
+        check(
+            |report| report.nodes[0].workers = vec![repair(1)],
+            &["2 repairs wait to be tried again on node n1; the last failure: b/x: volume n1/b is full"],
+        );
+        check(|report| report.nodes[0].workers = vec![repair(3)], &[]);
+    }
+}
