@@ -168,7 +168,7 @@ pub(super) struct Told {
     /// The newest layouts in force.
     pub(super) layouts: Layouts,
     /// Who told them.
-    by: NodeId,
+    pub(super) by: NodeId,
     /// Whether any of the nodes holds anything.
     pub(super) holds: bool,
 }

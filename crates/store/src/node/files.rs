@@ -14,8 +14,17 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::volume::VolumeId;
+use crate::volume::disk::DiskVolume;
+
 /// Directory of the node's own files below a volume's.
 pub(crate) const NODE_DIR: &str = "node";
+
+/// Whether a directory says that it is this volume. Where it does not, a disk may have been unmounted, and what lies
+/// there is not ours to write to.
+pub(super) fn is_volume(dir: &Path, volume: &VolumeId) -> bool {
+    DiskVolume::id_in(dir).is_ok_and(|id| id.as_ref() == Some(volume))
+}
 
 /// A file of the node's own on a volume.
 pub(super) fn path_of(volume: &Path, name: &str) -> PathBuf {

@@ -3,15 +3,17 @@
 //!
 //! Invariants:
 //!  - volumes of two stores, or of another node, are never mixed;
-//!  - layout 1 is made only by a node that finds no layouts on its volumes and hears of none.
+//!  - layout 1 is made only by a node that hears of no layouts and whose volumes were never used: where they were,
+//!    their layouts are lost or away, and the start is refused ([`super::recover_layouts`] says why).
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::cluster_file::volume_id;
-use super::connect::layouts_of;
+use super::cluster_file::{ClusterFile, volume_id};
+use super::connect::{Told, layouts_of};
+use super::found::Found;
 use super::keeper::Kept;
-use super::start::{OpenVolume, conflict};
+use super::start::{OpenVolume, conflict, told};
 use super::{NodeSettings, StartError, VolumeSettings};
 use crate::cluster::merge;
 use crate::layout::{Layout, Layouts, NodeRole, Roles, VolumeRole};
@@ -42,11 +44,11 @@ impl Joined {
 /// Finds out what a node of these settings takes part in.
 pub(super) async fn join(settings: &NodeSettings) -> Result<Joined, StartError> {
     settings.check().map_err(|detail| conflict(settings, detail))?;
-    let kept = read_kept(settings)?;
-    let ids = names(settings, &kept)?;
-    let (layouts, known_before) = match newest(settings, &kept)? {
+    let found = Found::all(settings);
+    let ids = names(settings, &found)?;
+    let (layouts, known_before) = match newest(settings, &found)? {
         Some(layouts) => (layouts, true),
-        None => first(settings, &ids).await,
+        None => first(settings, &found, &ids).await?,
     };
     let placed = |id: &VolumeId| {
         let mut all = std::iter::once(&layouts.current).chain(&layouts.older);
@@ -57,10 +59,11 @@ pub(super) async fn join(settings: &NodeSettings) -> Result<Joined, StartError> 
         id: id.clone(),
         path: volume.path.clone(),
         held_before: known_before && placed(id),
+        furnish: None,
     });
     let joined = Joined {
         volumes: volumes.collect(),
-        accepted: accepted(&kept, layouts.current.number),
+        accepted: accepted(&found, layouts.current.number),
         unplaced: ids.iter().filter(|id| !placed(id)).cloned().collect(),
         layouts,
     };
@@ -77,7 +80,7 @@ pub fn wanted_roles(settings: &NodeSettings) -> Result<Roles, StartError> {
     settings.check().map_err(|detail| conflict(settings, detail))?;
     match &settings.cluster {
         Some(cluster) => Ok(cluster.roles()),
-        None => Ok(own_roles(settings, &names(settings, &read_kept(settings)?)?)),
+        None => Ok(own_roles(settings, &names(settings, &Found::all(settings))?)),
     }
 }
 
@@ -101,26 +104,15 @@ fn report(settings: &NodeSettings, joined: &Joined) {
     }
 }
 
-/// What each volume keeps.
-fn read_kept(settings: &NodeSettings) -> Result<Vec<Option<Kept>>, StartError> {
-    let read = |volume: &VolumeSettings| {
-        Kept::read(&volume.path).map_err(|detail| StartError::File {
-            path: volume.path.clone(),
-            detail,
-        })
-    };
-    settings.volumes.iter().map(read).collect()
-}
-
-/// Names of the volumes: as given, as kept, or after the directory.
-fn names(settings: &NodeSettings, kept: &[Option<Kept>]) -> Result<Vec<VolumeId>, StartError> {
+/// Names of the volumes: as given, as their directories say, or after the directory.
+pub(super) fn names(settings: &NodeSettings, found: &[Found]) -> Result<Vec<VolumeId>, StartError> {
     let node = settings.id.0.as_ref();
     let mut taken = BTreeSet::new();
     let mut ids = Vec::new();
     // Those that have a name already go first, so that a new one does not take it.
-    for (volume, kept) in settings.volumes.iter().zip(kept) {
+    for (volume, found) in settings.volumes.iter().zip(found) {
         let given = volume.name.as_ref().map(|name| volume_id(node, name));
-        let before = kept.as_ref().map(|kept| kept.volume.clone());
+        let before = found.id.clone();
         if let (Some(given), Some(before)) = (&given, &before)
             && given != before
         {
@@ -171,9 +163,9 @@ fn new_name(node: &str, volume: &VolumeSettings, taken: &mut BTreeSet<VolumeId>)
 }
 
 /// The newest layouts kept.
-fn newest(settings: &NodeSettings, kept: &[Option<Kept>]) -> Result<Option<Layouts>, StartError> {
+pub(super) fn newest(settings: &NodeSettings, found: &[Found]) -> Result<Option<Layouts>, StartError> {
     let mut newest: Option<Layouts> = None;
-    for kept in kept.iter().flatten() {
+    for kept in kept(found) {
         let Some(layouts) = &mut newest else {
             newest = Some(kept.layouts.clone());
             continue;
@@ -192,8 +184,8 @@ fn newest(settings: &NodeSettings, kept: &[Option<Kept>]) -> Result<Option<Layou
 }
 
 /// Accepted layouts that are newer than the one in force: those of the volume that has heard of the newest.
-fn accepted(kept: &[Option<Kept>], in_force: u64) -> Vec<Layout> {
-    let lists = kept.iter().flatten().map(|kept| &kept.accepted);
+fn accepted(found: &[Found], in_force: u64) -> Vec<Layout> {
+    let lists = kept(found).map(|kept| &kept.accepted);
     let newest = lists.max_by_key(|list| list.last().map(|layout| layout.number));
     let newer = newest
         .into_iter()
@@ -202,38 +194,88 @@ fn accepted(kept: &[Option<Kept>], in_force: u64) -> Vec<Layout> {
     newer.cloned().collect()
 }
 
-/// Layouts for volumes that keep none: those of the other nodes, or layout 1. The second value says whether the
-/// cluster held something before.
-async fn first(settings: &NodeSettings, ids: &[VolumeId]) -> (Layouts, bool) {
-    let Some(cluster) = &settings.cluster else {
-        return (own_layouts(settings, ids), false);
+/// Layouts for volumes that keep none: those of the other nodes, or layout 1 where nothing was used before. The second
+/// value says whether the cluster held something before.
+async fn first(
+    settings: &NodeSettings,
+    found: &[Found],
+    ids: &[VolumeId],
+) -> Result<(Layouts, bool), StartError> {
+    let silent = match Others::ask(settings).await {
+        Others::Told(told) => return Ok((told.layouts, told.holds)),
+        Others::Silent(addresses) => Some(addresses),
+        Others::None => None,
     };
-    let layouts = cluster.first_layouts();
-    let others = layouts
-        .current
-        .roles
-        .nodes
-        .iter()
-        .filter(|node| node.id != settings.id);
-    let told = layouts_of(others, &settings.secret).await;
-    match told {
-        Some(told) => (told.layouts, told.holds),
-        None => (layouts, false),
+    if !found.iter().all(Found::is_new) {
+        return Err(lost(found, silent.as_deref()));
+    }
+    let layouts = Layouts {
+        current: wanted(settings, ids),
+        older: Vec::new(),
+    };
+    Ok((layouts, false))
+}
+
+/// What to do where layouts must have been and are not found.
+fn lost(found: &[Found], silent: Option<&str>) -> StartError {
+    let first = match silent {
+        Some(addresses) => {
+            format!("Start another node first, which may know them (none answers at {addresses}).")
+        }
+        None => "Bring back the volume that knows them, if one is away.".to_owned(),
+    };
+    StartError::LayoutsLost {
+        found: told(found),
+        advice: format!(
+            "{first} If they are lost for good: weft store layout recover makes a new one, with the same --volume or --config"
+        ),
     }
 }
 
-/// Layout 1 of a store of one process.
-fn own_layouts(settings: &NodeSettings, ids: &[VolumeId]) -> Layouts {
-    let roles = own_roles(settings, ids);
-    let current = Layout {
-        number: 1,
-        seed: rand::random(),
-        roles,
-    };
-    Layouts {
-        current,
-        older: Vec::new(),
+/// The other nodes of the cluster file, asked for their layouts.
+pub(super) enum Others {
+    /// There are none.
+    None,
+    /// At least one answered.
+    Told(Told),
+    /// None answered, at these addresses.
+    Silent(String),
+}
+
+impl Others {
+    /// Asks them.
+    pub(super) async fn ask(settings: &NodeSettings) -> Self {
+        let roles = settings.cluster.as_ref().map(ClusterFile::roles);
+        let nodes = roles.map(|roles| roles.nodes).unwrap_or_default();
+        let others: Vec<_> = nodes.into_iter().filter(|node| node.id != settings.id).collect();
+        if others.is_empty() {
+            return Self::None;
+        }
+        match layouts_of(others.iter(), &settings.secret).await {
+            Some(told) => Self::Told(told),
+            None => {
+                let addresses: Vec<_> = others.iter().map(|node| node.address.as_str()).collect();
+                Self::Silent(addresses.join(", "))
+            }
+        }
     }
+}
+
+/// Layout 1 as the settings want it.
+pub(super) fn wanted(settings: &NodeSettings, ids: &[VolumeId]) -> Layout {
+    match &settings.cluster {
+        Some(cluster) => cluster.first_layouts().current,
+        None => Layout {
+            number: 1,
+            seed: rand::random(),
+            roles: own_roles(settings, ids),
+        },
+    }
+}
+
+/// What those volumes keep that keep anything.
+fn kept(found: &[Found]) -> impl Iterator<Item = &Kept> {
+    found.iter().filter_map(|found| found.kept.as_ref())
 }
 
 fn own_roles(settings: &NodeSettings, ids: &[VolumeId]) -> Roles {

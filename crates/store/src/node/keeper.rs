@@ -6,9 +6,10 @@
 //!  - the number in force never goes down.
 //!
 //! Each volume's `node/layouts.json` is replaced whole; the newest among a node's volumes counts, so one volume that
-//! can be written is enough, and one that was wiped is filled again at the next start or change. A mere client keeps
-//! them in memory only.
+//! can be written is enough. One that was wiped is filled again by [`Keeper::furnish`] before it counts as a volume
+//! again. A directory that does not say to be the volume is not written to. A mere client keeps them in memory only.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -104,6 +105,16 @@ impl Keeper {
         self.save(&state).await
     }
 
+    /// Writes what is kept into the directory of a volume that begins, or may have lost it. For threads that may wait.
+    ///
+    /// # Errors
+    /// What failed of reading or writing the file.
+    pub(crate) fn furnish(&self, volume: &VolumeId, dir: &Path) -> io::Result<()> {
+        // Held while writing: what is accepted meanwhile comes after.
+        let state = self.state.blocking_lock();
+        write_one(volume, dir, &state)
+    }
+
     /// Those in force.
     pub(crate) async fn layouts(&self) -> Layouts {
         self.state.lock().await.layouts.clone()
@@ -177,7 +188,7 @@ impl Keeper {
         let write = move || {
             let failures: Vec<_> = places
                 .iter()
-                .filter_map(|(volume, dir)| write_one(volume, dir, &state).err())
+                .filter_map(|(volume, dir)| write_if_there(volume, dir, &state).err())
                 .collect();
             if failures.len() < places.len() {
                 failures.iter().for_each(|failure| tracing::warn!("{failure}"));
@@ -191,7 +202,15 @@ impl Keeper {
     }
 }
 
-fn write_one(volume: &VolumeId, dir: &Path, state: &State) -> Result<(), String> {
+fn write_if_there(volume: &VolumeId, dir: &Path, state: &State) -> Result<(), String> {
+    if !files::is_volume(dir, volume) {
+        return Err(format!("{} is not volume {volume} at present", dir.display()));
+    }
+    write_one(volume, dir, state)
+        .map_err(|error| format!("write {}: {error}", files::path_of(dir, FILE).display()))
+}
+
+fn write_one(volume: &VolumeId, dir: &Path, state: &State) -> io::Result<()> {
     let path = files::path_of(dir, FILE);
     let kept = Kept {
         format: FORMAT,
@@ -202,7 +221,7 @@ fn write_one(volume: &VolumeId, dir: &Path, state: &State) -> Result<(), String>
     if files::read::<Kept>(&path).is_ok_and(|there| there.as_ref() == Some(&kept)) {
         return Ok(());
     }
-    files::replace(&path, &kept).map_err(|error| format!("write {}: {error}", path.display()))
+    files::replace(&path, &kept)
 }
 
 #[cfg(test)]
@@ -211,6 +230,8 @@ mod tests {
 
     use super::*;
     use crate::layout::Roles;
+    use crate::volume::disk::{DiskSettings, DiskVolume};
+    use crate::volume::fixity::FixityLog;
 
     fn layout(number: u64, seed: u64) -> Layout {
         let roles = Roles {
@@ -229,6 +250,16 @@ mod tests {
         }
     }
 
+    /// Directories of volumes `n/0`, `n/1`.
+    fn volumes() -> [tempfile::TempDir; 2] {
+        let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        for (i, dir) in dirs.iter().enumerate() {
+            let id = VolumeId::from(format!("n/{i}"));
+            DiskVolume::open(DiskSettings::new(dir.path(), id, FixityLog::new())).unwrap();
+        }
+        dirs
+    }
+
     fn keeper(dirs: &[tempfile::TempDir]) -> Arc<Keeper> {
         let kept = Kept::read(dirs[0].path()).unwrap();
         let (layouts, accepted) = kept.map_or((layouts(1, &[]), Vec::new()), |kept| {
@@ -241,7 +272,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_acceptance_survives_a_restart_and_excludes_others() {
-        let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let dirs = volumes();
         keeper(&dirs).propose(&layout(2, 7)).await.unwrap();
         let keeper = keeper(&dirs);
         assert_eq!(keeper.accepted().await, [layout(2, 7)]);
@@ -264,7 +295,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_volume_that_can_be_written_is_enough_and_none_is_not() {
-        let mut dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let mut dirs = volumes();
         let keeper = keeper(&dirs);
         std::fs::remove_dir_all(dirs[0].path()).unwrap();
         keeper.propose(&layout(2, 0)).await.unwrap();
@@ -273,6 +304,23 @@ mod tests {
         keeper.propose(&layout(3, 0)).await.unwrap_err();
         assert_eq!(keeper.accepted().await, [layout(2, 0)]);
         dirs.iter_mut().for_each(|dir| dir.disable_cleanup(true));
+    }
+
+    /// Where a disk was unmounted, a directory shows that is no volume: the mount point.
+    #[tokio::test]
+    async fn nothing_is_written_where_there_is_no_volume() {
+        let dirs = volumes();
+        let keeper = keeper(&dirs);
+        for name in ["volume.json", "index.redb"] {
+            std::fs::remove_file(dirs[0].path().join(name)).unwrap();
+        }
+        keeper.propose(&layout(2, 0)).await.unwrap();
+        assert!(!dirs[0].path().join(files::NODE_DIR).exists());
+        let dir = dirs[0].path().to_owned();
+        let furnish = move || keeper.furnish(&VolumeId::from("n/0".to_owned()), &dir);
+        tokio::task::spawn_blocking(furnish).await.unwrap().unwrap();
+        let kept = Kept::read(dirs[0].path()).unwrap().unwrap();
+        assert_eq!(kept.accepted, [layout(2, 0)], "a volume that begins gets it");
     }
 
     #[tokio::test]

@@ -55,8 +55,11 @@ impl Owner {
         Ok(owner.filter(|owner| owner.format == FORMAT))
     }
 
-    /// Says so in a volume.
+    /// Says so in a volume, unless it stands there already.
     pub(super) fn write(&self, volume_dir: &Path) -> io::Result<()> {
+        if Self::read(volume_dir).is_ok_and(|owner| owner.as_ref() == Some(self)) {
+            return Ok(());
+        }
         files::replace(&files::path_of(volume_dir, FILE), self)
     }
 

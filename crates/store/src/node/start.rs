@@ -9,9 +9,11 @@ use tokio::net::TcpListener;
 
 use super::connector::Connector;
 use super::counters::Counters;
+use super::found::Found;
 use super::join::{Joined, join};
 use super::keeper::Keeper;
 use super::local::LocalNode;
+use super::marks::Marks;
 use super::owner::Owner;
 use super::wire::client::Peers;
 use super::wire::server::Serving;
@@ -20,6 +22,7 @@ use crate::cluster::Cluster;
 use crate::layout::Layouts;
 use crate::store::Store;
 use crate::upkeep::workers::{Workers, WorkersConfig};
+use crate::volume::disk::Furnish;
 use crate::volume::{Volume, VolumeId};
 
 /// A node that serves its volumes until it is shut down. Its volumes are closed when it is shut down and all clones of
@@ -28,7 +31,7 @@ pub struct RunningNode {
     node: Arc<LocalNode>,
     store: Store,
     address: SocketAddr,
-    owner: Owner,
+    marks: Arc<Marks>,
     unplaced: Vec<VolumeId>,
     serving: Option<Serving>,
 }
@@ -71,18 +74,37 @@ pub enum StartError {
         /// What failed.
         detail: String,
     },
-    /// A file of the node's own on a volume.
-    #[error("{path}: {detail}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What failed.
-        detail: String,
+    /// No layouts anywhere, on volumes that were used before: a person has to say that they are lost.
+    #[error("the layouts of this store are not to be found, so nothing can be either: {found}. {advice}")]
+    LayoutsLost {
+        /// What each directory shows.
+        found: String,
+        /// What to do.
+        advice: String,
+    },
+    /// None of the directories is a volume.
+    #[error("there is no store: {found}")]
+    NoStore {
+        /// What each directory shows.
+        found: String,
     },
 }
 
+impl StartError {
+    /// [`StartError::NoStore`] of these directories.
+    pub(super) fn no_store(found: &[Found]) -> Self {
+        Self::NoStore { found: told(found) }
+    }
+}
+
+/// What directories show, in words.
+pub(super) fn told(found: &[Found]) -> String {
+    let told: Vec<_> = found.iter().map(Found::told).collect();
+    told.join(", ")
+}
+
 /// A volume to be opened.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct OpenVolume {
     /// Its name in the cluster.
     pub id: VolumeId,
@@ -90,6 +112,8 @@ pub struct OpenVolume {
     pub path: PathBuf,
     /// Whether it took part before: an empty directory has then lost what it held.
     pub held_before: bool,
+    /// To be given to the volume: brings what the node keeps on each of its volumes.
+    pub furnish: Option<Furnish>,
 }
 
 /// Opens volumes. Called on a thread that may wait.
@@ -109,14 +133,15 @@ pub async fn start(settings: NodeSettings) -> Result<RunningNode, StartError> {
 /// [`StartError`]; nothing is left running then.
 pub async fn start_with(settings: NodeSettings, opener: Opener) -> Result<RunningNode, StartError> {
     let joined = join(&settings).await?;
-    let volumes = open_all(&joined, opener).await?;
+    let places = joined.places();
+    let keeper = Keeper::new(joined.layouts.clone(), joined.accepted.clone(), places.clone());
+    let marks = Marks::new(keeper.clone());
+    let volumes = open_all(&joined, &marks, opener).await?;
     let listener = listen(settings.listen).await?;
     let address = listener.local_addr().map_err(|error| StartError::Listen {
         address: settings.listen.unwrap_or_else(free_port),
         error,
     })?;
-    let places = joined.places();
-    let keeper = Keeper::new(joined.layouts.clone(), joined.accepted.clone(), places.clone());
     let filled = keeper.fill().await;
     filled.map_err(|detail| conflict(&settings, detail))?;
     let node = LocalNode::new(
@@ -129,18 +154,14 @@ pub async fn start_with(settings: NodeSettings, opener: Opener) -> Result<Runnin
     let workers = workers_of(&node, &settings, &store);
     node.begin(store.clone(), workers);
     let owner = Owner::me(&settings.id, reachable(address).to_string(), &settings.secret);
-    for path in node.paths.values() {
-        if let Err(error) = owner.write(path) {
-            tracing::warn!(path = %path.display(), %error, "commands cannot find this node by its volume");
-        }
-    }
+    marks.serve(owner, node.paths.iter());
     let serving = Serving::start(listener, node.clone(), settings.secret.clone());
     tracing::info!(node = %node.id, %address, layout = keeper.tag().number, "node serves");
     Ok(RunningNode {
         node,
         store,
         address,
-        owner,
+        marks,
         unplaced: joined.unplaced,
         serving: Some(serving),
     })
@@ -148,9 +169,14 @@ pub async fn start_with(settings: NodeSettings, opener: Opener) -> Result<Runnin
 
 async fn open_all(
     joined: &Joined,
+    marks: &Arc<Marks>,
     opener: Opener,
 ) -> Result<BTreeMap<VolumeId, Arc<dyn Volume>>, StartError> {
-    let given = joined.volumes.clone();
+    let given = joined.volumes.iter().map(|volume| OpenVolume {
+        furnish: Some(marks.furnish(&volume.id)),
+        ..volume.clone()
+    });
+    let given: Vec<_> = given.collect();
     let opened = tokio::task::spawn_blocking(move || {
         let open = |volume: OpenVolume| Ok((volume.id.clone(), opener(volume)?));
         given.into_iter().map(open).collect()
@@ -265,8 +291,6 @@ impl RunningNode {
 impl Drop for RunningNode {
     fn drop(&mut self) {
         self.node.end();
-        for path in self.node.paths.values() {
-            self.owner.remove(path);
-        }
+        self.marks.end(self.node.paths.values());
     }
 }

@@ -5,6 +5,8 @@ mod connect;
 mod faults;
 mod fifteen;
 mod layouts;
+mod lone;
+mod lost;
 mod objects;
 mod process;
 mod signatures;

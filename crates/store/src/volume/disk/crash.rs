@@ -4,7 +4,7 @@
 //!
 //! | point | what is on disk | why it is harmless |
 //! |---|---|---|
-//! | `volume.before_identity` | an empty structure without `volume.json` | the next opening makes the rest |
+//! | `volume.before_identity` | an empty structure without `volume.json`, perhaps with the node's files | the next opening makes the rest |
 //! | `stage.received` | content in `staging/`, not synced | opening empties `staging/` |
 //! | `prepare.before_sync` | a whole replica in `staging/`, perhaps not durable | opening empties `staging/` |
 //! | `prepare.after_sync` | a whole replica in `staging/` | opening empties `staging/`; nobody was told |
@@ -16,7 +16,7 @@
 //! | `remove.after_index` | the file, no longer indexed | opening indexes it again: the removal has not happened |
 //! | `remove.after_unlink` | the file perhaps still there after a power cut | the same |
 //! | `settle.after_rename` | a stray under its right name or in `lost+found/` | opening indexes what is in its place |
-//! | `begin_anew.before_identity` | an empty structure without `volume.json` | opening finds it so and begins anew again |
+//! | `begin_anew.before_identity` | the same | opening finds it so and begins anew again |
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -16,6 +16,7 @@ use super::life::Life;
 use super::names::KeyHash;
 use super::staging::{Uploads, reserve_bytes};
 use super::tables::Tables;
+use super::{DiskSettings, Furnish};
 use crate::clock::Version;
 use crate::key::{Key, PARTITIONS, Partition};
 use crate::meta::Meta;
@@ -35,6 +36,7 @@ pub(super) struct Inner {
     pub(super) root: PathBuf,
     pub(super) fixity: Arc<FixityLog>,
     pub(super) disk: Arc<dyn Disk>,
+    furnish: Option<Furnish>,
     /// File system of the directory when it was opened.
     pub(super) device: u64,
     pub(super) life: RwLock<Life>,
@@ -82,19 +84,13 @@ pub(super) async fn blocking<T: Send + 'static>(
 }
 
 impl Inner {
-    pub(super) fn new(
-        id: VolumeId,
-        root: PathBuf,
-        fixity: Arc<FixityLog>,
-        disk: Arc<dyn Disk>,
-        device: u64,
-        life: Life,
-    ) -> Arc<Self> {
+    pub(super) fn new(settings: DiskSettings, device: u64, life: Life) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
-            id,
-            root,
-            fixity,
-            disk,
+            id: settings.id,
+            root: settings.path,
+            fixity: settings.fixity,
+            disk: settings.disk,
+            furnish: settings.furnish,
             device,
             life: RwLock::new(life),
             turning: Mutex::new(()),
@@ -106,6 +102,13 @@ impl Inner {
             threads: Arc::new(Semaphore::new(THREADS_MAX)),
             me: me.clone(),
         })
+    }
+
+    /// Writes what the node keeps in the directory of each of its volumes.
+    pub(super) fn furnish(&self) -> io::Result<()> {
+        self.furnish
+            .as_ref()
+            .map_or(Ok(()), |furnish| furnish(&self.root))
     }
 
     /// Brings this volume's copy to the fixity log.

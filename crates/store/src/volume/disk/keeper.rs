@@ -1,5 +1,6 @@
 //! What an open volume does by itself, now and then: look whether its directory is still there, forget uploads that
-//! nobody finishes, make the index durable, and return to service where only room was missing.
+//! nobody finishes, make the index durable, see that the node's own files stand there, and return to service where only
+//! room was missing.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
@@ -66,6 +67,9 @@ fn look(kept: &Weak<Inner>, synced: &mut Instant) {
         *synced = Instant::now();
         if let Err(error) = index.sync() {
             inner.index_failed(&error);
+        }
+        if let Err(error) = inner.furnish() {
+            tracing::warn!(volume = %inner.id, %error, "the node's own files on the volume cannot be written");
         }
     }
 }

@@ -4,6 +4,10 @@
 //!  - the directory is there, on the same file system: the volume begins anew, durably as `Rebuilding`;
 //!  - it is gone, or on another file system (the disk was unmounted, and what shows is the mount point): out of
 //!    service. Beginning anew there would fill the wrong disk.
+//!
+//! What the node keeps on each volume (its layouts before all) is written into a volume that begins anew before its
+//! `volume.json`, and looked after before its rebuilding ends. So where there is a `volume.json`, there are layouts; and
+//! of volumes that are wiped one after another, each with a rebuilding between, none was the last to know them.
 
 use std::fs::File;
 use std::io;
@@ -105,6 +109,27 @@ impl Inner {
         self.fixity.append(&event, true);
     }
 
+    /// Begins `Rebuilding` with what is there.
+    pub(super) fn distrust(&self, why: &str) -> Result<(), VolumeError> {
+        let _turning = self.turning.lock();
+        self.index()?;
+        let identity = Identity {
+            rebuilding: true,
+            ..self.life.read().identity.clone()
+        };
+        identity
+            .write(self.disk.as_ref(), &self.root)
+            .map_err(|error| self.sync_failed(&self.root.join(IDENTITY), &error))?;
+        {
+            let mut life = self.life.write();
+            life.identity = identity;
+            life.state = VolumeState::Rebuilding;
+        }
+        let event = fixity::event("volume-distrusted", &self.id, None, Cause::Request, why);
+        self.fixity.append(&event, true);
+        Ok(())
+    }
+
     /// Ends `Rebuilding`.
     pub(super) fn rebuilt(&self) -> Result<(), VolumeError> {
         let _turning = self.turning.lock();
@@ -113,6 +138,8 @@ impl Inner {
         if !identity.rebuilding {
             return Ok(());
         }
+        self.furnish()
+            .map_err(|error| self.failed("end the rebuilding: write the node's own files", &error))?;
         identity.rebuilding = false;
         identity
             .write(self.disk.as_ref(), &self.root)
@@ -155,6 +182,8 @@ impl Inner {
     fn try_begin_anew(&self) -> Result<(), String> {
         let lock = self.lock_anew()?;
         make_directories(self.disk.as_ref(), &self.root).map_err(|error| error.to_string())?;
+        self.furnish()
+            .map_err(|error| format!("write the node's own files: {error}"))?;
         self.disk
             .step("begin_anew.before_identity")
             .map_err(|error| error.to_string())?;

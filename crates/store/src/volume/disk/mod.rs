@@ -54,6 +54,11 @@ pub use reconcile::Reconciled;
 use inner::Inner;
 use keeper::Keeper;
 
+/// Writes into a volume's directory what its node keeps there. Called on a thread that may wait, whenever the directory
+/// begins as a volume (before it says so in `volume.json`), before the end of a rebuilding, and every few seconds; what
+/// stands there already is left alone.
+pub type Furnish = Arc<dyn Fn(&std::path::Path) -> std::io::Result<()> + Send + Sync>;
+
 /// What a volume is opened with.
 #[derive(Clone)]
 pub struct DiskSettings {
@@ -66,6 +71,8 @@ pub struct DiskSettings {
     /// The volume took part before this process was started: an empty directory has then lost what it held, and
     /// begins as [`super::VolumeState::Rebuilding`].
     pub held_before: bool,
+    /// Brings what the node keeps on each of its volumes; nothing if `None`.
+    pub furnish: Option<Furnish>,
     /// The file system.
     pub disk: Arc<dyn io::Disk>,
 }
@@ -85,6 +92,7 @@ impl DiskSettings {
             id,
             fixity,
             held_before: false,
+            furnish: None,
             disk: Arc::new(io::RealDisk),
         }
     }
@@ -107,6 +115,22 @@ impl DiskVolume {
     /// When what the directory says cannot be read or understood.
     pub fn id_in(path: &std::path::Path) -> std::io::Result<Option<VolumeId>> {
         Ok(identity::Identity::read(path)?.map(|identity| identity.id))
+    }
+
+    /// What shows that a directory was a volume before; `None` if nothing does.
+    ///
+    /// # Errors
+    /// When the directory cannot be read.
+    pub fn sign_of_use(path: &std::path::Path) -> std::io::Result<Option<&'static str>> {
+        opening::sign_of_use(path)
+    }
+
+    /// From now on "not found" means "not known" here, until repair has passed over the volume. Blocking.
+    ///
+    /// # Errors
+    /// What failed of making it durable; the volume is out of service then.
+    pub fn distrust(&self, why: &str) -> Result<(), VolumeError> {
+        self.inner.distrust(why)
     }
 
     /// Opens a volume with an index made anew from its files, and says what was found. Marks of bad replicas

@@ -171,6 +171,9 @@ impl Opening {
         let written = Identity::read(root).is_ok_and(|found| found.as_ref() == Some(identity));
         if !written {
             tracing::info!(volume = %identity.id, path = %root.display(), found_empty, "a volume begins");
+            if let Some(furnish) = &self.settings.furnish {
+                furnish(root).map_err(|error| self.io_error("furnish", root, error))?;
+            }
             self.disk()
                 .step("volume.before_identity")
                 .and_then(|()| identity.write(self.disk(), root))
@@ -192,15 +195,8 @@ impl Opening {
         life: Life,
         found_empty: bool,
     ) -> Result<(Arc<Inner>, Reconciled), OpenVolumeError> {
-        let DiskSettings {
-            path,
-            id,
-            fixity,
-            disk,
-            ..
-        } = self.settings.clone();
         let index = life.index.clone();
-        let inner = Inner::new(id, path, fixity, disk, stat.device, life);
+        let inner = Inner::new(self.settings.clone(), stat.device, life);
         inner
             .attach_fixity()
             .map_err(|error| self.io_error("open", &self.settings.path.join(FIXITY), error))?;
@@ -236,6 +232,18 @@ impl Opening {
             volume: self.settings.id.clone(),
             detail: error.to_string(),
         }
+    }
+}
+
+/// What shows that a directory was a volume before.
+pub(super) fn sign_of_use(path: &Path) -> io::Result<Option<&'static str>> {
+    if path.join(IDENTITY).try_exists()? {
+        return Ok(Some("volume.json"));
+    }
+    match std::fs::read_dir(path.join("objects")) {
+        Ok(mut objects) => Ok(objects.next().map(|_| "replicas in objects/")),
+        Err(error) if is_gone(&error) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -10,6 +10,7 @@ use store::layout::{Layout, Layouts, Plan, Roles, Sizes, figures, plan};
 use store::node::{ClusterFile, ConnectSettings, NodeSettings, apply_layout, wanted_roles};
 use store::volume::VolumeId;
 
+use super::recover;
 use super::session::{Begin, Session, with_store};
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
@@ -47,6 +48,9 @@ enum Command {
     /// Make a change
     #[command(after_help = EXAMPLES)]
     Apply(Apply),
+    /// Make a new layout for volumes that were used before and have all lost theirs
+    #[command(after_help = EXAMPLES)]
+    Recover,
     /// Measure placement: evenness, and movement when volumes and zones come and go
     #[command(after_help = EXAMPLES)]
     Figures,
@@ -74,9 +78,12 @@ pub(super) fn run(args: &Args, place_args: &PlaceArgs, context: &mut Context) ->
         return print_figures(context);
     }
     let place = place(place_args)?;
+    if let Command::Recover = args.command {
+        return recover::run(&place, context);
+    }
     let change = match &args.command {
         Command::Plan(change) | Command::Apply(Apply { change, .. }) => Some(wanted(change, &place)?),
-        Command::Show | Command::Figures => None,
+        Command::Show | Command::Recover | Command::Figures => None,
     };
     let apply = match &args.command {
         Command::Apply(apply) => Some(apply.yes),

@@ -16,6 +16,7 @@ mod layout;
 mod ls;
 mod passing;
 mod put;
+mod recover;
 mod reindex;
 mod repair;
 mod rm;

@@ -1,6 +1,7 @@
 //! `weft store` over real volumes: alone, and beside a process that serves them.
 
 mod alone;
+mod away;
 mod damage;
 mod served;
 mod usage;

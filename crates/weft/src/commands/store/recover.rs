@@ -1,0 +1,40 @@
+//! `weft store layout recover`: a new layout for volumes that have all lost theirs.
+
+use std::io::Write;
+
+use anyhow::Context as _;
+use store::node::{ConnectSettings, NodeSettings, recover_layouts};
+
+use crate::context::Context;
+use crate::exit::{Outcome, WrongUse};
+
+/// Runs `weft store layout recover`. No process may have the volumes open.
+pub(super) fn run(place: &ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
+    let settings = match place {
+        ConnectSettings::Volumes(volumes) => NodeSettings::of_volumes(volumes.clone()),
+        ConnectSettings::Node(file) => NodeSettings::read(file)?,
+        ConnectSettings::Cluster { .. } => {
+            return Err(WrongUse(
+                "recover works on the volumes of this machine: --volume DIR, or --config".into(),
+            )
+            .into());
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("start the store's threads")?;
+    let layouts = runtime.block_on(recover_layouts(&settings))?;
+    if context.json {
+        context.out.json(&layouts)?;
+        return Ok(Outcome::Done);
+    }
+    writeln!(
+        context.out,
+        "layout {} is new, with a new place for everything. Until repair has passed over all volumes they count as \
+         being rebuilt: reads ask all of them, and what is not found is not known to be absent. weft store repair does it now, \
+         a running weft serve by itself",
+        layouts.current.number
+    )?;
+    Ok(Outcome::Done)
+}
