@@ -10,6 +10,7 @@ use object_store::{Error, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectS
 
 use crate::failure::{Failure, with_causes};
 use crate::fetch::{Body, Fetch};
+use crate::said::in_a_sentence;
 use crate::stat::Stat;
 
 /// A store of objects, or one bucket of it.
@@ -60,15 +61,20 @@ impl Bucket {
                 let text = with_causes(&*source);
                 if is_wrong_region(&text) {
                     let advice = "the bucket is in another region: set AWS_REGION to it";
-                    Failure::lasting(ErrorKind::Other, format!("{text}; {advice}"))
+                    Failure::lasting(ErrorKind::Other, format!("{}; {advice}", self.sentence(&text)))
                 } else if self.retries {
-                    Failure::lasting(ErrorKind::Other, text)
+                    Failure::lasting(ErrorKind::Other, self.sentence(&text))
                 } else {
                     Failure::passing(text)
                 }
             }
-            other => Failure::lasting(ErrorKind::Other, with_causes(&other)),
+            other => Failure::lasting(ErrorKind::Other, self.sentence(&with_causes(&other))),
         }
+    }
+
+    fn sentence(&self, text: &str) -> String {
+        let bucket = self.root.split('/').nth(2).unwrap_or_default();
+        in_a_sentence(text, bucket)
     }
 }
 

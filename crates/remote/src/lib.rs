@@ -20,6 +20,7 @@ mod remote;
 mod retry;
 mod runtime;
 mod s3;
+mod said;
 mod settings;
 mod stat;
 mod web;

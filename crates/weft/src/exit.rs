@@ -1,11 +1,10 @@
 //! How a command ends: the exit code, and the message that goes with it.
 
-use std::fmt;
-use std::io::Write;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Error;
-use archive::AskError;
+use archive::{AskError, OpenError};
 use store::store::StoreError;
 
 use crate::context::Context;
@@ -20,16 +19,38 @@ pub(crate) enum Outcome {
 }
 
 /// The user asked for something that cannot be meant: exit code 2.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct WrongUse(pub(crate) String);
 
-impl fmt::Display for WrongUse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+/// What the user named is not there: exit code 1.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct NotFound(pub(crate) String);
+
+/// The command line, or the exit code where it was answered at once: help, the version, wrong use.
+pub(crate) fn parsed<T: clap::Parser>() -> Result<T, ExitCode> {
+    T::try_parse().map_err(|error| {
+        let asked = std::env::args_os()
+            .skip(1)
+            .take_while(|argument| argument != "--");
+        if error.use_stderr() && asked.into_iter().any(|argument| argument == "--json") {
+            print_json("bad_request", &clap_message(&error.to_string()));
+        } else {
+            // Nothing is left to do if the stream is closed.
+            let _ = error.print();
+        }
+        ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+    })
 }
 
-impl std::error::Error for WrongUse {}
+/// What is wrong, without the usage lines that follow it.
+fn clap_message(text: &str) -> String {
+    let text = text.strip_prefix("error: ").unwrap_or(text);
+    let told = text.split("\n\nUsage:").next().unwrap_or_default();
+    let told = told.split("\n\nFor more information").next().unwrap_or_default();
+    told.split_whitespace().collect::<Vec<_>>().join(" ")
+}
 
 /// Prints what went wrong, if anything did, and gives the exit code.
 ///
@@ -47,20 +68,26 @@ pub(crate) fn report(result: Result<Outcome, Error>, context: &mut Context) -> E
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Losses) => ExitCode::from(1),
         Err(error) => {
-            show(&error, context);
+            complain(&error, context);
             ExitCode::from(code_of(&error))
         }
     }
 }
 
-fn show(error: &Error, context: &mut Context) {
+/// Says on standard error what went wrong with one thing of several; the command goes on.
+pub(crate) fn complain(error: &Error, context: &Context) {
     let chain = chain_text(error);
-    // Nothing is left to do if standard error is closed as well.
-    let _ = writeln!(std::io::stderr(), "{} {chain}", context.err_style.bad("error:"));
     if context.json {
-        let answer = serde_json::json!({ "error": { "code": word_of(error), "message": chain } });
-        let _ = context.out.json(&answer).and_then(|()| context.out.flush());
+        print_json(word_of(error), &chain);
+    } else {
+        // Nothing is left to do if standard error is closed as well.
+        let _ = writeln!(std::io::stderr(), "{} {chain}", context.err_style.bad("error:"));
     }
+}
+
+fn print_json(code: &str, message: &str) {
+    let error = serde_json::json!({ "error": { "code": code, "message": message } });
+    let _ = writeln!(std::io::stderr(), "{error}");
 }
 
 /// The message and its causes on one line; a cause already told by the message before it is not repeated.
@@ -88,12 +115,23 @@ fn word_of(error: &Error) -> &str {
     if error.downcast_ref::<WrongUse>().is_some() {
         return "bad_request";
     }
-    if let Some(StoreError::NotFound(_)) = error.downcast_ref::<StoreError>() {
+    if let Some(ask) = error.downcast_ref::<AskError>() {
+        return &ask.code;
+    }
+    let missing = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<NotFound>().is_some()
+            || matches!(cause.downcast_ref(), Some(StoreError::NotFound(_)))
+            || matches!(cause.downcast_ref(), Some(OpenError::Missing { .. }))
+            || cause
+                .downcast_ref::<io::Error>()
+                .is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
+    };
+    if error.chain().any(missing) {
         return "not_found";
     }
-    match error.downcast_ref::<AskError>() {
-        Some(ask) => &ask.code,
-        None => "internal",
+    match error.downcast_ref::<StoreError>() {
+        Some(StoreError::Unavailable { .. }) => "unavailable",
+        _ => "internal",
     }
 }
 
@@ -116,5 +154,28 @@ mod tests {
         let error = Error::new(WrongUse("no such view".into())).context("dump");
         assert_eq!(code_of(&error), 2);
         assert_eq!(code_of(&anyhow!("disk")), 1);
+    }
+
+    #[test]
+    fn what_is_not_there_is_told_from_what_failed() {
+        let io = |kind| Error::new(io::Error::from(kind)).context("read x");
+        for (error, word) in [
+            (Error::new(NotFound("no x".into())).context("get"), "not_found"),
+            (Error::new(StoreError::NotFound("b/x".into())), "not_found"),
+            (io(io::ErrorKind::NotFound), "not_found"),
+            (io(io::ErrorKind::PermissionDenied), "internal"),
+            (Error::new(WrongUse("x".into())), "bad_request"),
+        ] {
+            assert_eq!(word_of(&error), word, "{error:#}");
+        }
+    }
+
+    #[test]
+    fn wrong_use_is_told_without_the_usage() {
+        let text = "error: unexpected argument '--x' found\n\n  tip: leave it out\n\nUsage: weft ...\n\nFor more information, try";
+        assert_eq!(
+            clap_message(text),
+            "unexpected argument '--x' found tip: leave it out"
+        );
     }
 }

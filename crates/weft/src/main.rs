@@ -8,8 +8,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 mod ask;
 mod cli;
 mod commands;
@@ -36,7 +34,10 @@ mod units;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
+    let cli: cli::Cli = match exit::parsed() {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
     logs::start(cli.verbose);
     let mut context = context::Context::new(&cli);
     let result = commands::run(cli.command, &mut context);

@@ -56,7 +56,16 @@ pub(crate) struct PlaceArgs {
 
 /// A volume as the command line names it.
 pub(crate) fn parse_volume(text: &str) -> Result<VolumeSettings, String> {
-    text.parse::<VolumeSettings>().map_err(|error| error.to_string())
+    let volume = text
+        .parse::<VolumeSettings>()
+        .map_err(|error| error.to_string())?;
+    if volume.path.exists() && !volume.path.is_dir() {
+        let path = volume.path.display();
+        return Err(format!(
+            "{path} is no directory; a volume is one, usually a disk of its own"
+        ));
+    }
+    Ok(volume)
 }
 
 /// The store that flags or the environment name.

@@ -13,7 +13,7 @@ use archive::Sources;
 use warc::{Entry, Input as _, Reader, ReaderSettings};
 
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::exit::{Outcome, complain};
 use crate::style::clean;
 use crate::units::counted;
 use account::Account;
@@ -63,9 +63,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
             Err(error) => {
                 outcome = Outcome::Losses;
                 context.out.flush()?;
-                let label = context.err_style.bad("error:");
-                // Nothing is left to do if standard error is closed as well.
-                let _ = writeln!(std::io::stderr(), "{label} {}", clean(&format!("{error:#}")));
+                complain(&error, context);
             }
         }
     }

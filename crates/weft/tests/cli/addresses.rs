@@ -138,3 +138,32 @@ fn kept_inputs_are_loaded_from_the_store() {
         other.stderr
     );
 }
+
+/// The story: one of many names was mistyped. The others are not in the store when that is noticed, and the command can
+/// be given again as it was meant.
+#[test]
+fn nothing_is_kept_before_every_input_was_looked_at() {
+    let place = local();
+    place.write_old("other/web.warc", &fixture::small_web());
+    let keep = |inputs: &[&str]| {
+        let flags = ["--archive", "kept", "--volume", "one", "--volume", "two"];
+        place.run(&[&["load", "--keep"], inputs, &flags].concat())
+    };
+    for (inputs, said) in [
+        (["web.warc", "web.wrac"], "web.wrac: no such file"),
+        (
+            ["other/../web.warc", "other/web.warc"],
+            "would both become store://inputs/other/web.warc",
+        ),
+    ] {
+        let run = keep(&inputs);
+        assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{}", run.stderr);
+        assert!(
+            run.stderr.contains(said) && run.stderr.contains("1 input of 2 cannot be kept, so nothing was"),
+            "{}",
+            run.stderr
+        );
+    }
+    assert!(!place.path("one").exists() && !place.path("kept").exists());
+    assert_eq!(keep(&["web.warc"]).code, Some(0));
+}

@@ -132,5 +132,11 @@ fn our_own_face_gives_what_files_give() {
         "{}",
         absent.stdout
     );
+    let mistyped = face.run(&place, true, &["load", "s3://crawl/2014/", "--archive", "none"]);
+    assert!(
+        mistyped.stdout.contains("there is no bucket crawl in this store") && !mistyped.stdout.contains('<'),
+        "{}",
+        mistyped.stdout
+    );
     face.end();
 }

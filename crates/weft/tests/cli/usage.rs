@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::support::Place;
+use crate::support::{Place, json_lines};
 
 /// Every subcommand.
 const COMMANDS: &[&str] = &[
@@ -87,14 +87,88 @@ fn a_missing_archive_says_what_to_do() {
     );
 }
 
+/// Wrong use that the parser finds, wrong use that the command finds, what is not there, and one failure of several:
+/// one line of JSON each, on standard error; results alone are on standard output.
 #[test]
-fn with_json_an_error_is_an_object_too() {
+fn with_json_every_error_is_a_line_of_json_on_standard_error() {
     let place = Place::new();
-    let error = place.json(&["status"]);
-    assert_eq!(error["error"]["code"], "internal");
-    assert!(
-        error["error"]["message"]
-            .as_str()
-            .is_some_and(|text| text.contains("is not an archive"))
+    place.write("x", b"x");
+    assert_eq!(
+        place.run(&["store", "put", "x", "bucket/", "--volume", "a"]).code,
+        Some(0)
     );
+    let store = |arguments: &[&'static str]| [&["store"], arguments, &["--volume", "a"]].concat();
+    for (arguments, exit_code, word, said) in [
+        (vec!["status"], 1, "not_found", "is not an archive"),
+        (vec!["nonsense"], 2, "bad_request", "nonsense"),
+        (
+            vec!["load", "x", "--rate", "0"],
+            2,
+            "bad_request",
+            "pages a second above 0",
+        ),
+        (vec!["load", ""], 2, "bad_request", "names no input"),
+        (vec!["inspect", "none.warc"], 1, "not_found", "none.warc"),
+        (vec!["store", "ls"], 2, "bad_request", "WEFT_STORE"),
+        (
+            vec!["store", "ls", "--volume", "none"],
+            1,
+            "not_found",
+            "there is no store in none",
+        ),
+        (
+            vec!["store", "ls", "--volume", "x"],
+            2,
+            "bad_request",
+            "x is no directory",
+        ),
+        (
+            store(&["fixity", "bucket/none"]),
+            1,
+            "not_found",
+            "no object bucket/none",
+        ),
+        (store(&["fixity", "none"]), 2, "bad_request", "bucket/name"),
+        (
+            store(&["get", "bucket/none"]),
+            1,
+            "not_found",
+            "no object bucket/none",
+        ),
+        (
+            store(&["stat", "bucket/none"]),
+            1,
+            "not_found",
+            "no object bucket/none",
+        ),
+        (
+            store(&["rm", "bucket/none"]),
+            1,
+            "not_found",
+            "no object bucket/none",
+        ),
+        (
+            store(&["rm", "bucket/", "--recursive"]),
+            2,
+            "bad_request",
+            "this would delete 1 object",
+        ),
+        (store(&["put", "none", "bucket/"]), 1, "not_found", "read none"),
+        (store(&["put", "x", "Bucket/"]), 2, "bad_request", "Bucket"),
+        (store(&["scrub", "none"]), 2, "bad_request", "no volume"),
+    ] {
+        let run = place.run(&[&arguments[..], &["--json"]].concat());
+        assert_eq!(
+            (run.code, run.stdout.as_str()),
+            (Some(exit_code), ""),
+            "{arguments:?}: {}",
+            run.stderr
+        );
+        let errors = json_lines(&run.stderr);
+        assert_eq!(errors.len(), 1, "{arguments:?}: {errors:?}");
+        let error = &errors[0]["error"];
+        assert_eq!(error["code"], word, "{arguments:?}: {error}");
+        let message = error["message"].as_str().unwrap_or_default();
+        assert!(message.contains(said), "{arguments:?}: {message}");
+    }
 }

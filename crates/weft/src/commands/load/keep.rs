@@ -1,9 +1,11 @@
 //! `weft load --keep`: local inputs go into the store first, and are loaded from there.
 //!
 //! Invariants:
+//!  - nothing is written before every input was looked at;
 //!  - an input is loaded from the store only after it was read back from there with the SHA-256 of the file;
 //!  - an object of other content is never replaced.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -11,7 +13,7 @@ use std::path::{Component, Path};
 
 use anyhow::{Context as _, bail};
 use archive::question::LoadInput;
-use archive::{found_inputs, is_address};
+use archive::{FoundInput, found_inputs, is_address};
 use data_encoding::HEXLOWER;
 use futures_util::StreamExt;
 use serde::Serialize;
@@ -24,9 +26,9 @@ use store::store::{Condition, Put, Store, StoreError};
 use crate::commands::store::content;
 use crate::commands::store::session::{Begin, Session, with_store};
 use crate::context::Context;
-use crate::out::progress_line;
+use crate::exit::{NotFound, WrongUse, complain};
 use crate::style::clean;
-use crate::units::bytes;
+use crate::units::{bytes, counted};
 
 /// One input kept, as `--json` has it.
 #[derive(Serialize)]
@@ -48,14 +50,15 @@ pub(super) fn keep(
     context: &mut Context,
 ) -> anyhow::Result<(Vec<LoadInput>, u64)> {
     let found = found_inputs(inputs, &context.places.sources());
+    look_at_all(&found, bucket, context)?;
     // Looking may have opened the store's volumes, which one at a time has open.
     context.places.close();
     with_store(place, Begin::Allowed, async |session| {
         let (mut kept, mut failed) = (Vec::new(), 0);
         for input in found {
             let location = input.location;
-            // What is at an address stays there; what cannot be read is the load's to report.
-            if is_address(&location) || input.problem.is_some() {
+            // What is at an address stays there.
+            if is_address(&location) {
                 kept.push(LoadInput {
                     name: input.name,
                     path: location,
@@ -69,14 +72,53 @@ pub(super) fn keep(
                 }),
                 Err(error) if session.stop.asked() => return Err(error),
                 Err(error) => {
-                    let bad = context.err_style.bad("error:");
-                    progress_line(&format!("{bad} {}", clean(&format!("{error:#}"))));
+                    complain(&error, context);
                     failed += 1;
                 }
             }
         }
         Ok((kept, failed))
     })
+}
+
+/// Nothing is written before every input was looked at: what cannot be read, or would take the name of another, is
+/// told of now, and the store stays as it is.
+fn look_at_all(found: &[FoundInput], bucket: &str, context: &Context) -> anyhow::Result<()> {
+    let mut named: BTreeMap<String, &str> = BTreeMap::new();
+    let mut wrong = 0;
+    for input in found {
+        let problem = match &input.problem {
+            Some(problem) => Some(NotFound(format!("{}: {problem}", input.name)).into()),
+            None if is_address(&input.location) => None,
+            None => problem_of(input, bucket, &mut named).err(),
+        };
+        if let Some(problem) = problem {
+            complain(&problem, context);
+            wrong += 1;
+        }
+    }
+    if wrong > 0 {
+        let inputs = counted(wrong, "input", "inputs");
+        bail!(
+            "{inputs} of {} cannot be kept, so nothing was: leave them out, or mend them",
+            found.len()
+        );
+    }
+    Ok(())
+}
+
+fn problem_of<'a>(
+    input: &'a FoundInput,
+    bucket: &str,
+    named: &mut BTreeMap<String, &'a str>,
+) -> anyhow::Result<()> {
+    let FoundInput { name, location, .. } = input;
+    let key = Key::new(bucket, &object_name(name)).map_err(|error| WrongUse(error.to_string()))?;
+    File::open(location).with_context(|| format!("read {name}"))?;
+    match named.insert(key.to_string(), name) {
+        Some(other) => Err(WrongUse(format!("{other} and {name} would both become store://{key}")).into()),
+        None => Ok(()),
+    }
 }
 
 /// Puts a file into the store if it is not there, reads it back, and says so.

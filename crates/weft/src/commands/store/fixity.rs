@@ -9,13 +9,14 @@ use store::cluster::View;
 use store::key::Key;
 use store::meta::Meta;
 use store::node::ConnectSettings;
+use store::store::StoreError;
 use store::upkeep::{digests, fixity};
 use store::volume::FixityEvent;
 
 use super::key;
 use super::session::{Begin, Session, with_store};
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::exit::{Outcome, complain};
 use crate::out::progress_line;
 use crate::style::clean;
 use crate::table::{Column, Table};
@@ -56,24 +57,43 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
     let key = args.object.as_deref().map(key::object).transpose()?;
     let limit = args.limit as usize;
     with_store(place, Begin::Refused, async |session| {
+        let mut outcome = Outcome::Done;
         let (events, silent) = match &key {
             Some(key) => {
-                print_digests(session, key, args.sha512, context).await?;
-                fixity(&session.view(), key, limit).await
+                let headed = print_digests(session, key, args.sha512, context).await;
+                let story = fixity(&session.view(), key, limit).await;
+                match headed {
+                    Err(error) if is_absent(&error) && !story.0.is_empty() => {
+                        progress_line(&format!(
+                            "no object {}; the logs tell of it:",
+                            clean(key.as_str())
+                        ));
+                    }
+                    Err(error) if is_absent(&error) => return Err(error),
+                    Err(error) => {
+                        complain(&error, context);
+                        outcome = Outcome::Losses;
+                    }
+                    Ok(()) => {}
+                }
+                story
             }
             None => all(&session.view(), limit).await,
         };
         print(&events, key.is_none(), context)?;
         for volume in &silent {
-            let bad = context.err_style.bad("no answer:");
-            progress_line(&format!("{bad} {}", clean(volume)));
+            complain(&anyhow::anyhow!("no answer of volume {volume}"), context);
         }
         Ok(if silent.is_empty() {
-            Outcome::Done
+            outcome
         } else {
             Outcome::Losses
         })
     })
+}
+
+fn is_absent(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(StoreError::NotFound(_)))
 }
 
 /// The object may be gone, and its story is still to be told.
@@ -89,13 +109,7 @@ async fn print_digests(
             .with_context(|| format!("read {key}"))?;
         (found.meta, Some(found.sha512))
     } else {
-        match session.store().head(key).await {
-            Ok(meta) => (meta, None),
-            Err(error) => {
-                progress_line(&clean(&error.to_string()));
-                return Ok(());
-            }
-        }
+        (session.store().head(key).await?, None)
     };
     if context.json {
         context.out.json(&DigestLine {

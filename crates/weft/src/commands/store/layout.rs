@@ -29,6 +29,34 @@ Examples:
 A weight of 0 drains a volume. A volume that is left out is retired: its name is never used again. So a volume that was
 not drained is only left out, and the number of copies only lowered, with --yes.";
 
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  weft store layout show
+  weft store layout show --json | jq .shares";
+
+const PLAN_EXAMPLES: &str = "\
+Examples:
+  weft store layout plan cluster.toml --config node.toml      what the changed file would move
+  weft store layout plan --volume /disks/a --volume /disks/b --volume /disks/new
+  weft store layout plan --volume /disks/a --volume /disks/b,weight=0     before draining a volume
+
+Nothing is changed and nothing moves.";
+
+const APPLY_EXAMPLES: &str = "\
+Examples:
+  weft store layout apply cluster.toml --config node.toml     make it so; data moves in the background
+  weft store layout apply --volume /disks/a --volume /disks/b,weight=0    drain a volume
+  weft store layout apply --volume /disks/a                   and, once it is empty, leave it out
+
+A volume that is left out is retired: its name is never used again. One that was not drained is only left out, and the
+number of copies only lowered, with --yes. Data moves while a process serves the store; weft store repair moves it now.";
+
+const FIGURES_EXAMPLES: &str = "\
+Examples:
+  weft store layout figures
+
+Computes tables for made-up clusters; needs no store.";
+
 /// Flags of `weft store layout`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
@@ -40,19 +68,19 @@ pub(super) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// The layout in force: volumes, weights, shares
-    #[command(after_help = EXAMPLES)]
+    #[command(after_help = SHOW_EXAMPLES)]
     Show,
     /// What a change would move
-    #[command(after_help = EXAMPLES)]
+    #[command(after_help = PLAN_EXAMPLES)]
     Plan(Change),
     /// Make a change
-    #[command(after_help = EXAMPLES)]
+    #[command(after_help = APPLY_EXAMPLES)]
     Apply(Apply),
     /// Make a new layout for volumes that were used before and have all lost theirs
     #[command(after_help = EXAMPLES)]
     Recover,
     /// Measure placement: evenness, and movement when volumes and zones come and go
-    #[command(after_help = EXAMPLES)]
+    #[command(after_help = FIGURES_EXAMPLES)]
     Figures,
 }
 

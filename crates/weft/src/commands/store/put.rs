@@ -13,8 +13,7 @@ use super::content;
 use super::key;
 use super::session::{Begin, Session, with_store};
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
-use crate::out::progress_line;
+use crate::exit::{Outcome, WrongUse, complain};
 use crate::style::clean;
 use crate::units::bytes;
 
@@ -60,8 +59,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
                 Ok(meta) => written(file, &meta, context)?,
                 Err(error) if session.stop.asked() => return Err(error),
                 Err(error) => {
-                    let bad = context.err_style.bad("error:");
-                    progress_line(&format!("{bad} {}", clean(&format!("{error:#}"))));
+                    complain(&error, context);
                     outcome = Outcome::Losses;
                 }
             }

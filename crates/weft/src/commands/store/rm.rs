@@ -5,15 +5,13 @@ use std::io::Write;
 use anyhow::Context as _;
 use store::key::Key;
 use store::node::ConnectSettings;
-use store::store::{Condition, List};
+use store::store::{Condition, List, StoreError};
 
 use super::key;
 use super::ls::each_page;
 use super::session::{Begin, Session, with_store};
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
-use crate::out::progress_line;
-use crate::style::clean;
+use crate::exit::{Outcome, WrongUse, complain};
 use crate::units::{bytes, counted};
 
 const EXAMPLES: &str = "\
@@ -63,8 +61,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         let mut outcome = Outcome::Done;
         for key in &keys {
             if !delete(session, key, context).await? {
-                let bad = context.err_style.bad("error:");
-                progress_line(&format!("{bad} no object {}", clean(key.as_str())));
+                complain(&StoreError::NotFound(key.to_string()).into(), context);
                 outcome = Outcome::Losses;
             }
         }

@@ -9,6 +9,7 @@ use store::cluster::View;
 use store::node::{ConnectSettings, Connection, NodeSettings, VolumeSettings, connect};
 use store::store::Store;
 
+use crate::exit::NotFound;
 use crate::out::progress_line;
 use crate::stop::Stop;
 
@@ -51,10 +52,11 @@ pub(crate) fn with_store<T>(
 ) -> anyhow::Result<T> {
     let fresh = fresh_volumes(&place)?;
     if !fresh.is_empty() && begin == Begin::Refused {
-        bail!(
+        let message = format!(
             "there is no store in {}; weft store put makes one",
             fresh.join(", ")
         );
+        return Err(NotFound(message).into());
     }
     let stop = Stop::listen()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -26,6 +26,20 @@ fn every_command_has_help_with_examples() {
 }
 
 #[test]
+fn every_layout_command_has_examples_of_its_own() {
+    let place = Place::new();
+    for command in ["show", "plan", "apply", "figures"] {
+        let help = place.good(&["store", "layout", command, "--help"]);
+        let examples: Vec<&str> = help.lines().filter(|line| line.starts_with("  weft ")).collect();
+        let own = format!("  weft store layout {command}");
+        assert!(
+            !examples.is_empty() && examples.iter().all(|example| example.starts_with(&own)),
+            "{command}:\n{help}"
+        );
+    }
+}
+
+#[test]
 fn wrong_use_is_code_2_and_leaves_nothing_behind() {
     let place = Place::new();
     place.write("x/one", b"1");
@@ -136,6 +150,21 @@ fn files_that_are_missing_or_wrong_are_named() {
         let run = place.run(arguments);
         assert_eq!(run.code, Some(1), "{arguments:?}: {}", run.stderr);
         assert!(run.stderr.contains(said), "{arguments:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_volume_is_a_directory() {
+    let place = Place::new();
+    place.write("file", b"not a disk");
+    for command in [&["store", "ls"] as &[&str], &["store", "serve"], &["serve"]] {
+        let run = place.run(&[command, &["--volume", "file"]].concat());
+        assert_eq!(run.code, Some(2), "{command:?}: {}", run.stderr);
+        assert!(
+            run.stderr.contains("file is no directory"),
+            "{command:?}: {}",
+            run.stderr
+        );
     }
 }
 
