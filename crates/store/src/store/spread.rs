@@ -185,39 +185,38 @@ impl Spread {
     async fn lay_on(&self, volume: &VolumeId) -> Result<StageId, Fault> {
         let stage = StageId::random();
         // Given up if anything fails, or nobody waits any longer.
-        let mut guard = Stages::of(&self.store, vec![(volume.clone(), stage)]);
-        let done = match (&self.content, &self.meta) {
-            (Content::None, _) => false,
+        let mut upload = Stages::of(&self.store, vec![(volume.clone(), stage)]);
+        let laid = self.lay_stage(volume, stage).await;
+        match laid {
+            Ok(()) => drop(upload.take()),
+            Err(_) => upload.abort().await,
+        }
+        laid.map(|()| stage)
+    }
+
+    async fn lay_stage(&self, volume: &VolumeId, stage: StageId) -> Result<(), Fault> {
+        match (&self.content, &self.meta) {
             (Content::Whole(content), Some(meta)) => {
                 let asking = self.store.ask(volume, |asked| async move {
                     asked.stage_whole(stage, meta, content.clone()).await
                 });
-                asking.await.map_err(Fault::Target)?;
-                true
+                return asking.await.map_err(Fault::Target);
             }
-            (Content::Whole(content), None) => {
-                self.send(volume, stage, content).await?;
-                false
-            }
-            (Content::Passed, _) => {
-                self.copy_stage(volume, stage).await?;
-                false
-            }
+            (Content::Whole(content), None) => self.send(volume, stage, content).await?,
+            (Content::Passed, _) => self.copy_stage(volume, stage).await?,
             (Content::Held(holders), Some(meta)) => {
                 self.copy_committed(volume, stage, meta, holders).await?;
-                false
             }
-            // Not reached: nothing is committed without a number.
-            (Content::Held(_), None) => false,
-        };
-        if let (false, Some(meta)) = (done, &self.meta) {
-            let asking = self
-                .store
-                .ask(volume, |asked| async move { asked.prepare(stage, meta).await });
-            asking.await.map_err(Fault::Target)?;
+            // A tombstone needs no content; nothing is committed without a number.
+            (Content::None, _) | (Content::Held(_), None) => {}
         }
-        guard.take();
-        Ok(stage)
+        let Some(meta) = &self.meta else {
+            return Ok(());
+        };
+        let asking = self
+            .store
+            .ask(volume, |asked| async move { asked.prepare(stage, meta).await });
+        asking.await.map_err(Fault::Target)
     }
 
     /// Stages a content at hand.

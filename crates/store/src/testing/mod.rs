@@ -3,5 +3,5 @@
 pub(crate) mod memory;
 pub(crate) mod rig;
 
-pub(crate) use memory::{MemoryVolume, Mood, Step};
+pub(crate) use memory::{MemoryVolume, Mood, Step, table};
 pub(crate) use rig::Rig;

@@ -28,7 +28,7 @@ pub mod settings;
 #[cfg(test)]
 mod tests;
 mod throttle;
-mod time;
+pub(crate) mod time;
 pub mod workers;
 
 pub use census::{Census, census};

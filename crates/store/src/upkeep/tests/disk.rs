@@ -10,7 +10,7 @@ use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use parking_lot::Mutex;
 
-use super::memory::MemConnect;
+use super::nodes::MemConnect;
 use super::world::{content, key, meta, roles};
 use crate::clock::Version;
 use crate::cluster::{Cluster, Connect, LayoutTag};

@@ -28,9 +28,9 @@ async fn a_repair_broken_off_anywhere_can_be_repeated() {
         let world = World::with_objects(2, &[1, 1, 1], 6);
         world.change_layout(roles(2, &[1, 1, 1, 1]));
         let victim = &world.volumes()[(crash_after % 4) as usize];
-        victim.state.lock().changes_left = Some(crash_after / 4);
+        victim.stop_after(Some(crash_after / 4));
         world.repair().await;
-        victim.state.lock().changes_left = None;
+        victim.stop_after(None);
         let report = world.repair().await;
         assert!(report.is_clean(), "after {crash_after} changes: {report:?}");
         world.check_whole().await;

@@ -2,8 +2,8 @@
 
 mod disk;
 mod layouts;
-mod memory;
 mod model;
+mod nodes;
 mod queue;
 mod repair;
 mod scrub;

@@ -1,6 +1,7 @@
 //! Damage of every kind; after a repair the census is whole and every object reads right.
 
 use super::world::{World, content, key};
+use crate::testing::Mood;
 
 #[tokio::test]
 async fn nothing_to_do_does_nothing() {
@@ -36,11 +37,11 @@ async fn a_bad_a_short_and_a_deleted_file_are_made_again() {
 async fn a_wiped_volume_comes_back_and_its_rebuilding_ends() {
     let world = World::with_objects(2, &[1, 1, 1], 18);
     let wiped = &world.volumes()[0];
-    wiped.state.lock().replicas.clear();
-    wiped.state.lock().rebuilding = true;
+    wiped.wipe();
+    wiped.set(Mood::Rebuilding);
     let report = world.repair().await;
     assert_eq!(report.rebuilt, ["a/v"]);
-    assert!(!wiped.state.lock().rebuilding);
+    assert!(wiped.mood() == Mood::Well);
     world.check_whole().await;
 }
 
@@ -48,11 +49,11 @@ async fn a_wiped_volume_comes_back_and_its_rebuilding_ends() {
 async fn rebuilding_does_not_end_while_a_volume_is_away() {
     let world = World::with_objects(2, &[1, 1, 1], 6);
     let volumes = world.volumes();
-    volumes[0].state.lock().replicas.clear();
-    volumes[0].state.lock().rebuilding = true;
-    volumes[1].state.lock().away = true;
+    volumes[0].wipe();
+    volumes[0].set(Mood::Rebuilding);
+    volumes[1].set(Mood::Unreachable);
     assert!(world.repair().await.rebuilt.is_empty());
-    volumes[1].state.lock().away = false;
+    volumes[1].set(Mood::Well);
     assert_eq!(world.repair().await.rebuilt, ["a/v"]);
     world.check_whole().await;
 }
@@ -66,14 +67,14 @@ async fn hidden_damage_is_never_copied() {
     let whole = content(1, 900_000);
     let version = world.write(&key, Some(&whole));
     let home = world.home(&key);
-    world.volume(&home[0]).state.lock().replicas.clear();
+    world.volume(&home[0]).wipe();
     world.volume(&home[1]).damage(&key, version, |replica| {
         replica.content.as_mut().expect("a file")[600_000] ^= 1;
     });
     let report = world.repair().await;
     assert!(report.is_clean(), "{report:?}");
     assert_eq!(report.copies, 2);
-    let log = world.volume(&home[0]).state.lock().log.clone();
+    let log = world.volume(&home[0]).log();
     assert!(
         log.iter()
             .any(|event| event.detail.contains("copied from") && event.detail.contains(&home[2].to_string()))
@@ -104,7 +105,7 @@ async fn an_older_version_never_stands_in_for_a_lost_one() {
         (1, 1, 1),
         "{census:?}"
     );
-    let held = world.volume(&home[0]).state.lock().replicas.len();
+    let held = world.volume(&home[0]).replicas().len();
     assert_eq!(held, 1, "the older version stays");
 }
 
@@ -148,10 +149,10 @@ async fn a_hand_off_goes_home_and_is_dropped_only_then() {
     let home = world.home(&key);
     let elsewhere = world.elsewhere(&key);
     world.write_on(&key, Some(b"handed off"), &[home[0].clone(), elsewhere.clone()]);
-    world.volume(&home[1]).state.lock().away = true;
+    world.volume(&home[1]).set(Mood::Unreachable);
     let report = world.repair().await;
     assert_eq!((report.copies, report.dropped), (0, 0), "{report:?}");
-    world.volume(&home[1]).state.lock().away = false;
+    world.volume(&home[1]).set(Mood::Well);
     let report = world.repair().await;
     assert_eq!((report.copies, report.dropped), (1, 1), "{report:?}");
     world.check_whole().await;
@@ -161,19 +162,19 @@ async fn a_hand_off_goes_home_and_is_dropped_only_then() {
 async fn copies_stand_in_for_a_volume_that_is_away_and_for_one_that_is_full() {
     let world = World::with_objects(2, &[1, 1, 1, 1], 18);
     let away = &world.volumes()[0];
-    away.state.lock().away = true;
-    let held = away.state.lock().replicas.len() as u64;
+    away.set(Mood::Unreachable);
+    let held = away.replicas().len() as u64;
     let report = world.repair().await;
     assert_eq!(report.copies, held, "{report:?}");
     let again = world.repair().await;
     assert_eq!(again.copies, 0, "stand-ins count: {again:?}");
-    away.state.lock().away = false;
+    away.set(Mood::Well);
     assert_eq!(world.repair().await.dropped, held);
     world.check_whole().await;
 
     let full = &world.volumes()[1];
-    full.state.lock().replicas.clear();
-    full.state.lock().full = true;
+    full.wipe();
+    full.set(Mood::Full);
     let report = world.repair().await;
     let census = world.census().await;
     assert_eq!(census.replicas_surplus, census.replicas_missing, "{census:?}");
@@ -183,7 +184,7 @@ async fn copies_stand_in_for_a_volume_that_is_away_and_for_one_that_is_full() {
         (census.replicas_missing, census.replicas_missing),
         "that stand-ins were found does not make the failure good: {report:?}"
     );
-    full.state.lock().full = false;
+    full.set(Mood::Well);
     let report = world.repair().await;
     assert!(report.is_clean(), "{report:?}");
     world.check_whole().await;
@@ -194,8 +195,8 @@ async fn copies_stand_in_for_a_volume_that_is_away_and_for_one_that_is_full() {
 async fn a_copy_that_finds_no_room_has_failed_whatever_the_next_round_plans() {
     let world = World::with_objects(2, &[1, 1], 3);
     let full = &world.volumes()[1];
-    full.state.lock().replicas.clear();
-    full.state.lock().full = true;
+    full.wipe();
+    full.set(Mood::Full);
     let report = world.repair().await;
     assert!(!report.is_clean(), "{report:?}");
     assert_eq!((report.wanting, report.failures), (3, 3), "{report:?}");
@@ -234,11 +235,7 @@ async fn a_tombstone_whose_files_are_gone_is_written_again() {
 async fn strays_are_settled() {
     let world = World::with_objects(2, &[1, 1], 3);
     let partition = key(0).partition();
-    world.volumes()[0]
-        .state
-        .lock()
-        .strays
-        .push((partition, "unknown".into()));
+    world.volumes()[0].stray(partition, "unknown");
     assert_eq!(world.census().await.strays, 1);
     assert_eq!(world.repair().await.strays_settled, 1);
     world.check_whole().await;

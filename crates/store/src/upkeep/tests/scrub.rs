@@ -2,6 +2,7 @@
 
 use super::world::{World, key};
 use crate::key::Partition;
+use crate::testing::Mood;
 use crate::upkeep::{ScrubFiles, ScrubState, fixity, scrub_all};
 use crate::volume::Cause;
 
@@ -39,11 +40,11 @@ async fn a_scrub_finds_every_flipped_bit_and_a_repair_puts_it_right() {
 async fn one_volume_is_scrubbed_when_one_is_named() {
     let world = World::with_objects(2, &[1, 1, 1], 12);
     let volume = &world.volumes()[1];
-    let held = volume.state.lock().replicas.len() as u64;
+    let held = volume.replicas().len() as u64;
     let named = ["b/v".to_owned().into()];
     let report = scrub_all(&world.cluster.view(), &named, None, &|_| {}).await;
     assert_eq!(report.replicas, held);
-    assert!(world.volumes()[0].state.lock().log.is_empty());
+    assert!(world.volumes()[0].log().is_empty());
 }
 
 #[tokio::test]
@@ -72,7 +73,7 @@ async fn the_fixity_log_tells_the_story_once_and_in_order() {
             .detail
             .starts_with("copied from b/v, every block compared with blake3")
     }));
-    world.volumes()[1].state.lock().away = true;
+    world.volumes()[1].set(Mood::Unreachable);
     assert_eq!(fixity(&view, &key, 100).await.1.len(), 1);
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::world::{World, key, roles};
 use crate::store::Store;
+use crate::testing::Mood;
 use crate::upkeep::{ScrubFiles, UpkeepSettings, Workers, WorkersConfig};
 use crate::volume::VolumeId;
 
@@ -89,7 +90,7 @@ fn log_says(world: &World, event: &str) -> bool {
     world
         .volumes()
         .iter()
-        .any(|volume| volume.state.lock().log.iter().any(|line| line.event == event))
+        .any(|volume| volume.log().iter().any(|line| line.event == event))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -134,12 +135,9 @@ async fn a_wiped_volume_is_filled_again_and_told_so() {
     let world = World::with_objects(2, &[1, 1, 1], 12);
     let running = start(world, eager(), 0);
     let wiped = running.world.volumes()[0].clone();
-    {
-        let mut state = wiped.state.lock();
-        state.replicas.clear();
-        state.rebuilding = true;
-    }
-    running.until(|_| !wiped.state.lock().rebuilding).await;
+    wiped.wipe();
+    wiped.set(Mood::Rebuilding);
+    running.until(|_| wiped.mood() == Mood::Well).await;
     running.until_whole().await;
 }
 
@@ -148,9 +146,9 @@ async fn a_volume_goes_and_comes_back() {
     let world = World::with_objects(2, &[1, 1, 1, 1], 12);
     let running = start(world, eager(), 0);
     let gone = running.world.volumes()[0].clone();
-    gone.state.lock().away = true;
+    gone.set(Mood::Unreachable);
     running.until(|world| log_says(world, "repaired")).await;
-    gone.state.lock().away = false;
+    gone.set(Mood::Well);
     running.until(|world| log_says(world, "dropped")).await;
     running.until_whole().await;
 }
@@ -161,7 +159,7 @@ async fn a_stopped_scrub_goes_on_where_it_was() {
     let world = World::with_objects(2, &[1, 1], 12);
     let volume: VolumeId = "a/v".to_owned().into();
     let verified = |world: &World| {
-        let log = world.volume(&volume).state.lock().log.clone();
+        let log = world.volume(&volume).log();
         log.into_iter().filter_map(|line| line.key).collect::<Vec<_>>()
     };
     let slow = UpkeepSettings {

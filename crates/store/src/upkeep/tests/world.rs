@@ -7,12 +7,13 @@ use md5::{Digest, Md5};
 use parking_lot::Mutex;
 use sha2::Sha256;
 
-use super::memory::{MemConnect, MemVolume, table};
+use super::nodes::MemConnect;
 use crate::clock::Version;
 use crate::cluster::Cluster;
 use crate::key::Key;
 use crate::layout::{Layout, Layouts, NodeRole, Roles, VolumeRole};
 use crate::meta::{Digests, Meta};
+use crate::testing::{MemoryVolume, table};
 use crate::upkeep::{Census, RepairOptions, RepairReport, census, repair_all};
 use crate::volume::VolumeId;
 
@@ -139,11 +140,11 @@ impl World {
             .expect("there are more volumes than replicas")
     }
 
-    pub(crate) fn volume(&self, id: &VolumeId) -> Arc<MemVolume> {
+    pub(crate) fn volume(&self, id: &VolumeId) -> Arc<MemoryVolume> {
         self.connect.volumes.lock()[id].clone()
     }
 
-    pub(crate) fn volumes(&self) -> Vec<Arc<MemVolume>> {
+    pub(crate) fn volumes(&self) -> Vec<Arc<MemoryVolume>> {
         self.connect.volumes.lock().values().cloned().collect()
     }
 
@@ -199,9 +200,9 @@ impl World {
             home.sort();
             let mut holders = Vec::new();
             for (id, volume) in self.connect.volumes.lock().iter() {
-                let state = volume.state.lock();
-                for ((_, held), replica) in state.replicas.iter().filter(|entry| entry.0.0 == *key) {
-                    assert_eq!(held, version, "{key} on {id}");
+                let replicas = volume.replicas().into_iter();
+                for replica in replicas.filter(|replica| replica.meta.key == *key) {
+                    assert_eq!(replica.meta.version, *version, "{key} on {id}");
                     assert_eq!(
                         replica.meta,
                         meta(key, *version, content.as_deref()),

@@ -1,0 +1,67 @@
+//! One replica: the index's word and the file.
+
+use std::sync::Arc;
+
+use data_encoding::HEXLOWER;
+
+use crate::meta::Meta;
+use crate::volume::blocks::{BlockHasher, BlockTable};
+use crate::volume::{ReplicaState, Surveyed};
+
+/// One replica: what the index says (`meta`, `bad`), and the file (`content`, gone if `None`).
+#[derive(Clone)]
+pub(crate) struct Replica {
+    pub(crate) meta: Meta,
+    pub(crate) table: Arc<BlockTable>,
+    pub(crate) content: Option<Vec<u8>>,
+    pub(crate) bad: Option<String>,
+}
+
+impl Replica {
+    pub(super) fn new(meta: Meta, content: Vec<u8>) -> Self {
+        Self {
+            meta,
+            table: Arc::new(table(&content).0),
+            content: Some(content),
+            bad: None,
+        }
+    }
+
+    /// Whether the bytes are those of the digest.
+    pub(crate) fn is_sound(&self) -> bool {
+        let root = |content: &Vec<u8>| table(content).1;
+        self.content.as_ref().map(root) == Some(self.meta.digests.blake3)
+    }
+
+    pub(super) fn surveyed(&self) -> Surveyed {
+        let (key, version) = (self.meta.key.clone(), self.meta.version);
+        let (deleted, size) = (self.meta.deleted, self.meta.size);
+        let Some(content) = &self.content else {
+            return Surveyed::FileMissing {
+                key,
+                version,
+                deleted,
+            };
+        };
+        let state = if content.len() as u64 == size {
+            self.state()
+        } else {
+            ReplicaState::Bad("another length".to_owned())
+        };
+        Surveyed::Replica {
+            key,
+            version,
+            deleted,
+            size,
+            blake3: HEXLOWER.encode(&self.meta.digests.blake3),
+            state,
+        }
+    }
+}
+
+/// The table of blocks and the root.
+pub(crate) fn table(content: &[u8]) -> (BlockTable, [u8; 32]) {
+    let mut hasher = BlockHasher::default();
+    hasher.update(content);
+    hasher.finish()
+}

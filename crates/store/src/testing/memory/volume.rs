@@ -1,0 +1,285 @@
+//! What a volume in memory answers.
+
+use std::io;
+use std::ops::Range;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
+use parking_lot::MutexGuard;
+
+use super::replica::Replica;
+use super::{MemoryVolume, Mood, State, Step, Upload};
+use crate::clock::Version;
+use crate::key::{Key, Partition};
+use crate::meta::{BLOCK_BYTES, Meta};
+use crate::upkeep::time::now_ms;
+use crate::volume::{
+    ByteStream, Cause, FixityEvent, Head, Held, ListQuery, ReplicaRead, StageId, Staged, StagedRead,
+    Surveyed, Verdict, Volume, VolumeError, VolumeId, VolumeState, VolumeStatus,
+};
+
+type Answer<T> = Result<T, VolumeError>;
+
+impl MemoryVolume {
+    /// Every question begins here.
+    async fn begin(&self, step: Step) -> Answer<MutexGuard<'_, State>> {
+        match self.mood() {
+            Mood::Slow(time) => tokio::time::sleep(time).await,
+            Mood::Frozen => std::future::pending().await,
+            _ => {}
+        }
+        let mut state = self.state.lock();
+        state.faults.meet(&self.id, step)?;
+        Ok(state)
+    }
+
+    fn missing(&self, what: impl ToString) -> VolumeError {
+        VolumeError::Missing {
+            volume: self.id.clone(),
+            what: what.to_string(),
+        }
+    }
+
+    fn event(&self, event: &str, key: &Key, version: Version, cause: Cause, detail: &str) -> FixityEvent {
+        FixityEvent {
+            time_ms: now_ms(),
+            event: event.to_owned(),
+            volume: self.id.clone(),
+            key: Some(key.clone()),
+            version: Some(version),
+            cause,
+            detail: detail.to_owned(),
+        }
+    }
+}
+
+/// In pieces that are no blocks.
+fn pieces(bytes: &Bytes) -> ByteStream {
+    let pieces: Vec<io::Result<Bytes>> = bytes
+        .chunks(100_000)
+        .map(|piece| Ok(bytes.slice_ref(piece)))
+        .collect();
+    Box::pin(stream::iter(pieces))
+}
+
+#[async_trait]
+impl Volume for MemoryVolume {
+    fn id(&self) -> &VolumeId {
+        &self.id
+    }
+
+    async fn stage(&self, stage: StageId, mut body: ByteStream) -> Answer<Staged> {
+        self.begin(Step::Stage).await?.faults.room(&self.id)?;
+        let mut content = Vec::new();
+        while let Some(piece) = body.next().await {
+            content.extend_from_slice(&piece.map_err(|error| VolumeError::Body(error.to_string()))?);
+        }
+        let staged = Staged {
+            size: content.len() as u64,
+            blake3: *blake3::hash(&content).as_bytes(),
+        };
+        let mut state = self.state.lock();
+        state.faults.answers(&self.id)?;
+        state.uploads.insert(stage, Upload { content, meta: None });
+        Ok(staged)
+    }
+
+    async fn prepare(&self, stage: StageId, meta: &Meta) -> Answer<()> {
+        let mut state = self.begin(Step::Prepare).await?;
+        if meta.deleted {
+            let (content, meta) = (Vec::new(), Some(meta.clone()));
+            state.uploads.insert(stage, Upload { content, meta });
+            return Ok(());
+        }
+        let upload = state.uploads.get_mut(&stage).ok_or_else(|| self.missing(stage))?;
+        let found = blake3::hash(&upload.content);
+        if *found.as_bytes() != meta.digests.blake3 || upload.content.len() as u64 != meta.size {
+            state.uploads.remove(&stage);
+            return Err(VolumeError::Corrupt {
+                volume: self.id.clone(),
+                what: format!("upload {stage}"),
+                found: found.to_hex().to_string(),
+                expected: data_encoding::HEXLOWER.encode(&meta.digests.blake3),
+            });
+        }
+        upload.meta = Some(meta.clone());
+        Ok(())
+    }
+
+    async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Answer<()> {
+        self.stage(stage, Box::pin(stream::iter([Ok(content)]))).await?;
+        self.prepare(stage, meta).await
+    }
+
+    async fn read_staged(&self, stage: StageId) -> Answer<StagedRead> {
+        let state = self.begin(Step::ReadStaged).await?;
+        let upload = state.uploads.get(&stage).ok_or_else(|| self.missing(stage))?;
+        let mut bytes = Bytes::from(upload.content.clone());
+        let size = bytes.len() as u64;
+        bytes.truncate(state.faults.cut_reads_after.unwrap_or(usize::MAX));
+        Ok(StagedRead {
+            size,
+            bytes: pieces(&bytes),
+        })
+    }
+
+    async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Answer<()> {
+        let mut state = self.begin(Step::Commit).await?;
+        let upload = state.uploads.remove(&stage);
+        let Some(Upload {
+            content,
+            meta: Some(meta),
+        }) = upload
+        else {
+            return Err(self.missing(format!("upload {stage}, prepared")));
+        };
+        let (key, version) = (meta.key.clone(), meta.version);
+        let held = state.newest(&key).map(|held| held.meta.version);
+        if held <= Some(version) {
+            let only = [(version, Replica::new(meta, content))].into();
+            state.replicas.insert(key.clone(), only);
+        }
+        let event = match cause {
+            Cause::Write => return Ok(()),
+            Cause::Rebalance => "moved",
+            _ => "repaired",
+        };
+        state.log.push(self.event(event, &key, version, cause, evidence));
+        Ok(())
+    }
+
+    async fn abort(&self, stage: StageId) {
+        if let Ok(mut state) = self.begin(Step::Abort).await {
+            state.uploads.remove(&stage);
+        }
+    }
+
+    async fn head(&self, key: &Key) -> Answer<Head> {
+        let state = self.begin(Step::Head).await?;
+        Ok(Head {
+            found: state.newest(key).map(Replica::held),
+            complete: state.faults.mood != Mood::Rebuilding,
+        })
+    }
+
+    async fn read(&self, key: &Key, version: Version, blocks: Range<u64>) -> Answer<ReplicaRead> {
+        let state = self.begin(Step::Read).await?;
+        let replica = state.of(key, version).ok_or_else(|| self.missing(key))?;
+        let content = replica.content.clone().ok_or_else(|| self.missing(key))?;
+        let end = content.len();
+        let place =
+            |block: u64| usize::try_from(block.saturating_mul(BLOCK_BYTES)).map_or(end, |at| at.min(end));
+        let mut bytes = Bytes::from(content).slice(place(blocks.start)..place(blocks.end));
+        bytes.truncate(state.faults.cut_reads_after.unwrap_or(usize::MAX));
+        Ok(ReplicaRead {
+            meta: replica.meta.clone(),
+            table: replica.table.clone(),
+            bytes: pieces(&bytes),
+        })
+    }
+
+    async fn list(&self, query: &ListQuery) -> Answer<Vec<Held>> {
+        let state = self.begin(Step::List).await?;
+        let is_after = |key: &&Key| {
+            query
+                .after
+                .as_ref()
+                .is_none_or(|after| key.as_str() > after.as_str())
+        };
+        let keys = state
+            .replicas
+            .keys()
+            .filter(|key| key.as_str().starts_with(&query.prefix))
+            .filter(is_after);
+        let newest = keys.filter_map(|key| state.newest(key));
+        Ok(newest.map(Replica::held).take(query.limit).collect())
+    }
+
+    async fn survey(&self, partition: Partition) -> Answer<Vec<Surveyed>> {
+        let state = self.begin(Step::Survey).await?;
+        let here = state
+            .all()
+            .filter(|replica| replica.meta.key.partition() == partition);
+        let strays = state.strays.iter().filter(|stray| stray.0 == partition);
+        let strays = strays.map(|stray| Surveyed::Stray {
+            path: stray.1.clone(),
+            bytes: 1,
+            detail: "unknown".to_owned(),
+        });
+        Ok(here.map(Replica::surveyed).chain(strays).collect())
+    }
+
+    async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Answer<Verdict> {
+        let mut state = self.begin(Step::Verify).await?;
+        let versions = state.replicas.get_mut(key);
+        let Some(replica) = versions.and_then(|versions| versions.get_mut(&version)) else {
+            return Ok(Verdict::Missing);
+        };
+        let (bad, event, verdict) = if replica.content.is_none() {
+            (replica.bad.clone(), "missing", Verdict::Missing)
+        } else if replica.is_sound() {
+            let bytes = replica.meta.size;
+            (None, "verified", Verdict::Good { bytes })
+        } else {
+            let detail = "digest differs".to_owned();
+            (Some(detail.clone()), "bad", Verdict::Bad { detail })
+        };
+        replica.bad = bad;
+        state.log.push(self.event(event, key, version, cause, ""));
+        Ok(verdict)
+    }
+
+    async fn remove(&self, key: &Key, version: Version, cause: Cause, evidence: &str) -> Answer<()> {
+        let mut state = self.begin(Step::Remove).await?;
+        if !state.remove(key, version) {
+            return Err(self.missing(key));
+        }
+        state
+            .log
+            .push(self.event("dropped", key, version, cause, evidence));
+        Ok(())
+    }
+
+    async fn settle_stray(&self, path: &str) -> Answer<()> {
+        let mut state = self.begin(Step::SettleStray).await?;
+        state.strays.retain(|stray| stray.1 != path);
+        Ok(())
+    }
+
+    async fn rebuilt(&self) -> Answer<()> {
+        let mut state = self.begin(Step::Rebuilt).await?;
+        if state.faults.mood == Mood::Rebuilding {
+            state.faults.mood = Mood::Well;
+        }
+        Ok(())
+    }
+
+    async fn fixity(&self, key: Option<&Key>, limit: usize) -> Answer<Vec<FixityEvent>> {
+        let state = self.begin(Step::Fixity).await?;
+        let is_about = |event: &&FixityEvent| key.is_none() || event.key.as_ref() == key;
+        let lines: Vec<_> = state.log.iter().filter(is_about).cloned().collect();
+        Ok(lines[lines.len().saturating_sub(limit)..].to_vec())
+    }
+
+    async fn status(&self) -> Answer<VolumeStatus> {
+        let state = self.begin(Step::Status).await?;
+        let live = || state.all().filter(|replica| !replica.meta.deleted);
+        let is_full = state.faults.mood == Mood::Full;
+        Ok(VolumeStatus {
+            id: self.id.clone(),
+            path: "memory".to_owned(),
+            state: match state.faults.mood {
+                Mood::Rebuilding => VolumeState::Rebuilding,
+                _ => VolumeState::InService,
+            },
+            capacity_bytes: u64::MAX,
+            free_bytes: if is_full { 0 } else { u64::MAX },
+            replicas: live().count() as u64,
+            replica_bytes: live().map(|replica| replica.meta.size).sum(),
+            tombstones: (state.all().count() - live().count()) as u64,
+            bad: live().filter(|replica| replica.bad.is_some()).count() as u64,
+            staged: state.uploads.len() as u64,
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! Nodes that know layouts and nothing else, over volumes in memory.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+
+use crate::cluster::{Connect, LayoutTag};
+use crate::layout::{Layout, Layouts, NodeRole, VolumeRole};
+use crate::meta::Meta;
+use crate::node::{Finish, Node, NodeError, NodeStatus};
+use crate::testing::MemoryVolume;
+use crate::volume::{NodeId, Volume, VolumeId};
+
+/// A node that knows layouts and nothing else.
+pub(crate) struct MemNode {
+    id: NodeId,
+    layouts: Arc<Mutex<Layouts>>,
+}
+
+#[async_trait]
+impl Node for MemNode {
+    fn id(&self) -> &NodeId {
+        &self.id
+    }
+
+    async fn finish(&self, _: Finish) -> Result<Meta, NodeError> {
+        Err(NodeError::Failed("takes no writes".into()))
+    }
+
+    async fn layouts(&self) -> Result<Layouts, NodeError> {
+        Ok(self.layouts.lock().clone())
+    }
+
+    async fn accepted(&self) -> Result<Vec<Layout>, NodeError> {
+        Ok(vec![self.layouts.lock().current.clone()])
+    }
+
+    async fn propose(&self, _: &Layout) -> Result<(), NodeError> {
+        Ok(())
+    }
+
+    async fn adopt(&self, layouts: &Layouts) -> Result<(), NodeError> {
+        *self.layouts.lock() = layouts.clone();
+        Ok(())
+    }
+
+    async fn status(&self) -> Result<NodeStatus, NodeError> {
+        Err(NodeError::Failed("has no status".into()))
+    }
+}
+
+/// Hands out the same volumes and nodes whatever the layout.
+#[derive(Clone)]
+pub(crate) struct MemConnect {
+    pub volumes: Arc<Mutex<BTreeMap<VolumeId, Arc<MemoryVolume>>>>,
+    /// What all nodes know.
+    pub layouts: Arc<Mutex<Layouts>>,
+}
+
+impl Connect for MemConnect {
+    fn volume(&self, _: LayoutTag, volume: &VolumeRole, _: &NodeRole) -> Arc<dyn Volume> {
+        let mut volumes = self.volumes.lock();
+        volumes
+            .entry(volume.id.clone())
+            .or_insert_with(|| MemoryVolume::new(volume.id.clone()))
+            .clone()
+    }
+
+    fn node(&self, _: LayoutTag, node: &NodeRole) -> Arc<dyn Node> {
+        Arc::new(MemNode {
+            id: node.id.clone(),
+            layouts: self.layouts.clone(),
+        })
+    }
+}
