@@ -8,11 +8,11 @@
 //!  - every digest that a client declares - MD5, checksum in a header or trailer, SHA-256 of the signature, signatures
 //!    of chunks - is compared with the bytes before the object can be seen;
 //!  - no request makes the process hold an object in memory: content passes in pieces, in both directions;
-//!  - nothing is done without a right that the keys file gives, or the list of an owner whom the keys file lets own;
+//!  - nothing is done without a right that the keys file gives, or an ACL or a policy of an owner whom the file lets own;
 //!  - what a client asks for and is not done here (encryption, locks, versions) is refused, never ignored.
 //!
 //! Where things are: `face` has the operations, one module for each kind; `content`, `checksum`, `conditions`,
-//! `attributes` what they share; `access`, `keys`, `acl` and `settings` who may do what; `serve`, `body`, `patience`, `tls` the socket.
+//! `attributes` what they share; `access`, `keys`, `acl`, `policy` and `settings` who may do what; `serve`, `body`, `patience`, `tls` the socket.
 
 mod access;
 mod acl;
@@ -29,6 +29,7 @@ pub mod metrics;
 mod names;
 mod parts;
 mod patience;
+mod policy;
 mod serve;
 mod settings;
 mod tls;

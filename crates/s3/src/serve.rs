@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
-use crate::access::{Access, Secrets};
+use crate::access::{Access, Peer, Secrets};
 use crate::body::{Incoming, Outgoing};
 use crate::exchange::Exchange;
 use crate::face::Face;
@@ -232,20 +232,23 @@ fn service(store: Store, keys: Arc<Keys>, body_bytes_max: u64) -> S3Service {
 async fn accept_all(listener: TcpListener, serving: Serving, mut closed: watch::Receiver<bool>) {
     let slots = Arc::new(Semaphore::new(serving.limits.connections_max.max(1)));
     loop {
-        let (stream, slot) = tokio::select! {
+        let (stream, peer, slot) = tokio::select! {
             accepted = accept(&listener, &slots) => accepted,
             _ = closed.wait_for(|closing| *closing) => return,
         };
-        tokio::spawn(hold(stream, slot, serving.clone(), closed.clone()));
+        tokio::spawn(hold(stream, peer, slot, serving.clone(), closed.clone()));
     }
 }
 
 /// A slot first, so that what cannot be held stays in the system's queue.
-async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> (TcpStream, Option<OwnedSemaphorePermit>) {
+async fn accept(
+    listener: &TcpListener,
+    slots: &Arc<Semaphore>,
+) -> (TcpStream, IpAddr, Option<OwnedSemaphorePermit>) {
     let slot = Arc::clone(slots).acquire_owned().await.ok();
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return (stream, slot),
+            Ok((stream, peer)) => return (stream, peer.ip(), slot),
             Err(error) => {
                 tracing::warn!(%error, "accept a connection");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -256,6 +259,7 @@ async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> (TcpStream, O
 
 async fn hold(
     stream: TcpStream,
+    address: IpAddr,
     slot: Option<OwnedSemaphorePermit>,
     serving: Serving,
     closed: watch::Receiver<bool>,
@@ -265,10 +269,12 @@ async fn hold(
     // Without it small answers wait for the acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
     let stream = Patient::new(stream, serving.limits.idle_time_max);
+    let secure = serving.tls.is_some();
+    let peer = Peer { address, secure };
     let ended = match serving.tls.clone() {
-        None => talk(stream, &serving, closed).await,
+        None => talk(stream, peer, &serving, closed).await,
         Some(tls) => match tokio::time::timeout(serving.limits.header_time_max, tls.accept(stream)).await {
-            Ok(Ok(stream)) => talk(stream, &serving, closed).await,
+            Ok(Ok(stream)) => talk(stream, peer, &serving, closed).await,
             Ok(Err(error)) => {
                 tracing::debug!(%error, "a connection without TLS");
                 Ok(())
@@ -281,11 +287,16 @@ async fn hold(
     }
 }
 
-async fn talk<S>(stream: S, serving: &Serving, mut closed: watch::Receiver<bool>) -> Result<(), hyper::Error>
+async fn talk<S>(
+    stream: S,
+    peer: Peer,
+    serving: &Serving,
+    mut closed: watch::Receiver<bool>,
+) -> Result<(), hyper::Error>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let answering = service_fn(|request| answer(request, serving));
+    let answering = service_fn(|request| answer(request, peer, serving));
     let limits = &serving.limits;
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -302,6 +313,7 @@ where
 
 async fn answer(
     request: Request<hyper::body::Incoming>,
+    peer: Peer,
     serving: &Serving,
 ) -> Result<Response<Outgoing>, Infallible> {
     let exchange = Exchange::begin(serving.metrics.clone(), serving.node.as_ref());
@@ -320,6 +332,7 @@ async fn answer(
         ))
     });
     request.extensions_mut().insert(exchange.clone());
+    request.extensions_mut().insert(peer);
     let response = serving.service.call(request).await.unwrap_or_else(|error| {
         let error: s3s::StdError = error.into();
         tracing::error!(%error, "a request could not be answered");

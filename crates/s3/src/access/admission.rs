@@ -1,6 +1,6 @@
-//! Whether a request is admitted: the one place where the keys file and lists meet.
+//! Whether a request is admitted: the one place where the keys file, lists and policies meet.
 //!
-//! Where that depends on the object - its list, its owner - the version that was looked at is remembered, and
+//! Where that depends on the object - its list, its owner, its tags - the version that was looked at is remembered, and
 //! [`Admission::confirm`] decides again when another one was opened: nobody reads a private object because its predecessor
 //! was public.
 
@@ -11,13 +11,16 @@ use s3s::S3Result;
 use store::clock::Version;
 use store::meta::Meta;
 use store::store::{Store, StoreError};
+use url::form_urlencoded;
 
 use super::denied;
 use super::needs::{self, Listed, Need};
 use crate::acl::{Acl, Permission};
-use crate::error::from_store;
+use crate::attributes::TAGGING;
+use crate::error::{fault, from_store};
 use crate::keys::{Keys, Right};
 use crate::names;
+use crate::policy::{EXISTING_TAG, Facts, Policy, Query, REQUEST_TAG, Verdict};
 use crate::settings::{Block, BucketSettings};
 
 /// Who asks.
@@ -56,6 +59,10 @@ pub(crate) struct Admission {
     keys: Arc<Keys>,
     asking: Asking,
     settings: BucketSettings,
+    /// The bucket's policy, if there is one and its owner may own.
+    policy: Option<Policy>,
+    /// What the request says to it.
+    facts: Facts,
     /// What was looked at, when the decision depended on it: no version if there was no object.
     looked: Option<Option<Version>>,
 }
@@ -64,14 +71,59 @@ pub(crate) struct Admission {
 #[derive(Clone)]
 pub(crate) struct SourceAdmission(pub(crate) Admission);
 
+/// An admission that has to wait for what stands in the request's body.
+#[derive(Clone)]
+pub(crate) struct PendingAdmission(pub(crate) Admission);
+
+/// An admission to be decided for each of many objects.
+#[derive(Clone)]
+pub(crate) struct EachAdmission(pub(crate) Admission);
+
 impl Admission {
-    pub(crate) fn new(keys: Arc<Keys>, asking: Asking, settings: BucketSettings) -> Self {
-        Self {
+    /// What the request says is looked at only if there is a policy.
+    ///
+    /// # Errors
+    /// When a policy was kept that cannot be read: then nobody is let in.
+    pub(crate) fn new(
+        keys: Arc<Keys>,
+        asking: Asking,
+        settings: BucketSettings,
+        facts: impl FnOnce() -> Facts,
+    ) -> S3Result<Self> {
+        let live = keys.owns(&settings.owner, &asking.bucket);
+        let text = settings.policy.as_deref().filter(|_| live);
+        let policy = text.map(|text| Policy::read(text, &asking.bucket)).transpose();
+        let unreadable = |error| fault("InternalError", format!("the policy that was kept: {error}"));
+        let policy = policy.map_err(unreadable)?;
+        Ok(Self {
+            facts: policy.is_some().then(facts).unwrap_or_default(),
+            policy,
             keys,
             asking,
             settings,
             looked: None,
+        })
+    }
+
+    /// Whether a policy has a say.
+    pub(crate) fn has_policy(&self) -> bool {
+        self.policy.is_some()
+    }
+
+    /// Takes note of what stood in the request's body.
+    pub(crate) fn learn(&mut self, key: Option<String>, facts: Facts) {
+        self.asking.key = key.or(self.asking.key.take());
+        let also = &mut self.asking.need.also;
+        if facts
+            .keys()
+            .any(|key| key == "s3:x-amz-acl" || key.starts_with("s3:x-amz-grant-"))
+        {
+            also.push("s3:PutObjectAcl");
         }
+        if facts.keys().any(|key| key.starts_with(REQUEST_TAG)) {
+            also.push("s3:PutObjectTagging");
+        }
+        self.facts.extend(facts);
     }
 
     /// Admits the request, or refuses it.
@@ -79,16 +131,18 @@ impl Admission {
     /// # Errors
     /// `AccessDenied`, or what the store says when the object cannot be looked at.
     pub(crate) async fn settle(&mut self, store: &Store) -> S3Result<()> {
-        if self.allows(None) {
+        let asks_tags = self.policy.as_ref().is_some_and(Policy::asks_tags);
+        if !asks_tags && self.allows(None) {
             return Ok(());
         }
-        let (Listed::Object(_), Some(name)) = (self.asking.need.listed, &self.asking.key) else {
-            return Err(denied());
+        let by_object = matches!(self.asking.need.listed, Listed::Object(_));
+        let Some(name) = self.asking.key.as_ref().filter(|_| by_object || asks_tags) else {
+            return self.allows(None).then_some(()).ok_or_else(denied);
         };
         let (version, allowed) = match store.head(&names::object(&self.asking.bucket, name)?).await {
             Ok(meta) => (Some(meta.version), self.allows(Some(&meta.attributes))),
             // Who may list may know that there is no such object.
-            Err(StoreError::NotFound(_)) => (None, self.may_list()),
+            Err(StoreError::NotFound(_)) => (None, self.allows(None) || (by_object && self.may_list())),
             Err(error) => return Err(from_store(error)),
         };
         self.looked = Some(version);
@@ -113,10 +167,17 @@ impl Admission {
         let Asking {
             need, bucket, who, ..
         } = &self.asking;
+        let verdict = self.verdict(object);
+        if verdict == Verdict::Deny && !(self.is_about_policy() && self.is_owner()) {
+            return false;
+        }
         if self
             .right()
             .is_some_and(|right| self.keys.may(who.id.as_deref(), bucket, right))
         {
+            return true;
+        }
+        if verdict == Verdict::Allow && self.policy_reaches(object) {
             return true;
         }
         match need.listed {
@@ -133,6 +194,59 @@ impl Admission {
                 self.listed(owner, &self.settings.acl_of(attributes), permission)
             }),
         }
+    }
+
+    /// What the policy says, with the tags of the object if they are known.
+    fn verdict(&self, object: Option<&BTreeMap<String, String>>) -> Verdict {
+        let Some(policy) = &self.policy else {
+            return Verdict::Silent;
+        };
+        let Asking {
+            need,
+            bucket,
+            who,
+            key,
+            ..
+        } = &self.asking;
+        let mut facts = self.facts.clone();
+        let tags = object.and_then(|attributes| attributes.get(TAGGING));
+        for (name, value) in form_urlencoded::parse(tags.map_or("", String::as_str).as_bytes()) {
+            facts.insert(format!("{EXISTING_TAG}{name}"), value.into_owned());
+        }
+        let resource = match key {
+            Some(key) => format!("{bucket}/{key}"),
+            None => bucket.clone(),
+        };
+        let says = |action: &str| {
+            policy.evaluate(Query {
+                user: who.user.as_deref(),
+                action,
+                resource: &resource,
+                facts: &facts,
+            })
+        };
+        match need.also.iter().any(|action| says(action) == Verdict::Deny) {
+            true => Verdict::Deny,
+            false => says(&need.action),
+        }
+    }
+
+    /// Whether what the policy allows is the bucket owner's to allow, and not blocked.
+    fn policy_reaches(&self, object: Option<&BTreeMap<String, String>>) -> bool {
+        let owner = &self.settings.owner;
+        let blocked = self.block().restrict && self.policy.as_ref().is_some_and(Policy::is_public);
+        let of_owner = match self.asking.need.listed {
+            Listed::Object(_) => object.is_some_and(|attributes| self.settings.owner_of(attributes) == owner),
+            Listed::Bucket(_) | Listed::Owner => true,
+        };
+        of_owner && !blocked
+    }
+
+    fn is_about_policy(&self) -> bool {
+        matches!(
+            self.asking.operation.as_str(),
+            "GetBucketPolicy" | "PutBucketPolicy" | "DeleteBucketPolicy"
+        )
     }
 
     /// The right of the keys file that is enough. Where the bucket's owner may not own, the keys file says everything.
@@ -183,6 +297,8 @@ impl Admission {
         let mut listing = self.clone();
         "ListObjects".clone_into(&mut listing.asking.operation);
         listing.asking.need = needs::need("ListObjects");
+        let key = listing.asking.key.take().unwrap_or_default();
+        listing.facts.insert("s3:prefix".to_owned(), key);
         listing.allows(None)
     }
 }
@@ -194,3 +310,6 @@ pub(crate) fn block(keys: &Keys, bucket: &str, settings: &BucketSettings) -> Blo
         false => settings.block.unwrap_or_default(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,21 +5,25 @@
 //! 1. the keys file gives its key the right; or
 //! 2. the list (ACL) of the bucket or object gives it - to the user by name, to everybody with a key, or to everybody -
 //!    and the keys file lets the *owner* of that bucket or object `own` there; or
-//! 3. it comes from that owner itself, with a key that has `own` there.
+//! 3. the bucket's policy allows it, and the keys file lets the bucket's owner `own` there; a policy reaches the bucket and the
+//!    objects that are the bucket owner's; or
+//! 4. it comes from the owner itself, with a key that has `own` there;
+//!
+//! unless such a policy denies it. A `Deny` wins over all of these, but never keeps the owner from the policy itself.
 //!
 //! So whoever administers a store can rely on the keys file: without `own` in it nothing but the file counts, and taking `own`
-//! away from a user takes back everything that this user's lists gave to others. `block_public` in it makes grants to
+//! away from a user takes back everything that this user's lists and policies did. `block_public` in it makes grants to
 //! everybody void. Buckets and objects are private until their owner says otherwise.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use http::Extensions;
-use s3s::S3Result;
 use s3s::access::{S3Access, S3AccessContext};
 use s3s::auth::{S3Auth, SecretKey};
-use s3s::dto::CopySource;
+use s3s::dto::{CopySource, PostObjectInput, PutObjectTaggingInput};
 use s3s::path::S3Path;
+use s3s::{S3Request, S3Result};
 use store::meta::Meta;
 use store::store::{Store, StoreError};
 
@@ -27,13 +31,17 @@ use crate::error::{fault, from_store};
 use crate::exchange::Exchange;
 use crate::keys::{Keys, Right};
 use crate::names;
+use crate::policy::Facts;
 use crate::settings::BucketSettings;
 
 mod admission;
+mod facts;
 mod needs;
 
 pub(crate) use admission::block;
-use admission::{Admission, Asking, SourceAdmission, Who};
+use admission::{Admission, Asking, EachAdmission, PendingAdmission, SourceAdmission, Who};
+pub(crate) use facts::Peer;
+use facts::{of_form, of_request, of_tags};
 
 /// Gives s3s the secrets.
 pub(crate) struct Secrets(pub(crate) Arc<Keys>);
@@ -69,23 +77,67 @@ impl S3Access for Access {
             S3Path::Bucket { bucket } => (bucket.to_string(), None),
             S3Path::Object { bucket, key } => (bucket.to_string(), Some(key.to_string())),
         };
-        if let Some(admission) = self.admit(&who, &operation, bucket, key).await? {
-            cx.extensions_mut().insert(admission);
-        }
-        if let Some((bucket, key)) = copy_source(cx, &operation)? {
-            let source = self.admit(&who, "GetObject", bucket, Some(key)).await?;
-            if let Some(source) = source {
-                cx.extensions_mut().insert(SourceAdmission(source));
+        let peer = cx.extensions_mut().get::<Peer>().copied();
+        if let Some(mut admission) = self.begin(cx, peer, &who, &operation, bucket, key).await? {
+            if is_decided_later(&operation) {
+                cx.extensions_mut().insert(PendingAdmission(admission));
+            } else if operation == "DeleteObjects" && admission.has_policy() {
+                cx.extensions_mut().insert(EachAdmission(admission));
+            } else {
+                admission.settle(&self.store).await?;
+                cx.extensions_mut().insert(admission);
             }
+        }
+        if let Some((bucket, key)) = copy_source(cx, &operation)?
+            && let Some(mut source) = self.begin(cx, peer, &who, "GetObject", bucket, Some(key)).await?
+        {
+            source.settle(&self.store).await?;
+            cx.extensions_mut().insert(SourceAdmission(source));
         }
         Ok(())
     }
+
+    /// The key of the object stands in the form.
+    async fn post_object(&self, request: &mut S3Request<PostObjectInput>) -> S3Result<()> {
+        let facts = of_form(&request.input);
+        let key = Some(request.input.key.clone());
+        self.decide_now(&mut request.extensions, key, facts).await
+    }
+
+    /// The tags stand in the body.
+    async fn put_object_tagging(&self, request: &mut S3Request<PutObjectTaggingInput>) -> S3Result<()> {
+        let facts = of_tags(&request.input.tagging.tag_set);
+        self.decide_now(&mut request.extensions, None, facts).await
+    }
+}
+
+/// Operations of which too little is known before their body was read.
+fn is_decided_later(operation: &str) -> bool {
+    matches!(operation, "PostObject" | "PutObjectTagging")
 }
 
 impl Access {
-    /// Admits a request or refuses it; `None` if the keys file alone decides.
-    async fn admit(
+    /// Decides what had to wait for the body.
+    async fn decide_now(
         &self,
+        extensions: &mut Extensions,
+        key: Option<String>,
+        facts: Facts,
+    ) -> S3Result<()> {
+        let Some(PendingAdmission(mut admission)) = extensions.remove() else {
+            return Ok(());
+        };
+        admission.learn(key, facts);
+        admission.settle(&self.store).await?;
+        extensions.insert(admission);
+        Ok(())
+    }
+
+    /// Everything that decides about a request; `None` if the keys file alone does and allows it.
+    async fn begin(
+        &self,
+        cx: &S3AccessContext<'_>,
+        peer: Option<Peer>,
         who: &Who,
         operation: &str,
         bucket: String,
@@ -107,13 +159,40 @@ impl Access {
         let asking = Asking {
             who: who.clone(),
             operation: operation.to_owned(),
-            need: needs::need(operation),
+            need: needs::need_of(operation, cx.headers()),
             bucket,
             key,
         };
-        let mut admission = Admission::new(self.keys.clone(), asking, BucketSettings::of(&record)?);
-        admission.settle(&self.store).await?;
+        let admission = Admission::new(self.keys.clone(), asking, BucketSettings::of(&record)?, || {
+            of_request(cx.headers(), cx.uri(), who.user.as_deref(), peer)
+        })?;
         Ok(Some(admission))
+    }
+}
+
+/// Refuses a request that nobody has decided about.
+///
+/// # Errors
+/// `AccessDenied`.
+pub(crate) fn refuse_pending(extensions: &Extensions) -> S3Result<()> {
+    match extensions.get::<PendingAdmission>() {
+        None => Ok(()),
+        Some(_) => Err(denied()),
+    }
+}
+
+/// Admits the deletion of one object of many, or refuses it.
+///
+/// # Errors
+/// `AccessDenied`, or what the store says.
+pub(crate) async fn admit_deletion(extensions: &Extensions, store: &Store, key: &str) -> S3Result<()> {
+    match extensions.get::<EachAdmission>() {
+        None => Ok(()),
+        Some(EachAdmission(admission)) => {
+            let mut admission = admission.clone();
+            admission.learn(Some(key.to_owned()), Facts::new());
+            admission.settle(store).await
+        }
     }
 }
 

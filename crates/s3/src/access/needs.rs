@@ -3,6 +3,8 @@
 //! Operations not named here are given by their verb and are the bucket owner's, so that a client without any right does
 //! not even learn what is not implemented.
 
+use http::HeaderMap;
+
 use crate::acl::Permission;
 use crate::keys::Right;
 
@@ -28,6 +30,22 @@ pub(crate) struct Need {
     pub(crate) action: String,
     /// Further actions that a policy must not deny.
     pub(crate) also: Vec<&'static str>,
+}
+
+/// By S3's name of the operation and the headers of a request: whoever writes an object with a list or tags must not be
+/// denied to set those.
+pub(crate) fn need_of(operation: &str, headers: &HeaderMap) -> Need {
+    let mut need = need(operation);
+    if need.action == "s3:PutObject" {
+        let mut names = headers.keys().map(http::HeaderName::as_str);
+        if names.any(|name| name == "x-amz-acl" || name.starts_with("x-amz-grant-")) {
+            need.also.push("s3:PutObjectAcl");
+        }
+        if headers.contains_key("x-amz-tagging") {
+            need.also.push("s3:PutObjectTagging");
+        }
+    }
+    need
 }
 
 /// By S3's name of the operation.

@@ -128,7 +128,15 @@ impl Face {
         if acl.is_public() && block(&self.keys, bucket, settings).public_acls {
             return Err(fault("AccessDenied", "public access to this bucket is blocked"));
         }
-        if acl.gives_only(&[owner, &settings.owner]) || self.keys.owns(owner, bucket) {
+        match acl.gives_only(&[owner, &settings.owner]) {
+            true => Ok(()),
+            false => self.check_owned(owner, bucket),
+        }
+    }
+
+    /// Refuses what would mean nothing because this user may not own.
+    pub(super) fn check_owned(&self, owner: &str, bucket: &str) -> S3Result<()> {
+        if self.keys.owns(owner, bucket) {
             return Ok(());
         }
         let detail = format!("the keys file does not let user {owner:?} own in this bucket");

@@ -7,6 +7,7 @@ use store::key::Key;
 use store::store::{Condition, StoreError};
 
 use super::{Face, check_version, etag, signed};
+use crate::access::{admit_deletion, refuse_pending};
 use crate::acl::asked_of;
 use crate::attributes::{self, headers_of};
 use crate::checksum::{self, set_sums, sums_of};
@@ -24,6 +25,7 @@ const DELETE_WIDTH: usize = 16;
 impl Face {
     /// Writes an object.
     pub(super) async fn put_object(&self, request: S3Request<PutObjectInput>) -> S3Result<PutObjectOutput> {
+        refuse_pending(&request.extensions)?;
         let input = request.input;
         let key = names::object(&input.bucket, &input.key)?;
         if input.write_offset_bytes.is_some() {
@@ -98,10 +100,14 @@ impl Face {
         }
         self.bucket(&input.bucket).await?;
         let bucket = input.bucket.as_str();
+        let extensions = &request.extensions;
         let deletions = input.delete.objects.into_iter().map(|object| async move {
             let name = object.key.clone();
             let version = object.version_id.clone();
-            let outcome = self.delete_one(bucket, object).await;
+            let outcome = match admit_deletion(extensions, &self.store, &name).await {
+                Ok(()) => self.delete_one(bucket, object).await,
+                refused => refused,
+            };
             (name, version, outcome)
         });
         let outcomes: Vec<_> = stream::iter(deletions).buffered(DELETE_WIDTH).collect().await;

@@ -52,12 +52,9 @@ impl Face {
     }
 
     async fn change_ownership(&self, bucket: &str, ownership: Option<Ownership>) -> S3Result<()> {
-        self.change_bucket(bucket, |record, attributes| {
-            let mut settings = BucketSettings::of(record)?;
+        self.change_rights(bucket, |settings| {
             settings.ownership = ownership;
-            check_enforceable(&settings)?;
-            settings.write(attributes);
-            Ok(())
+            check_enforceable(settings)
         })
         .await
     }

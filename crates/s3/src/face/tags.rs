@@ -8,7 +8,7 @@ use s3s::{S3Request, S3Result};
 use url::form_urlencoded;
 
 use super::{Face, check_version};
-use crate::access::confirm;
+use crate::access::{confirm, refuse_pending};
 use crate::attributes::TAGGING;
 use crate::error::fault;
 use crate::names;
@@ -55,6 +55,7 @@ impl Face {
     ) -> S3Result<PutObjectTaggingOutput> {
         let input = request.input;
         check_version(input.version_id.as_deref())?;
+        refuse_pending(&request.extensions)?;
         let tags = write(&input.tagging.tag_set);
         self.retag(&input.bucket, &input.key, &request.extensions, Some(tags))
             .await?;

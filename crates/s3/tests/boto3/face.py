@@ -454,7 +454,6 @@ def test_refusals():
     not_done(S3.put_object, Key="x", ServerSideEncryption="AES256")
     not_done(S3.put_object, Key="x", ObjectLockMode="GOVERNANCE", ObjectLockRetainUntilDate="2030-01-01T00:00:00Z")
     not_done(S3.put_bucket_versioning, VersioningConfiguration={"Status": "Enabled"})
-    not_done(S3.put_bucket_policy, Policy="{}")
     refused("InvalidStorageClass", 400, S3.put_object, Bucket=name, Key="x", StorageClass="GLACIER")
     S3.put_object(Bucket=name, Key="x", ACL="private")
     S3.put_bucket_acl(Bucket=name, ACL="private")
@@ -463,6 +462,10 @@ def test_refusals():
     for call in (S3.put_object, S3.put_object_acl):
         refused("AccessDenied", 403, call, Bucket=name, Key="x", ACL="public-read")
     refused("AccessDenied", 403, S3.put_bucket_acl, Bucket=name, ACL="public-read")
+    policy = '{"Statement": {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "*"}}'
+    refused("AccessDenied", 403, S3.put_bucket_policy, Bucket=name, Policy=policy)
+    refused("MalformedPolicy", 400, S3.put_bucket_policy, Bucket=name, Policy="{}")
+    refused("NoSuchBucketPolicy", 404, S3.get_bucket_policy, Bucket=name)
     refused("AccessDenied", 403, S3.create_bucket, Bucket="refused-bucket", ACL="public-read")
     assert S3.get_bucket_acl(Bucket=name)["Grants"][0]["Permission"] == "FULL_CONTROL"
     assert "Status" not in S3.get_bucket_versioning(Bucket=name)

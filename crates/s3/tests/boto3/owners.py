@@ -6,9 +6,12 @@ be opened to everybody in `closed-*`.
 """
 
 import itertools
+import json
 import random
 import sys
 import traceback
+import urllib.error
+import urllib.request
 
 import boto3
 from botocore import UNSIGNED
@@ -158,6 +161,133 @@ def test_keys_file_has_the_last_word():
     OWNER2.get_object(Bucket=listed, Key="x")
 
 
+def policy(*statements):
+    common = {"Effect": "Allow", "Principal": "*"}
+    return json.dumps({"Version": "2012-10-17", "Statement": [{**common, **one} for one in statements]})
+
+
+def form(name, fields):
+    """A form sent without a signature; the answer's status."""
+    parts = "".join(f'--x\r\nContent-Disposition: form-data; name="{k}"\r\n\r\n{v}\r\n' for k, v in fields.items())
+    body = parts + '--x\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\ncontent\r\n--x--\r\n'
+    request = urllib.request.Request(f"{ENDPOINT}/{name}", body.encode(), method="POST",
+                                     headers={"Content-Type": "multipart/form-data; boundary=x"})
+    try:
+        return urllib.request.urlopen(request).status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_policies():
+    name = bucket("with-policy")
+    arn = f"arn:aws:s3:::{name}"
+    for key in ("open/x", "open/y", "closed/x"):
+        OWNER.put_object(Bucket=name, Key=key, Body=key.encode())
+    text = policy(
+        {"Action": "s3:GetObject", "Resource": f"{arn}/open/*"},
+        {"Action": ["s3:ListBucket"], "Resource": arn, "Condition": {"StringLike": {"s3:prefix": "open/*"}}},
+        {"Action": ["s3:PutObject", "s3:DeleteObject"], "Resource": f"{arn}/drop/*", "Principal": {"AWS": "guest"}},
+        {"Effect": "Deny", "Action": "s3:PutObjectAcl", "Resource": f"{arn}/*", "Principal": {"AWS": "guest"}},
+        {"Effect": "Deny", "Action": "s3:*", "Resource": f"{arn}/open/y", "Principal": {"AWS": "nobody"}},
+    ).replace('"nobody"', '"NOBODY"')
+    denied(GUEST.put_bucket_policy, Bucket=name, Policy=text)
+    OWNER.put_bucket_policy(Bucket=name, Policy=text)
+    assert OWNER.get_bucket_policy(Bucket=name)["Policy"] == text
+    assert OWNER.get_bucket_policy_status(Bucket=name)["PolicyStatus"]["IsPublic"]
+    denied(GUEST.get_bucket_policy, Bucket=name)
+    denied(GUEST.delete_bucket_policy, Bucket=name)
+    assert ANYBODY.get_object(Bucket=name, Key="open/x")["Body"].read() == b"open/x"
+    denied(ANYBODY.get_object, Bucket=name, Key="closed/x")
+    denied(NOBODY.get_object, Bucket=name, Key="open/y")
+    ANYBODY.list_objects_v2(Bucket=name, Prefix="open/x")
+    denied(ANYBODY.list_objects_v2, Bucket=name, Prefix="")
+    denied(ANYBODY.list_objects_v2, Bucket=name)
+    refused("NoSuchKey", ANYBODY.get_object, Bucket=name, Key="open/none")
+    denied(ANYBODY.get_object, Bucket=name, Key="closed/none")
+    # One key may be written, another not; what is denied of many is said of each.
+    GUEST.put_object(Bucket=name, Key="drop/x", Body=b"1")
+    denied(GUEST.put_object, Bucket=name, Key="drop/x", Body=b"1", ACL="public-read")
+    denied(GUEST.put_object, Bucket=name, Key="open/x", Body=b"1")
+    denied(GUEST.upload_part, Bucket=name, Key="open/x", UploadId="none", PartNumber=1, Body=b"1")
+    denied(GUEST.copy_object, Bucket=name, Key="drop/copy", CopySource=f"{name}/closed/x")
+    GUEST.copy_object(Bucket=name, Key="drop/copy", CopySource=f"{name}/open/x")
+    answer = GUEST.delete_objects(Bucket=name, Delete={"Objects": [{"Key": "drop/x"}, {"Key": "open/x"}]})
+    assert [d["Key"] for d in answer["Deleted"]] == ["drop/x"], answer
+    assert [(e["Key"], e["Code"]) for e in answer["Errors"]] == [("open/x", "AccessDenied")], answer
+    assert "Deleted" not in ANYBODY.delete_objects(Bucket=name, Delete={"Objects": [{"Key": "open/x"}]})
+    # Forms name their key in their body.
+    OWNER.put_bucket_policy(Bucket=name, Policy=policy(
+        {"Action": "s3:PutObject", "Resource": f"{arn}/drop/*", "Condition": {"StringEquals": {"s3:x-amz-acl": "private"}}}))
+    statuses = [form(name, fields) for fields in (
+        {"key": "drop/form", "x-amz-acl": "private"}, {"key": "drop/form", "x-amz-acl": "public-read"},
+        {"key": "drop/form"}, {"key": "open/form", "x-amz-acl": "private"},
+    )]
+    assert statuses == [204, 403, 403, 403], statuses
+    assert OWNER.get_object(Bucket=name, Key="drop/form")["Body"].read() == b"content"
+    OWNER.delete_bucket_policy(Bucket=name)
+    refused("NoSuchBucketPolicy", OWNER.get_bucket_policy, Bucket=name)
+    denied(ANYBODY.get_object, Bucket=name, Key="open/x")
+
+
+def test_policies_cannot_lock_their_owner_out():
+    name = bucket("locked-out")
+    OWNER.put_bucket_policy(Bucket=name, Policy=policy({"Effect": "Deny", "Action": "*", "Resource": "*"}))
+    denied(OWNER.list_objects_v2, Bucket=name)
+    denied(WRITER.put_object, Bucket=name, Key="x", Body=b"1")
+    OWNER.get_bucket_policy(Bucket=name)
+    OWNER.delete_bucket_policy(Bucket=name)
+    WRITER.put_object(Bucket=name, Key="x", Body=b"1")
+
+
+def test_policies_by_tags_and_address():
+    name = bucket("tag-policy")
+    arn = f"arn:aws:s3:::{name}"
+    OWNER.put_object(Bucket=name, Key="x", Body=b"1", Tagging="open=yes")
+    OWNER.put_object(Bucket=name, Key="y", Body=b"1", Tagging="open=no")
+    by_tag = lambda key: {"StringEquals": {f"s3:{key}/open": "yes"}}
+    OWNER.put_bucket_policy(Bucket=name, Policy=policy(
+        {"Action": ["s3:GetObject"], "Resource": f"{arn}/*", "Condition": by_tag("ExistingObjectTag")},
+        {"Action": "s3:PutObjectTagging", "Resource": f"{arn}/*", "Condition": by_tag("RequestObjectTag")}))
+    ANYBODY.get_object(Bucket=name, Key="x")
+    denied(ANYBODY.get_object, Bucket=name, Key="y")
+    tags = lambda value: {"TagSet": [{"Key": "open", "Value": value}]}
+    denied(ANYBODY.put_object_tagging, Bucket=name, Key="y", Tagging=tags("no"))
+    ANYBODY.put_object_tagging(Bucket=name, Key="y", Tagging=tags("yes"))
+    ANYBODY.get_object(Bucket=name, Key="y")
+    denied(ANYBODY.delete_object_tagging, Bucket=name, Key="y")
+    for net, expected in [("127.0.0.0/8", "OK"), ("10.0.0.0/8", "AccessDenied")]:
+        OWNER.put_bucket_policy(Bucket=name, Policy=policy(
+            {"Action": "s3:GetObject", "Resource": f"{arn}/*", "Condition": {"IpAddress": {"aws:SourceIp": net}}}))
+        assert code_of(ANYBODY.get_object, Bucket=name, Key="x") == expected
+        assert not OWNER.get_bucket_policy_status(Bucket=name)["PolicyStatus"]["IsPublic"]
+    OWNER.put_bucket_policy(Bucket=name, Policy=policy(
+        {"Action": "s3:GetObject", "Resource": f"{arn}/*", "Condition": {"Bool": {"aws:SecureTransport": True}}}))
+    denied(ANYBODY.get_object, Bucket=name, Key="x")
+
+
+def test_public_access_blocks():
+    name = bucket("blocked-later", ACL="public-read")
+    arn = f"arn:aws:s3:::{name}"
+    OWNER.put_object(Bucket=name, Key="x", Body=b"1")
+    public = policy({"Action": "s3:GetObject", "Resource": f"{arn}/*"})
+    OWNER.put_bucket_policy(Bucket=name, Policy=public)
+    ANYBODY.list_objects_v2(Bucket=name)
+    ANYBODY.get_object(Bucket=name, Key="x")
+    refused("NoSuchPublicAccessBlockConfiguration", OWNER.get_public_access_block, Bucket=name)
+    everything = dict.fromkeys(["BlockPublicAcls", "IgnorePublicAcls", "BlockPublicPolicy", "RestrictPublicBuckets"], True)
+    denied(GUEST.put_public_access_block, Bucket=name, PublicAccessBlockConfiguration=everything)
+    OWNER.put_public_access_block(Bucket=name, PublicAccessBlockConfiguration=everything)
+    denied(ANYBODY.list_objects_v2, Bucket=name)
+    denied(ANYBODY.get_object, Bucket=name, Key="x")
+    denied(OWNER.put_bucket_policy, Bucket=name, Policy=public)
+    denied(OWNER.put_bucket_acl, Bucket=name, ACL="public-read")
+    OWNER.get_object(Bucket=name, Key="x")
+    OWNER.delete_public_access_block(Bucket=name)
+    ANYBODY.get_object(Bucket=name, Key="x")
+    closed = bucket("closed-policy")
+    denied(OWNER.put_bucket_policy, Bucket=closed, Policy=policy({"Action": "s3:GetObject", "Resource": "*"}))
+
+
 def test_every_operation_against_random_lists():
     """Random lists on a bucket and its object; every operation by everybody, against what the rule says."""
     name = bucket("random-lists")
@@ -216,8 +346,9 @@ def test_every_operation_against_random_lists():
             for expected, call, arguments in checks:
                 if expected is None:
                     continue
-                found = code_of(call, **arguments) not in ("AccessDenied", "403")
-                assert found == expected, (caller, call.__name__, expected, of_bucket, of_object)
+                code = code_of(call, **arguments)
+                found = code not in ("AccessDenied", "403")
+                assert found == expected, (caller, call.__name__, code, expected, of_bucket, of_object)
 
 
 def main():

@@ -1,0 +1,100 @@
+//! Names of actions. One that is not S3's is refused: a `Deny` of a misspelt action would deny nothing.
+
+use super::PolicyError;
+use super::glob;
+
+/// S3's actions on buckets and objects. Those of operations that are not done here mean nothing, because these are refused.
+const ACTIONS: [&str; 76] = [
+    "AbortMultipartUpload",
+    "BypassGovernanceRetention",
+    "CreateBucket",
+    "DeleteBucket",
+    "DeleteBucketCORS",
+    "DeleteBucketOwnershipControls",
+    "DeleteBucketPolicy",
+    "DeleteBucketTagging",
+    "DeleteBucketWebsite",
+    "DeleteObject",
+    "DeleteObjectTagging",
+    "DeleteObjectVersion",
+    "DeleteObjectVersionTagging",
+    "DeletePublicAccessBlock",
+    "GetAccelerateConfiguration",
+    "GetAnalyticsConfiguration",
+    "GetBucketAcl",
+    "GetBucketCORS",
+    "GetBucketLocation",
+    "GetBucketLogging",
+    "GetBucketNotification",
+    "GetBucketObjectLockConfiguration",
+    "GetBucketOwnershipControls",
+    "GetBucketPolicy",
+    "GetBucketPolicyStatus",
+    "GetBucketPublicAccessBlock",
+    "GetBucketRequestPayment",
+    "GetBucketTagging",
+    "GetBucketVersioning",
+    "GetBucketWebsite",
+    "GetEncryptionConfiguration",
+    "GetInventoryConfiguration",
+    "GetLifecycleConfiguration",
+    "GetMetricsConfiguration",
+    "GetObject",
+    "GetObjectAcl",
+    "GetObjectAttributes",
+    "GetObjectLegalHold",
+    "GetObjectRetention",
+    "GetObjectTagging",
+    "GetObjectTorrent",
+    "GetObjectVersion",
+    "GetObjectVersionAcl",
+    "GetObjectVersionAttributes",
+    "GetObjectVersionTagging",
+    "GetReplicationConfiguration",
+    "ListAllMyBuckets",
+    "ListBucket",
+    "ListBucketMultipartUploads",
+    "ListBucketVersions",
+    "ListMultipartUploadParts",
+    "PutAccelerateConfiguration",
+    "PutBucketAcl",
+    "PutBucketCORS",
+    "PutBucketLogging",
+    "PutBucketNotification",
+    "PutBucketObjectLockConfiguration",
+    "PutBucketOwnershipControls",
+    "PutBucketPolicy",
+    "PutBucketPublicAccessBlock",
+    "PutBucketRequestPayment",
+    "PutBucketTagging",
+    "PutBucketVersioning",
+    "PutBucketWebsite",
+    "PutEncryptionConfiguration",
+    "PutLifecycleConfiguration",
+    "PutObject",
+    "PutObjectAcl",
+    "PutObjectLegalHold",
+    "PutObjectRetention",
+    "PutObjectTagging",
+    "PutObjectVersionAcl",
+    "PutObjectVersionTagging",
+    "PutReplicationConfiguration",
+    "ReplicateObject",
+    "RestoreObject",
+];
+
+/// Refuses a pattern that no action of S3 fits.
+pub(super) fn check(pattern: &str) -> Result<(), PolicyError> {
+    let known = ACTIONS
+        .iter()
+        .any(|action| fits(pattern, &format!("s3:{action}")));
+    match known {
+        true => Ok(()),
+        false => Err(PolicyError(format!("S3 has no action {pattern:?}"))),
+    }
+}
+
+/// Whether an action fits a pattern; case does not matter.
+pub(super) fn fits(pattern: &str, action: &str) -> bool {
+    glob::fits(&pattern.to_lowercase(), &action.to_lowercase())
+}

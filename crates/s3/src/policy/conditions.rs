@@ -1,0 +1,330 @@
+//! Conditions of a policy: an operator, a key, and the values it is compared with.
+//!
+//! A key that is not known, an operator that is not, a value of the wrong kind: each is refused when the policy is put, so
+//! that no condition is ever left out of account. What a request does not say is absent: then a comparison fails, its
+//! opposite holds, and `IfExists` holds.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use time::OffsetDateTime;
+use time::format_description::well_known::Iso8601;
+
+use super::PolicyError;
+use super::glob::fits;
+use super::json::{OneOrMany, Scalar};
+
+/// What a request says, by keys of conditions as [`normal`] writes them.
+pub(crate) type Facts = BTreeMap<String, String>;
+
+/// Keys of one text value.
+const TEXT_KEYS: [&str; 18] = [
+    "aws:referer",
+    "aws:useragent",
+    "aws:username",
+    "s3:delimiter",
+    "s3:prefix",
+    "s3:x-amz-acl",
+    "s3:x-amz-copy-source",
+    "s3:x-amz-grant-full-control",
+    "s3:x-amz-grant-read",
+    "s3:x-amz-grant-read-acp",
+    "s3:x-amz-grant-write",
+    "s3:x-amz-grant-write-acp",
+    "s3:x-amz-metadata-directive",
+    "s3:x-amz-server-side-encryption",
+    "s3:x-amz-server-side-encryption-aws-kms-key-id",
+    "s3:x-amz-server-side-encryption-customer-algorithm",
+    "s3:x-amz-storage-class",
+    "s3:x-amz-website-redirect-location",
+];
+
+/// What the keys of an object's tags begin with.
+pub(crate) const EXISTING_TAG: &str = "s3:existingobjecttag/";
+
+/// What the keys of a request's tags begin with.
+pub(crate) const REQUEST_TAG: &str = "s3:requestobjecttag/";
+
+/// Where a request comes from.
+pub(crate) const SOURCE_IP: &str = "aws:sourceip";
+
+/// Whether it came over TLS.
+pub(crate) const SECURE: &str = "aws:securetransport";
+
+/// When it came.
+pub(crate) const TIME: &str = "aws:currenttime";
+
+/// How many objects a listing asks for.
+pub(crate) const MAX_KEYS: &str = "s3:max-keys";
+
+/// Keys of headers of the same name.
+pub(crate) fn header_keys() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let of_amz = TEXT_KEYS.into_iter().filter(|key| key.starts_with("s3:x-amz-"));
+    let of_amz = of_amz.map(|key| (key, key.trim_start_matches("s3:")));
+    of_amz.chain([("aws:referer", "referer"), ("aws:useragent", "user-agent")])
+}
+
+/// A condition, read.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Condition {
+    key: String,
+    if_exists: bool,
+    test: Test,
+}
+
+/// What must be true of the key's value.
+#[derive(Debug, Clone, PartialEq)]
+enum Test {
+    Text {
+        how: Likeness,
+        not: bool,
+        values: Vec<String>,
+    },
+    Number {
+        how: Order,
+        values: Vec<f64>,
+    },
+    Date {
+        how: Order,
+        values: Vec<OffsetDateTime>,
+    },
+    Flag(bool),
+    Address {
+        not: bool,
+        nets: Vec<IpNet>,
+    },
+    Absent(bool),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Likeness {
+    Equal,
+    EqualButForCase,
+    Pattern,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// What kind of value a key has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Number,
+    Date,
+    Flag,
+    Address,
+}
+
+impl Condition {
+    /// Reads `operator: {key: values}`.
+    pub(super) fn read(operator: &str, key: &str, values: OneOrMany<Scalar>) -> Result<Self, PolicyError> {
+        let key = normal(key);
+        let kind =
+            kind(&key).ok_or_else(|| PolicyError(format!("the condition key {key:?} is not known here")))?;
+        let values: Vec<String> = values.into_vec().iter().map(Scalar::to_string).collect();
+        if values.is_empty() {
+            return Err(PolicyError(format!("the condition on {key:?} has no value")));
+        }
+        if values.iter().any(|value| value.contains("${")) {
+            return Err(PolicyError("variables in policies are not known here".to_owned()));
+        }
+        let bare = operator.strip_suffix("IfExists").unwrap_or(operator);
+        Ok(Self {
+            if_exists: bare.len() < operator.len(),
+            test: Test::read(bare, kind, values).ok_or_else(|| {
+                PolicyError(format!("the condition {operator:?} on {key:?} cannot be read"))
+            })?,
+            key,
+        })
+    }
+
+    /// Whether it holds for a request.
+    pub(super) fn holds(&self, facts: &Facts) -> bool {
+        let found = facts.get(&self.key);
+        match (&self.test, found) {
+            (Test::Absent(absent), found) => found.is_none() == *absent,
+            (_, None) => self.if_exists || self.test.is_negative(),
+            (test, Some(found)) => test.holds(found),
+        }
+    }
+
+    /// Whether it looks at the tags that an object has.
+    pub(super) fn asks_tags(&self) -> bool {
+        self.key.starts_with(EXISTING_TAG)
+    }
+
+    /// Whether only a few can fulfil it: those of some networks, or users by name.
+    pub(super) fn narrows(&self) -> bool {
+        match &self.test {
+            _ if self.if_exists => false,
+            Test::Address { not: false, nets } => nets.iter().all(|net| match net {
+                IpNet::V4(net) => net.prefix_len() >= 8,
+                IpNet::V6(net) => net.prefix_len() >= 32,
+            }),
+            Test::Text {
+                how: Likeness::Equal,
+                not: false,
+                ..
+            } => self.key == "aws:username",
+            _ => false,
+        }
+    }
+}
+
+impl Test {
+    fn read(operator: &str, kind: Kind, values: Vec<String>) -> Option<Self> {
+        if operator == "Null" {
+            return Some(Self::Absent(flag(&values)?));
+        }
+        let text = |how, not| {
+            (kind == Kind::Text).then_some(Self::Text {
+                how,
+                not,
+                values: values.clone(),
+            })
+        };
+        match operator {
+            "StringEquals" => return text(Likeness::Equal, false),
+            "StringNotEquals" => return text(Likeness::Equal, true),
+            "StringEqualsIgnoreCase" => return text(Likeness::EqualButForCase, false),
+            "StringNotEqualsIgnoreCase" => return text(Likeness::EqualButForCase, true),
+            "StringLike" => return text(Likeness::Pattern, false),
+            "StringNotLike" => return text(Likeness::Pattern, true),
+            _ => {}
+        }
+        match kind {
+            Kind::Text => None,
+            Kind::Flag => (operator == "Bool").then_some(Self::Flag(flag(&values)?)),
+            Kind::Number => Some(Self::Number {
+                how: order(operator.strip_prefix("Numeric")?)?,
+                values: values.iter().map(|value| number(value)).collect::<Option<_>>()?,
+            }),
+            Kind::Date => Some(Self::Date {
+                how: order(operator.strip_prefix("Date")?)?,
+                values: values.iter().map(|value| date(value)).collect::<Option<_>>()?,
+            }),
+            Kind::Address => Some(Self::Address {
+                not: match operator {
+                    "IpAddress" => false,
+                    "NotIpAddress" => true,
+                    _ => return None,
+                },
+                nets: values.iter().map(|value| net(value)).collect::<Option<_>>()?,
+            }),
+        }
+    }
+
+    fn is_negative(&self) -> bool {
+        match self {
+            Self::Text { not, .. } | Self::Address { not, .. } => *not,
+            Self::Number { how, .. } | Self::Date { how, .. } => *how == Order::NotEqual,
+            Self::Flag(_) | Self::Absent(_) => false,
+        }
+    }
+
+    fn holds(&self, found: &str) -> bool {
+        match self {
+            Self::Text { how, not, values } => values.iter().any(|value| how.holds(value, found)) != *not,
+            Self::Number { how, values } => number(found).is_some_and(|found| how.holds_any(found, values)),
+            Self::Date { how, values } => date(found).is_some_and(|found| how.holds_any(found, values)),
+            Self::Flag(wanted) => found.parse() == Ok(*wanted),
+            Self::Address { not, nets } => found
+                .parse::<IpAddr>()
+                .is_ok_and(|found| nets.iter().any(|net| net.contains(&found.to_canonical())) != *not),
+            // Decided without the value.
+            Self::Absent(absent) => !absent,
+        }
+    }
+}
+
+impl Likeness {
+    fn holds(self, value: &str, found: &str) -> bool {
+        match self {
+            Self::Equal => value == found,
+            Self::EqualButForCase => value.to_lowercase() == found.to_lowercase(),
+            Self::Pattern => fits(value, found),
+        }
+    }
+}
+
+impl Order {
+    fn holds_any<T: PartialOrd>(self, found: T, values: &[T]) -> bool {
+        let mut values = values.iter();
+        match self {
+            Self::Equal => values.any(|value| found == *value),
+            Self::NotEqual => values.all(|value| found != *value),
+            Self::Less => values.any(|value| found < *value),
+            Self::LessOrEqual => values.any(|value| found <= *value),
+            Self::Greater => values.any(|value| found > *value),
+            Self::GreaterOrEqual => values.any(|value| found >= *value),
+        }
+    }
+}
+
+/// A key in lower case; names of tags stay as they are.
+pub(super) fn normal(key: &str) -> String {
+    match key.split_once('/') {
+        Some((name, tag)) => format!("{}/{tag}", name.to_lowercase()),
+        None => key.to_lowercase(),
+    }
+}
+
+fn kind(key: &str) -> Option<Kind> {
+    let tag = |prefix| key.strip_prefix(prefix).is_some_and(|tag: &str| !tag.is_empty());
+    match key {
+        SOURCE_IP => Some(Kind::Address),
+        SECURE => Some(Kind::Flag),
+        TIME => Some(Kind::Date),
+        MAX_KEYS => Some(Kind::Number),
+        _ if TEXT_KEYS.contains(&key) || tag(EXISTING_TAG) || tag(REQUEST_TAG) => Some(Kind::Text),
+        _ => None,
+    }
+}
+
+fn order(name: &str) -> Option<Order> {
+    Some(match name {
+        "Equals" => Order::Equal,
+        "NotEquals" => Order::NotEqual,
+        "LessThan" => Order::Less,
+        "LessThanEquals" => Order::LessOrEqual,
+        "GreaterThan" => Order::Greater,
+        "GreaterThanEquals" => Order::GreaterOrEqual,
+        _ => return None,
+    })
+}
+
+fn flag(values: &[String]) -> Option<bool> {
+    match values {
+        [value] => value.parse().ok(),
+        _ => None,
+    }
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// ISO 8601 with date, time and offset, or seconds since 1970.
+fn date(text: &str) -> Option<OffsetDateTime> {
+    match text.parse() {
+        Ok(seconds) => OffsetDateTime::from_unix_timestamp(seconds).ok(),
+        Err(_) => OffsetDateTime::parse(text, &Iso8601::DEFAULT).ok(),
+    }
+}
+
+/// A network, or one address.
+fn net(text: &str) -> Option<IpNet> {
+    match text.parse::<IpNet>() {
+        Ok(net) => Some(net),
+        Err(_) => text.parse::<IpAddr>().ok().map(IpNet::from),
+    }
+}

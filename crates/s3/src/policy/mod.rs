@@ -1,0 +1,322 @@
+//! Bucket policies: S3's JSON documents that allow or deny actions, read and evaluated.
+//!
+//! Invariants:
+//!  - what is not understood - an element, an action, a key or operator of a condition, a variable - is refused when the policy
+//!    is put, never left out of account;
+//!  - an explicit `Deny` wins over every `Allow`;
+//!  - the evaluation is a pure function of the document and of what a request says.
+
+use serde::Deserialize;
+
+mod actions;
+mod conditions;
+mod glob;
+mod json;
+
+pub(crate) use conditions::{
+    EXISTING_TAG, Facts, MAX_KEYS, REQUEST_TAG, SECURE, SOURCE_IP, TIME, header_keys,
+};
+
+use conditions::Condition;
+use glob::fits;
+use json::{OneOrMany, Pairs, Scalar};
+
+/// Longest document in bytes, as in S3.
+pub(crate) const BYTES_MAX: usize = 20 * 1024;
+
+/// What the name of a bucket or object is preceded by.
+const ARN: &str = "arn:aws:s3:::";
+
+/// Why a document is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct PolicyError(String);
+
+/// What a policy says to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// No statement is about it.
+    Silent,
+    /// At least one allows it, and none denies it.
+    Allow,
+    /// At least one denies it.
+    Deny,
+}
+
+/// A request, as policies see it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Query<'a> {
+    /// The user, unless nobody signed it.
+    pub(crate) user: Option<&'a str>,
+    /// `s3:GetObject`.
+    pub(crate) action: &'a str,
+    /// `bucket` or `bucket/key`.
+    pub(crate) resource: &'a str,
+    /// What conditions ask for.
+    pub(crate) facts: &'a Facts,
+}
+
+/// A policy, read.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Policy {
+    statements: Vec<Statement>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Statement {
+    deny: bool,
+    who: Principal,
+    actions: Selection,
+    resources: Selection,
+    conditions: Vec<Condition>,
+}
+
+/// Patterns, or everything but what fits them.
+#[derive(Debug, Clone, PartialEq)]
+struct Selection {
+    not: bool,
+    patterns: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Principal {
+    Everybody,
+    /// Users by name.
+    Users(Vec<String>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "PascalCase")]
+struct Document {
+    version: Option<String>,
+    #[serde(rename = "Id")]
+    _id: Option<String>,
+    statement: OneOrMany<StatementText>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "PascalCase")]
+struct StatementText {
+    #[serde(rename = "Sid")]
+    _sid: Option<String>,
+    effect: String,
+    principal: Option<PrincipalText>,
+    action: Option<OneOrMany<String>>,
+    not_action: Option<OneOrMany<String>>,
+    resource: Option<OneOrMany<String>>,
+    not_resource: Option<OneOrMany<String>>,
+    condition: Option<Pairs<Pairs<OneOrMany<Scalar>>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum PrincipalText {
+    Word(String),
+    Kinds(Pairs<OneOrMany<String>>),
+}
+
+impl Policy {
+    /// Reads a document for a bucket.
+    ///
+    /// # Errors
+    /// What in it is not understood.
+    pub(crate) fn read(text: &str, bucket: &str) -> Result<Self, PolicyError> {
+        if text.len() > BYTES_MAX {
+            let detail = format!(
+                "the policy has {} bytes, at most {BYTES_MAX} are possible",
+                text.len()
+            );
+            return Err(PolicyError(detail));
+        }
+        let document: Document = serde_json::from_str(text)
+            .map_err(|error| PolicyError(format!("the policy cannot be read: {error}")))?;
+        if !matches!(
+            document.version.as_deref(),
+            None | Some("2012-10-17" | "2008-10-17")
+        ) {
+            let detail = format!(
+                "there is no policy version {:?}",
+                document.version.unwrap_or_default()
+            );
+            return Err(PolicyError(detail));
+        }
+        let statements = document.statement.into_vec().into_iter();
+        let statements = statements.map(|text| Statement::read(text, bucket));
+        Ok(Self {
+            statements: statements.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// What it says to a request.
+    pub(crate) fn evaluate(&self, query: Query<'_>) -> Verdict {
+        let mut verdict = Verdict::Silent;
+        for statement in &self.statements {
+            if statement.is_about(query) {
+                if statement.deny {
+                    return Verdict::Deny;
+                }
+                verdict = Verdict::Allow;
+            }
+        }
+        verdict
+    }
+
+    /// Whether it allows everybody something, without a condition that only a few can fulfil.
+    pub(crate) fn is_public(&self) -> bool {
+        self.statements.iter().any(|statement| {
+            !statement.deny
+                && statement.who == Principal::Everybody
+                && !statement.conditions.iter().any(Condition::narrows)
+        })
+    }
+
+    /// Whether what it says may depend on the tags that an object has.
+    pub(crate) fn asks_tags(&self) -> bool {
+        let mut conditions = self.statements.iter().flat_map(|statement| &statement.conditions);
+        conditions.any(Condition::asks_tags)
+    }
+}
+
+impl Statement {
+    fn read(text: StatementText, bucket: &str) -> Result<Self, PolicyError> {
+        let deny = match text.effect.as_str() {
+            "Allow" => false,
+            "Deny" => true,
+            other => {
+                return Err(PolicyError(format!(
+                    "the effect {other:?} is neither Allow nor Deny"
+                )));
+            }
+        };
+        let actions = Selection::read("Action", text.action, text.not_action)?;
+        for action in &actions.patterns {
+            actions::check(action)?;
+        }
+        let mut resources = Selection::read("Resource", text.resource, text.not_resource)?;
+        for resource in &mut resources.patterns {
+            *resource = read_resource(resource, bucket)?;
+        }
+        let mut conditions = Vec::new();
+        for (operator, keys) in text.condition.into_iter().flat_map(|pairs| pairs.0) {
+            for (key, values) in keys.0 {
+                conditions.push(Condition::read(&operator, &key, values)?);
+            }
+        }
+        Ok(Self {
+            deny,
+            who: Principal::read(text.principal)?,
+            actions,
+            resources,
+            conditions,
+        })
+    }
+
+    fn is_about(&self, query: Query<'_>) -> bool {
+        self.who.is(query.user)
+            && self
+                .actions
+                .selects(|pattern| actions::fits(pattern, query.action))
+            && self.resources.selects(|pattern| fits(pattern, query.resource))
+            && self
+                .conditions
+                .iter()
+                .all(|condition| condition.holds(query.facts))
+    }
+}
+
+impl Selection {
+    fn read(
+        name: &str,
+        these: Option<OneOrMany<String>>,
+        not_these: Option<OneOrMany<String>>,
+    ) -> Result<Self, PolicyError> {
+        let (not, patterns) = match (these, not_these) {
+            (Some(these), None) => (false, these.into_vec()),
+            (None, Some(not_these)) => (true, not_these.into_vec()),
+            _ => return Err(PolicyError(format!("a statement has either {name} or Not{name}"))),
+        };
+        if patterns.is_empty() {
+            return Err(PolicyError(format!("{name} is empty")));
+        }
+        Ok(Self { not, patterns })
+    }
+
+    fn selects(&self, fits: impl Fn(&str) -> bool) -> bool {
+        self.patterns.iter().any(|pattern| fits(pattern)) != self.not
+    }
+}
+
+impl Principal {
+    fn read(text: Option<PrincipalText>) -> Result<Self, PolicyError> {
+        let kinds = match text {
+            None => return Err(PolicyError("a statement without Principal".to_owned())),
+            Some(PrincipalText::Word(word)) if word == "*" => return Ok(Self::Everybody),
+            Some(PrincipalText::Word(word)) => {
+                return Err(PolicyError(format!("there is no principal {word:?}")));
+            }
+            Some(PrincipalText::Kinds(kinds)) => kinds.0,
+        };
+        let mut users = Vec::new();
+        for (kind, names) in kinds {
+            for name in names.into_vec() {
+                match kind.as_str() {
+                    "AWS" | "CanonicalUser" if name == "*" => return Ok(Self::Everybody),
+                    "CanonicalUser" => users.push(name),
+                    "AWS" => users.push(read_user(&name)?),
+                    _ => {
+                        return Err(PolicyError(format!(
+                            "principals of kind {kind:?} are not known here"
+                        )));
+                    }
+                }
+            }
+        }
+        match users.is_empty() {
+            true => Err(PolicyError("a Principal that names nobody".to_owned())),
+            false => Ok(Self::Users(users)),
+        }
+    }
+
+    fn is(&self, user: Option<&str>) -> bool {
+        match self {
+            Self::Everybody => true,
+            Self::Users(users) => user.is_some_and(|user| users.iter().any(|name| name == user)),
+        }
+    }
+}
+
+/// The user of `arn:aws:iam::ANYTHING:user/NAME`, `arn:aws:iam::NAME:root` or `NAME`: every user is an account of its own here.
+fn read_user(text: &str) -> Result<String, PolicyError> {
+    let wrong = || PolicyError(format!("there is no principal {text:?}"));
+    let name = match text.strip_prefix("arn:aws:iam::") {
+        None => text,
+        Some(rest) => match rest.split_once(':').ok_or_else(wrong)? {
+            (account, "root") => account,
+            (_, user) => user.strip_prefix("user/").ok_or_else(wrong)?,
+        },
+    };
+    match name.is_empty() || name.contains(['*', '?', ':']) {
+        true => Err(wrong()),
+        false => Ok(name.to_owned()),
+    }
+}
+
+/// A resource without what precedes its bucket; the bucket must be able to be this one.
+fn read_resource(text: &str, bucket: &str) -> Result<String, PolicyError> {
+    if text.contains("${") {
+        return Err(PolicyError("variables in policies are not known here".to_owned()));
+    }
+    if text == "*" {
+        return Ok(text.to_owned());
+    }
+    let wrong = || PolicyError(format!("the resource {text:?} is not of this bucket"));
+    let pattern = text.strip_prefix(ARN).ok_or_else(wrong)?;
+    let named = pattern.split('/').next().unwrap_or_default();
+    match fits(named, bucket) {
+        true => Ok(pattern.to_owned()),
+        false => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
