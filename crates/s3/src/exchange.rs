@@ -60,6 +60,11 @@ impl Exchange {
         self.bytes_in.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
+    /// Whether any byte of the request's body came in.
+    pub(crate) fn has_received(&self) -> bool {
+        self.bytes_in.load(Ordering::Relaxed) > 0
+    }
+
     /// Bytes of the answer's body went out.
     pub(crate) fn sent(&self, bytes: usize) {
         self.bytes_out.fetch_add(bytes as u64, Ordering::Relaxed);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Request, Response, StatusCode};
+use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -333,13 +333,20 @@ async fn answer(
     });
     request.extensions_mut().insert(exchange.clone());
     request.extensions_mut().insert(peer);
-    let response = serving.service.call(request).await.unwrap_or_else(|error| {
+    let expects = request.headers().contains_key(header::EXPECT);
+    let mut response = serving.service.call(request).await.unwrap_or_else(|error| {
         let error: s3s::StdError = error.into();
         tracing::error!(%error, "a request could not be answered");
         let mut response = Response::new(s3s::Body::empty());
         *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
         response
     });
+    // The client has been told nothing of its body, and may or may not send it: what comes next on this connection could be
+    // the body or another request.
+    if expects && !exchange.has_received() {
+        let headers = response.headers_mut();
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     exchange.answer(response.status().as_u16());
     Ok(response.map(|body| Outgoing::new(body, exchange)))
 }

@@ -72,8 +72,7 @@ impl S3Access for Access {
         let id = cx.credentials().map(|credentials| credentials.access_key.clone());
         let who = Who::of(id.as_deref(), &self.keys);
         let (bucket, key) = match cx.s3_path() {
-            // Who has no key sees no bucket.
-            S3Path::Root => return Ok(()),
+            S3Path::Root => return id.map(drop).ok_or_else(denied),
             S3Path::Bucket { bucket } => (bucket.to_string(), None),
             S3Path::Object { bucket, key } => (bucket.to_string(), Some(key.to_string())),
         };
