@@ -35,7 +35,9 @@ impl StoreReport {
             problem => format!("volume {id} is {}: {problem}", volume.state),
         };
         match volume.state.as_str() {
-            "out" => Some(format!("{what}; look at the disk, then start node {node} again")),
+            "out" => Some(format!(
+                "{what}; look at the disk; if the volume does not come back by itself then, start node {node} again"
+            )),
             "unreachable" if self.answers(node) => Some(format!(
                 "{what}; give it to the node and start it again, or take it out of the layout (weft store layout plan)"
             )),
@@ -268,7 +270,9 @@ mod tests {
                 report.volumes[0].problem = "sync failed".into();
                 census(report).volumes_unreachable = vec!["n1/a".into()];
             },
-            &["volume n1/a is out: sync failed; look at the disk, then start node n1 again"],
+            &[
+                "volume n1/a is out: sync failed; look at the disk; if the volume does not come back by itself then, start node n1 again",
+            ],
         );
     }
 

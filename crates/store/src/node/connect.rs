@@ -72,11 +72,24 @@ pub enum ConnectError {
     NoAnswer(String),
 }
 
-/// Gets at a store.
+/// Gets at a store that is there. Makes no volume: one whose directory is absent is out, and where there is none at
+/// all there is no store.
 ///
 /// # Errors
 /// [`ConnectError`]
 pub async fn connect(settings: ConnectSettings) -> Result<Connection, ConnectError> {
+    connect_as(settings, false).await
+}
+
+/// Gets at a store, and makes the volumes that take part for the first time.
+///
+/// # Errors
+/// [`ConnectError`]
+pub async fn connect_or_begin(settings: ConnectSettings) -> Result<Connection, ConnectError> {
+    connect_as(settings, true).await
+}
+
+async fn connect_as(settings: ConnectSettings, makes_volumes: bool) -> Result<Connection, ConnectError> {
     let settings = match settings {
         ConnectSettings::Volumes(volumes) => NodeSettings::of_volumes(volumes),
         ConnectSettings::Node(file) => NodeSettings::read(&file)?,
@@ -88,6 +101,7 @@ pub async fn connect(settings: ConnectSettings) -> Result<Connection, ConnectErr
     };
     let settings = NodeSettings {
         upkeep: None,
+        makes_volumes,
         ..settings
     };
     let deadline = Instant::now() + SETTLE_MAX;

@@ -4,7 +4,9 @@
 //! Invariants:
 //!  - volumes of two stores, or of another node, are never mixed;
 //!  - layout 1 is made only by a node that hears of no layouts and whose volumes were never used: where they were,
-//!    their layouts are lost or away, and the start is refused ([`super::recover_layouts`] says why).
+//!    their layouts are lost or away, and the start is refused ([`super::recover_layouts`] says why);
+//!  - the directory of a volume that took part before is never made where another volume of the node knows of it: its
+//!    disk may only be unmounted, and what is written there would fill the disk below.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -54,11 +56,18 @@ pub(super) async fn join(settings: &NodeSettings) -> Result<Joined, StartError> 
         let mut all = std::iter::once(&layouts.current).chain(&layouts.older);
         all.any(|layout| layout.roles.volumes.iter().any(|volume| volume.id == *id))
     };
+    // A node none of whose volumes knows anything is new, or a new machine in the place of another: it makes them all.
+    let new_here = kept(&found).next().is_none();
+    // Where one that it had was not given, a directory that is absent may be that one under a new path.
+    let mut ours = layouts.current.roles.volumes.iter();
+    let all_given = ours.all(|volume| volume.node != settings.id || ids.contains(&volume.id));
     let volumes = settings.volumes.iter().zip(&ids);
     let volumes = volumes.map(|(volume, id)| OpenVolume {
         id: id.clone(),
         path: volume.path.clone(),
         held_before: known_before && placed(id),
+        makes_directory: settings.makes_volumes && (new_here || (all_given && !placed(id))),
+        begins: settings.makes_volumes || placed(id),
         furnish: None,
     });
     let joined = Joined {
@@ -208,6 +217,9 @@ async fn first(
     };
     if !found.iter().all(Found::is_new) {
         return Err(lost(found, silent.as_deref()));
+    }
+    if !settings.makes_volumes {
+        return Err(StartError::no_store(found));
     }
     let layouts = Layouts {
         current: wanted(settings, ids),

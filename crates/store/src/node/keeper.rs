@@ -30,7 +30,7 @@ const FORMAT: u32 = 1;
 
 /// What `layouts.json` says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(crate) struct Kept {
     /// Version of the format.
     format: u32,
     /// The volume that the file lies on.
@@ -177,6 +177,27 @@ impl Keeper {
         if let Some(cluster) = self.cluster.get().and_then(Weak::upgrade) {
             cluster.adopt(merged);
         }
+    }
+
+    /// Takes over what a volume knows that was away while others were asked.
+    ///
+    /// # Errors
+    /// It knows layouts that cannot go with those in force: the volume must not be used.
+    pub(crate) async fn learn(&self, kept: Kept) -> Result<(), String> {
+        let Kept {
+            layouts, accepted, ..
+        } = kept;
+        let ours = self.layouts().await.current;
+        let theirs = &layouts.current;
+        if ours.seed != theirs.seed || (ours.number == theirs.number && ours != *theirs) {
+            return Err("it is of another store than the volumes in service".to_owned());
+        }
+        self.adopt(layouts).await;
+        for layout in accepted {
+            // One that is in force by now, or that another has overtaken, is refused: rightly.
+            let _ = self.propose(&layout).await;
+        }
+        Ok(())
     }
 
     /// Writes to all volumes, and is content with one.

@@ -10,12 +10,12 @@ use parking_lot::RwLock;
 use super::counters::Counters;
 use super::keeper::Keeper;
 use super::wire::auth::now_ms;
-use super::{Finish, Node, NodeError, NodeStatus};
+use super::{Finish, Node, NodeError, NodeStatus, slot};
 use crate::layout::{Layout, Layouts};
 use crate::meta::Meta;
 use crate::store::Store;
 use crate::upkeep::Workers;
-use crate::volume::{NodeId, Volume, VolumeError, VolumeId, VolumeState, VolumeStatus};
+use crate::volume::{NodeId, Volume, VolumeError, VolumeId, VolumeStatus};
 
 /// What a node consists of, shared by its own handle and its server.
 pub(crate) struct LocalNode {
@@ -91,18 +91,7 @@ impl LocalNode {
 
     fn silent(&self, id: &VolumeId, error: &VolumeError) -> VolumeStatus {
         let path = self.paths.get(id).map(|path| path.display().to_string());
-        VolumeStatus {
-            id: id.clone(),
-            path: path.unwrap_or_default(),
-            state: VolumeState::Out(error.to_string()),
-            capacity_bytes: 0,
-            free_bytes: 0,
-            replicas: 0,
-            replica_bytes: 0,
-            tombstones: 0,
-            bad: 0,
-            staged: 0,
-        }
+        slot::out(id, path.unwrap_or_default(), error.to_string())
     }
 }
 

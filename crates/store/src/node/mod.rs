@@ -29,12 +29,13 @@ mod owner;
 mod recover;
 mod secret;
 mod settings;
+mod slot;
 mod start;
 mod wire;
 
 pub use apply::{ApplyError, announce, apply_layout};
 pub use cluster_file::{ClusterFile, MemberNode, MemberVolume};
-pub use connect::{ConnectError, ConnectSettings, Connection, connect};
+pub use connect::{ConnectError, ConnectSettings, Connection, connect, connect_or_begin};
 pub use counters::{Counted, Counters, InFlight};
 pub(crate) use files::NODE_DIR;
 pub use join::wanted_roles;

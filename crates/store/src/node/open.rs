@@ -9,9 +9,9 @@ use crate::volume::disk::{DiskSettings, DiskVolume, OpenVolumeError};
 use crate::volume::fixity::FixityLog;
 
 /// Opens directories of this machine, with one fixity log for all of them.
-pub(super) fn directories() -> Opener {
-    let fixity = FixityLog::new();
+pub(super) fn directories(fixity: Arc<FixityLog>) -> Opener {
     Arc::new(move |volume: OpenVolume| {
+        may_open(&volume)?;
         let settings = DiskSettings {
             held_before: volume.held_before,
             furnish: volume.furnish,
@@ -35,10 +35,34 @@ pub(super) fn distrusted(id: VolumeId, path: PathBuf, why: &str) -> Result<Arc<D
     Ok(opened)
 }
 
+/// Refuses to make what is not to be made.
+fn may_open(volume: &OpenVolume) -> Result<(), StartError> {
+    let path = &volume.path;
+    let refused = |detail: &str| {
+        Err(StartError::Volume {
+            path: path.clone(),
+            detail: detail.to_owned(),
+        })
+    };
+    if !volume.makes_directory && !path.exists() {
+        return refused(
+            "there is no such directory: mount its disk, or make the directory if the volume is to begin anew",
+        );
+    }
+    match DiskVolume::sign_of_use(path) {
+        Ok(None) if !volume.begins => refused("the directory is no volume of this store"),
+        // What cannot be read is found out by opening it.
+        _ => Ok(()),
+    }
+}
+
 fn refused(path: PathBuf, error: &OpenVolumeError) -> StartError {
     let detail = error.to_string();
     match error {
         OpenVolumeError::Locked { .. } => StartError::InUse { path, detail },
+        OpenVolumeError::OtherVolume { .. } | OpenVolumeError::NotEmpty { .. } => {
+            StartError::WrongDirectory { path, detail }
+        }
         _ => StartError::Volume { path, detail },
     }
 }

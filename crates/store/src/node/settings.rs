@@ -36,6 +36,9 @@ pub struct NodeSettings {
     pub secret: Secret,
     /// Copies of every object without a cluster file; 2 with two or more volumes, else 1, if `None`.
     pub replicas: Option<u8>,
+    /// Whether volumes that take part for the first time are made: serving and the first put do, what only reads does
+    /// not.
+    pub makes_volumes: bool,
     /// How eager the background workers are; `None` for none of them, which only short commands and tests want.
     pub upkeep: Option<UpkeepSettings>,
 }
@@ -48,7 +51,7 @@ pub struct VolumeSettings {
     /// part of its path.
     #[serde(default)]
     pub name: Option<String>,
-    /// Its directory; made when absent.
+    /// Its directory; made when absent and the volume takes part for the first time (its parent must be there).
     pub path: PathBuf,
     /// Its failure domain; each volume is a zone of its own if `None` and there is no cluster file.
     #[serde(default)]
@@ -174,6 +177,7 @@ impl NodeSettings {
             cluster: None,
             secret: Secret::random(),
             replicas: None,
+            makes_volumes: true,
             upkeep: Some(UpkeepSettings::default()),
         }
     }
@@ -209,6 +213,7 @@ impl NodeSettings {
             cluster,
             secret: Secret::of_file(&beside(&file.secret))?,
             replicas: file.replicas,
+            makes_volumes: true,
             upkeep: Some(file.upkeep.over(UpkeepSettings::default()).map_err(wrong)?),
         };
         settings.check().map_err(wrong)?;

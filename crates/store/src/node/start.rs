@@ -15,6 +15,7 @@ use super::keeper::Keeper;
 use super::local::LocalNode;
 use super::marks::Marks;
 use super::owner::Owner;
+use super::slot::{Hands, Slot};
 use super::wire::client::Peers;
 use super::wire::server::Serving;
 use super::{NodeSettings, NodeStatus, SettingsError, open};
@@ -23,7 +24,8 @@ use crate::layout::Layouts;
 use crate::store::Store;
 use crate::upkeep::workers::{Workers, WorkersConfig};
 use crate::volume::disk::Furnish;
-use crate::volume::{Volume, VolumeId};
+use crate::volume::fixity::{self, FixityLog};
+use crate::volume::{Cause, Volume, VolumeId};
 
 /// A node that serves its volumes until it is shut down. Its volumes are closed when it is shut down and all clones of
 /// its store are dropped.
@@ -66,7 +68,15 @@ pub enum StartError {
         /// By whom.
         detail: String,
     },
-    /// A volume that cannot be opened.
+    /// A directory that is another volume's, or something else altogether: set the settings right.
+    #[error("{detail}")]
+    WrongDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// What it is.
+        detail: String,
+    },
+    /// A volume that cannot be opened at present. A node starts without it while others can be.
     #[error("open volume {path}: {detail}")]
     Volume {
         /// Its directory.
@@ -112,6 +122,10 @@ pub struct OpenVolume {
     pub path: PathBuf,
     /// Whether it took part before: an empty directory has then lost what it held.
     pub held_before: bool,
+    /// Whether its directory is made if it is absent (its parent must be there).
+    pub makes_directory: bool,
+    /// Whether a directory that is no volume yet becomes one.
+    pub begins: bool,
     /// To be given to the volume: brings what the node keeps on each of its volumes.
     pub furnish: Option<Furnish>,
 }
@@ -124,7 +138,8 @@ pub type Opener = Arc<dyn Fn(OpenVolume) -> Result<Arc<dyn Volume>, StartError> 
 /// # Errors
 /// [`StartError`]; nothing is left running then.
 pub async fn start(settings: NodeSettings) -> Result<RunningNode, StartError> {
-    start_with(settings, open::directories()).await
+    let log = FixityLog::new();
+    start_node(settings, open::directories(log.clone()), Some(log)).await
 }
 
 /// As [`start`], with volumes opened by the caller's own means: what tests put their faults in with.
@@ -132,11 +147,25 @@ pub async fn start(settings: NodeSettings) -> Result<RunningNode, StartError> {
 /// # Errors
 /// [`StartError`]; nothing is left running then.
 pub async fn start_with(settings: NodeSettings, opener: Opener) -> Result<RunningNode, StartError> {
+    start_node(settings, opener, None).await
+}
+
+async fn start_node(
+    settings: NodeSettings,
+    opener: Opener,
+    log: Option<Arc<FixityLog>>,
+) -> Result<RunningNode, StartError> {
     let joined = join(&settings).await?;
     let places = joined.places();
     let keeper = Keeper::new(joined.layouts.clone(), joined.accepted.clone(), places.clone());
     let marks = Marks::new(keeper.clone());
-    let volumes = open_all(&joined, &marks, opener).await?;
+    let hands = Hands {
+        opener,
+        keeper: keeper.clone(),
+        // A short command's view of what is out is no event.
+        log: log.filter(|_| settings.upkeep.is_some()),
+    };
+    let volumes = open_all(&joined, &marks, hands).await?;
     let listener = listen(settings.listen).await?;
     let address = listener.local_addr().map_err(|error| StartError::Listen {
         address: settings.listen.unwrap_or_else(free_port),
@@ -167,26 +196,65 @@ pub async fn start_with(settings: NodeSettings, opener: Opener) -> Result<Runnin
     })
 }
 
+/// Opens what can be opened; the others are out, with the reason, and tried again. Settings that are wrong, and volumes
+/// that another process has open, are errors all the same: two processes must not share a store's volumes among them.
 async fn open_all(
     joined: &Joined,
     marks: &Arc<Marks>,
-    opener: Opener,
+    hands: Hands,
 ) -> Result<BTreeMap<VolumeId, Arc<dyn Volume>>, StartError> {
     let given = joined.volumes.iter().map(|volume| OpenVolume {
         furnish: Some(marks.furnish(&volume.id)),
         ..volume.clone()
     });
     let given: Vec<_> = given.collect();
-    let opened = tokio::task::spawn_blocking(move || {
-        let open = |volume: OpenVolume| Ok((volume.id.clone(), opener(volume)?));
-        given.into_iter().map(open).collect()
-    });
-    opened.await.unwrap_or_else(|error| {
+    let opening = tokio::task::spawn_blocking(move || open_each(given, &hands));
+    opening.await.unwrap_or_else(|error| {
         Err(StartError::Volume {
             path: PathBuf::new(),
             detail: error.to_string(),
         })
     })
+}
+
+fn open_each(
+    given: Vec<OpenVolume>,
+    hands: &Hands,
+) -> Result<BTreeMap<VolumeId, Arc<dyn Volume>>, StartError> {
+    let mut volumes: BTreeMap<VolumeId, Arc<dyn Volume>> = BTreeMap::new();
+    let mut shut = Vec::new();
+    for volume in given {
+        match (hands.opener)(volume.clone()) {
+            Ok(opened) => drop(volumes.insert(volume.id, opened)),
+            Err(StartError::Volume { detail, .. }) => shut.push((volume, detail)),
+            Err(error) => return Err(error),
+        }
+    }
+    if volumes.is_empty() {
+        let (path, detail) = none_opens(shut);
+        return Err(StartError::Volume { path, detail });
+    }
+    for (volume, reason) in shut {
+        tracing::warn!(volume = %volume.id, path = %volume.path.display(), "out of service: {reason}");
+        let event = fixity::event("volume-out", &volume.id, None, Cause::Request, reason.clone());
+        if let Some(log) = &hands.log {
+            log.append(&event, true);
+        }
+        volumes.insert(volume.id.clone(), Slot::new(volume, reason, hands.clone()));
+    }
+    Ok(volumes)
+}
+
+/// The first volume that cannot be opened, and why none can.
+fn none_opens(shut: Vec<(OpenVolume, String)>) -> (PathBuf, String) {
+    let mut shut = shut.into_iter();
+    let (path, mut reasons) = shut
+        .next()
+        .map_or_else(Default::default, |(volume, detail)| (volume.path, detail));
+    for (volume, detail) in shut {
+        reasons.push_str(&format!("; volume {}: {detail}", volume.path.display()));
+    }
+    (path, reasons)
 }
 
 async fn listen(address: Option<SocketAddr>) -> Result<TcpListener, StartError> {

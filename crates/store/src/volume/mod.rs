@@ -377,6 +377,9 @@ pub trait Volume: Send + Sync + 'static {
 
     /// How the volume is doing.
     async fn status(&self) -> Result<VolumeStatus, VolumeError>;
+
+    /// A volume that could not be opened is tried again, without anybody waiting for it. Nothing for all others.
+    fn revive(&self) {}
 }
 
 impl fmt::Display for VolumeId {

@@ -30,7 +30,7 @@ fn mode(path: PathBuf) -> u32 {
 async fn a_command_works_through_the_owner_or_is_the_owner() {
     let root = tempfile::tempdir().unwrap();
     let volumes = dirs(root.path(), &["a", "b"]);
-    let through = || node::connect(ConnectSettings::Volumes(volumes.clone()));
+    let through = || node::connect_or_begin(ConnectSettings::Volumes(volumes.clone()));
     let alone = through().await.unwrap();
     assert_eq!(alone.through(), None);
     // Another command meanwhile finds the first.
@@ -139,7 +139,7 @@ async fn a_wiped_volume_keeps_its_place_and_is_rebuilt() {
     let root = tempfile::tempdir().unwrap();
     let volumes = dirs(root.path(), &["a", "b"]);
     node::start(of(&volumes)).await.unwrap().shutdown().await;
-    std::fs::remove_dir_all(root.path().join("b")).unwrap();
+    crate::lone::wipe(&root.path().join("b"));
     let node = node::start(of(&volumes)).await.unwrap();
     assert!(node.unplaced().is_empty());
     let states: Vec<_> = node

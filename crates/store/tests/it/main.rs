@@ -8,6 +8,7 @@ mod layouts;
 mod lone;
 mod lost;
 mod objects;
+mod out;
 mod process;
 mod signatures;
 mod wire;

@@ -104,6 +104,8 @@ impl Watch {
         };
         if matches!(health, Health::There | Health::Rebuilding) {
             outages.answered(id);
+        } else if self.shared.local.contains(id) {
+            volume.revive();
         }
         (id.clone(), health)
     }

@@ -226,23 +226,32 @@ impl Inner {
         if there.is_some() && there == held {
             return Ok(None);
         }
-        lock(&self.root).map(Some)
+        lock(&self.root).map(Some).map_err(|error| error.to_string())
     }
 }
 
+/// Why a volume's directory cannot be locked.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LockError {
+    /// By somebody else.
+    #[error("another process has it open")]
+    Held,
+    /// The disk failed, or takes no writes.
+    #[error("lock {LOCK}: {0}")]
+    Failed(#[from] io::Error),
+}
+
 /// Locks a volume's directory for this process.
-pub(super) fn lock(root: &Path) -> Result<File, String> {
-    let path = root.join(LOCK);
+pub(super) fn lock(root: &Path) -> Result<File, LockError> {
     let file = File::options()
         .create(true)
         .truncate(false)
         .write(true)
-        .open(&path)
-        .map_err(|error| format!("open {}: {error}", path.display()))?;
+        .open(root.join(LOCK))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => Err("another process has it open".to_owned()),
-        Err(std::fs::TryLockError::Error(error)) => Err(format!("lock {}: {error}", path.display())),
+        Err(std::fs::TryLockError::WouldBlock) => Err(LockError::Held),
+        Err(std::fs::TryLockError::Error(error)) => Err(error.into()),
     }
 }
 

@@ -9,7 +9,7 @@ use super::identity::Identity;
 use super::index::Index;
 use super::inner::Inner;
 use super::io::{Disk, Stat};
-use super::life::{Life, is_gone, lock, make_directories, make_directory};
+use super::life::{Life, LockError, is_gone, lock, make_directories, make_directory};
 use super::names::{DIRECTORIES, FIXITY, IDENTITY, INDEX, LOCK};
 use super::reconcile::Reconciled;
 use crate::volume::fixity;
@@ -18,15 +18,13 @@ use crate::volume::{Cause, VolumeId};
 /// Why a directory could not be opened as a volume.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenVolumeError {
-    /// Open elsewhere, or not to be locked: end the other process.
-    #[error("volume {volume} at {path} cannot be locked: {detail}")]
+    /// Open elsewhere: end the other process.
+    #[error("volume {volume} at {path}: another process has it open")]
     Locked {
         /// Volume asked for.
         volume: VolumeId,
         /// Its directory.
         path: PathBuf,
-        /// Who has it, or what failed.
-        detail: String,
     },
     /// The directory belongs to another volume: set the path right.
     #[error("directory {path} is volume {found}, expected {expected}")]
@@ -77,10 +75,12 @@ pub(super) fn open(
     let stat = opening.directory()?;
     let (identity, found_empty) = opening.identity()?;
     let root = &opening.settings.path;
-    let lock = lock(root).map_err(|detail| OpenVolumeError::Locked {
-        volume: opening.settings.id.clone(),
-        path: root.clone(),
-        detail,
+    let lock = lock(root).map_err(|error| match error {
+        LockError::Held => OpenVolumeError::Locked {
+            volume: opening.settings.id.clone(),
+            path: root.clone(),
+        },
+        LockError::Failed(error) => opening.io_error("lock", &root.join(LOCK), error),
     })?;
     opening.complete(&identity, found_empty)?;
     if reindex {

@@ -117,7 +117,12 @@ pub(super) fn run(args: &Args, place_args: &PlaceArgs, context: &mut Context) ->
         Command::Apply(apply) => Some(apply.yes),
         _ => None,
     };
-    with_store(place, Begin::Refused, async |session| match change {
+    let begin = if apply.is_some() {
+        Begin::Joining
+    } else {
+        Begin::Refused
+    };
+    with_store(place, begin, async |session| match change {
         None => show(&session.view().layouts, context),
         Some(roles) => match apply {
             Some(yes) => make(session, roles, yes, context).await,

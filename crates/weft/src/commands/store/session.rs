@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use store::cluster::View;
-use store::node::{ConnectSettings, Connection, NodeSettings, VolumeSettings, connect};
+use store::node::{
+    ConnectError, ConnectSettings, Connection, NodeSettings, VolumeSettings, connect, connect_or_begin,
+};
 use store::store::Store;
 
 use crate::exit::NotFound;
@@ -28,7 +30,9 @@ pub(crate) struct Session {
 pub(crate) enum Begin {
     /// Empty directories become volumes.
     Allowed,
-    /// There must be a store already.
+    /// There must be a store already; empty directories join it.
+    Joining,
+    /// There must be a store already, and nothing is made.
     Refused,
 }
 
@@ -51,7 +55,7 @@ pub(crate) fn with_store<T>(
     work: impl AsyncFnOnce(&Session) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let fresh = fresh_volumes(&place)?;
-    if !fresh.is_empty() && begin == Begin::Refused {
+    if !fresh.is_empty() && begin != Begin::Allowed {
         let message = format!(
             "there is no store in {}; weft store put makes one",
             fresh.join(", ")
@@ -66,7 +70,7 @@ pub(crate) fn with_store<T>(
         .context("start the store's threads")?;
     runtime.block_on(async {
         let connection = tokio::select! {
-            connection = connect(place) => connection?,
+            connection = reach(place, begin) => connection?,
             () = stop.stopped() => bail!("stopped"),
         };
         let session = Session { connection, stop };
@@ -80,6 +84,13 @@ pub(crate) fn with_store<T>(
         session.connection.close().await;
         result
     })
+}
+
+async fn reach(place: ConnectSettings, begin: Begin) -> Result<Connection, ConnectError> {
+    match begin {
+        Begin::Allowed | Begin::Joining => connect_or_begin(place).await,
+        Begin::Refused => connect(place).await,
+    }
 }
 
 async fn grace_after(stop: &Stop) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::{Kept, content};
 use crate::serve::Served;
 
-const SERVE: [&str; 7] = [
+pub(super) const SERVE: [&str; 7] = [
     "serve",
     "--listen",
     "127.0.0.1:0",
@@ -17,7 +17,7 @@ const SERVE: [&str; 7] = [
     "b",
 ];
 /// Longest wait for a running process to come round.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 const STORE_SERVE: [&str; 6] = ["store", "serve", "--volume", "a", "--volume", "b"];
 
