@@ -55,18 +55,7 @@ fn main() -> anyhow::Result<()> {
 }
 
 fn ledger_entry() -> LedgerEntry {
-    LedgerEntry {
-        input: "synthetic.wat".into(),
-        location: "/dev/null".into(),
-        digest: "sha256:00".into(),
-        size: 0,
-        collection: String::new(),
-        state: InputState::Pending,
-        records: 0,
-        captures: 0,
-        quarantined: 0,
-        bytes_done: 0,
-    }
+    LedgerEntry::pending("synthetic.wat", "/dev/null", "sha256:00", 0, "")
 }
 
 struct Run {
@@ -102,6 +91,7 @@ impl Run {
                 records: per_epoch,
                 quarantined: Vec::new(),
                 state: InputState::Loading,
+                cut: None,
             };
             let (begun, cpu) = (Instant::now(), cpu_times());
             let report = self.weave.apply(Batch {

@@ -259,6 +259,10 @@ pub struct LedgerRow {
     pub collection: String,
     /// Absolute path or address the bytes are read from.
     pub location: String,
+    /// How its end is cut off, empty if it is whole.
+    pub cut: String,
+    /// Why there was nothing to read when it was last asked for, empty if there was; what was loaded stays.
+    pub missing: String,
 }
 
 /// One row of `quarantine`.
@@ -466,8 +470,12 @@ pub struct JobBody {
     pub inputs_done: u64,
     pub inputs_known: u64,
     pub inputs_failed: u64,
+    /// Of those done, the ones that end in the middle of a record.
+    pub inputs_cut: u64,
     /// Left `loading`: still being written, or the load was cancelled.
     pub inputs_loading: u64,
+    /// Names of inputs that are cut and were changed a moment ago: whether they grow is seen in a few seconds.
+    pub waiting_for: Vec<String>,
     /// Files in folders that hold no records.
     pub files_skipped: u64,
     pub bytes: u64,

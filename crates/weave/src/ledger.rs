@@ -49,7 +49,8 @@ pub struct LedgerEntry {
     pub input: String,
     /// Absolute path or URL the bytes are read from.
     pub location: String,
-    /// `sha256:<hex>` of the first `size` bytes.
+    /// `sha256:<hex>` of the first `size` bytes; where there never was anything to read, [`NO_CONTENT`] and the
+    /// hash of the location.
     pub digest: String,
     /// Bytes known when last looked at.
     pub size: u64,
@@ -65,6 +66,38 @@ pub struct LedgerEntry {
     pub quarantined: u64,
     /// Every byte before this offset is accounted for and woven.
     pub bytes_done: u64,
+    /// How its end is cut off, empty if it is whole; what there is of its last record was used.
+    pub cut: String,
+    /// Why there was nothing to read when it was last asked for, empty if there was. What was loaded before stays.
+    pub missing: String,
+}
+
+/// What stands before the hash in [`LedgerEntry::digest`] where nothing was ever read.
+pub const NO_CONTENT: &str = "none:";
+
+impl LedgerEntry {
+    /// An input of which nothing is loaded yet.
+    pub fn pending(input: &str, location: &str, digest: &str, size: u64, collection: &str) -> LedgerEntry {
+        LedgerEntry {
+            input: input.to_owned(),
+            location: location.to_owned(),
+            digest: digest.to_owned(),
+            size,
+            collection: collection.to_owned(),
+            state: InputState::Pending,
+            records: 0,
+            captures: 0,
+            quarantined: 0,
+            bytes_done: 0,
+            cut: String::new(),
+            missing: String::new(),
+        }
+    }
+
+    /// Whether anything of the input was ever found to read.
+    pub fn has_content(&self) -> bool {
+        !self.digest.starts_with(NO_CONTENT)
+    }
 }
 
 /// A quarantined record or span.
@@ -93,6 +126,8 @@ pub struct InputProgress {
     pub quarantined: Vec<QuarantineEntry>,
     /// New state.
     pub state: InputState,
+    /// How the end of the input is cut off, where this is its end and it is.
+    pub cut: Option<String>,
 }
 
 /// Names of inputs by id.
@@ -112,7 +147,8 @@ impl<'a> Names<'a> {
     }
 }
 
-const ENTRY_VERSION: u8 = 1;
+/// Written; version 1 ends before `cut`.
+const ENTRY_VERSION: u8 = 2;
 
 /// Key of an input's row.
 pub(crate) fn entry_key(id: InputId) -> [u8; 4] {
@@ -141,12 +177,19 @@ pub(crate) fn encode_entry(entry: &LedgerEntry) -> Vec<u8> {
     ] {
         codec::put_varint(&mut out, number);
     }
+    for text in [&entry.cut, &entry.missing] {
+        codec::put_bytes(&mut out, text.as_bytes());
+    }
     out
 }
 
 pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
-    let mut r = Reader::versioned(bytes, ENTRY_VERSION)?;
-    Ok(LedgerEntry {
+    let mut r = Reader::new(bytes);
+    let version = r.u8()?;
+    if !(1..=ENTRY_VERSION).contains(&version) {
+        return Err(Corrupt("unknown row version"));
+    }
+    let mut entry = LedgerEntry {
         input: r.str()?.to_owned(),
         location: r.str()?.to_owned(),
         digest: r.str()?.to_owned(),
@@ -167,7 +210,14 @@ pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
         captures: r.varint()?,
         quarantined: r.varint()?,
         bytes_done: r.varint()?,
-    })
+        cut: String::new(),
+        missing: String::new(),
+    };
+    if version > 1 {
+        entry.cut = r.str()?.to_owned();
+        entry.missing = r.str()?.to_owned();
+    }
+    Ok(entry)
 }
 
 /// Every entry, by id.
@@ -228,6 +278,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn rows_of_version_1_are_read() {
+        let row = b"\x01\x01a\x02/a\x09sha256:00\x00\x02\x00\x05\x03\x02\x01\x05";
+        let mut expected = LedgerEntry::pending("a", "/a", "sha256:00", 5, "");
+        (expected.state, expected.bytes_done) = (InputState::Done, 5);
+        (expected.records, expected.captures, expected.quarantined) = (3, 2, 1);
+        assert_eq!(decode_entry(row), Ok(expected));
+        assert!(decode_entry(b"\x03").is_err());
+    }
+
+    #[test]
     fn rows_come_back() {
         let entry = LedgerEntry {
             input: "a.warc.gz".into(),
@@ -242,6 +302,8 @@ mod tests {
             captures: 2,
             quarantined: 1,
             bytes_done: 17,
+            cut: "truncated-member: at 17".into(),
+            missing: "no such file".into(),
         };
         assert_eq!(decode_entry(&encode_entry(&entry)), Ok(entry));
         let row = QuarantineEntry {

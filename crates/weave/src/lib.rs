@@ -37,7 +37,7 @@ pub use crash::CRASH_POINTS;
 pub use dump::{DumpFormat, View};
 pub use epoch::{Batch, Epoch, EpochReport, PageChange};
 pub use error::{ApplyError, DumpError, OpenError, SnapshotError};
-pub use ledger::{InputId, InputProgress, InputState, LedgerEntry, QuarantineEntry};
+pub use ledger::{InputId, InputProgress, InputState, LedgerEntry, NO_CONTENT, QuarantineEntry};
 pub use rows::{CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TopRow, Totals, UriRow};
 pub use settings::Settings;
 pub use snapshot::{Captures, Snapshot};

@@ -89,6 +89,9 @@ impl<'l> LedgerMoves<'l> {
             entry.bytes_done = step.bytes_done;
             entry.records += step.records;
             entry.state = step.state;
+            if let Some(cut) = step.cut {
+                entry.cut = cut;
+            }
             totals.records += step.records;
             for entry in step.quarantined {
                 self.quarantine(step.input, entry);

@@ -120,6 +120,7 @@ impl Weave {
                 let old = writer.entry(id)?;
                 let mut now = old.clone();
                 now.location = entry.location;
+                now.missing = String::new();
                 if known.is_none() || known == continues {
                     now.input = entry.input;
                     now.digest = entry.digest;
@@ -134,6 +135,31 @@ impl Weave {
         };
         inner.register(&mut writer, id, now.clone())?;
         Ok((id, now))
+    }
+
+    /// The input last registered with content from `location`, if any was.
+    pub fn input_at(&self, location: &str) -> Option<(InputId, LedgerEntry)> {
+        let writer = self.inner.writer.lock();
+        let is_there = |entry: &LedgerEntry| entry.location == location && entry.has_content();
+        let index = writer.ledger.iter().rposition(is_there)?;
+        Some((InputId(index as u32 + 1), writer.ledger[index].clone()))
+    }
+
+    /// Notes in the row of an input that there was nothing to read when it was asked for again, and why; what was
+    /// loaded stays. Durable when it returns; registering the input's content again takes the note away.
+    ///
+    /// # Errors
+    /// [`ApplyError`], as [`Weave::apply`].
+    pub fn note_missing(&self, id: InputId, why: &str) -> Result<(), ApplyError> {
+        let inner = &*self.inner;
+        let mut writer = inner.writer.lock();
+        inner.check_usable(&writer)?;
+        let mut now = writer.entry(id)?.clone();
+        if now.missing == why {
+            return Ok(());
+        }
+        now.missing = why.to_owned();
+        inner.register(&mut writer, id, now)
     }
 
     /// Inputs in state `loading` or `failed`, to be compared by prefix digest with a grown or renamed file.

@@ -37,6 +37,7 @@ pub(crate) struct Counters {
     pub(crate) inputs_done: Counter,
     pub(crate) inputs_known: Counter,
     pub(crate) inputs_failed: Counter,
+    pub(crate) inputs_cut: Counter,
     pub(crate) files_skipped: Counter,
     pub(crate) bytes: Counter,
     pub(crate) bytes_done: Counter,
@@ -62,6 +63,8 @@ pub(crate) struct Job {
     /// Inputs of this load, with the position each has reached.
     touched: Mutex<HashMap<InputId, u64>>,
     defects: Mutex<Vec<(InputId, QuarantineRow)>>,
+    /// Names of inputs whose growth is waited for.
+    waiting_for: Mutex<Vec<String>>,
 }
 
 #[derive(Default)]
@@ -110,6 +113,7 @@ impl Job {
             state: Mutex::default(),
             touched: Mutex::default(),
             defects: Mutex::default(),
+            waiting_for: Mutex::default(),
         }
     }
 
@@ -199,6 +203,17 @@ impl Job {
         }
     }
 
+    /// Says for as long as `wait` takes that it is waited for `input`.
+    pub(crate) fn while_waiting_for<T>(&self, input: &str, wait: impl FnOnce() -> T) -> T {
+        self.waiting_for.lock().push(input.to_owned());
+        let outcome = wait();
+        let mut waiting_for = self.waiting_for.lock();
+        if let Some(place) = waiting_for.iter().position(|waiting| waiting == input) {
+            waiting_for.remove(place);
+        }
+        outcome
+    }
+
     pub(crate) fn stages(&self) -> Vec<StageRow> {
         let state = self.state.lock();
         let reports = match &state.monitor {
@@ -232,7 +247,9 @@ impl Job {
             inputs_done: c.inputs_done.get(),
             inputs_known: c.inputs_known.get(),
             inputs_failed: c.inputs_failed.get(),
+            inputs_cut: c.inputs_cut.get(),
             inputs_loading: inputs.iter().filter(|(_, entry)| is_unfinished(entry)).count() as u64,
+            waiting_for: self.waiting_for.lock().clone(),
             files_skipped: c.files_skipped.get(),
             bytes: c.bytes.get(),
             bytes_done: c.bytes_done.get(),
@@ -268,10 +285,13 @@ fn is_unfinished(entry: &LedgerEntry) -> bool {
     matches!(entry.state, InputState::Pending | InputState::Loading)
 }
 
+fn is_reportable(entry: &LedgerEntry) -> bool {
+    let is_whole = entry.state == InputState::Done && entry.cut.is_empty();
+    !is_whole || entry.quarantined > 0 || !entry.missing.is_empty()
+}
+
 fn problems(inputs: &[&(InputId, LedgerEntry)]) -> Vec<LedgerRow> {
-    let reportable = inputs
-        .iter()
-        .filter(|(_, entry)| entry.state != InputState::Done || entry.quarantined > 0);
+    let reportable = inputs.iter().filter(|(_, entry)| is_reportable(entry));
     reportable
         .take(PROBLEMS_MAX)
         .map(|(_, entry)| LedgerRow::from(entry))
@@ -291,6 +311,8 @@ impl From<&LedgerEntry> for LedgerRow {
             bytes_done: entry.bytes_done,
             collection: entry.collection.clone(),
             location: entry.location.clone(),
+            cut: entry.cut.clone(),
+            missing: entry.missing.clone(),
         }
     }
 }

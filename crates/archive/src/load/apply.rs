@@ -37,6 +37,7 @@ fn append(whole: &mut InputProgress, next: InputProgress) {
     whole.records += next.records;
     whole.quarantined.extend(next.quarantined);
     whole.state = next.state;
+    whole.cut = next.cut;
 }
 
 fn count(context: &Context, report: &EpochReport, progress: &[InputProgress]) {
@@ -49,7 +50,10 @@ fn count(context: &Context, report: &EpochReport, progress: &[InputProgress]) {
         counters.quarantined.add(input.quarantined.len() as u64);
         context.job.reach(input.input, input.bytes_done);
         match input.state {
-            InputState::Done => counters.inputs_done.add(1),
+            InputState::Done => {
+                counters.inputs_done.add(1);
+                counters.inputs_cut.add(u64::from(input.cut.is_some()));
+            }
             InputState::Failed { .. } => counters.inputs_failed.add(1),
             InputState::Pending | InputState::Loading => {}
         }

@@ -1,5 +1,7 @@
 //! What travels through the load pipeline, and what each weighs.
 
+use std::time::SystemTime;
+
 use extract::Capture;
 use flow::Item;
 use weave::{EpochReport, InputId, InputProgress, InputState, LedgerEntry, Snapshot};
@@ -28,8 +30,11 @@ impl Item for Digested {}
 pub(super) enum Growing {
     /// Finished: an incomplete tail is a defect.
     No,
-    /// Changed a moment ago: if its tail is incomplete, the rest is expected later.
-    Recent,
+    /// Changed a moment ago: if its tail is incomplete, it is waited for until it grows or was left alone long enough.
+    Recent {
+        /// When that was.
+        modified: SystemTime,
+    },
     /// Its name ends in `.open`: the rest is expected later in any case.
     Open,
 }
@@ -54,6 +59,8 @@ pub(super) struct Chunk {
     pub(super) bytes_done: u64,
     /// State of the input after this chunk.
     pub(super) state: InputState,
+    /// How the end of the input is cut off, in its last chunk, if it is.
+    pub(super) cut: Option<String>,
     pub(super) bytes: u64,
 }
 
@@ -64,6 +71,7 @@ impl Chunk {
             entries: Vec::new(),
             bytes_done,
             state: InputState::Loading,
+            cut: None,
             bytes: 0,
         }
     }

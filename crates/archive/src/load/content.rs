@@ -8,23 +8,19 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::time::{Duration, SystemTime};
 
 use flow::{Out, StageResult};
 
-use super::Context;
-use super::chunk::{Digested, Growing};
+use super::chunk::Digested;
+use super::{Context, quiet};
 use crate::inputs::{self, ContentDigest, Found, FromStart, Place, Spool, Stat};
-
-/// A file changed this recently may still be written to.
-const RECENT: Duration = Duration::from_secs(5);
 
 /// Stage `digest`.
 pub(super) fn digest(context: &Context, found: Found, out: &mut Out<'_, Digested>) -> StageResult {
     if context.job.is_stopped() {
         return Ok(());
     }
-    let growing = growing(&found.place);
+    let growing = quiet::growing(&found.place);
     let read = match (&found.problem, &found.place) {
         (Some(problem), _) => Err(problem.clone()),
         (None, Place::File(path)) => file(context, path, found.size)
@@ -46,23 +42,6 @@ pub(super) fn digest(context: &Context, found: Found, out: &mut Out<'_, Digested
 
 fn no_read(error: io::Error) -> String {
     format!("cannot be read: {error}")
-}
-
-fn growing(place: &Place) -> Growing {
-    if place.is_named_open() {
-        return Growing::Open;
-    }
-    // What is at an address comes into being whole.
-    let Place::File(path) = place else {
-        return Growing::No;
-    };
-    let modified = path.metadata().and_then(|metadata| metadata.modified());
-    let age = modified.map(|modified| SystemTime::now().duration_since(modified).unwrap_or_default());
-    if age.is_ok_and(|age| age < RECENT) {
-        Growing::Recent
-    } else {
-        Growing::No
-    }
 }
 
 /// Of a growing file, only what was there when it was found.

@@ -13,8 +13,10 @@
 mod apply;
 mod chunk;
 mod content;
+mod quiet;
 mod rate;
 mod read;
+mod register;
 mod transform;
 
 use std::collections::HashSet;
@@ -148,7 +150,7 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pip
             with(context, |context| {
                 let mut claimed = HashSet::new();
                 move |digested: Digested, out: &mut Out<'_, Registered>| {
-                    read::register(&context, &mut claimed, digested, out)
+                    register::register(&context, &mut claimed, digested, out)
                 }
             }),
         )

@@ -1,21 +1,18 @@
-//! The stages that give inputs their place in the ledger and read them.
+//! Stage `read`: an input's entries, in chunks.
 //!
 //! Invariants:
-//!  - inputs are registered one at a time, in the order of the arguments: of two with the same content the
-//!    first gives the name, whatever the number of threads;
 //!  - the chunks of an input follow one another without gap from the ledger's `bytes_done`;
-//!  - only the last chunk of an input carries a state other than `loading`.
-
-use std::collections::HashSet;
+//!  - only the last chunk of an input carries a state other than `loading`;
+//!  - an input is done when its end is known: where a file is cut and was changed a moment ago, that is when it was
+//!    left alone for some seconds. Its last record is then used as far as it goes.
 
 use flow::{Out, StageResult};
-use sha2::{Digest, Sha256};
-use warc::{Entry, Input, Reader, ReaderSettings};
-use weave::{InputId, InputState, LedgerEntry};
+use warc::{Defect, Entry, Input, Reader, ReaderSettings, reason};
+use weave::InputState;
 
-use super::Context;
-use super::chunk::{Chunk, Digested, Growing, Registered};
-use crate::inputs::{self, ContentDigest, Found, FromStart};
+use super::chunk::{Chunk, Growing, Registered};
+use super::{Context, quiet};
+use crate::inputs::{self, Found, FromStart, Place};
 
 /// A chunk is full with this many entries.
 const ENTRIES_MAX: usize = 64;
@@ -23,153 +20,149 @@ const ENTRIES_MAX: usize = 64;
 /// A chunk is full with this many bytes; one record may be larger.
 const CHUNK_BYTES: u64 = 1 << 20;
 
-/// Stage `register`: the input's place in the ledger. `claimed` are the inputs of this load so far.
-pub(super) fn register(
-    context: &Context,
-    claimed: &mut HashSet<InputId>,
-    digested: Digested,
-    out: &mut Out<'_, Registered>,
-) -> StageResult {
-    let Digested {
-        found,
-        content,
-        copy,
-        growing,
-    } = digested;
-    if context.job.is_stopped() {
-        return Ok(());
-    }
-    let location = found.place.location();
-    let (digest, size, continues) = match &content {
-        Ok(content) => (
-            content.digest.clone(),
-            content.size,
-            context.continues(claimed, &location, content),
-        ),
-        Err(_) => (no_content(&location), 0, None),
-    };
-    let asked = LedgerEntry {
-        input: found.name.clone(),
-        location,
-        digest,
-        size,
-        collection: context.collection.clone(),
-        state: InputState::Pending,
-        records: 0,
-        captures: 0,
-        quarantined: 0,
-        bytes_done: 0,
-    };
-    let (id, entry) = context.parts.weave.register_input(asked, continues)?;
-    context.job.touch(id, entry.bytes_done);
-    if !claimed.insert(id) || entry.state == InputState::Done {
-        context.job.counters.inputs_known.add(1);
-        context.job.counters.bytes_done.add(found.size);
-        return Ok(());
-    }
-    let mut found = found;
-    found.problem = content.err().or_else(|| exhausted(&entry));
-    context
-        .job
-        .counters
-        .bytes_done
-        .add(entry.bytes_done.min(found.size));
-    out.send(Registered {
-        id,
-        found,
-        entry,
-        copy,
-        growing,
-    })
-}
-
-/// An input that failed at its very end fails again: there is nothing more to read.
-fn exhausted(entry: &LedgerEntry) -> Option<String> {
-    match &entry.state {
-        InputState::Failed { reason } if entry.bytes_done >= entry.size => Some(reason.clone()),
-        _ => None,
-    }
-}
-
-/// In place of a digest where there is no content: one row a location.
-fn no_content(location: &str) -> String {
-    let hash = Sha256::digest(location);
-    format!("none:{}", data_encoding::HEXLOWER.encode(&hash))
-}
-
-impl Context {
-    /// The unfinished input that this content continues: a prefix of it (it grew or was renamed), or a
-    /// failed look for the same location. Not one that this load has already: that keeps its name.
-    fn continues(
-        &self,
-        claimed: &HashSet<InputId>,
-        location: &str,
-        content: &ContentDigest,
-    ) -> Option<InputId> {
-        let absent = no_content(location);
-        let prefix_of = |entry: &LedgerEntry| content.prefixes.get(&entry.size) == Some(&entry.digest);
-        let free = self.unfinished.iter().filter(|(id, _)| !claimed.contains(id));
-        let matching = free.filter(|(_, entry)| match entry.state {
-            // Every content begins with nothing: a name alone is no sign.
-            InputState::Loading => {
-                entry.size > 0 && prefix_of(entry) || entry.location == location && prefix_of(entry)
-            }
-            _ => entry.location == location && (entry.digest == absent || prefix_of(entry)),
+/// Stage `read`. A stopped load sends nothing more: what was read but not sent is read again by the load that
+/// continues.
+pub(super) fn read(context: &Context, registered: Registered, out: &mut Out<'_, Chunk>) -> StageResult {
+    let mut reading = Reading::of(context, registered);
+    let mut end = reading.read_on(out)?;
+    if let End::Cut { changed: false } = end
+        && let Growing::Recent { modified } = reading.registered.growing
+        && let Place::File(path) = reading.registered.found.place.clone()
+    {
+        // What is whole is woven meanwhile.
+        reading.send(out)?;
+        let Registered { found, entry, .. } = &reading.registered;
+        let left_alone = context.job.while_waiting_for(&found.name, || {
+            quiet::is_left_alone(context, &path, entry.size, modified)
         });
-        let longest = matching.max_by_key(|(_, entry)| entry.size);
-        longest.map(|(id, _)| *id)
+        if left_alone {
+            reading.registered.growing = Growing::No;
+            end = reading.read_on(out)?;
+        }
+    }
+    reading.finish(end, out)
+}
+
+/// One input on its way.
+struct Reading<'a> {
+    context: &'a Context,
+    registered: Registered,
+    /// What is not sent yet.
+    chunk: Chunk,
+    /// Nothing of it was a record so far.
+    useless: bool,
+    /// How the last entry is cut off, if it reaches up to the end of the file and is.
+    cut: Option<String>,
+}
+
+/// How reading came to its end.
+enum End {
+    Stopped,
+    Failed(String),
+    /// The end of the file, and of its last entry.
+    Whole,
+    /// The rest is no whole entry, or the file is not as long any more as when it was digested (`changed`).
+    Cut {
+        changed: bool,
+    },
+}
+
+impl<'a> Reading<'a> {
+    fn of(context: &'a Context, registered: Registered) -> Reading<'a> {
+        Reading {
+            context,
+            chunk: Chunk::new(registered.id, registered.entry.bytes_done),
+            useless: registered.entry.records == 0,
+            registered,
+            cut: None,
+        }
+    }
+
+    /// Reads from where the last chunk ended.
+    fn read_on(&mut self, out: &mut Out<'_, Chunk>) -> Result<End, flow::StageError> {
+        let mut reader = match open(self.context, &mut self.registered, self.chunk.bytes_done) {
+            Ok(reader) => reader,
+            Err(reason) => return Ok(End::Failed(reason)),
+        };
+        let size = self.registered.entry.size;
+        while !self.context.job.is_stopped() {
+            match reader.next_entry() {
+                Ok(Some(entry)) => self.push(entry, size),
+                Ok(None) => {
+                    let changed = reader.size() != size;
+                    let cut = changed || self.chunk.bytes_done < size;
+                    return Ok(if cut { End::Cut { changed } } else { End::Whole });
+                }
+                Err(error) => return Ok(End::Failed(error.to_string())),
+            }
+            if self.chunk.entries.len() >= self.context.chunk_entries_max || self.chunk.bytes >= CHUNK_BYTES {
+                self.send(out)?;
+            }
+        }
+        Ok(End::Stopped)
+    }
+
+    fn push(&mut self, entry: Entry, size: u64) {
+        self.useless &= !matches!(entry, Entry::Record(_));
+        self.cut = (entry.span().end() >= size).then(|| cut_of(&entry)).flatten();
+        self.chunk.push(entry);
+    }
+
+    fn send(&mut self, out: &mut Out<'_, Chunk>) -> StageResult {
+        let rest = Chunk::new(self.registered.id, self.chunk.bytes_done);
+        out.send(std::mem::replace(&mut self.chunk, rest))
+    }
+
+    /// Sends the last chunk, with the state that the input has from now on.
+    fn finish(mut self, end: End, out: &mut Out<'_, Chunk>) -> StageResult {
+        let is_cut = matches!(end, End::Cut { .. });
+        let useless = self.useless && !(is_cut && may_hold_records(self.context, &self.registered.found));
+        self.chunk.state = match (end, self.registered.growing) {
+            (End::Stopped, _) => return Ok(()),
+            (End::Failed(reason), _) => InputState::Failed { reason },
+            (_, Growing::Open) => InputState::Loading,
+            _ if useless => InputState::Failed {
+                reason: "no WARC or ARC record in it".into(),
+            },
+            (End::Cut { .. }, _) => InputState::Loading,
+            (End::Whole, _) => InputState::Done,
+        };
+        if self.chunk.state == InputState::Done {
+            self.chunk.cut = self.cut;
+        }
+        out.send(self.chunk)
     }
 }
 
-/// Stage `read`: entries in chunks. A stopped load sends nothing more: what was read but not sent is read
-/// again by the load that continues.
-pub(super) fn read(context: &Context, mut registered: Registered, out: &mut Out<'_, Chunk>) -> StageResult {
-    let mut chunk = Chunk::new(registered.id, registered.entry.bytes_done);
-    let mut reader = match open(context, &mut registered) {
-        Ok(reader) => reader,
-        Err(reason) => {
-            chunk.state = InputState::Failed { reason };
-            return out.send(chunk);
-        }
+/// How an entry at the end of a file is cut off, in the reader's words.
+fn cut_of(entry: &Entry) -> Option<String> {
+    let defects: &[Defect] = match entry {
+        Entry::Record(record) => &record.defects,
+        Entry::Quarantined(_, defect) => std::slice::from_ref(defect),
+        _ => &[],
     };
-    let mut useless = registered.entry.records == 0;
-    while !context.job.is_stopped() {
-        match reader.next_entry() {
-            Ok(Some(entry)) => {
-                useless &= !matches!(entry, Entry::Record(_));
-                chunk.push(entry);
-            }
-            Ok(None) => {
-                let size = registered.entry.size;
-                let incomplete = chunk.bytes_done < size || reader.size() != size;
-                let useless = useless && !(incomplete && may_hold_records(context, &registered.found));
-                chunk.state = end_state(registered.growing, incomplete, useless);
-                return out.send(chunk);
-            }
-            Err(error) => {
-                chunk.state = InputState::Failed {
-                    reason: error.to_string(),
-                };
-                return out.send(chunk);
-            }
-        }
-        if chunk.entries.len() >= context.chunk_entries_max || chunk.bytes >= CHUNK_BYTES {
-            let rest = Chunk::new(registered.id, chunk.bytes_done);
-            out.send(std::mem::replace(&mut chunk, rest))?;
-        }
-    }
-    Ok(())
+    let cut = defects.iter().rev().find(|defect| is_cut(defect.reason));
+    cut.map(|defect| format!("{}: {}", defect.reason, defect.detail))
 }
 
-/// Opens an input where the ledger stands, from its copy if there is one, or says why it failed.
-fn open(context: &Context, registered: &mut Registered) -> Result<Reader, String> {
+fn is_cut(reason: &str) -> bool {
+    [
+        reason::TRUNCATED_MEMBER,
+        reason::TRUNCATED_RECORD,
+        reason::TRUNCATED_HEADER,
+    ]
+    .contains(&reason)
+}
+
+/// Opens an input at offset `from`, from its copy if there is one, or says why it failed.
+fn open(context: &Context, registered: &mut Registered, from: u64) -> Result<Reader, String> {
     let found = &registered.found;
     if let Some(problem) = &found.problem {
         return Err(problem.clone());
     }
     let mut settings = ReaderSettings::default();
     settings.verify_digests = context.verify;
-    settings.start_offset = registered.entry.bytes_done;
+    settings.start_offset = from;
     settings.growing = registered.growing != Growing::No;
     let location = found.place.location();
     let input: Box<dyn Input> = match registered.copy.take() {
@@ -188,19 +181,6 @@ fn may_hold_records(context: &Context, found: &Found) -> bool {
     input.map_or(true, |input| {
         inputs::may_hold_records(FromStart::of(input), &found.name)
     })
-}
-
-/// `incomplete`: the tail is cut, or the file is not any more as long as when it was digested. `useless`: it
-/// holds no record, nor the beginning of one.
-fn end_state(growing: Growing, incomplete: bool, useless: bool) -> InputState {
-    match growing {
-        Growing::Open => InputState::Loading,
-        _ if useless => InputState::Failed {
-            reason: "no WARC or ARC record in it".into(),
-        },
-        Growing::Recent if incomplete => InputState::Loading,
-        _ => InputState::Done,
-    }
 }
 
 /// Entries of a chunk under a rate limit: a chunk is paid for as a whole, so small ones pass more evenly.

@@ -18,6 +18,7 @@ pub(super) fn transform(context: &Context, chunk: Chunk, out: &mut Out<'_, Extra
             records: 0,
             quarantined: Vec::new(),
             state: chunk.state,
+            cut: chunk.cut,
         },
         captures: Vec::new(),
         bytes: 0,

@@ -18,13 +18,31 @@ fn content(shared: &Path) -> Vec<u8> {
 
 /// Long enough ago that nobody is writing any more.
 fn make_old(path: &Path) {
-    let old = SystemTime::now() - Duration::from_secs(3600);
-    File::options()
-        .write(true)
-        .open(path)
-        .unwrap()
-        .set_modified(old)
-        .unwrap();
+    change_time(path, Duration::from_secs(3600));
+}
+
+fn change_time(path: &Path, ago: Duration) {
+    change_file_time(path, SystemTime::now() - ago);
+}
+
+fn change_file_time(path: &Path, time: SystemTime) {
+    let file = File::options().write(true).open(path).unwrap();
+    file.set_modified(time).unwrap();
+}
+
+/// The one input is done, its end cut off, and everybody says so.
+fn assert_cut(archive: &Archive, job: &JobBody) {
+    let counts = (job.inputs_loading, job.inputs_done, job.inputs_cut);
+    assert_eq!(counts, (0, 1, 1), "{job:#?}");
+    let row = &ledger(archive)[0];
+    assert_eq!((row.state.as_str(), row.bytes_done), ("done", row.size));
+    assert!(row.cut.starts_with("truncated-member: "), "{}", row.cut);
+    assert_eq!(job.problems[0].cut, row.cut);
+    let noted = job
+        .defects
+        .iter()
+        .any(|defect| defect.reason.starts_with("truncated"));
+    assert!(noted, "{job:#?}");
 }
 
 fn load_one(archive: &Archive, folder: &Path, name: &str) -> JobBody {
@@ -103,23 +121,73 @@ fn a_file_renamed_while_it_was_incomplete_is_the_same_input() {
 }
 
 #[test]
-fn a_file_written_a_moment_ago_is_left_loading_where_it_is_cut() {
+fn a_cut_file_that_was_changed_a_moment_ago_and_does_not_grow_is_done_as_cut() {
+    let Some(shared) = data::shared() else { return };
+    let content = content(&shared);
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("a"));
+    let path = root.path().join("x.warc.gz");
+    fs::write(&path, &content[..content.len() / 3]).unwrap();
+    change_time(&path, Duration::from_secs(3));
+    let mut waited = false;
+    let request = data::request(root.path(), &["x.warc.gz"]);
+    let (_, job) = archive
+        .load(&request, &mut |_, job| {
+            waited |= job.waiting_for == ["x.warc.gz"];
+            true
+        })
+        .unwrap();
+    assert!(waited);
+    assert_eq!(job.waiting_for, Vec::<String>::new());
+    assert_cut(&archive, &job);
+}
+
+#[test]
+fn a_file_that_grows_while_it_is_waited_for_stays_loading() {
     let Some(shared) = data::shared() else { return };
     let content = content(&shared);
     let root = tempfile::tempdir().unwrap();
     let expected = at_once(root.path(), &content);
     let archive = own(&root.path().join("a"));
-    fs::write(root.path().join("x.warc.gz"), &content[..content.len() / 3]).unwrap();
-    let job = load_one(&archive, root.path(), "x.warc.gz");
-    assert_eq!((job.inputs_loading, job.quarantined), (1, 0));
-    fs::write(root.path().join("x.warc.gz"), &content).unwrap();
-    let job = load_one(&archive, root.path(), "x.warc.gz");
+    let path = root.path().join("x.warc.gz");
+    fs::write(&path, &content[..content.len() / 3]).unwrap();
+    let request = data::request(root.path(), &["x.warc.gz"]);
+    let grow = |_, job: &JobBody| {
+        if !job.waiting_for.is_empty() {
+            fs::write(&path, &content).unwrap();
+        }
+        true
+    };
+    let (_, job) = archive.load(&request, &mut { grow }).unwrap();
+    assert_eq!((job.inputs_loading, job.inputs_done, job.inputs_cut), (1, 0, 0));
+    assert!(job.captures > 0);
+    let job = load(&archive, &request);
     assert_eq!((job.inputs_loading, job.inputs_done), (0, 1));
     assert_same(&archive, &expected, "written in two parts");
 }
 
 #[test]
-fn a_file_cut_long_ago_is_done_with_its_tail_in_quarantine() {
+fn a_load_that_waits_for_a_file_can_be_cancelled() {
+    let Some(shared) = data::shared() else { return };
+    let content = content(&shared);
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("a"));
+    let path = root.path().join("x.warc.gz");
+    fs::write(&path, &content[..content.len() / 3]).unwrap();
+    // A time to come, as a clock that is wrong may give: the wait has an end all the same, but not soon.
+    change_file_time(&path, SystemTime::now() + Duration::from_secs(3600));
+    let request = data::request(root.path(), &["x.warc.gz"]);
+    let (_, job) = archive
+        .load(&request, &mut |_, job| job.waiting_for.is_empty())
+        .unwrap();
+    assert_eq!(
+        (job.state.as_str(), job.inputs_loading, job.inputs_cut),
+        ("cancelled", 1, 0)
+    );
+}
+
+#[test]
+fn a_file_cut_long_ago_is_done_as_cut() {
     let Some(shared) = data::shared() else { return };
     let content = content(&shared);
     let root = tempfile::tempdir().unwrap();
@@ -128,15 +196,10 @@ fn a_file_cut_long_ago_is_done_with_its_tail_in_quarantine() {
     fs::write(&path, &content[..content.len() / 3]).unwrap();
     make_old(&path);
     let job = load_one(&archive, root.path(), "x.warc.gz");
-    assert_eq!((job.inputs_loading, job.inputs_done), (0, 1));
-    let row = &ledger(&archive)[0];
-    assert_eq!(row.bytes_done, row.size);
-    let listed = data::dump(&archive, "quarantine").contains("truncated");
-    let noted = job
-        .defects
-        .iter()
-        .any(|defect| defect.reason.starts_with("truncated"));
-    assert!(listed || noted, "{job:#?}");
+    assert_cut(&archive, &job);
+    // What is known already is told again, but counted once.
+    let job = load_one(&archive, root.path(), "x.warc.gz");
+    assert_eq!((job.inputs_known, job.inputs_cut, job.problems.len()), (1, 0, 1));
 }
 
 #[test]

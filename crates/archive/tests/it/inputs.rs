@@ -64,6 +64,64 @@ fn failed_inputs_are_in_the_ledger_and_do_not_stop_the_others() {
 }
 
 #[test]
+fn an_input_that_is_gone_keeps_its_one_row_which_tells_so() {
+    let Some(shared) = data::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("a"));
+    let content = fs::read(shared.join("crawls/hackfest.warc.gz")).unwrap();
+    fs::write(root.path().join("whole.warc.gz"), &content).unwrap();
+    // Its tail would be waited for without this name.
+    fs::write(
+        root.path().join("part.warc.gz.open"),
+        &content[..content.len() / 2],
+    )
+    .unwrap();
+    let names = ["whole.warc.gz", "part.warc.gz.open"];
+    let request = data::request(root.path(), &names);
+    let before = load(&archive, &request);
+    assert_eq!((before.inputs_done, before.inputs_loading), (1, 1));
+    let rows = ledger(&archive);
+    for name in names {
+        fs::rename(
+            root.path().join(name),
+            root.path().join(name).with_extension("away"),
+        )
+        .unwrap();
+    }
+    for _ in 0..2 {
+        let job = load(&archive, &request);
+        assert_eq!(
+            (job.inputs_failed, job.inputs_known, job.problems.len()),
+            (2, 0, 2)
+        );
+        let now = ledger(&archive);
+        let missing: Vec<&str> = now.iter().map(|row| row.missing.as_str()).collect();
+        assert_eq!(missing, ["no such file", "no such file"]);
+        let told = |row: &LedgerRow| LedgerRow {
+            missing: "no such file".into(),
+            ..row.clone()
+        };
+        assert_eq!(
+            format!("{now:?}"),
+            format!("{:?}", rows.iter().map(told).collect::<Vec<_>>())
+        );
+    }
+    for name in names {
+        fs::rename(
+            root.path().join(name).with_extension("away"),
+            root.path().join(name),
+        )
+        .unwrap();
+    }
+    let job = load(&archive, &request);
+    assert_eq!(
+        (job.inputs_failed, job.inputs_known, job.inputs_loading),
+        (0, 1, 1)
+    );
+    assert_eq!(format!("{:?}", ledger(&archive)), format!("{rows:?}"));
+}
+
+#[test]
 fn files_that_break_readers_are_loaded_as_far_as_they_go() {
     let Some(shared) = data::shared() else { return };
     let root = tempfile::tempdir().unwrap();

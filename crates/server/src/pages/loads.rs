@@ -157,6 +157,13 @@ fn job_facts(job: &JobBody) -> Vec<Markup> {
     if job.inputs_failed > 0 {
         facts.push(html! { span.bad { (present::counted(job.inputs_failed, "input", "inputs")) " failed" } });
     }
+    if job.inputs_cut > 0 {
+        facts.push(html! { span.bad { (present::counted(job.inputs_cut, "input", "inputs")) " cut off" } });
+    }
+    if !job.waiting_for.is_empty() {
+        let inputs = present::counted(job.waiting_for.len() as u64, "cut input", "cut inputs");
+        facts.push(html! { "waiting a few seconds to see whether " (inputs) " will grow" });
+    }
     if job.files_skipped > 0 {
         facts.push(
             html! { (present::counted(job.files_skipped, "file", "files")) " without records passed over" },
@@ -180,6 +187,7 @@ fn problem_of(row: &LedgerRow) -> Markup {
             @if row.state != "done" { ", " }
         }
         @if row.state != "done" || row.quarantined == 0 { (parts::text(&row.state)) }
+        (notes(row))
     }
 }
 
@@ -222,5 +230,14 @@ fn state(row: &LedgerRow) -> Markup {
         @if row.state == "loading" && row.size > 0 {
             " " span.soft { (row.bytes_done.min(row.size) as u128 * 100 / u128::from(row.size)) " %" }
         }
+        (notes(row))
+    }
+}
+
+/// What is to be known of an input besides its state.
+fn notes(row: &LedgerRow) -> Markup {
+    html! {
+        @if !row.cut.is_empty() { ", its end is cut off (" (parts::text(&row.cut)) ")" }
+        @if !row.missing.is_empty() { ", but now: " (parts::text(&row.missing)) }
     }
 }

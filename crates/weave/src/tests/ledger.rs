@@ -1,6 +1,6 @@
 //! Inputs: known again, continued, unknown; keys that cannot be woven; opening again.
 
-use crate::tests::support::{Pair, dump, entry, noise, page, progress};
+use crate::tests::support::{Pair, all_dumps, dump, entry, noise, page, progress};
 use crate::{ApplyError, Batch, InputId, InputState, Settings, View, Weave};
 
 const A: &str = "http://a.com/";
@@ -42,6 +42,31 @@ fn a_grown_file_continues_its_input() {
     );
     pair.check();
     assert!(pair.weave().unfinished_inputs().unwrap().is_empty());
+}
+
+#[test]
+fn a_missing_input_is_noted_in_its_row_until_it_is_found_again() {
+    let (mut pair, input) = Pair::with_input();
+    pair.load(input, [page(A, 1, &[])]);
+    let place = entry("a.warc.gz").location;
+    let missing = |pair: &Pair| pair.weave().input_at(&place).unwrap().1.missing;
+    let dumps = all_dumps(&pair.snapshot());
+    pair.weave().note_missing(input, "no such file").unwrap();
+    assert_eq!(all_dumps(&pair.snapshot()), dumps);
+    pair.reopen();
+    assert_eq!(missing(&pair), "no such file");
+    pair.weave().register_input(entry("a.warc.gz"), None).unwrap();
+    assert_eq!(missing(&pair), "");
+    assert!(pair.weave().input_at("/elsewhere").is_none());
+}
+
+#[test]
+fn a_place_without_content_is_no_input_that_could_be_missing() {
+    let pair = Pair::new();
+    let mut absent = entry("a.warc.gz");
+    absent.digest = format!("{}00", crate::NO_CONTENT);
+    pair.weave().register_input(absent.clone(), None).unwrap();
+    assert!(pair.weave().input_at(&absent.location).is_none());
 }
 
 #[test]

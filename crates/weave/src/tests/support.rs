@@ -186,18 +186,8 @@ pub(crate) fn all_dumps(snapshot: &Snapshot) -> Vec<String> {
 }
 
 pub(crate) fn entry(name: &str) -> LedgerEntry {
-    LedgerEntry {
-        input: name.into(),
-        location: format!("/inputs/{name}"),
-        digest: format!("sha256:{name}"),
-        size: 1000,
-        collection: String::new(),
-        state: InputState::Pending,
-        records: 0,
-        captures: 0,
-        quarantined: 0,
-        bytes_done: 0,
-    }
+    let (location, digest) = (format!("/inputs/{name}"), format!("sha256:{name}"));
+    LedgerEntry::pending(name, &location, &digest, 1000, "")
 }
 
 pub(crate) fn progress(input: InputId, bytes_done: u64, state: InputState) -> InputProgress {
@@ -207,6 +197,7 @@ pub(crate) fn progress(input: InputId, bytes_done: u64, state: InputState) -> In
         records: 1,
         quarantined: Vec::new(),
         state,
+        cut: None,
     }
 }
 

@@ -38,15 +38,16 @@ Examples:
 
 Loading a file again, under any name, adds nothing. An interrupted load goes on
 where it stopped when the same command is given again. A file that is still
-being written is read as far as it is whole.
+being written is read as far as it is whole; one that was changed a moment ago
+and is cut is waited for, up to five seconds, to see whether it grows.
 
 Addresses may stand in path lists, too. For s3:// the usual variables count:
 AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, and
 AWS_ENDPOINT_URL for other stores than Amazon's; without keys requests are not
 signed, as for public buckets. While weft serve runs, its variables count: it is
 the one that reads.
-Exit code 1: an input failed, or records went to quarantine
-(weft status --quarantine lists them).";
+Exit code 1: an input failed or its end is cut off (weft status --ledger), or
+records went to quarantine (weft status --quarantine).";
 
 /// Flags of `weft load`.
 #[derive(Debug, clap::Args)]
@@ -235,7 +236,7 @@ fn outcome(job: &JobBody, request: &LoadRequest) -> anyhow::Result<Outcome> {
                 names.join(", ")
             )
         }
-        "done" if job.quarantined == 0 && job.inputs_failed == 0 => Ok(Outcome::Done),
+        "done" if job.quarantined + job.inputs_failed + job.inputs_cut == 0 => Ok(Outcome::Done),
         _ => Ok(Outcome::Losses),
     }
 }

@@ -258,7 +258,7 @@ fn print_ledger(rows: &[LedgerRow], context: &mut Context) -> anyhow::Result<()>
     for row in rows {
         table.row([
             row.input.clone(),
-            row.state.clone(),
+            state(row),
             bytes(row.size),
             read_share(row),
             count(row.records),
@@ -269,6 +269,14 @@ fn print_ledger(rows: &[LedgerRow], context: &mut Context) -> anyhow::Result<()>
     }
     table.print(&mut context.out)?;
     Ok(())
+}
+
+/// The state, and what else is to be known of the input.
+fn state(row: &LedgerRow) -> String {
+    let notes = [(&row.cut, "cut off"), (&row.missing, "missing now")];
+    let noted = notes.iter().filter(|(note, _)| !note.is_empty());
+    let words = noted.map(|(_, word)| format!(", {word}"));
+    std::iter::once(row.state.clone()).chain(words).collect()
 }
 
 /// How much of an input was read: `100 %` only when it was all of it.

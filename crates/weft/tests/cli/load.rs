@@ -1,7 +1,7 @@
 //! `weft load`: what it says of good and bad inputs, of a second load, and when it is stopped.
 
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use expect_test::expect;
 
@@ -104,6 +104,7 @@ fn bad_inputs_are_told_and_do_not_stop_the_others() {
         missing.warc: failed(no such file)
         notes.txt: failed(no WARC or ARC record in it), 1 loss
           at 0: junk: neither a record nor a compressed member, 17 bytes
+        cut.warc: done, its end is cut off (truncated-record: declared 176 bytes, 80 before the end of the file)
 
         1 record with defects, used all the same
           cut.warc at 1930: truncated-record: declared 176 bytes, 80 before the end of the file
@@ -119,6 +120,35 @@ fn bad_inputs_are_told_and_do_not_stop_the_others() {
             "every input that is not done is named: {name}"
         );
     }
+}
+
+#[test]
+fn a_cut_file_that_was_changed_a_moment_ago_is_waited_for_and_told() {
+    let place = Place::new();
+    let bytes = fixture::small_web();
+    let just_now = SystemTime::now() - Duration::from_secs(1);
+    place.write_at("cut.warc", &bytes[..bytes.len() - 100], just_now);
+    let run = place.run(&["load", "cut.warc"]);
+    assert_eq!(run.code, Some(1));
+    expect![[r#"
+        1 input: 1 done
+        6 records, 5 captures, 5 pages, 8 links
+
+        cut.warc: done, its end is cut off (truncated-record: declared 176 bytes, 80 before the end of the file)
+
+        1 record with defects, used all the same
+          cut.warc at 1930: truncated-record: declared 176 bytes, 80 before the end of the file
+    "#]].assert_eq(&place.stable(&without_rates(&run)));
+    expect![[r#"
+        waiting a few seconds: cut.warc ends in the middle of a record and was changed a moment ago
+    "#]].assert_eq(&run.stderr);
+    let ledger = place.good(&["status", "--ledger"]);
+    assert!(ledger.contains("done, cut off"), "{ledger}");
+    std::fs::remove_file(place.path("cut.warc")).expect("remove the file");
+    assert_eq!(place.run(&["load", "cut.warc"]).code, Some(1));
+    let ledger = place.good(&["status", "--ledger"]);
+    assert!(ledger.contains("done, cut off, missing now"), "{ledger}");
+    assert_eq!(ledger.lines().count(), 2, "{ledger}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use expect_test::Expect;
 use serde_json::Value;
@@ -40,13 +41,17 @@ impl Place {
 
     /// A file written long ago: nobody can take it for one that is still being written.
     pub(crate) fn write_old(&self, name: &str, bytes: &[u8]) {
+        self.write_at(name, bytes, UNIX_EPOCH + Duration::from_secs(1_000_000_000));
+    }
+
+    /// A file last changed at a certain time.
+    pub(crate) fn write_at(&self, name: &str, bytes: &[u8], time: SystemTime) {
         let path = self.write(name, bytes);
         let file = std::fs::File::options()
             .write(true)
             .open(path)
             .expect("open a file");
-        let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
-        file.set_modified(long_ago).expect("set its time");
+        file.set_modified(time).expect("set its time");
     }
 
     /// The program, standing in this folder, without settings of the surroundings.

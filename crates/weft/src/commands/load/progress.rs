@@ -1,6 +1,7 @@
 //! How a load is shown while it runs: a bar on a terminal, JSON lines with `--json`, plain lines on
 //! standard error with `-v` elsewhere, else nothing.
 
+use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::context::Context;
 use crate::out::progress_line;
+use crate::style::clean;
 use crate::units::{bytes, count, duration_ms, per_second};
 
 /// Time between two JSON lines: enough of them for rates over a tenth of a short load.
@@ -21,6 +23,8 @@ const LINE_INTERVAL: Duration = Duration::from_secs(5);
 pub(super) struct Progress {
     kind: Kind,
     last: Instant,
+    /// Inputs of which was said that they are waited for.
+    waited_for: HashSet<String>,
 }
 
 enum Kind {
@@ -45,11 +49,18 @@ impl Progress {
         Progress {
             kind,
             last: Instant::now(),
+            waited_for: HashSet::new(),
         }
     }
 
     /// Shows the job as it is now.
     pub(super) fn show(&mut self, epoch: u64, job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
+        for input in &job.waiting_for {
+            if self.waited_for.insert(input.clone()) {
+                let why = "ends in the middle of a record and was changed a moment ago";
+                self.say(&format!("waiting a few seconds: {} {why}", clean(input)));
+            }
+        }
         match &self.kind {
             Kind::Bar(bar) => {
                 bar.set_length(job.bytes.max(job.bytes_done).max(1));

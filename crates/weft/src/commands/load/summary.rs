@@ -115,7 +115,10 @@ fn incomplete(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
 
 fn losses(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     // An input that is merely not at its end has lost nothing.
-    let lost = |row: &&LedgerRow| row.quarantined > 0 || row.state.starts_with("failed");
+    let lost = |row: &&LedgerRow| {
+        let failed = row.state.starts_with("failed") || !row.missing.is_empty();
+        failed || row.quarantined > 0 || !row.cut.is_empty()
+    };
     let problems: Vec<&LedgerRow> = job.problems.iter().filter(lost).collect();
     if problems.is_empty() {
         return Ok(());
@@ -170,12 +173,19 @@ fn defects(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
 }
 
 fn problem(row: &LedgerRow) -> String {
-    let state = clean_lines(&row.state);
+    let mut text = clean_lines(&row.state);
     match row.quarantined {
-        0 => state,
-        1 => format!("{state}, 1 loss"),
-        lost => format!("{state}, {} losses", count(lost)),
+        0 => {}
+        1 => text.push_str(", 1 loss"),
+        lost => text.push_str(&format!(", {} losses", count(lost))),
     }
+    if !row.cut.is_empty() {
+        text.push_str(&format!(", its end is cut off ({})", clean(&row.cut)));
+    }
+    if !row.missing.is_empty() {
+        text.push_str(&format!(", but now: {}", clean_lines(&row.missing)));
+    }
+    text
 }
 
 fn reasons(archive: &Archive, row: &LedgerRow) -> anyhow::Result<Vec<QuarantineRow>> {
