@@ -229,11 +229,11 @@ impl Keys {
             .any(|entry| entry.rights.values().any(|rights| rights.contains(&Right::Own)))
     }
 
-    /// Whether a user may own this bucket, or objects in it.
+    /// Whether a user may own this bucket, or objects in it. What no client made has an owner without a name, who owns nothing.
     pub(crate) fn owns(&self, user: &str, bucket: &str) -> bool {
-        self.current()
-            .of_user(user)
-            .any(|entry| entry.has(Right::Own, bucket))
+        let file = self.current();
+        let mut keys = file.of_user(user);
+        !user.is_empty() && keys.any(|entry| entry.has(Right::Own, bucket))
     }
 
     /// Whether nothing in this bucket may be opened to everybody by an ACL or a policy.
@@ -430,6 +430,10 @@ mod tests {
             [keys.B]
             secret = "s"
             rights = {}
+            [keys.C]
+            secret = "s"
+            user = ""
+            rights = { "*" = ["own"] }
             [buckets."*"]
             anonymous = ["own"]
             [buckets."ann-closed"]
@@ -439,6 +443,7 @@ mod tests {
         let keys = Keys::open(&path).unwrap().0;
         assert!(keys.anybody_owns());
         assert!(keys.owns("ann", "ann-1") && !keys.owns("ann", "x") && !keys.owns("B", "ann-1"));
+        assert!(!keys.owns("", "ann-1"), "what nobody made is nobody's");
         assert!(keys.may(Some("A"), "ann-1", Right::Own) && !keys.may(Some("A2"), "ann-1", Right::Own));
         assert!(!keys.may(None, "ann-1", Right::Own) && !keys.may(Some("B"), "ann-1", Right::Own));
         assert!(keys.may_see("A", "ann-1", Some("ann")) && !keys.may_see("A", "ann-1", Some("B")));

@@ -266,7 +266,8 @@ impl Admission {
     /// Whether the bucket's owner asks, with a key that may own.
     fn is_owner(&self) -> bool {
         let Asking { who, bucket, .. } = &self.asking;
-        who.user.as_deref() == Some(self.settings.owner.as_str())
+        !self.settings.owner.is_empty()
+            && who.user.as_deref() == Some(self.settings.owner.as_str())
             && self.keys.may(who.id.as_deref(), bucket, Right::Own)
     }
 
