@@ -18,7 +18,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use http::Extensions;
+use http::{Extensions, Uri};
 use s3s::access::{S3Access, S3AccessContext};
 use s3s::auth::{S3Auth, SecretKey};
 use s3s::dto::{CopySource, PostObjectInput, PutObjectTaggingInput};
@@ -26,6 +26,7 @@ use s3s::path::S3Path;
 use s3s::{S3Request, S3Result};
 use store::meta::Meta;
 use store::store::{Store, StoreError};
+use url::form_urlencoded;
 
 use crate::error::{fault, from_store};
 use crate::exchange::Exchange;
@@ -42,6 +43,9 @@ pub(crate) use admission::block;
 use admission::{Admission, Asking, EachAdmission, PendingAdmission, SourceAdmission, Who};
 pub(crate) use facts::Peer;
 use facts::{of_form, of_request, of_tags};
+
+/// Longest life of a signed address in seconds, as in S3: a week.
+const LIFETIME_SECONDS_MAX: u64 = 7 * 24 * 60 * 60;
 
 /// Gives s3s the secrets.
 pub(crate) struct Secrets(pub(crate) Arc<Keys>);
@@ -70,6 +74,7 @@ impl S3Access for Access {
             exchange.name(&operation);
         }
         let id = cx.credentials().map(|credentials| credentials.access_key.clone());
+        check_lifetime(cx.uri())?;
         let who = Who::of(id.as_deref(), &self.keys);
         let (bucket, key) = match cx.s3_path() {
             S3Path::Root => return id.map(drop).ok_or_else(denied),
@@ -215,6 +220,20 @@ pub(crate) fn confirm_source(extensions: &Extensions, opened: &Meta) -> S3Result
 
 fn denied() -> s3s::S3Error {
     fault("AccessDenied", "access denied")
+}
+
+/// Refuses a signed address that is to be valid for longer than S3's week.
+fn check_lifetime(uri: &Uri) -> S3Result<()> {
+    let mut query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    let lifetime = query.find(|(name, _)| name == "X-Amz-Expires");
+    let seconds = lifetime.and_then(|(_, seconds)| seconds.parse::<u64>().ok());
+    match seconds {
+        Some(seconds) if seconds > LIFETIME_SECONDS_MAX => {
+            let detail = format!("a signed address is valid for {LIFETIME_SECONDS_MAX} seconds at most");
+            Err(fault("AccessDenied", detail))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The bucket and object that a copy reads from.

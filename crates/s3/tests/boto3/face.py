@@ -10,6 +10,7 @@ import http.client
 import io
 import sys
 import traceback
+import urllib.error
 import urllib.parse
 import urllib.request
 import zlib
@@ -390,6 +391,12 @@ def test_presigned():
     assert urllib.request.urlopen(request).status == 200
     url = SIGNER.generate_presigned_url("get_object", Params={"Bucket": name, "Key": "a b"}, ExpiresIn=60)
     assert urllib.request.urlopen(url).read() == b"by address"
+    url = SIGNER.generate_presigned_url("get_object", Params={"Bucket": name, "Key": "a b"}, ExpiresIn=7 * 86_400 + 1)
+    try:
+        urllib.request.urlopen(url)
+        raise AssertionError("valid for more than a week")
+    except urllib.error.HTTPError as error:
+        assert error.code == 403, error
     post = SIGNER.generate_presigned_post(name, "form", Conditions=[["content-length-range", 1, 100]])
     boundary = "frontier"
     fields = "".join(f'--{boundary}\r\nContent-Disposition: form-data; name="{k}"\r\n\r\n{v}\r\n' for k, v in post["fields"].items())
