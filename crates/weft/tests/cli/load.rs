@@ -141,7 +141,8 @@ fn a_cut_file_that_was_changed_a_moment_ago_is_waited_for_and_told() {
     "#]].assert_eq(&place.stable(&without_rates(&run)));
     expect![[r#"
         waiting a few seconds: cut.warc ends in the middle of a record and was changed a moment ago
-    "#]].assert_eq(&run.stderr);
+    "#]]
+    .assert_eq(&run.stderr);
     let ledger = place.good(&["status", "--ledger"]);
     assert!(ledger.contains("done, cut off"), "{ledger}");
     std::fs::remove_file(place.path("cut.warc")).expect("remove the file");
