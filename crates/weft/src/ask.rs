@@ -5,6 +5,7 @@ use archive::question::{Answer, Body, Question};
 use archive::{Archive, OpenSettings};
 
 use crate::context::Context;
+use crate::exit::WrongUse;
 
 /// Opens the archive that must be there: as owner if nobody is, else through the owner.
 pub(crate) fn open(context: &Context) -> anyhow::Result<Archive> {
@@ -13,6 +14,10 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Archive> {
 
 /// Opens the archive with settings.
 pub(crate) fn open_with(context: &Context, settings: OpenSettings) -> anyhow::Result<Archive> {
+    if context.archive.is_file() {
+        let path = context.archive.display();
+        return Err(WrongUse(format!("{path} is a file; an archive is a directory")).into());
+    }
     Ok(Archive::open_with(
         &context.archive,
         settings,

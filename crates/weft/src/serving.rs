@@ -89,5 +89,5 @@ async fn bind(
         }
     }
     let error: ServeError = refused.context("no address to listen on")?;
-    Err(anyhow::Error::new(error).context("try --listen 127.0.0.1:0 for any free port"))
+    anyhow::bail!("{error}; --listen 127.0.0.1:0 takes any free port")
 }

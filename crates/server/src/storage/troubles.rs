@@ -41,7 +41,8 @@ impl StoreReport {
             "unreachable" if self.answers(node) => Some(format!(
                 "{what}; give it to the node and start it again, or take it out of the layout (weft store layout plan)"
             )),
-            "unreachable" => Some(what),
+            // Its node does not answer: that is said already.
+            "unreachable" => None,
             "rebuilding" => Some(format!(
                 "{what}: what belongs on it is not all there yet; weft store repair does not wait for its turn"
             )),
@@ -123,6 +124,8 @@ impl StoreReport {
 impl NodeReport {
     fn trouble(&self) -> Option<String> {
         let Self { id, problem, .. } = self;
+        let told = format!("node {id} cannot be reached: ");
+        let problem = problem.strip_prefix(&told).unwrap_or(problem);
         let colon = if problem.is_empty() { "" } else { ": " };
         (!self.reachable).then(|| {
             format!(
@@ -238,8 +241,12 @@ mod tests {
         check(|_| {}, &[]);
         check(|report| report.census = None, &[]);
         check(
-            |report| report.nodes[0].reachable = false,
-            &["node n1 does not answer; start it"],
+            |report| {
+                let node = &mut report.nodes[0];
+                (node.reachable, node.problem) = (false, "node n1 cannot be reached: refused".into());
+                report.volumes[0].state = "unreachable".into();
+            },
+            &["node n1 does not answer: refused; start it"],
         );
         check(
             |report| report.volumes[0].free_bytes = 0,

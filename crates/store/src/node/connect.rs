@@ -28,6 +28,9 @@ const SETTLE_MAX: Duration = Duration::from_secs(5);
 /// Between two looks at it.
 const SETTLE_STEP: Duration = Duration::from_millis(50);
 
+/// A command that asked nothing for so long has ended: between two requests it only reads or prints a little.
+const QUIET_FOR: Duration = Duration::from_millis(300);
+
 /// How long other nodes may take to tell their layouts.
 const TELL_MAX: Duration = Duration::from_secs(3);
 
@@ -252,6 +255,27 @@ impl Connection {
         match &self.through {
             Through::Owner(node) => Some(node),
             Through::Myself(_) => None,
+        }
+    }
+
+    /// Returns when no other command works through this process any more: whoever came in by its address would be cut
+    /// off by its end. At once if nobody did.
+    pub async fn quiet(&self) {
+        let Through::Myself(node) = &self.through else {
+            return;
+        };
+        let counters = node.counters();
+        let asked = || {
+            counters
+                .counts()
+                .iter()
+                .map(|operation| operation.count)
+                .sum::<u64>()
+        };
+        let mut before = 0;
+        while counters.in_flight() > 0 || asked() > before {
+            before = asked();
+            sleep(QUIET_FOR).await;
         }
     }
 

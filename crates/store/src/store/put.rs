@@ -74,6 +74,13 @@ impl Store {
     ) -> Result<Meta, StoreError> {
         let condition = std::mem::take(&mut put.condition);
         let (mut stages, results, poured) = self.stage_long(key, body, put.size, failed).await;
+        if poured.is_ok()
+            && let Some(error) = all_failed(key, &results)
+        {
+            // The rest of the content was not read, so nothing can be said of its length and digests.
+            stages.abort().await;
+            return Err(error);
+        }
         let checked = poured.and_then(|(digests, size)| draft(key, digests, size, put));
         let draft = match checked {
             Ok(draft) => draft,
@@ -181,6 +188,27 @@ impl Draft {
             digests: digest_now(&[]),
         }
     }
+}
+
+/// Why no volume at all took a content, if that is so.
+fn all_failed(key: &Key, results: &[Result<Staged, VolumeError>]) -> Option<StoreError> {
+    let errors: Vec<&VolumeError> = results
+        .iter()
+        .filter_map(|result| result.as_ref().err())
+        .collect();
+    if errors.is_empty() || errors.len() < results.len() {
+        return None;
+    }
+    let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let (key, detail) = (key.to_string(), said.join("; "));
+    let is_full = errors
+        .iter()
+        .all(|error| matches!(error, VolumeError::Full { .. }));
+    Some(if is_full {
+        StoreError::Full { key, detail }
+    } else {
+        StoreError::Unavailable { key, detail }
+    })
 }
 
 /// Compares a content that has passed with everything declared of it.

@@ -28,10 +28,10 @@ A put into empty directories makes a new store of them. Nothing of a file is vis
 
 /// Flags of `weft store put`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = "weft store put [OPTIONS] FILE... DESTINATION")]
 pub(super) struct Args {
     /// Files (- for standard input), and at the end where they go: store://bucket/name, or store://bucket/folder/
-    #[arg(value_name = "FILE... DESTINATION", required = true, num_args = 2..)]
+    #[arg(value_name = "FILE... DESTINATION", required = true)]
     paths: Vec<String>,
     /// Only where there is no such object yet
     #[arg(long)]
@@ -52,6 +52,13 @@ struct Written<'a> {
 /// Runs `weft store put`. A file that cannot be written does not stop the others.
 pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
     let puts = puts(&args.paths)?;
+    // A store is not begun for nothing.
+    if puts.iter().all(|(file, _)| !is_readable(file)) {
+        for (file, _) in &puts {
+            complain(&unreadable(file), context);
+        }
+        return Ok(Outcome::Losses);
+    }
     with_store(place, Begin::Allowed, async |session| {
         let mut outcome = Outcome::Done;
         for (file, key) in &puts {
@@ -68,10 +75,26 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
     })
 }
 
+fn is_readable(file: &str) -> bool {
+    file == "-" || std::fs::File::open(file).is_ok() && !std::path::Path::new(file).is_dir()
+}
+
+fn unreadable(file: &str) -> anyhow::Error {
+    let opened = match std::fs::File::open(file) {
+        Ok(_) => std::io::Error::new(
+            std::io::ErrorKind::IsADirectory,
+            "it is a directory; name its files",
+        ),
+        Err(error) => error,
+    };
+    anyhow::Error::new(opened).context(format!("read {file}"))
+}
+
 /// Each file with the object that it becomes. Two files of one name would leave only the last.
 fn puts(paths: &[String]) -> Result<Vec<(&str, Key)>, WrongUse> {
     let Some((destination, files)) = paths.split_last().filter(|(_, files)| !files.is_empty()) else {
-        return Err(WrongUse("expected files and a destination".into()));
+        let message = "expected files and where they go: weft store put FILE... store://bucket/folder/";
+        return Err(WrongUse(message.into()));
     };
     let mut puts: Vec<(&str, Key)> = Vec::with_capacity(files.len());
     for file in files {

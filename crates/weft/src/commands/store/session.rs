@@ -81,6 +81,10 @@ pub(crate) fn with_store<T>(
             result = work(&session) => result,
             () = grace_after(&session.stop) => Err(anyhow::anyhow!("stopped")),
         };
+        tokio::select! {
+            () = session.connection.quiet() => {}
+            () = session.stop.stopped() => {}
+        }
         session.connection.close().await;
         result
     })

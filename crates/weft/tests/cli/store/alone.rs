@@ -269,3 +269,34 @@ fn a_third_disk_is_planned_then_taken_in() {
         content(700_000)
     );
 }
+
+/// The story: two commands at once. The second works through the first, which has the volumes open, is done sooner, and
+/// must not leave before the second is.
+#[test]
+fn a_command_stays_until_nobody_works_through_it() {
+    let kept = Kept::filled();
+    for turn in 0..4 {
+        let name = format!("large-{turn}");
+        kept.place.write(&name, &content(12_000_000));
+        let puts: Vec<_> = [name.as_str(), "small.txt"]
+            .iter()
+            .map(|file| {
+                kept.place.start(&[
+                    "store",
+                    "put",
+                    file,
+                    "together/",
+                    "--volume",
+                    "a",
+                    "--volume",
+                    "b",
+                ])
+            })
+            .collect();
+        for put in puts {
+            let run = Run::of(put.wait_with_output().expect("it ends"));
+            assert_eq!(run.code, Some(0), "turn {turn}: {}", run.stderr);
+        }
+    }
+    assert!(kept.good(&["ls", "together/"]).contains("5 objects"));
+}

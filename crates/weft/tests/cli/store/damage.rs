@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Kept, content};
+use crate::support::Place;
 
 impl Kept {
     /// `status` finds something, and says this.
@@ -147,6 +148,24 @@ fn repair_that_finds_no_room_is_no_success() {
     drop(std::fs::remove_file(kept.place.path("b/filler")));
     kept.good(&["repair"]);
     kept.check_well();
+}
+
+/// The disk that fills up is named, not the length that came through until then.
+#[test]
+fn a_put_that_fills_the_disk_says_so() {
+    let place = Place::new();
+    let Some(_small) = Small::mount(&place.path("v"), "8m") else {
+        println!("skipped: no file system can be mounted here");
+        return;
+    };
+    place.write("large", &content(20_000_000));
+    let run = place.run(&["store", "put", "large", "bucket/", "--volume", "v"]);
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    assert!(
+        run.stderr.contains("no room: volume local/v is full"),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]

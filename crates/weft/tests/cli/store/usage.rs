@@ -48,6 +48,7 @@ fn wrong_use_is_code_2_and_leaves_nothing_behind() {
         &["store"] as &[&str],
         &["store", "ls"],
         &["store", "put", "x/one", "--volume", "a"],
+        &["load", "x/one", "--archive", "y/one"],
         &["store", "put", "x/one", "No_Bucket/x", "--volume", "a"],
         &["store", "put", "x/one", "y/one", "bucket/", "--volume", "a"],
         &["store", "put", "-", "bucket/", "--volume", "a"],
@@ -98,6 +99,18 @@ fn wrong_use_is_code_2_and_leaves_nothing_behind() {
         "{}",
         run.stderr
     );
+}
+
+#[test]
+fn a_store_is_not_begun_for_files_that_cannot_be_read() {
+    let place = Place::new();
+    place.write("folder/x", b"x");
+    for file in ["none", "folder"] {
+        let run = place.run(&["store", "put", file, "bucket/", "--volume", "a"]);
+        assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{}", run.stderr);
+        assert!(run.stderr.contains(&format!("read {file}")), "{}", run.stderr);
+    }
+    assert!(!place.path("a").exists());
 }
 
 /// A mistyped directory must not become a store.
