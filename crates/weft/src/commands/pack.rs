@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::exit::{Outcome, WrongUse, complain};
 use crate::pack::{self, Error, Report, Settings};
 use crate::style::clean;
 use crate::units::{bytes, counted};
@@ -46,6 +46,14 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         context.out.json(&report)?;
     } else {
         print(args, &report, context)?;
+    }
+    if report.files == 0 {
+        let dir = args.dir.display();
+        complain(
+            &anyhow::anyhow!("{dir} holds no file that could be packed"),
+            context,
+        );
+        return Ok(Outcome::Losses);
     }
     Ok(if report.skipped.is_empty() {
         Outcome::Done

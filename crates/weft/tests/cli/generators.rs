@@ -29,6 +29,19 @@ fn synth_out_of_bounds_is_wrong_use() {
 }
 
 #[test]
+fn an_empty_folder_is_not_packed_silently() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("empty")).expect("a folder");
+    let run = place.run(&["pack", "empty", "--url-prefix", "https://x.example/", "x.warc.gz"]);
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    assert!(
+        run.stderr.contains("empty holds no file that could be packed"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
 fn a_packed_folder_can_be_searched() {
     let place = Place::new();
     place.write(
