@@ -85,7 +85,14 @@ impl Keeping {
             counted(view.replicas() as u64, "copy", "copies"),
             counted(view.volumes.len() as u64, "volume", "volumes"),
         );
-        for volume in self.node.unplaced() {
+        // Of one that was retired the log says what to do.
+        let retired = &view.layouts.current.roles.retired;
+        for volume in self
+            .node
+            .unplaced()
+            .iter()
+            .filter(|volume| !retired.contains(*volume))
+        {
             said.push_str(&format!(
                 "\nvolume {volume} is in no layout and holds nothing: weft store layout apply takes it in"
             ));

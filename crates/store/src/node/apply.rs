@@ -246,7 +246,8 @@ fn checked(mut roles: Roles, before: &Roles) -> Result<Roles, ApplyError> {
         .extend(left.filter(|id| !stay.contains(*id)).cloned());
     match roles.retired.iter().find(|retired| stay.contains(*retired)) {
         Some(retired) => wrong(format!(
-            "volume {retired} took part once and was retired: give it a new name"
+            "volume {retired} took part once and was retired: its name is never used again, because it may hold objects \
+             that were deleted since. Empty its directory and give it a new name (--volume DIR,name=NEW)"
         )),
         None => Ok(roles),
     }

@@ -54,6 +54,8 @@ pub enum ConnectSettings {
 pub struct Connection {
     store: Store,
     through: Through,
+    /// Volumes given that the running node does not have open.
+    strangers: Vec<PathBuf>,
 }
 
 enum Through {
@@ -144,15 +146,32 @@ async fn through_owner(settings: &NodeSettings) -> Option<Connection> {
             address: owner.address.clone(),
         };
         if let Some(told) = layouts_of([&role].into_iter(), &secret).await {
+            let strangers = strangers(settings, &owner);
             let addresses = BTreeMap::from([(owner.node.clone(), owner.address)]);
             return Some(Connection {
                 store: client(told.layouts, secret, addresses),
                 through: Through::Owner(owner.node),
+                strangers,
             });
         }
         tracing::debug!(node = %owner.node, pid = owner.pid, "owner file of a node that does not answer");
     }
     None
+}
+
+/// Volumes given that this owner has not said to own.
+fn strangers(settings: &NodeSettings, owner: &Owner) -> Vec<PathBuf> {
+    let paths = settings.volumes.iter().map(|volume| volume.path.clone());
+    let strange = |path: &PathBuf| !Owner::read(path).is_ok_and(|found| found.as_ref() == Some(owner));
+    let strangers: Vec<_> = paths.filter(strange).collect();
+    for path in &strangers {
+        tracing::warn!(
+            "{} is no volume that the running process (node {}) has open: it is left alone",
+            path.display(),
+            owner.node
+        );
+    }
+    strangers
 }
 
 async fn through_cluster(cluster: &ClusterFile, secret: Secret) -> Result<Connection, ConnectError> {
@@ -164,6 +183,7 @@ async fn through_cluster(cluster: &ClusterFile, secret: Secret) -> Result<Connec
     Ok(Connection {
         store: client(told.layouts, secret, BTreeMap::new()),
         through: Through::Owner(told.by),
+        strangers: Vec::new(),
     })
 }
 
@@ -242,6 +262,7 @@ impl Connection {
         Self {
             store: node.store(),
             through: Through::Myself(Box::new(node)),
+            strangers: Vec::new(),
         }
     }
 
@@ -277,6 +298,11 @@ impl Connection {
             before = asked();
             sleep(QUIET_FOR).await;
         }
+    }
+
+    /// Directories given that the running node does not have open: nothing is done with them.
+    pub fn strangers(&self) -> &[PathBuf] {
+        &self.strangers
     }
 
     /// Closes the volumes if this process has opened them.

@@ -93,14 +93,20 @@ pub fn wanted_roles(settings: &NodeSettings) -> Result<Roles, StartError> {
     }
 }
 
+/// What is said of a volume that is in no layout.
+const UNPLACED: &str = "is in no layout and holds nothing: weft store layout apply takes it in";
+
+/// What is said of a volume that was left out of a layout.
+const RETIRED: &str = "was retired when a layout left it out, and is not used: it may hold objects that were deleted \
+                       since. Leave it out; to use the disk again, empty the directory and give it a new name (name=NEW), then weft \
+                       store layout apply";
+
 /// Says what is given and not placed, and what is placed and not given.
 fn report(settings: &NodeSettings, joined: &Joined) {
     for volume in &joined.unplaced {
-        tracing::warn!(
-            %volume,
-            layout = joined.layouts.current.number,
-            "the volume is in no layout and holds nothing: apply a layout that names it"
-        );
+        let retired = joined.layouts.current.roles.retired.contains(volume);
+        let what = if retired { RETIRED } else { UNPLACED };
+        tracing::warn!("volume {volume} {what}");
     }
     let given = |id: &VolumeId| joined.volumes.iter().any(|volume| volume.id == *id);
     let ours = joined.layouts.current.roles.volumes.iter();

@@ -17,7 +17,7 @@ use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
-use super::files;
+use super::{NEWS, files};
 use crate::cluster::{Cluster, LayoutTag, merge};
 use crate::layout::{Layout, Layouts};
 use crate::volume::VolumeId;
@@ -173,7 +173,13 @@ impl Keeper {
             );
         }
         *self.tag.write() = LayoutTag::of(&merged.current);
-        tracing::info!(layout = number, older = merged.older.len(), "layouts in force");
+        if !self.places.is_empty() {
+            let older = match merged.older.len() {
+                0 => "nothing lies by an older one".to_owned(),
+                older => format!("data moves from {older} older"),
+            };
+            tracing::info!(target: NEWS, "layout {number} is in force: {older}");
+        }
         if let Some(cluster) = self.cluster.get().and_then(Weak::upgrade) {
             cluster.adopt(merged);
         }

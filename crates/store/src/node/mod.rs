@@ -24,6 +24,7 @@ mod join;
 mod keeper;
 mod local;
 mod marks;
+mod news;
 mod open;
 mod owner;
 mod recover;
@@ -39,6 +40,7 @@ pub use connect::{ConnectError, ConnectSettings, Connection, connect, connect_or
 pub use counters::{Counted, Counters, InFlight};
 pub(crate) use files::NODE_DIR;
 pub use join::wanted_roles;
+pub use news::NEWS;
 pub use recover::recover_layouts;
 pub use secret::{SECRET_BYTES_MIN, Secret, SecretError};
 pub use settings::{LOCAL_NODE, NodeSettings, REPLICAS_MAX, SettingsError, VolumeSettings};

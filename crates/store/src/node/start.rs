@@ -14,6 +14,7 @@ use super::join::{Joined, join};
 use super::keeper::Keeper;
 use super::local::LocalNode;
 use super::marks::Marks;
+use super::news::News;
 use super::owner::Owner;
 use super::slot::{Hands, Slot};
 use super::wire::client::Peers;
@@ -35,6 +36,7 @@ pub struct RunningNode {
     address: SocketAddr,
     marks: Arc<Marks>,
     unplaced: Vec<VolumeId>,
+    _news: Option<News>,
     serving: Option<Serving>,
 }
 
@@ -165,6 +167,7 @@ async fn start_node(
         // A short command's view of what is out is no event.
         log: log.filter(|_| settings.upkeep.is_some()),
     };
+    let news = hands.log.as_deref().map(News::of);
     let volumes = open_all(&joined, &marks, hands).await?;
     let listener = listen(settings.listen).await?;
     let address = listener.local_addr().map_err(|error| StartError::Listen {
@@ -192,6 +195,7 @@ async fn start_node(
         address,
         marks,
         unplaced: joined.unplaced,
+        _news: news,
         serving: Some(serving),
     })
 }
@@ -293,13 +297,14 @@ fn store_of(node: &Arc<LocalNode>, settings: &NodeSettings, address: SocketAddr,
 
 fn workers_of(node: &Arc<LocalNode>, settings: &NodeSettings, store: &Store) -> Option<Workers> {
     let upkeep = settings.upkeep.clone()?;
-    let state_dir = node.paths.values().next()?.join(super::files::NODE_DIR);
+    let dirs = node.paths.values();
+    let state_dirs = dirs.map(|dir| dir.join(super::files::NODE_DIR)).collect();
     let counters = node.counters.clone();
     Some(Workers::start(WorkersConfig {
         store: store.clone(),
         local: node.volumes.keys().cloned().collect(),
         settings: upkeep,
-        state_dir,
+        state_dirs,
         load: Arc::new(move || counters.in_flight()),
     }))
 }

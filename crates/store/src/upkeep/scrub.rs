@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -37,10 +37,10 @@ pub struct ScrubState {
     pub last_pass_ms: Option<u64>,
 }
 
-/// Keeps the scrub states of a node's volumes, one small file each, in a directory of the node's own.
+/// Keeps the scrub states of a node's volumes, one small file each, in every directory of the node's own.
 #[derive(Debug, Clone)]
 pub struct ScrubFiles {
-    dir: PathBuf,
+    dirs: Vec<PathBuf>,
 }
 
 /// What a scrub on request found.
@@ -61,42 +61,66 @@ pub struct ScrubReport {
 }
 
 impl ScrubFiles {
-    /// States in this directory; it is made when first needed.
-    pub fn new(dir: PathBuf) -> Self {
-        Self { dir }
+    /// States in those of these directories that are there.
+    pub fn new(dirs: Vec<PathBuf>) -> Self {
+        Self { dirs }
     }
 
-    /// How far the scrub of a volume has come; from the beginning if nothing, or nothing readable, is there.
+    /// How far the scrub of a volume has come, by the newest file; from the beginning if nothing, or nothing readable,
+    /// is there.
     pub fn load(&self, volume: &VolumeId) -> ScrubState {
-        let read = fs::read(self.path(volume)).and_then(|text| Ok(serde_json::from_slice(&text)?));
-        read.unwrap_or_else(|error| {
-            if error.kind() != io::ErrorKind::NotFound {
-                tracing::warn!(%volume, %error, "the scrub position cannot be read: the scrub begins anew");
+        let read = |dir: &PathBuf| {
+            let state = fs::read(Self::path(dir, volume)).and_then(|text| Ok(serde_json::from_slice(&text)?));
+            if let Err(error) = &state
+                && error.kind() != io::ErrorKind::NotFound
+            {
+                tracing::warn!(%volume, dir = %dir.display(), %error, "a scrub position cannot be read");
             }
-            ScrubState::default()
-        })
+            state.ok()
+        };
+        let states = self.dirs.iter().filter_map(read);
+        let newest = states.max_by_key(|state: &ScrubState| {
+            // Of one pass, the one that has come further; a pass that has ended, furthest.
+            (state.started_ms, state.last_pass_ms, state.replicas)
+        });
+        newest.unwrap_or_default()
     }
 
-    /// Keeps it, durably.
+    /// Keeps it, durably, in at least one of the directories.
     ///
     /// # Errors
     /// What failed of writing, syncing or renaming the file; the one before is still there then.
     pub fn save(&self, volume: &VolumeId, state: &ScrubState) -> io::Result<()> {
-        fs::create_dir_all(&self.dir)?;
-        let path = self.path(volume);
-        let temporary = path.with_extension("tmp");
-        let mut file = File::create(&temporary)?;
-        file.write_all(&serde_json::to_vec(state)?)?;
-        file.sync_all()?;
-        fs::rename(&temporary, &path)?;
-        File::open(&self.dir)?.sync_all()
+        let text = serde_json::to_vec(state)?;
+        in_any(&self.dirs, |dir| {
+            let path = Self::path(dir, volume);
+            let temporary = path.with_extension("tmp");
+            let mut file = File::create(&temporary)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&temporary, &path)?;
+            File::open(dir)?.sync_all()
+        })
     }
 
     /// Names of volumes have one slash, and no `+`.
-    fn path(&self, volume: &VolumeId) -> PathBuf {
-        self.dir
-            .join(format!("scrub-{}.json", volume.0.replace('/', "+")))
+    fn path(dir: &Path, volume: &VolumeId) -> PathBuf {
+        dir.join(format!("scrub-{}.json", volume.0.replace('/', "+")))
     }
+}
+
+/// Writes something in all directories that are there, and is content with one. Makes none: where one is absent, so is
+/// its volume.
+pub(super) fn in_any(dirs: &[PathBuf], write: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+    let mut failure = io::Error::new(io::ErrorKind::NotFound, "none of the node's directories is there");
+    let mut written = false;
+    for dir in dirs.iter().filter(|dir| dir.exists()) {
+        match write(dir) {
+            Ok(()) => written = true,
+            Err(error) => failure = error,
+        }
+    }
+    if written { Ok(()) } else { Err(failure) }
 }
 
 /// Verifies every replica of the volumes named (of all if none is), at most `bytes_per_s` on each.

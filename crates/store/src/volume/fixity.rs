@@ -12,7 +12,7 @@ use std::collections::{HashSet, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
@@ -32,11 +32,16 @@ const LINE_BYTES_MAX: u64 = 64 * 1024;
 /// Told when a copy cannot be synced: nothing written to that volume can be trusted any longer.
 type SyncFailed = Box<dyn Fn(&io::Error) + Send + Sync>;
 
+/// Told of what is written.
+pub(crate) type Listener = Box<dyn Fn(&FixityEvent) + Send + Sync>;
+
 /// The fixity log of a node.
 #[derive(Default)]
 pub struct FixityLog {
     copies: Mutex<Vec<Arc<Copy>>>,
     lines: Grouped<(String, bool), ()>,
+    /// Told of every line.
+    listener: OnceLock<Listener>,
     /// Copies that could not be synced, to be told when no lock is held.
     failed: Mutex<Vec<(Arc<Copy>, io::Error)>>,
 }
@@ -70,6 +75,9 @@ impl FixityLog {
             volume = %event.volume, event = event.event, key = event.key.as_ref().map(Key::as_str),
             detail = event.detail, "fixity"
         );
+        if let Some(listener) = self.listener.get() {
+            listener(event);
+        }
         let Ok(mut line) = serde_json::to_string(event) else {
             return; // Not reached: the event has no map with other keys than text.
         };
@@ -84,6 +92,11 @@ impl FixityLog {
         for (copy, error) in failed {
             (copy.sync_failed)(&error);
         }
+    }
+
+    /// Has every line told to somebody. Only the first counts.
+    pub(crate) fn listen(&self, listener: Listener) {
+        let _ = self.listener.set(listener);
     }
 
     /// The last `limit` lines, or those about a key, oldest first. Streams through the copies.

@@ -163,3 +163,50 @@ async fn a_node_that_lost_its_layouts_asks_the_others() {
     first.shutdown().await;
     second.shutdown().await;
 }
+
+/// A scrub that has come to its end is not due again for weeks, also after a restart, and after the first volume, with
+/// what was written there, was replaced.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scrub_does_not_begin_anew_after_a_restart() {
+    let lone = Lone::filled(&["a", "b"]).await;
+    let node = node::start(lone.served()).await.unwrap();
+    until("both scrubs end", async || {
+        scrubs(&node)
+            .iter()
+            .all(|scrub| scrub.last_pass_ms.is_some() && scrub.state == "idle")
+    })
+    .await;
+    let before = passes(&node);
+    node.shutdown().await;
+    for wiped in [false, true] {
+        if wiped {
+            wipe(&lone.path("a"));
+        }
+        let node = node::start(lone.served()).await.unwrap();
+        until("the node has looked at everything", async || {
+            let statuses = node.workers().unwrap().statuses();
+            statuses
+                .iter()
+                .any(|worker| worker.name == "reconcile" && worker.last_pass_ms.is_some())
+        })
+        .await;
+        assert_eq!(passes(&node), before, "wiped: {wiped}");
+        assert!(
+            scrubs(&node).iter().all(|scrub| scrub.bytes == 0),
+            "wiped: {wiped}"
+        );
+        node.shutdown().await;
+    }
+}
+
+fn scrubs(node: &node::RunningNode) -> Vec<store::upkeep::WorkerStatus> {
+    let statuses = node.workers().unwrap().statuses();
+    let scrubs = statuses
+        .into_iter()
+        .filter(|worker| worker.name.starts_with("scrub"));
+    scrubs.collect()
+}
+
+fn passes(node: &node::RunningNode) -> Vec<Option<u64>> {
+    scrubs(node).iter().map(|scrub| scrub.last_pass_ms).collect()
+}

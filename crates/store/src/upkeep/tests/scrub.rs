@@ -80,7 +80,7 @@ async fn the_fixity_log_tells_the_story_once_and_in_order() {
 #[test]
 fn where_a_scrub_stands_is_kept_and_bad_files_mean_the_beginning() {
     let dir = tempfile::tempdir().expect("a directory");
-    let files = ScrubFiles::new(dir.path().join("state"));
+    let files = ScrubFiles::new(vec![dir.path().join("absent"), dir.path().to_owned()]);
     let volume = "a/v".to_owned().into();
     assert_eq!(files.load(&volume), ScrubState::default());
     let state = ScrubState {
@@ -93,6 +93,6 @@ fn where_a_scrub_stands_is_kept_and_bad_files_mean_the_beginning() {
     files.save(&volume, &state).expect("saved");
     assert_eq!(files.load(&volume), state);
     assert_eq!(files.load(&"b/v".to_owned().into()), ScrubState::default());
-    std::fs::write(dir.path().join("state/scrub-a+v.json"), "{").expect("written");
+    std::fs::write(dir.path().join("scrub-a+v.json"), "{").expect("written");
     assert_eq!(files.load(&volume), ScrubState::default());
 }

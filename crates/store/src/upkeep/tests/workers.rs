@@ -36,7 +36,7 @@ fn start_in(dir: tempfile::TempDir, world: World, settings: UpkeepSettings, load
         store: Store::new(world.cluster.clone()),
         local: world.cluster.view().volumes.keys().cloned().collect(),
         settings,
-        state_dir: dir.path().to_owned(),
+        state_dirs: vec![dir.path().to_owned()],
         load: Arc::new(move || load),
     });
     Running { workers, world, dir }
@@ -169,13 +169,13 @@ async fn a_stopped_scrub_goes_on_where_it_was() {
     let running = start(world, slow, 0);
     running.until(|world| !verified(world).is_empty()).await;
     running.workers.shutdown().await;
-    let stopped = ScrubFiles::new(running.dir.path().to_owned()).load(&volume);
+    let stopped = ScrubFiles::new(vec![running.dir.path().to_owned()]).load(&volume);
     assert!(stopped.partition.is_some() && stopped.replicas > 0, "{stopped:?}");
     assert!(stopped.replicas < 12);
 
     let running = start_in(running.dir, running.world, eager(), 0);
     let finished = || {
-        ScrubFiles::new(running.dir.path().to_owned())
+        ScrubFiles::new(vec![running.dir.path().to_owned()])
             .load(&volume)
             .last_pass_ms
             .is_some()

@@ -51,8 +51,9 @@ pub struct WorkersConfig {
     pub local: Vec<VolumeId>,
     /// How eagerly to work.
     pub settings: UpkeepSettings,
-    /// A directory of the node's own, where scrub positions and the last census are kept.
-    pub state_dir: PathBuf,
+    /// Directories of the node's own, one on each volume, where scrub positions and the last census are kept: in all
+    /// that are there, so that no volume takes them away.
+    pub state_dirs: Vec<PathBuf>,
     /// The load that the node is under.
     pub load: Load,
 }
@@ -69,7 +70,7 @@ struct Shared {
     store: Store,
     local: Vec<VolumeId>,
     settings: UpkeepSettings,
-    state_dir: PathBuf,
+    state_dirs: Vec<PathBuf>,
     reconciler: Reconciler,
     gate: Gate,
     queue: Arc<RepairQueue>,
@@ -96,14 +97,14 @@ impl Workers {
             gate: Gate::new(config.load, settings.busy_requests, settings.busy_wait),
             queue: queue.clone(),
             pending: Pending::default(),
-            scrub_files: ScrubFiles::new(config.state_dir.clone()),
+            scrub_files: ScrubFiles::new(config.state_dirs.clone()),
             scrub_wanted: watch::Sender::new(0),
-            census: Mutex::new(once::last_census(&config.state_dir)),
+            census: Mutex::new(once::last_census(&config.state_dirs)),
             boards: Mutex::default(),
             store: config.store,
             local: config.local,
             settings: config.settings,
-            state_dir: config.state_dir,
+            state_dirs: config.state_dirs,
         });
         shared.store.on_damage(move |damage| queue.push(&damage.key));
         let workers = Self {

@@ -7,6 +7,7 @@ use std::{fs, io};
 
 use super::Shared;
 use super::board::Board;
+use crate::upkeep::scrub::in_any;
 use crate::upkeep::time::now_ms;
 use crate::upkeep::{Census, census};
 
@@ -37,7 +38,7 @@ pub(super) async fn censuses(shared: Arc<Shared>, board: Board) {
         board.update(|status| {
             status.found += taken.replicas_bad + taken.replicas_missing + taken.objects_lost + taken.strays;
         });
-        if let Err(error) = keep(&shared.state_dir, &taken) {
+        if let Err(error) = keep(&shared.state_dirs, &taken) {
             board.error(&format!("keep the census: {error}"));
         }
         *shared.census.lock() = Some(taken);
@@ -61,16 +62,19 @@ pub(super) async fn expiries(shared: Arc<Shared>, board: Board) {
 }
 
 /// The census kept by an earlier run of this node.
-pub(super) fn last_census(dir: &Path) -> Option<Census> {
-    serde_json::from_slice(&fs::read(path(dir)).ok()?).ok()
+pub(super) fn last_census(dirs: &[PathBuf]) -> Option<Census> {
+    let read = |dir: &PathBuf| serde_json::from_slice::<Census>(&fs::read(path(dir)).ok()?).ok();
+    dirs.iter().filter_map(read).max_by_key(|census| census.time_ms)
 }
 
 /// A census is for looking at: it is taken again if a crash takes it away, so it is not synced.
-fn keep(dir: &Path, census: &Census) -> io::Result<()> {
-    fs::create_dir_all(dir)?;
-    let temporary = dir.join("census.tmp");
-    fs::write(&temporary, serde_json::to_vec(census)?)?;
-    fs::rename(temporary, path(dir))
+fn keep(dirs: &[PathBuf], census: &Census) -> io::Result<()> {
+    let text = serde_json::to_vec(census)?;
+    in_any(dirs, |dir| {
+        let temporary = dir.join("census.tmp");
+        fs::write(&temporary, &text)?;
+        fs::rename(temporary, path(dir))
+    })
 }
 
 fn path(dir: &Path) -> PathBuf {

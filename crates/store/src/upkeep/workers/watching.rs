@@ -10,7 +10,7 @@ use super::board::Board;
 use super::pending::Urgency;
 use super::{Shared, all_partitions};
 use crate::cluster::View;
-use crate::node::announce;
+use crate::node::{NEWS, announce};
 use crate::upkeep::rebuild::partitions_of;
 use crate::upkeep::reconcile::gather::within;
 use crate::volume::{Volume, VolumeId, VolumeState};
@@ -112,7 +112,10 @@ impl Watch {
 
     /// Partitions that a change concerns: of a volume that came back also those that others hold in its stead.
     fn changed(&self, view: &View, id: &VolumeId, before: Option<Health>, now: Health) {
-        tracing::info!(volume = %id, ?before, ?now, "a volume has changed");
+        // What a volume of this node does, it says itself.
+        if !self.shared.local.contains(id) || now == Health::AwayLong {
+            tell(id, before, now);
+        }
         let came_back = matches!(before, Some(Health::Away | Health::AwayLong)) && now == Health::There;
         if came_back {
             let holds = all_partitions().filter(|partition| view.places(*partition).contains(id));
@@ -141,6 +144,19 @@ impl Watch {
             self.shared.pending.add(overflow, Urgency::AtOnce);
         }
     }
+}
+
+/// What changed, for people.
+fn tell(id: &VolumeId, before: Option<Health>, now: Health) {
+    let said = match (before, now) {
+        (None, Health::There) => return,
+        (_, Health::Away) => "does not answer, or is out of service",
+        (_, Health::AwayLong) => "has been away for long: its copies are made good on others",
+        (_, Health::Rebuilding) => "is being rebuilt",
+        (Some(Health::Rebuilding), Health::There) => "is rebuilt, and in service",
+        (Some(_), Health::There) => "is back",
+    };
+    tracing::info!(target: NEWS, "volume {id} {said}");
 }
 
 /// Nodes that were away while older layouts went out of force, or a new one came, are told so.

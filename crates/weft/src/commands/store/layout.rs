@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use serde::Serialize;
-use store::layout::{Layout, Layouts, Plan, Roles, Sizes, figures, plan};
+use store::layout::{Layout, Layouts, Plan, Roles, Sizes, VolumeRole, figures, plan};
 use store::node::{ClusterFile, ConnectSettings, NodeSettings, apply_layout, wanted_roles};
 use store::volume::VolumeId;
 
@@ -269,6 +269,16 @@ fn print_plan(plan: &Plan, context: &mut Context) -> anyhow::Result<()> {
 async fn make(session: &Session, roles: Roles, yes: bool, context: &mut Context) -> anyhow::Result<Outcome> {
     let current = session.view().layouts.current.clone();
     let before = current.number;
+    let is_new = |volume: &VolumeRole| !current.roles.volumes.iter().any(|known| known.id == volume.id);
+    if let Some(stranger) = session.strangers().first()
+        && roles.volumes.iter().any(is_new)
+    {
+        let message = format!(
+            "the running process does not have {} open: start it again with this volume as well, then apply",
+            stranger.display()
+        );
+        return Err(WrongUse(message).into());
+    }
     let lost = given_up(&current.roles, &roles);
     if !yes && !lost.is_empty() {
         let lost = lost.join("; ");
@@ -288,9 +298,14 @@ async fn make(session: &Session, roles: Roles, yes: bool, context: &mut Context)
             "nothing to change: layout {before} has these roles already"
         )?;
     } else {
+        let moves = if session.is_served() {
+            "data moves in the background (weft store status)"
+        } else {
+            "no process serves the store: data moves when one does (weft serve), or now by weft store repair"
+        };
         writeln!(
             context.out,
-            "layout {} is in force; data moves in the background (weft store status)",
+            "layout {} is in force; {moves}",
             layouts.current.number
         )?;
     }

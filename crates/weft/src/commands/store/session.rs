@@ -42,6 +42,16 @@ impl Session {
         self.connection.store()
     }
 
+    /// Whether a running process does the work.
+    pub(crate) fn is_served(&self) -> bool {
+        self.connection.through().is_some()
+    }
+
+    /// Directories given that the running process does not have open.
+    pub(crate) fn strangers(&self) -> &[std::path::PathBuf] {
+        self.connection.strangers()
+    }
+
     /// The cluster as it is now.
     pub(crate) fn view(&self) -> Arc<View> {
         self.connection.store().cluster().view()

@@ -101,3 +101,79 @@ fn a_volume_that_is_away_at_the_start_comes_back_by_itself() {
     assert!(kept.good(&["fixity"]).contains("volume-back"));
     assert_eq!(served.stop(), Some(0));
 }
+
+/// The process says what happens to its volumes, without being asked; and commands say which volumes it does not have.
+#[cfg(unix)]
+#[test]
+fn a_process_says_what_happens() {
+    use std::io::{BufRead, BufReader};
+    let kept = Kept::filled();
+    let mut command = kept.place.command(&super::served::STORE_SERVE);
+    let mut child = command
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe"))
+        .lines()
+        .map_while(Result::ok);
+    let owner = kept.place.path("b/node/owner.json");
+    let begun = std::time::Instant::now();
+    while !owner.exists() {
+        assert!(begun.elapsed() < super::served::PATIENCE, "it never served");
+        std::thread::yield_now();
+    }
+    let more = kept.place.run(&["store", "ls", "--volume", "a", "--volume", "c"]);
+    assert_eq!(more.code, Some(0), "{}", more.stderr);
+    assert!(
+        more.stderr.contains("c is no volume that the running process"),
+        "{}",
+        more.stderr
+    );
+    let apply = [
+        "store", "layout", "apply", "--volume", "a", "--volume", "b", "--volume", "c",
+    ];
+    let refused = kept.place.run(&apply);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    assert!(
+        refused.stderr.contains("start it again with this volume"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!kept.place.path("c").exists());
+
+    kept.wipe("b");
+    // In whatever order: what happens to replicas is summed up and told a little later.
+    let mut expected = vec![
+        "volume local/b is being rebuilt: volume.json was gone",
+        " repaired",
+        "volume local/b is rebuilt, and in service",
+    ];
+    while !expected.is_empty() {
+        let line = lines
+            .next()
+            .unwrap_or_else(|| panic!("it ended without {expected:?}"));
+        expected.retain(|said| !line.contains(said));
+    }
+    child.kill().expect("it ends");
+    child.wait().expect("it has ended");
+}
+
+#[test]
+fn a_retired_volume_is_explained() {
+    let kept = Kept::filled();
+    let alone = ["store", "layout", "apply", "--volume", "a", "--yes"];
+    let applied = kept.place.run(&alone);
+    assert_eq!(applied.code, Some(0), "{}", applied.stderr);
+    assert!(applied.stdout.contains("weft store repair"), "{}", applied.stdout);
+    let again = kept.run(&["layout", "apply"]);
+    assert_ne!(again.code, Some(0), "{}", again.stdout);
+    assert!(again.stderr.contains("was retired"), "{}", again.stderr);
+    // What it held moves off it; from then on it is left alone.
+    kept.good(&["repair"]);
+    let list = kept.run(&["ls"]);
+    assert_eq!(list.code, Some(0), "{}", list.stderr);
+    for part in ["local/b was retired", "name=NEW"] {
+        assert!(list.stderr.contains(part), "{}", list.stderr);
+    }
+}

@@ -19,7 +19,7 @@ pub(super) const SERVE: [&str; 7] = [
 /// Longest wait for a running process to come round.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
-const STORE_SERVE: [&str; 6] = ["store", "serve", "--volume", "a", "--volume", "b"];
+pub(super) const STORE_SERVE: [&str; 6] = ["store", "serve", "--volume", "a", "--volume", "b"];
 
 /// What commands print that must not depend on who has the volumes open.
 fn outputs(kept: &Kept) -> Vec<String> {
