@@ -181,8 +181,8 @@ impl Volume for Slot {
         self.volume()?.list(query).await
     }
 
-    async fn survey(&self, partition: Partition) -> Result<Vec<Surveyed>, VolumeError> {
-        self.volume()?.survey(partition).await
+    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+        self.volume()?.survey(partitions).await
     }
 
     async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use futures_util::{StreamExt, stream};
+use futures_util::stream::FuturesOrdered;
+use futures_util::{FutureExt, StreamExt};
 use serde::{Deserialize, Serialize};
 
 use super::Progress;
-use super::reconcile::{Fate, Finding, Gathered, Outages, Plan, Rules, decide, gather};
+use super::reconcile::{Fate, Finding, Gathered, Outages, Plan, Rules, Walk, decide, gather};
 use super::time::now_ms;
 use crate::clock::Version;
 use crate::cluster::View;
@@ -68,7 +69,7 @@ impl Census {
     }
 }
 
-/// Counts the whole store, partition by partition; memory is bounded by a few partitions. Writes that happen meanwhile
+/// Counts the whole store, partition by partition; memory is bounded by one answer of every volume. Writes that happen meanwhile
 /// are not mistaken for damage: a young version found wanting is looked at again.
 pub async fn census(view: &View, progress: &(dyn Fn(Progress) + Sync)) -> Census {
     // No volume is away for long enough: nothing is to be done about it here.
@@ -78,19 +79,26 @@ pub async fn census(view: &View, progress: &(dyn Fn(Progress) + Sync)) -> Census
         by_volume: names.map(|volume| (volume, 0)).collect(),
         ..Count::default()
     };
-    let mut looks = stream::iter((0..PARTITIONS).map(Partition))
-        .map(|partition| look(view, partition, &outages))
-        .buffered(PARTITIONS_AT_ONCE);
-    let mut done = 0;
-    while let Some(seen) = looks.next().await {
-        count.add(&seen);
-        done += 1;
-        progress(count.progress(done));
+    let mut walk = Walk::new(view, &outages, (0..PARTITIONS).map(Partition));
+    let (mut looks, mut done) = (FuturesOrdered::new(), 0);
+    let mut is_over = false;
+    while !is_over {
+        match walk.next().await {
+            Some((partition, found)) => looks.push_back(look(view, partition, found, &outages).boxed()),
+            None => is_over = true,
+        }
+        while (is_over || looks.len() >= PARTITIONS_AT_ONCE)
+            && let Some(seen) = looks.next().await
+        {
+            count.add(&seen);
+            done += 1;
+            progress(count.progress(done));
+        }
     }
     count.finish(view.layouts.current.number)
 }
 
-/// Enough to keep several disks and nodes busy; their surveys are all that is held at a time.
+/// Partitions looked at more closely at a time: enough to keep several disks and nodes busy.
 const PARTITIONS_AT_ONCE: usize = 8;
 
 /// Keys named of each kind of trouble.
@@ -111,7 +119,25 @@ struct Seen {
     under_way: BTreeSet<Key>,
 }
 
-async fn look(view: &View, partition: Partition, outages: &Outages) -> Seen {
+/// What a walk has found, if all is well; otherwise the partition is looked at by itself.
+async fn look(view: &View, partition: Partition, found: Gathered, outages: &Outages) -> Seen {
+    // Nothing is carried out, so the age of tombstones does not matter.
+    let rules = Rules {
+        now_ms: now_ms(),
+        tombstone_grace_ms: u64::MAX,
+    };
+    let plan = decide(&found, &rules);
+    if !plan.is_quiet() {
+        return look_closely(view, partition, outages).await;
+    }
+    Seen {
+        found,
+        plan,
+        under_way: BTreeSet::new(),
+    }
+}
+
+async fn look_closely(view: &View, partition: Partition, outages: &Outages) -> Seen {
     let mut before: Option<BTreeSet<(Key, Version)>> = None;
     let mut looks = 0;
     loop {

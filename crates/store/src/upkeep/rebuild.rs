@@ -6,6 +6,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use futures_util::future::join_all;
+
 use super::reconcile::gather::within;
 use crate::cluster::View;
 use crate::key::{PARTITIONS, Partition};
@@ -20,6 +22,16 @@ pub(super) fn partitions_of(view: &View, volume: &VolumeId) -> BTreeSet<Partitio
         .map(Partition)
         .filter(|partition| view.home(*partition).contains(volume))
         .collect()
+}
+
+/// Volumes that are being rebuilt.
+pub(super) async fn under_way(view: &View) -> BTreeSet<VolumeId> {
+    let looks = view.volumes.values().map(|volume| async move {
+        let status = within(ANSWER_WITHIN, volume.as_ref(), volume.status()).await;
+        let rebuilding = status.is_ok_and(|status| status.state == VolumeState::Rebuilding);
+        rebuilding.then(|| volume.id().clone())
+    });
+    join_all(looks).await.into_iter().flatten().collect()
 }
 
 /// Tells a volume that it is rebuilt, if it was being rebuilt and none of its partitions is among the `open` ones.

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{StreamExt, stream};
+use futures_util::stream::FuturesOrdered;
+use futures_util::{FutureExt, StreamExt};
 use serde::{Deserialize, Serialize};
 
 use super::census::name;
 use super::moved::Moved;
-use super::reconcile::{Done, Reconciler};
+use super::reconcile::{Done, Reconciler, Walk};
 use super::{Progress, UpkeepSettings, rebuild};
 use crate::cluster::{Cluster, View};
 use crate::key::{PARTITIONS, Partition};
@@ -73,17 +74,30 @@ pub async fn repair_all(
     progress: &(dyn Fn(Progress) + Sync),
 ) -> RepairReport {
     let reconciler = Reconciler::new(&options.settings()).with_limit(options.bytes_per_s);
-    let started = Moved::begin(&cluster.view()).await;
-    let mut pass = Pass::new(cluster.view(), started);
-    let mut outcomes = stream::iter((0..PARTITIONS).map(Partition))
-        .map(|partition| {
-            let done = reconciler.partition(cluster, partition);
-            async move { (partition, done.await) }
-        })
-        .buffered(PARTITIONS_AT_ONCE);
-    while let Some((partition, done)) = outcomes.next().await {
-        pass.add(partition, done);
-        progress(pass.progress());
+    let view = cluster.view();
+    let started = Moved::begin(&view).await;
+    let mut pass = Pass::new(view.clone(), started, rebuild::under_way(&view).await);
+    let mut walk = Walk::new(&view, &reconciler.outages, (0..PARTITIONS).map(Partition));
+    let mut outcomes = FuturesOrdered::new();
+    let mut is_over = false;
+    while !is_over {
+        match walk.next().await {
+            Some((partition, found)) => {
+                let (reconciler, view) = (&reconciler, &view);
+                let work = async move {
+                    let done = reconciler.walked(cluster, view, partition, &found).await;
+                    (partition, done)
+                };
+                outcomes.push_back(work.boxed());
+            }
+            None => is_over = true,
+        }
+        while (is_over || outcomes.len() >= PARTITIONS_AT_ONCE)
+            && let Some((partition, done)) = outcomes.next().await
+        {
+            pass.add(partition, done);
+            progress(pass.progress());
+        }
     }
     pass.finish(cluster).await
 }
@@ -149,10 +163,13 @@ struct Pass {
     away: BTreeSet<VolumeId>,
     /// Partitions in which something is still to be done.
     open: BTreeSet<Partition>,
+    /// Volumes that were being rebuilt before anything was surveyed. One that is found empty later waits for the next
+    /// pass: of what this one has seen, it may have lost all.
+    rebuilding: BTreeSet<VolumeId>,
 }
 
 impl Pass {
-    fn new(view: Arc<View>, moved: Moved) -> Self {
+    fn new(view: Arc<View>, moved: Moved, rebuilding: BTreeSet<VolumeId>) -> Self {
         Self {
             view,
             moved,
@@ -161,6 +178,7 @@ impl Pass {
             partitions: 0,
             away: BTreeSet::new(),
             open: BTreeSet::new(),
+            rebuilding,
         }
     }
 
@@ -187,7 +205,8 @@ impl Pass {
 
     async fn finish(mut self, cluster: &Arc<Cluster>) -> RepairReport {
         self.report.volumes_unreachable = self.away.iter().map(ToString::to_string).collect();
-        for volume in self.view.volumes.values() {
+        let rebuilding = self.rebuilding.iter();
+        for volume in rebuilding.filter_map(|id| self.view.volumes.get(id)) {
             if rebuild::end(&self.view, volume.as_ref(), &self.open).await {
                 self.report.rebuilt.push(volume.id().to_string());
             }

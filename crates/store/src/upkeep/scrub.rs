@@ -206,7 +206,7 @@ impl Reading<'_> {
         after: Option<&Key>,
         note: &mut (dyn FnMut(Replica<'_>) + Send),
     ) -> Result<bool, VolumeError> {
-        for item in self.volume.survey(partition).await? {
+        for item in self.volume.survey(&[partition]).await?.concat() {
             let (key, version, size) = match &item {
                 Surveyed::Replica {
                     key, version, size, ..

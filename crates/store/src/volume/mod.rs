@@ -23,6 +23,9 @@ pub use disk::CRASH_POINTS;
 
 use blocks::BlockTable;
 
+/// Entries after which the answer to a survey ends, with the partition that it has come to: some 2 MB of JSON.
+pub const SURVEY_ENTRIES: usize = 4096;
+
 /// Content on its way, in pieces of any size.
 pub type ByteStream = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
 
@@ -351,8 +354,9 @@ pub trait Volume: Send + Sync + 'static {
     /// Newest versions of keys in order, tombstones included, at most `query.limit`; fewer means that there are no more.
     async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError>;
 
-    /// Everything in one partition, by files and index, in order of keys; strays last.
-    async fn survey(&self, partition: Partition) -> Result<Vec<Surveyed>, VolumeError>;
+    /// Everything in the first of these partitions, by files and index: a list for each, in order of keys, strays last.
+    /// Partitions are answered, at least one, until they have [`SURVEY_ENTRIES`] entries together.
+    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError>;
 
     /// Reads a whole replica against its digests, marks it bad or good, and logs it.
     async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError>;

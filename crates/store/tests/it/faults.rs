@@ -81,8 +81,8 @@ impl Volume for Faulty {
     async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
         self.0.list(query).await
     }
-    async fn survey(&self, partition: Partition) -> Result<Vec<Surveyed>, VolumeError> {
-        self.0.survey(partition).await
+    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+        self.0.survey(partitions).await
     }
     async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {
         self.0.verify(key, version, cause).await

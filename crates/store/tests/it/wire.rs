@@ -7,7 +7,7 @@ use futures_util::{TryStreamExt as _, stream};
 use md5::{Digest as _, Md5};
 use sha2::Sha256;
 use store::clock::{Clock, Version};
-use store::key::Key;
+use store::key::{Key, PARTITIONS, Partition};
 use store::meta::{BLOCK_BYTES, Digests, Meta};
 use store::volume::blocks::{BlockTable, block_count};
 use store::volume::{Cause, ListQuery, StageId, Verdict, Volume, VolumeError};
@@ -132,10 +132,13 @@ async fn a_remote_volume_answers_as_the_local_one() {
     assert_eq!(remote.list(&query).await.unwrap().len(), 3 + 5 - 1);
     let (first, key) = (&metas[3], &metas[3].key);
     let partition = key.partition();
-    assert_eq!(
-        remote.survey(partition).await.unwrap(),
-        local.survey(partition).await.unwrap()
-    );
+    let all: Vec<_> = (0..PARTITIONS).map(Partition).collect();
+    for partitions in [[partition].as_slice(), &all, &[]] {
+        let found = remote.survey(partitions).await.unwrap();
+        assert_eq!(found, local.survey(partitions).await.unwrap());
+        assert_eq!(found.len(), partitions.len());
+    }
+    assert_eq!(remote.survey(&all).await.unwrap().concat().len(), metas.len());
     let verdict = remote.verify(key, first.version, Cause::Request).await.unwrap();
     assert!(matches!(verdict, Verdict::Good { .. }), "{verdict:?}");
     assert_eq!(

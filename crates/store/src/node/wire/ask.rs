@@ -44,7 +44,7 @@ pub(crate) enum VolumeAsk {
     },
     List(ListQuery),
     Survey {
-        partition: Partition,
+        partitions: Vec<Partition>,
     },
     Verify {
         key: Key,
@@ -121,7 +121,7 @@ const DURABLE: Duration = Duration::from_secs(30);
 /// Asks others for something durable.
 const JOINT: Duration = Duration::from_secs(60);
 
-/// Reads a whole partition or a whole object, or takes a whole upload. What matters is that the node lives.
+/// Reads whole partitions or a whole object, or takes a whole upload. What matters is that the node lives.
 const LONG: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Manner {

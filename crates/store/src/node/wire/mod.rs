@@ -68,7 +68,7 @@ const HEAD_BYTES_MAX: usize = 16 * 1024;
 /// An ask as JSON. The largest is a layout: some 150 bytes for each volume and node.
 const ASK_BYTES_MAX: usize = 8 << 20;
 
-/// An answer as JSON. The largest is the survey of a partition: some 400 bytes for each replica.
+/// An answer as JSON. The largest is a survey whose last partition is very full: some 400 bytes for each replica.
 const ANSWER_BYTES_MAX: usize = 512 << 20;
 
 /// Content sent in one request with its description; more goes by `stage` and `prepare`.

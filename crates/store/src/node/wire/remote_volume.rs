@@ -228,8 +228,17 @@ impl Volume for RemoteVolume {
         self.ask(VolumeAsk::List(query.clone())).await
     }
 
-    async fn survey(&self, partition: Partition) -> Result<Vec<Surveyed>, VolumeError> {
-        self.ask(VolumeAsk::Survey { partition }).await
+    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+        let ask = VolumeAsk::Survey {
+            partitions: partitions.to_vec(),
+        };
+        let answer: Vec<Vec<Surveyed>> = self.ask(ask).await?;
+        if answer.len() > partitions.len() || answer.is_empty() != partitions.is_empty() {
+            let (found, most) = (answer.len(), partitions.len());
+            let detail = format!("a survey of {found} partitions: expected 1 to {most}");
+            return Err(self.unreachable(detail));
+        }
+        Ok(answer)
     }
 
     async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {

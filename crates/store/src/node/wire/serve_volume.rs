@@ -154,7 +154,7 @@ async fn answer(volume: &dyn Volume, ask: VolumeAsk, counted: Counted) -> Respon
             Err(error) => said::<()>(Err(error)),
         },
         VolumeAsk::List(query) => said(volume.list(&query).await),
-        VolumeAsk::Survey { partition } => said(volume.survey(partition).await),
+        VolumeAsk::Survey { partitions } => said(volume.survey(&partitions).await),
         VolumeAsk::Verify { key, version, cause } => said(volume.verify(&key, version, cause).await),
         VolumeAsk::Remove {
             key,

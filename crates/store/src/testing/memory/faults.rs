@@ -54,6 +54,8 @@ pub(super) struct Faults {
     /// Questions that change something and are still answered.
     pub(super) changes_left: Option<u64>,
     pub(super) calls: HashMap<Step, u64>,
+    /// Partitions in one answer to a survey.
+    pub(super) survey_most: Option<usize>,
     /// A stream of content ends after so many bytes.
     pub(super) cut_reads_after: Option<usize>,
 }

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use crate::clock::Version;
 use crate::key::{Key, Partition};
 use crate::meta::{BLOCK_BYTES, Meta};
-use crate::volume::{FixityEvent, Held, ReplicaState, StageId, VolumeError, VolumeId};
+use crate::volume::{FixityEvent, Held, ReplicaState, StageId, Surveyed, VolumeError, VolumeId};
 
 use faults::Faults;
 pub(crate) use faults::{Mood, Step};
@@ -54,6 +54,19 @@ impl State {
 
     fn all(&self) -> impl Iterator<Item = &Replica> {
         self.replicas.values().flat_map(BTreeMap::values)
+    }
+
+    fn survey(&self, partition: Partition) -> Vec<Surveyed> {
+        let here = self
+            .all()
+            .filter(|replica| replica.meta.key.partition() == partition);
+        let strays = self.strays.iter().filter(|stray| stray.0 == partition);
+        let strays = strays.map(|stray| Surveyed::Stray {
+            path: stray.1.clone(),
+            bytes: 1,
+            detail: "unknown".to_owned(),
+        });
+        here.map(Replica::surveyed).chain(strays).collect()
     }
 
     /// Whether there was one.
@@ -110,6 +123,11 @@ impl MemoryVolume {
     /// Streams of content end after so many bytes from now on.
     pub(crate) fn cut_reads(&self, after: Option<usize>) {
         self.state.lock().faults.cut_reads_after = after;
+    }
+
+    /// Answers to surveys are of so many partitions at most from now on.
+    pub(crate) fn survey_at_most(&self, partitions: usize) {
+        self.state.lock().faults.survey_most = Some(partitions);
     }
 
     pub(crate) fn calls(&self, step: Step) -> u64 {

@@ -196,18 +196,11 @@ impl Volume for MemoryVolume {
         Ok(newest.map(Replica::held).take(query.limit).collect())
     }
 
-    async fn survey(&self, partition: Partition) -> Answer<Vec<Surveyed>> {
+    async fn survey(&self, partitions: &[Partition]) -> Answer<Vec<Vec<Surveyed>>> {
         let state = self.begin(Step::Survey).await?;
-        let here = state
-            .all()
-            .filter(|replica| replica.meta.key.partition() == partition);
-        let strays = state.strays.iter().filter(|stray| stray.0 == partition);
-        let strays = strays.map(|stray| Surveyed::Stray {
-            path: stray.1.clone(),
-            bytes: 1,
-            detail: "unknown".to_owned(),
-        });
-        Ok(here.map(Replica::surveyed).chain(strays).collect())
+        let most = state.faults.survey_most.unwrap_or(usize::MAX);
+        let partitions = partitions.iter().take(most);
+        Ok(partitions.map(|partition| state.survey(*partition)).collect())
     }
 
     async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Answer<Verdict> {

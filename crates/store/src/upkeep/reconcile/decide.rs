@@ -153,6 +153,14 @@ pub fn decide(found: &Gathered, rules: &Rules) -> Plan {
     Plan { findings, strays }
 }
 
+impl Plan {
+    /// Every object is whole and where it belongs, and there are no strays: nothing to do.
+    pub fn is_quiet(&self) -> bool {
+        let quiet = |finding: &Finding| finding.is_whole() && finding.steps.is_empty();
+        self.strays.is_empty() && self.findings.iter().all(quiet)
+    }
+}
+
 impl Finding {
     /// Every home volume has a good replica, and nothing is bad, lost or in conflict.
     pub fn is_whole(&self) -> bool {

@@ -131,12 +131,27 @@ impl Reconciler {
         done
     }
 
-    /// Looks at a partition without doing anything about it.
-    pub async fn look(&self, cluster: &Cluster, partition: Partition) -> Done {
-        let view = cluster.view();
-        let found = gather::partition(&view, partition, &self.outages).await;
+    /// The same for a partition that was met in a walk: unless nothing is to do, it is gathered afresh.
+    pub async fn walked(
+        &self,
+        cluster: &Cluster,
+        view: &View,
+        partition: Partition,
+        found: &Gathered,
+    ) -> Done {
+        let plan = self.plan(found);
+        if !plan.is_quiet() || cluster.view().layouts != view.layouts {
+            return self.partition(cluster, partition).await;
+        }
         let mut done = Done::default();
-        done.standing(&view, &found, &self.plan(&found));
+        done.standing(view, found, &plan);
+        done
+    }
+
+    /// How a partition met in a walk stands; nothing is done about it.
+    pub fn standing(&self, view: &View, found: &Gathered) -> Done {
+        let mut done = Done::default();
+        done.standing(view, found, &self.plan(found));
         done
     }
 

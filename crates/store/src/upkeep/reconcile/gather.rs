@@ -13,7 +13,7 @@ use crate::cluster::View;
 use crate::key::{Key, Partition};
 use crate::volume::{Cause, ReplicaState, Surveyed, Verdict, Volume, VolumeError, VolumeId};
 
-/// How long a volume may take to survey a partition. A partition of a very large store has some ten thousand files.
+/// How long a volume may take for the answer to a survey. A partition of a very large store has some ten thousand files.
 const SURVEY_WITHIN: Duration = Duration::from_mins(5);
 
 /// How long a volume may take to read one replica through.
@@ -50,8 +50,8 @@ pub struct Away {
 /// Surveys a partition on every volume in force, all at once.
 pub async fn partition(view: &View, partition: Partition, outages: &Outages) -> Gathered {
     let answers = view.volumes.values().map(|volume| async move {
-        let answer = within(SURVEY_WITHIN, volume.as_ref(), volume.survey(partition)).await;
-        (volume.id().clone(), answer)
+        let answer = survey(volume, &[partition], outages).await;
+        (volume.id().clone(), answer.map(|found| found.concat()))
     });
     let answers = join_all(answers).await;
     collect(view, partition, outages, true, answers)
@@ -61,6 +61,9 @@ pub async fn partition(view: &View, partition: Partition, outages: &Outages) -> 
 pub async fn key(view: &View, key: &Key, outages: &Outages, read_through: bool) -> Gathered {
     let answers = view.volumes.values().map(|volume| async move {
         let answer = within(VERIFY_WITHIN, volume.as_ref(), look(volume, key, read_through)).await;
+        if answer.is_ok() {
+            outages.answered(volume.id());
+        }
         (volume.id().clone(), answer)
     });
     let answers = join_all(answers).await;
@@ -97,7 +100,18 @@ async fn look(volume: &Arc<dyn Volume>, key: &Key, read_through: bool) -> Result
     }])
 }
 
-fn collect(
+/// Asks a volume for the first of these partitions, and notes that it has answered.
+pub(super) async fn survey(
+    volume: &Arc<dyn Volume>,
+    partitions: &[Partition],
+    outages: &Outages,
+) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+    let answer = within(SURVEY_WITHIN, volume.as_ref(), volume.survey(partitions)).await?;
+    outages.answered(volume.id());
+    Ok(answer)
+}
+
+pub(super) fn collect(
     view: &View,
     partition: Partition,
     outages: &Outages,
@@ -119,7 +133,6 @@ fn collect(
     for (volume, answer) in answers {
         match answer {
             Ok(surveyed) => {
-                outages.answered(&volume);
                 found.volumes.insert(volume, surveyed);
             }
             Err(error) => {

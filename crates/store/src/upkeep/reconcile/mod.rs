@@ -7,8 +7,10 @@ pub mod decide;
 pub mod execute;
 pub mod gather;
 pub mod outages;
+pub mod walk;
 
 pub use decide::{Copy, Fate, Finding, Instead, Plan, Rules, Step, decide};
 pub use execute::{Done, Reconciler};
 pub use gather::Gathered;
 pub use outages::Outages;
+pub use walk::Walk;

@@ -7,5 +7,6 @@ mod nodes;
 mod queue;
 mod repair;
 mod scrub;
+mod walk;
 mod workers;
 mod world;

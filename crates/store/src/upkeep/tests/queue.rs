@@ -62,11 +62,20 @@ fn urgent_partitions_go_first_and_a_volume_is_ready_after_its_last() {
     assert_eq!(pending.take(9), (Urgency::ByMe, partitions(&[2, 9])));
     assert_eq!(pending.take(9), (Urgency::AtOnce, partitions(&[3])));
     assert_eq!(pending.take(9), (Urgency::Routine, partitions(&[1])));
-    assert!(pending.done(Partition(2)).is_empty());
+    assert!(pending.done(Partition(2), Urgency::ByMe).is_empty());
     pending.again(Partition(9), Urgency::ByMe);
     assert!(!pending.is_settled());
     pending.retry();
     assert_eq!(pending.take(9), (Urgency::ByMe, partitions(&[9])));
-    assert_eq!(pending.done(Partition(9)), [volume]);
+    pending.again(Partition(9), Urgency::ByMe);
+    pending.again(Partition(9), Urgency::Routine);
+    assert!(
+        pending.done(Partition(9), Urgency::Routine).is_empty(),
+        "it may have seen the volume before it was wiped"
+    );
+    pending.retry();
+    assert_eq!(pending.take_routine(9), []);
+    assert_eq!(pending.take(9), (Urgency::ByMe, partitions(&[9])));
+    assert_eq!(pending.done(Partition(9), Urgency::ByMe), [volume]);
     assert!(pending.is_settled());
 }

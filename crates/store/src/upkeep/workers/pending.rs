@@ -75,6 +75,26 @@ impl Pending {
         (urgency, chosen)
     }
 
+    /// The next partitions, at most so many, unless something more urgent waits.
+    pub(in crate::upkeep) fn take_routine(&self, limit: usize) -> Vec<Partition> {
+        let mut inner = self.inner.lock();
+        if inner.waiting.values().any(|urgency| *urgency != Urgency::Routine) {
+            return Vec::new();
+        }
+        let chosen: Vec<_> = inner.waiting.keys().copied().take(limit).collect();
+        for partition in &chosen {
+            inner.waiting.remove(partition);
+        }
+        chosen
+    }
+
+    /// All partitions that wait in the course of things, in order.
+    pub(in crate::upkeep) fn routine(&self) -> Vec<Partition> {
+        let inner = self.inner.lock();
+        let routine = inner.waiting.iter().filter(|entry| *entry.1 == Urgency::Routine);
+        routine.map(|(partition, _)| *partition).collect()
+    }
+
     /// How many wait.
     pub(in crate::upkeep) fn len(&self) -> usize {
         self.inner.lock().waiting.len()
@@ -86,10 +106,16 @@ impl Pending {
         inner.waiting.is_empty() && inner.open.is_empty()
     }
 
-    /// A partition is put right. Answers the volumes that waited for it last.
-    pub(in crate::upkeep) fn done(&self, partition: Partition) -> Vec<VolumeId> {
+    /// A partition is put right. Answers the volumes that waited for it last. Volumes being rebuilt wait for what was begun
+    /// for their sake: anything else may have seen them before they were found empty.
+    pub(in crate::upkeep) fn done(&self, partition: Partition, urgency: Urgency) -> Vec<VolumeId> {
         let mut inner = self.inner.lock();
-        inner.open.remove(&partition);
+        if inner.open.get(&partition).is_some_and(|open| *open <= urgency) {
+            inner.open.remove(&partition);
+        }
+        if urgency != Urgency::ByMe {
+            return Vec::new();
+        }
         let mut ready = Vec::new();
         for (volume, waits) in &mut inner.rebuilding {
             if waits.remove(&partition) && waits.is_empty() {
@@ -104,7 +130,9 @@ impl Pending {
 
     /// A partition could not be put right yet.
     pub(in crate::upkeep) fn again(&self, partition: Partition, urgency: Urgency) {
-        self.inner.lock().open.insert(partition, urgency);
+        let mut inner = self.inner.lock();
+        let open = inner.open.entry(partition).or_insert(urgency);
+        *open = (*open).max(urgency);
     }
 
     /// Puts what could not be put right among the waiting again.

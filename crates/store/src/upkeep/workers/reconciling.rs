@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::future::join_all;
-use futures_util::{StreamExt, stream};
 
 use super::board::Board;
 use super::pending::Urgency;
@@ -14,6 +13,7 @@ use crate::cluster::View;
 use crate::key::Partition;
 use crate::upkeep::moved::Moved;
 use crate::upkeep::rebuild;
+use crate::upkeep::reconcile::{Gathered, Walk};
 use crate::volume::VolumeId;
 
 /// Partitions at once: one being read and one being written for each of two disks.
@@ -24,7 +24,10 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board) {
     while !shared.gate.is_stopped() {
         let (urgency, partitions) = shared.pending.take(PARTITIONS_AT_ONCE);
         if !partitions.is_empty() {
-            batch(&shared, &board, urgency, partitions).await;
+            match urgency {
+                Urgency::Routine => routine(&shared, &board, partitions).await,
+                Urgency::AtOnce | Urgency::ByMe => at_once(&shared, &board, urgency, partitions).await,
+            }
             continue;
         }
         if board.is_busy() {
@@ -41,27 +44,73 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board) {
     }
 }
 
-async fn batch(shared: &Shared, board: &Board, urgency: Urgency, partitions: Vec<Partition>) {
+/// Partitions that wait for nothing, each gathered by itself.
+async fn at_once(shared: &Shared, board: &Board, urgency: Urgency, partitions: Vec<Partition>) {
+    begin(shared, board, partitions.len());
+    let work = partitions
+        .into_iter()
+        .map(|partition| one(shared, board, urgency, partition, None));
+    join_all(work).await;
+}
+
+/// A walk over all that waits in the course of things, from these partitions on; until something more urgent has come,
+/// or something that the walk does not know.
+async fn routine(shared: &Shared, board: &Board, first: Vec<Partition>) {
+    let view = shared.cluster().view();
+    let waiting = first.iter().copied().chain(shared.pending.routine());
+    let mine = waiting.filter(|partition| shared.looks_after(&view, *partition));
+    let mut walk = Walk::new(&view, &shared.reconciler.outages, mine.collect::<Vec<_>>());
+    let mut partitions = first;
+    while !partitions.is_empty() {
+        begin(shared, board, partitions.len());
+        if !shared.gate.pass().await {
+            return;
+        }
+        let is_new = |partition: &Partition| shared.looks_after(&view, *partition) && !walk.holds(*partition);
+        if partitions.iter().any(is_new) || shared.cluster().view().layouts != view.layouts {
+            shared.pending.add(partitions, Urgency::Routine);
+            return;
+        }
+        let mut met = Vec::new();
+        for partition in partitions {
+            let found = if walk.skip_to(partition) {
+                walk.next().await.map(|(_, found)| found)
+            } else {
+                None
+            };
+            met.push((partition, found));
+        }
+        let work = met
+            .into_iter()
+            .map(|(partition, found)| one(shared, board, Urgency::Routine, partition, found));
+        join_all(work).await;
+        partitions = shared.pending.take_routine(PARTITIONS_AT_ONCE);
+    }
+}
+
+fn begin(shared: &Shared, board: &Board, partitions: usize) {
     if !board.is_busy() {
         board.begin(None);
     }
-    let left = (shared.pending.len() + partitions.len()) as u64;
+    let left = (shared.pending.len() + partitions) as u64;
     board.update(|status| status.total = Some(status.done + left));
-    if urgency == Urgency::Routine && !shared.gate.pass().await {
-        return;
-    }
-    join_all(
-        partitions
-            .into_iter()
-            .map(|partition| one(shared, board, urgency, partition)),
-    )
-    .await;
 }
 
-async fn one(shared: &Shared, board: &Board, urgency: Urgency, partition: Partition) {
+/// One partition, with what a walk has found of it.
+async fn one(
+    shared: &Shared,
+    board: &Board,
+    urgency: Urgency,
+    partition: Partition,
+    found: Option<Gathered>,
+) {
     let view = shared.cluster().view();
     if urgency == Urgency::ByMe || shared.looks_after(&view, partition) {
-        let done = shared.reconciler.partition(shared.cluster(), partition).await;
+        let (reconciler, cluster) = (&shared.reconciler, shared.cluster());
+        let done = match found {
+            Some(found) => reconciler.walked(cluster, &view, partition, &found).await,
+            None => reconciler.partition(cluster, partition).await,
+        };
         board.update(|status| {
             status.bytes += done.copied_bytes;
             status.found += done.found;
@@ -71,7 +120,7 @@ async fn one(shared: &Shared, board: &Board, urgency: Urgency, partition: Partit
             }
         });
         if done.is_complete() {
-            for volume in shared.pending.done(partition) {
+            for volume in shared.pending.done(partition, urgency) {
                 rebuilt(&view, &volume).await;
             }
         } else {
@@ -95,21 +144,13 @@ async fn end_layout_change(shared: &Shared) {
         return;
     }
     let mut moved = Moved::begin(&view).await;
-    let mut looks = stream::iter(all_partitions())
-        .map(|partition| async move {
-            (
-                partition,
-                shared.reconciler.look(shared.cluster(), partition).await,
-            )
-        })
-        .buffered(PARTITIONS_AT_ONCE);
+    let mut walk = Walk::new(&view, &shared.reconciler.outages, all_partitions());
     while moved.is_hopeful() && !shared.gate.is_stopped() {
-        let Some((partition, done)) = looks.next().await else {
+        let Some((partition, found)) = walk.next().await else {
             break;
         };
-        moved.add(&view, partition, &done);
+        moved.add(&view, partition, &shared.reconciler.standing(&view, &found));
     }
-    drop(looks);
     if moved.finish(shared.cluster(), &view).await {
         // Tombstones and what is left of moved copies can go now.
         shared.pending.add(all_partitions(), Urgency::Routine);

@@ -8,6 +8,7 @@
 //!
 //! Changes of concurrent callers share a transaction.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use redb::{
@@ -250,6 +251,30 @@ impl Index {
                 names.push((hash.value(), version));
             }
             Ok(names)
+        })
+    }
+
+    /// Those of some partitions of which it has no entry.
+    pub(super) fn without_entries(
+        &self,
+        mut partitions: HashSet<Partition>,
+    ) -> Result<HashSet<Partition>, IndexError> {
+        self.reading(|transaction| {
+            let files = transaction.open_table(FILES)?;
+            let mut held = Vec::new();
+            for partition in &partitions {
+                let (first, last) = hashes_of(*partition);
+                if files.range(first..=last)?.next().transpose()?.is_some() {
+                    held.push(*partition);
+                }
+            }
+            Ok(held)
+        })
+        .map(|held| {
+            held.iter().for_each(|partition| {
+                partitions.remove(partition);
+            });
+            partitions
         })
     }
 

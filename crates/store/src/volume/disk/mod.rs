@@ -224,8 +224,9 @@ impl Volume for DiskVolume {
         self.blocking(move |inner| inner.list(&query)).await
     }
 
-    async fn survey(&self, partition: Partition) -> Result<Vec<Surveyed>, VolumeError> {
-        self.blocking(move |inner| inner.survey(partition)).await
+    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+        let partitions = partitions.to_vec();
+        self.blocking(move |inner| inner.survey(&partitions)).await
     }
 
     async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {

@@ -42,7 +42,17 @@ impl Inner {
             synced: false,
             found: Reconciled::default(),
         };
-        (0..PARTITIONS).try_for_each(|partition| comparing.partition(Partition(partition)))?;
+        let there = self.partitions_there()?;
+        let absent = (0..PARTITIONS)
+            .map(Partition)
+            .filter(|partition| !there.contains(partition));
+        let empty = index
+            .without_entries(absent.collect())
+            .map_err(|error| self.index_failed(&error))?;
+        (0..PARTITIONS)
+            .map(Partition)
+            .filter(|partition| !empty.contains(partition))
+            .try_for_each(|partition| comparing.partition(partition))?;
         let found = comparing.found;
         index.sync().map_err(|error| self.index_failed(&error))?;
         if found != Reconciled::default() {

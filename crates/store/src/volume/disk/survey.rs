@@ -1,4 +1,4 @@
-//! Everything in one partition, by files and index together; and what becomes of strays.
+//! Everything in some partitions, by files and index together; and what becomes of strays.
 //!
 //! The listing of the directory and the index are not of one moment. Whatever does not agree is looked at again with its
 //! key locked, when nobody changes it: only what differs then is reported.
@@ -18,12 +18,74 @@ use super::names::{
 use super::verify::compare_content;
 use crate::key::Partition;
 use crate::volume::replica::{self, Replica};
-use crate::volume::{Cause, ReplicaState, Surveyed, VolumeError};
+use crate::volume::{Cause, ReplicaState, SURVEY_ENTRIES, Surveyed, VolumeError};
+
+/// From so many partitions on, the directory above them is listed first.
+const LISTED_FROM: usize = 16;
 
 impl Inner {
-    pub(super) fn survey(&self, partition: Partition) -> Result<Vec<Surveyed>, VolumeError> {
+    pub(super) fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+        self.survey_until(partitions, SURVEY_ENTRIES)
+    }
+
+    /// The first of these partitions, until they have so many entries together.
+    pub(super) fn survey_until(
+        &self,
+        partitions: &[Partition],
+        most: usize,
+    ) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
         self.look_after_identity();
         let index = self.index()?;
+        let empty = self.empty_among(&index, partitions)?;
+        let (mut answer, mut entries) = (Vec::new(), 0);
+        for partition in partitions {
+            let found = if empty.contains(partition) {
+                Vec::new()
+            } else {
+                self.survey_partition(&index, *partition)?
+            };
+            entries += found.len();
+            answer.push(found);
+            if entries >= most {
+                break;
+            }
+        }
+        Ok(answer)
+    }
+
+    /// Partitions that have neither a directory nor an entry, by one listing and one look at the index. Of few partitions
+    /// none is found: looking at each costs less than the listing.
+    fn empty_among(
+        &self,
+        index: &Index,
+        partitions: &[Partition],
+    ) -> Result<HashSet<Partition>, VolumeError> {
+        if partitions.len() < LISTED_FROM {
+            return Ok(HashSet::new());
+        }
+        // Directories first, as with files: what is indexed meanwhile is then in the index, at least.
+        let there = self.partitions_there()?;
+        let is_absent = |partition: &&Partition| partition.0 != 0 && !there.contains(*partition);
+        let absent: HashSet<_> = partitions.iter().filter(is_absent).copied().collect();
+        index
+            .without_entries(absent)
+            .map_err(|error| self.index_failed(&error))
+    }
+
+    /// Partitions that have a directory.
+    pub(super) fn partitions_there(&self) -> Result<HashSet<Partition>, VolumeError> {
+        let objects = self.root.join("objects");
+        match self.disk.list(&objects) {
+            Ok(names) => Ok(names
+                .iter()
+                .filter_map(|name| parse_partition_name(name))
+                .collect()),
+            Err(error) if is_gone(&error) => Ok(HashSet::new()),
+            Err(error) => Err(self.failed(format!("list {}", objects.display()), &error)),
+        }
+    }
+
+    fn survey_partition(&self, index: &Index, partition: Partition) -> Result<Vec<Surveyed>, VolumeError> {
         // Files first: what is indexed meanwhile is then in the index, at least.
         let mut files = self.files_of(partition)?;
         let names = index
@@ -32,11 +94,11 @@ impl Inner {
         let mut replicas = Vec::new();
         for (hash, version) in names {
             files.remove(&file_name(&hash, version));
-            replicas.extend(self.survey_entry(&index, &hash)?);
+            replicas.extend(self.survey_entry(index, &hash)?);
         }
         let mut strays = Vec::new();
         for name in files {
-            match self.survey_file(&index, partition, &name)? {
+            match self.survey_file(index, partition, &name)? {
                 Some(stray @ Surveyed::Stray { .. }) => strays.push(stray),
                 other => replicas.extend(other),
             }

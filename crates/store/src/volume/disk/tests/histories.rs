@@ -192,8 +192,9 @@ impl History {
         let partitions: BTreeSet<_> = self.model.keys().map(Key::partition).collect();
         let mut surveyed = Vec::new();
         for partition in partitions {
-            surveyed.extend(volume.survey(partition).await.unwrap());
+            surveyed.extend(volume.survey(&[partition]).await.unwrap().concat());
         }
+        assert_eq!(super::support::survey(volume.as_ref()).await, surveyed);
         assert_eq!(surveyed.len(), held.len(), "{surveyed:#?}");
         let good = |found: &Surveyed| {
             matches!(

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use futures_util::stream;
 
 use super::support::*;
+use crate::key::{Key, PARTITIONS, Partition};
 use crate::meta::BLOCK_BYTES;
 use crate::volume::disk::{DiskVolume, OpenVolumeError};
 use crate::volume::{
@@ -180,6 +181,35 @@ fn everything_is_there_after_opening_again_with_and_without_the_index() {
             let metas: Vec<_> = held.into_iter().map(|held| held.meta).collect();
             assert_eq!(metas, expected, "{index}");
             assert_eq!(volume.status().await.unwrap().replicas, 50, "{index}");
+        }
+    });
+}
+
+/// An answer ends with the partition in which it has become long enough, and has a list for each before it.
+#[test]
+fn a_survey_of_many_partitions_is_cut_between_two() {
+    let dir = tempfile::tempdir().unwrap();
+    run(async {
+        let volume = open(dir.path());
+        let mut keys: Vec<_> = (0..12).map(|n| key(&format!("o{n}"))).collect();
+        for key in &keys {
+            let content = content(10, 1);
+            put(volume.as_ref(), &meta(key, version(1), &content), &content)
+                .await
+                .unwrap();
+        }
+        keys.sort_by_key(Key::partition);
+        let all: Vec<_> = (0..PARTITIONS).map(Partition).collect();
+        assert_eq!(volume.survey(&all).await.unwrap().len(), all.len());
+        let cut = volume.inner.survey_until(&all, 5).unwrap();
+        assert_eq!(cut.len(), usize::from(keys[4].partition().0) + 1);
+        for (number, found) in (0u16..).zip(&cut) {
+            let expected = keys.iter().filter(|key| key.partition().0 == number).count();
+            assert_eq!(found.len(), expected, "partition {number}");
+            assert_eq!(
+                volume.survey(&[Partition(number)]).await.unwrap(),
+                std::slice::from_ref(found)
+            );
         }
     });
 }

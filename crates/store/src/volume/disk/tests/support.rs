@@ -130,9 +130,12 @@ pub(super) async fn list(volume: &dyn Volume) -> Vec<Held> {
 
 /// Surveys all partitions.
 pub(super) async fn survey(volume: &dyn Volume) -> Vec<Surveyed> {
-    let mut all = Vec::new();
-    for partition in 0..PARTITIONS {
-        all.extend(volume.survey(Partition(partition)).await.unwrap());
+    let partitions: Vec<_> = (0..PARTITIONS).map(Partition).collect();
+    let (mut all, mut done) = (Vec::new(), 0);
+    while done < partitions.len() {
+        let answer = volume.survey(&partitions[done..]).await.unwrap();
+        done += answer.len();
+        all.extend(answer.concat());
     }
     all
 }

@@ -54,7 +54,7 @@ async fn read(volume: Arc<DiskVolume>, done: Arc<AtomicBool>) {
             }
             let verdict = volume.verify(&key, meta.version, Cause::Scrub).await.unwrap();
             assert!(!matches!(verdict, Verdict::Bad { .. }), "{verdict:?}");
-            for found in volume.survey(key.partition()).await.unwrap() {
+            for found in volume.survey(&[key.partition()]).await.unwrap().concat() {
                 assert!(
                     matches!(
                         &found,

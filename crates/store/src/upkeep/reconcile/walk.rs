@@ -1,0 +1,110 @@
+//! Surveying many partitions: each volume is asked for as many at a time as it puts into one answer.
+//!
+//! Invariants:
+//!  - what is given of a partition was asked for by this walk, and less than [`FRESH_FOR`] ago;
+//!  - of each volume one answer is held, so that memory does not depend on the size of the store;
+//!  - what the volumes say is not of one moment. So a walk only ever serves to say that there is nothing to do; whatever
+//!    looks as if something were is gathered afresh ([`gather::partition`]) before it is believed or acted upon.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+
+use super::gather::{self, Gathered};
+use super::outages::Outages;
+use crate::cluster::View;
+use crate::key::Partition;
+use crate::volume::{Surveyed, Volume, VolumeError, VolumeId};
+
+/// What was surveyed longer ago is surveyed again.
+const FRESH_FOR: Duration = Duration::from_mins(1);
+
+/// A walk over partitions in a given order.
+pub struct Walk<'a> {
+    view: &'a View,
+    outages: &'a Outages,
+    left: VecDeque<Partition>,
+    readers: Vec<Reader>,
+}
+
+/// One volume, some partitions ahead.
+struct Reader {
+    volume: Arc<dyn Volume>,
+    /// What was found in the first of the partitions left.
+    ready: VecDeque<Vec<Surveyed>>,
+    asked: Instant,
+}
+
+impl<'a> Walk<'a> {
+    /// Nothing is asked yet.
+    pub fn new(
+        view: &'a View,
+        outages: &'a Outages,
+        partitions: impl IntoIterator<Item = Partition>,
+    ) -> Self {
+        let reader = |volume: &Arc<dyn Volume>| Reader {
+            volume: volume.clone(),
+            ready: VecDeque::new(),
+            asked: Instant::now(),
+        };
+        Self {
+            view,
+            outages,
+            left: partitions.into_iter().collect(),
+            readers: view.volumes.values().map(reader).collect(),
+        }
+    }
+
+    /// The next partition, and what every volume in force says of it.
+    pub async fn next(&mut self) -> Option<(Partition, Gathered)> {
+        let left = self.left.make_contiguous();
+        let partition = *left.first()?;
+        let (left, outages) = (&*left, self.outages);
+        let answers = self.readers.iter_mut().map(|reader| {
+            let asking = async move {
+                let id: VolumeId = reader.volume.id().clone();
+                (id, reader.next(left, outages).await)
+            };
+            asking.boxed()
+        });
+        let answers = join_all(answers).await;
+        self.left.pop_front();
+        let found = gather::collect(self.view, partition, self.outages, true, answers);
+        Some((partition, found))
+    }
+
+    /// Whether a partition is still to come.
+    pub fn holds(&self, partition: Partition) -> bool {
+        self.left.contains(&partition)
+    }
+
+    /// Passes over all partitions before this one. False, and nothing is passed over, if it is not to come.
+    pub fn skip_to(&mut self, partition: Partition) -> bool {
+        let Some(skipped) = self.left.iter().position(|next| *next == partition) else {
+            return false;
+        };
+        self.left.drain(..skipped);
+        for reader in &mut self.readers {
+            reader.ready.drain(..skipped.min(reader.ready.len()));
+        }
+        true
+    }
+}
+
+impl Reader {
+    /// What is in the first of the partitions left.
+    async fn next(&mut self, left: &[Partition], outages: &Outages) -> Result<Vec<Surveyed>, VolumeError> {
+        if self.ready.is_empty() || self.asked.elapsed() > FRESH_FOR {
+            self.ready.clear();
+            self.asked = Instant::now();
+            self.ready = gather::survey(&self.volume, left, outages).await?.into();
+        }
+        self.ready.pop_front().ok_or_else(|| VolumeError::Failed {
+            volume: self.volume.id().clone(),
+            detail: "a survey of no partition".to_owned(),
+        })
+    }
+}

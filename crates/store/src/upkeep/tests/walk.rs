@@ -1,0 +1,85 @@
+//! Surveys of many partitions in one answer.
+
+use super::world::{World, key};
+use crate::key::{PARTITIONS, Partition};
+use crate::testing::{Mood, Step};
+use crate::upkeep::reconcile::{Outages, Walk, gather};
+use crate::volume::Volume;
+
+/// Questions that all volumes were asked.
+fn asked(world: &World) -> u64 {
+    let volumes = world.volumes();
+    volumes.iter().map(|volume| volume.calls(Step::Survey)).sum()
+}
+
+/// Fifteen volumes were asked for each of 4,096 partitions: 61,440 questions, whatever they hold.
+#[tokio::test]
+async fn a_store_of_fifteen_volumes_with_little_in_it_takes_a_question_each() {
+    let world = World::with_objects(2, &[1; 15], 30);
+    assert!(world.census().await.is_whole());
+    assert_eq!(asked(&world), 15);
+    let report = world.repair().await;
+    assert!(report.is_clean(), "{report:?}");
+    assert_eq!((report.keys, asked(&world)), (30, 30));
+}
+
+/// What is wanting is looked at by itself, and nothing else is.
+#[tokio::test]
+async fn damage_takes_questions_about_its_own_partition() {
+    let world = World::with_objects(2, &[1, 1, 1], 30);
+    let home = world.home(&key(2));
+    let version = world.version(&key(2));
+    world
+        .volume(&home[0])
+        .damage(&key(2), version, |replica| replica.content = None);
+    assert_eq!(world.census().await.files_missing, 1);
+    assert_eq!(asked(&world), 3 + 3);
+    assert_eq!(world.repair().await.copies, 1);
+    world.check_whole().await;
+}
+
+/// However the volumes cut their answers, a walk gives what asking for each partition gives.
+#[tokio::test]
+async fn a_walk_is_the_partitions_one_by_one() {
+    let world = World::with_objects(2, &[1, 1, 1], 30);
+    for (volume, most) in world.volumes().iter().zip([1, 7, 5000]) {
+        volume.survey_at_most(most);
+    }
+    world.volumes()[1].stray(Partition(77), "unknown");
+    let view = world.cluster.view();
+    let outages = Outages::new(std::time::Duration::MAX);
+    // As a node does, which looks after some of them, of which some go to somebody else meanwhile.
+    let partitions = || (0..PARTITIONS).step_by(3).map(Partition);
+    let mut walk = Walk::new(&view, &outages, partitions());
+    for partition in partitions().filter(|partition| partition.0 % 5 != 0) {
+        assert!(walk.holds(partition) && walk.skip_to(partition));
+        let (met, found) = walk.next().await.expect("it is to come");
+        assert_eq!(met, partition);
+        assert_eq!(found, gather::partition(&view, partition, &outages).await);
+        assert!(!walk.holds(partition) && !walk.skip_to(partition));
+    }
+}
+
+/// A volume that goes away on the way is away from then on, and one that comes back is there.
+#[tokio::test]
+async fn a_walk_notices_who_goes_and_comes_back() {
+    let world = World::with_objects(2, &[1, 1, 1], 30);
+    let volume = world.volumes()[0].clone();
+    volume.survey_at_most(2);
+    let view = world.cluster.view();
+    let outages = Outages::new(std::time::Duration::MAX);
+    let mut walk = Walk::new(&view, &outages, (0..8).map(Partition));
+    let mut seen = Vec::new();
+    for number in 0..8 {
+        match number {
+            1 => volume.set(Mood::Unreachable),
+            5 => volume.set(Mood::Well),
+            _ => {}
+        }
+        let (_, found) = walk.next().await.expect("it is to come");
+        assert_eq!(found.away.contains_key(volume.id()), outages.is_away(volume.id()));
+        seen.push(outages.is_away(volume.id()));
+    }
+    assert_eq!(seen, [false, false, true, true, true, false, false, false]);
+    assert!(walk.next().await.is_none());
+}
