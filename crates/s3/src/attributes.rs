@@ -29,7 +29,7 @@ pub(crate) const PARTS: &str = "weft-parts";
 /// Whose a bucket, an object or an upload is. An object without it is its bucket owner's.
 pub(crate) const OWNER: &str = "weft-owner";
 
-/// When a bucket was made or an object written, in milliseconds since 1970, if its version is younger because only its
+/// When an object was written, in milliseconds since 1970, if its version is younger because only its
 /// attributes were changed.
 pub(crate) const MADE: &str = "weft-made";
 
@@ -154,10 +154,15 @@ impl Headers {
     }
 }
 
-/// When an object was written or a bucket made.
+/// When an object was written.
 pub(crate) fn modified(meta: &Meta) -> Timestamp {
-    let made = meta.attributes.get(MADE).and_then(|text| text.parse().ok());
-    let nanos = i128::from(made.unwrap_or(meta.version.millis)) * 1_000_000;
+    let written = meta.attributes.get(MADE).and_then(|text| text.parse().ok());
+    at(written.unwrap_or(meta.version.millis))
+}
+
+/// A time in milliseconds since 1970.
+pub(crate) fn at(millis: u64) -> Timestamp {
+    let nanos = i128::from(millis) * 1_000_000;
     time::OffsetDateTime::from_unix_timestamp_nanos(nanos)
         .unwrap_or(time::OffsetDateTime::UNIX_EPOCH)
         .into()

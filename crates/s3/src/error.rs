@@ -2,6 +2,7 @@
 
 use http::StatusCode;
 use s3s::{S3Error, S3ErrorCode};
+use store::bucket::BucketError;
 use store::store::StoreError;
 
 /// An error by its code; the status is the code's own, 400 for codes that are not S3's.
@@ -48,6 +49,16 @@ pub(crate) fn from_store(error: StoreError) -> S3Error {
         StoreError::NoUpload { .. } => fault("NoSuchUpload", text),
         StoreError::Part { .. } => fault("InvalidPart", text),
         StoreError::Key(_) => fault("InvalidArgument", text),
+    }
+}
+
+/// What a client is told about a bucket that could not be made, changed or removed.
+pub(crate) fn from_bucket(error: BucketError) -> S3Error {
+    match error {
+        BucketError::Name(_) => fault("InvalidBucketName", error.to_string()),
+        BucketError::Missing(_) => fault("NoSuchBucket", error.to_string()),
+        BucketError::NotEmpty(_) => fault("BucketNotEmpty", error.to_string()),
+        BucketError::Store(error) => from_store(error),
     }
 }
 

@@ -1,27 +1,17 @@
-//! Names: what S3 lets a client call a bucket or an object, and where the face keeps its own records.
-//!
-//! Everything of the face's own lies in the hidden bucket [`HIDDEN`], which no client can name: a client's bucket
-//! begins with a letter or a digit. A bucket is the empty object `.s3/buckets/NAME`, with its owner in the attributes.
+//! Names: what S3 lets a client call an object.
 
 use s3s::S3Result;
+use store::bucket;
 use store::key::Key;
 
 use crate::error::fault;
 
-/// The bucket of the face's own records.
-pub(crate) const HIDDEN: &str = ".s3";
-
 /// Longest name of an object in bytes that a client may use, as in S3.
 pub(crate) const NAME_BYTES_MAX: usize = 1024;
 
-/// The key of a client's object.
+/// The key of a client's object. The hidden buckets of the store's own have no name that a client could use.
 pub(crate) fn object(bucket: &str, name: &str) -> S3Result<Key> {
-    if !s3s::path::check_bucket_name(bucket) {
-        return Err(fault(
-            "InvalidBucketName",
-            format!("{bucket:?} is not a bucket name"),
-        ));
-    }
+    bucket::check_name(bucket).map_err(|error| fault("InvalidBucketName", error.to_string()))?;
     if name.len() > NAME_BYTES_MAX {
         let detail = format!(
             "the key has {} bytes, at most {NAME_BYTES_MAX} are possible",
@@ -29,30 +19,13 @@ pub(crate) fn object(bucket: &str, name: &str) -> S3Result<Key> {
         );
         return Err(fault("KeyTooLongError", detail));
     }
-    key(bucket, name)
-}
-
-/// The key of a bucket's record.
-pub(crate) fn bucket(bucket: &str) -> S3Result<Key> {
-    key(HIDDEN, &format!("buckets/{bucket}"))
-}
-
-/// What the keys of all buckets begin with.
-pub(crate) fn buckets_prefix() -> String {
-    format!("{HIDDEN}/buckets/")
-}
-
-/// The last segment of a key.
-pub(crate) fn last_segment(key: &Key) -> &str {
-    key.as_str().rsplit('/').next().unwrap_or_default()
-}
-
-fn key(bucket: &str, name: &str) -> S3Result<Key> {
     Key::new(bucket, name).map_err(|error| fault("InvalidArgument", error.to_string()))
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -62,5 +35,22 @@ mod tests {
         }
         assert!(object("abc", "..//\u{0} ä").is_ok());
         assert!(object("abc", &"x".repeat(1025)).is_err());
+    }
+
+    proptest! {
+        /// The store's rule for names of buckets is the one by which s3s takes requests apart.
+        #[test]
+        fn buckets_are_called_as_s3s_allows(
+            name in prop_oneof![
+                "[a-c0-1.-]{0,8}",
+                "[a-z0-9]([a-z0-9.-]{1,66})[a-z0-9]",
+                "(xn--)?[a-z0-9]{1,4}",
+                "[0-9]{1,3}[.][0-9]{1,3}[.][0-9]{1,3}[.][0-9]{1,3}",
+                "\\PC{0,6}",
+                any::<std::net::IpAddr>().prop_map(|address| address.to_string()),
+            ]
+        ) {
+            prop_assert_eq!(bucket::check_name(&name).is_ok(), s3s::path::check_bucket_name(&name));
+        }
     }
 }

@@ -1,21 +1,17 @@
-//! What is kept with a bucket: its owner, who may do what in it, when it was made.
+//! What is kept with a bucket: its owner, and who may do what in it.
 //!
-//! A bucket is one empty object of the face's own, and its settings are that object's attributes. Every change writes the
-//! record anew under a new entity tag and only over the version that was read, so that of two changes at once none is lost.
+//! Settings are attributes of the store's bucket ([`store::bucket`]); of two changes at once none is lost.
 
 use std::collections::BTreeMap;
 
-use futures_util::stream;
-use rand::RngExt;
 use s3s::S3Result;
 use serde::{Deserialize, Serialize};
-use store::meta::Meta;
-use store::store::{Condition, Put, Store, StoreError};
+use store::bucket::Bucket;
+use store::store::Store;
 
 use crate::acl::{ACL, Acl};
-use crate::attributes::{MADE, OWNER};
-use crate::error::{fault, from_store};
-use crate::names;
+use crate::attributes::OWNER;
+use crate::error::{fault, from_bucket};
 
 /// Attribute: whose the objects in a bucket are.
 const OWNERSHIP: &str = "weft-object-ownership";
@@ -25,9 +21,6 @@ const BLOCK: &str = "weft-public-access-block";
 
 /// Attribute: the policy, as it was put.
 pub(crate) const POLICY: &str = "weft-policy";
-
-/// How often a change begins anew because another came first.
-const ATTEMPTS: usize = 10;
 
 /// Whose an object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +102,7 @@ pub(crate) struct BucketSettings {
 
 impl BucketSettings {
     /// Of a bucket's record.
-    pub(crate) fn of(record: &Meta) -> S3Result<Self> {
+    pub(crate) fn of(record: &Bucket) -> S3Result<Self> {
         let attributes = &record.attributes;
         let owner = attributes.get(OWNER).cloned().unwrap_or_default();
         let block = attributes.get(BLOCK).map(|text| serde_json::from_str(text));
@@ -181,38 +174,14 @@ impl BucketSettings {
 pub(crate) async fn change(
     store: &Store,
     bucket: &str,
-    mut change: impl FnMut(&Meta, &mut BTreeMap<String, String>) -> S3Result<()> + Send,
+    mut change: impl FnMut(&Bucket, &mut BTreeMap<String, String>) -> S3Result<()> + Send,
 ) -> S3Result<()> {
-    let key = names::bucket(bucket)?;
-    for _ in 0..ATTEMPTS {
-        let record = match store.head(&key).await {
-            Err(StoreError::NotFound(_)) => return Err(fault("NoSuchBucket", "there is no such bucket")),
-            other => other.map_err(from_store)?,
-        };
-        let mut attributes = record.attributes.clone();
-        change(&record, &mut attributes)?;
-        let made = attributes.entry(MADE.to_owned());
-        made.or_insert_with(|| record.version.millis.to_string());
-        let put = Put {
-            size: Some(0),
-            attributes,
-            condition: Condition::Etag(record.etag),
-            etag: Some(new_etag()),
-            ..Put::default()
-        };
-        match store.put(&key, Box::pin(stream::empty()), put).await {
-            Ok(_) => return Ok(()),
-            Err(StoreError::Condition { .. }) => {}
-            Err(error) => return Err(from_store(error)),
-        }
-    }
-    let detail = "the bucket is being changed too often: ask again";
-    Err(fault("ServiceUnavailable", detail))
-}
-
-/// Records are empty, so the digest of their content tells no version from another.
-fn new_etag() -> String {
-    format!("{:032x}", rand::rng().random::<u128>())
+    let changed = store.change_bucket(bucket, |before| {
+        let mut attributes = before.attributes.clone();
+        change(before, &mut attributes)?;
+        Ok(attributes)
+    });
+    changed.await.map_err(from_bucket)?.map(drop)
 }
 
 #[cfg(test)]

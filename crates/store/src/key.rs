@@ -20,6 +20,8 @@ pub const NAME_BYTES_MAX: usize = 1280;
 /// Buckets beginning with a dot belong to the store itself (`.uploads`) or to the layers above it (`.s3`); clients
 /// never see them. A name is any UTF-8 text, with `/`, `..` and empty segments as they come: it is never a path of
 /// the file system.
+///
+/// A key says less of its bucket than [`crate::bucket::check_name`], which decides what buckets may be made.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Key(Arc<str>);
@@ -30,7 +32,7 @@ pub enum KeyError {
     /// Not `bucket/name`.
     #[error("key {0:?} has no bucket: expected bucket/name")]
     NoBucket(String),
-    /// A bucket name of other characters or length than S3 allows.
+    /// A bucket name of other characters or length than any bucket has.
     #[error("bucket {0:?} is not a bucket name: expected 1 to 63 of a-z, 0-9, dot and hyphen")]
     Bucket(String),
     /// Empty or too long.
@@ -51,7 +53,7 @@ impl Key {
     /// A key from its two parts.
     ///
     /// # Errors
-    /// [`KeyError`] for a bucket or a name that S3 would refuse for its characters or length.
+    /// [`KeyError`] for a bucket or a name of characters or a length that none has.
     pub fn new(bucket: &str, name: &str) -> Result<Self, KeyError> {
         let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'.' || b == b'-';
         if bucket.is_empty() || bucket.len() > BUCKET_BYTES_MAX || !bucket.bytes().all(allowed) {

@@ -12,6 +12,7 @@
 //!  - a copy is dropped only after R copies of the same or a newer version were verified on the volumes of the
 //!    partition.
 
+pub mod bucket;
 pub mod clock;
 pub mod cluster;
 pub mod key;

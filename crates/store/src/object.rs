@@ -2,7 +2,7 @@
 //! folder, or somebody else's S3.
 //!
 //! A path is a name in one bucket, or, for all buckets, the bucket and then the name. Buckets beginning with a dot are
-//! not shown. Entity tags are those of the store, without quotes. Only the newest version of an object is kept, so
+//! not shown; what is written makes its bucket when there is none. Entity tags are those of the store, without quotes. Only the newest version of an object is kept, so
 //! that no version is named in answers.
 
 use std::collections::BTreeMap;
@@ -23,6 +23,7 @@ use object_store::{
 };
 use parking_lot::Mutex;
 
+use crate::bucket::is_hidden;
 use crate::key::{Key, KeyError};
 use crate::meta::Meta;
 use crate::store::{Complete, Condition, List, Object, Put, Store, StoreError, Upload};
@@ -90,6 +91,16 @@ impl StoreObjects {
         })
     }
 
+    /// The key of what is to be written, in a bucket that is there.
+    async fn key_to_write(&self, path: &Path) -> Result<Key> {
+        let key = self.key(path)?;
+        let made = self.store.ensure_bucket(key.bucket()).await;
+        made.map(|_| key).map_err(|error| Error::Generic {
+            store: STORE,
+            source: Box::new(error),
+        })
+    }
+
     /// The path of a key or a rolled-up prefix.
     fn path(&self, text: &str) -> Result<Path> {
         let text = match &self.bucket {
@@ -121,7 +132,17 @@ impl StoreObjects {
 
     /// Whether clients are shown a key or prefix.
     fn is_shown(&self, text: &str) -> bool {
-        self.bucket.is_some() || !text.starts_with('.')
+        self.bucket.is_some() || !is_hidden(text)
+    }
+
+    /// All buckets as prefixes, empty ones too.
+    async fn buckets(&self) -> Result<ListResult> {
+        let all = self.store.all_buckets().await;
+        let names = all.map_err(|error| failed(error, false))?.into_keys();
+        Ok(ListResult {
+            common_prefixes: names.map(Path::from).collect(),
+            objects: Vec::new(),
+        })
     }
 
     fn pages(&self, list: List) -> BoxStream<'static, Result<ObjectMeta>> {
@@ -180,7 +201,8 @@ impl ObjectStore for StoreObjects {
             condition: condition(opts.mode)?,
             ..Put::default()
         };
-        let meta = self.store.put(&self.key(location)?, body(payload), put).await;
+        let key = self.key_to_write(location).await?;
+        let meta = self.store.put(&key, body(payload), put).await;
         meta.map(|meta| put_result(&meta))
             .map_err(|error| failed(error, creates))
     }
@@ -190,7 +212,7 @@ impl ObjectStore for StoreObjects {
         location: &Path,
         opts: PutMultipartOptions,
     ) -> Result<Box<dyn MultipartUpload>> {
-        let key = self.key(location)?;
+        let key = self.key_to_write(location).await?;
         let upload = self.store.create_upload(&key, headers(&opts.attributes)).await;
         Ok(Box::new(PartsUpload {
             store: self.store.clone(),
@@ -290,8 +312,12 @@ impl ObjectStore for StoreObjects {
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        let prefix = self.prefix(prefix);
+        if prefix.is_empty() {
+            return self.buckets().await;
+        }
         let mut list = List {
-            prefix: self.prefix(prefix),
+            prefix,
             delimiter: Some("/".to_owned()),
             after: None,
             limit: PAGE,
@@ -314,7 +340,7 @@ impl ObjectStore for StoreObjects {
             {
                 all.objects.push(self.meta(meta)?);
             }
-            for prefix in page.prefixes.iter().filter(|prefix| self.is_shown(prefix)) {
+            for prefix in &page.prefixes {
                 all.common_prefixes
                     .push(self.path(prefix.strip_suffix('/').unwrap_or(prefix))?);
             }
@@ -332,10 +358,8 @@ impl ObjectStore for StoreObjects {
         } else {
             Condition::Always
         };
-        let copied = self
-            .store
-            .copy(&self.key(from)?, &self.key(to)?, None, condition)
-            .await;
+        let to = self.key_to_write(to).await?;
+        let copied = self.store.copy(&self.key(from)?, &to, None, condition).await;
         copied.map(|_| ()).map_err(|error| failed(error, creates))
     }
 }

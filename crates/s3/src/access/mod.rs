@@ -25,13 +25,12 @@ use s3s::dto::{CopySource, PostObjectInput, PutObjectTaggingInput};
 use s3s::path::S3Path;
 use s3s::{S3Request, S3Result};
 use store::meta::Meta;
-use store::store::{Store, StoreError};
+use store::store::Store;
 use url::form_urlencoded;
 
 use crate::error::{fault, from_store};
 use crate::exchange::Exchange;
 use crate::keys::{Keys, Right};
-use crate::names;
 use crate::policy::Facts;
 use crate::settings::BucketSettings;
 
@@ -156,10 +155,8 @@ impl Access {
             let may = may(needs::plain_right(operation));
             return may.then_some(None).ok_or_else(denied);
         }
-        let record = match self.store.head(&names::bucket(&bucket)?).await {
-            Err(StoreError::NotFound(_)) => return Err(fault("NoSuchBucket", "there is no such bucket")),
-            other => other.map_err(from_store)?,
-        };
+        let record = self.store.bucket(&bucket).await.map_err(from_store)?;
+        let record = record.ok_or_else(|| fault("NoSuchBucket", "there is no such bucket"))?;
         let asking = Asking {
             who: who.clone(),
             operation: operation.to_owned(),

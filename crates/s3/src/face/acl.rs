@@ -2,7 +2,7 @@
 
 use s3s::dto::*;
 use s3s::{S3Request, S3Result};
-use store::meta::Meta;
+use store::bucket::Bucket;
 
 use super::{Face, check_version, owner_named};
 use crate::access::{block, confirm};
@@ -97,7 +97,7 @@ impl Face {
     /// bucket's owner.
     pub(super) fn belonging(
         &self,
-        record: &Meta,
+        record: &Bucket,
         bucket: &str,
         writer: Option<String>,
         asked: &Asked,

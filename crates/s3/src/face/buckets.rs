@@ -1,24 +1,18 @@
-//! Buckets: made, seen, removed when empty.
-//!
-//! A bucket is a record of its own; nothing ties its objects to it. A put that runs while its bucket is being deleted may
-//! leave an object that is seen again when the bucket is made again; S3's clients do not race the two.
+//! Buckets: made, seen, removed when empty. What they are is the store's ([`store::bucket`]).
 
 use std::collections::BTreeMap;
 
-use futures_util::stream;
 use http::HeaderMap;
 use s3s::auth::Credentials;
 use s3s::dto::*;
 use s3s::{S3Request, S3Result};
-use store::meta::Meta;
-use store::store::{Condition, List, Put, StoreError};
+use store::bucket;
 
 use super::ownership::check_enforceable;
 use super::{Face, owner_named};
 use crate::acl::asked_of;
 use crate::attributes::{self, OWNER};
-use crate::error::{fault, from_store, not_implemented};
-use crate::names;
+use crate::error::{fault, from_bucket, from_store, not_implemented};
 use crate::settings::{BucketSettings, Ownership};
 
 /// Attribute of a bucket: the region that its maker named.
@@ -39,20 +33,15 @@ impl Face {
         let user = self.user(request.credentials.as_ref());
         let input = request.input;
         let limit = page_limit(input.max_buckets)?;
-        let prefix = names::buckets_prefix();
-        let mut list = List {
-            prefix: format!("{prefix}{}", input.prefix.as_deref().unwrap_or_default()),
-            after: input.continuation_token.map(|after| format!("{prefix}{after}")),
-            limit: PAGE_MAX,
-            ..List::default()
-        };
+        let prefix = input.prefix.as_deref().unwrap_or_default();
+        let mut after = input.continuation_token;
         let mut buckets = Vec::new();
         let mut more = false;
         'pages: loop {
-            let page = self.store.list(&list).await.map_err(from_store)?;
-            for record in page.objects {
-                let name = names::last_segment(&record.key).to_owned();
-                if !may_see(self, request.credentials.as_ref(), &name, &record) {
+            let page = self.store.buckets(prefix, after.as_deref(), PAGE_MAX).await;
+            let page = page.map_err(from_store)?;
+            for bucket in page.buckets {
+                if !may_see(self, request.credentials.as_ref(), &bucket) {
                     continue;
                 }
                 if buckets.len() == limit {
@@ -61,12 +50,14 @@ impl Face {
                 }
                 buckets.push(Bucket {
                     bucket_region: None,
-                    creation_date: Some(attributes::modified(&record)),
-                    name: Some(name),
+                    creation_date: Some(attributes::at(bucket.created_ms)),
+                    name: Some(bucket.name),
                 });
             }
-            let Some(next) = page.next else { break };
-            list.after = Some(next);
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
         }
         let last = buckets.last().and_then(|bucket| bucket.name.clone());
         Ok(ListBucketsOutput {
@@ -85,7 +76,6 @@ impl Face {
         let user = self.user(request.credentials.as_ref());
         let input = request.input;
         refuse_options(&input)?;
-        let key = names::bucket(&input.bucket)?;
         let settings = self.new_settings(user.clone(), &input, &request.headers)?;
         let mut attributes = BTreeMap::new();
         settings.write(&mut attributes);
@@ -95,25 +85,17 @@ impl Face {
         if let Some(location) = location {
             attributes.insert(LOCATION.to_owned(), location.as_str().to_owned());
         }
-        let put = Put {
-            size: Some(0),
-            attributes,
-            condition: Condition::Absent,
-            ..Put::default()
-        };
-        match self.store.put(&key, Box::pin(stream::empty()), put).await {
-            Ok(_) => Ok(CreateBucketOutput {
+        let made = self.store.make_bucket(&input.bucket, attributes).await;
+        if made.map_err(from_bucket)?.is_some() {
+            return Ok(CreateBucketOutput {
                 location: Some(format!("/{}", input.bucket)),
-            }),
-            Err(StoreError::Condition { .. }) => {
-                let theirs = self.settings(&input.bucket).await?;
-                Err(match theirs.owner == user && theirs.acl == settings.acl {
-                    true => fault("BucketAlreadyOwnedByYou", "the bucket is yours already"),
-                    false => fault("BucketAlreadyExists", "there is a bucket of that name"),
-                })
-            }
-            Err(error) => Err(from_store(error)),
+            });
         }
+        let theirs = self.settings(&input.bucket).await?;
+        Err(match theirs.owner == user && theirs.acl == settings.acl {
+            true => fault("BucketAlreadyOwnedByYou", "the bucket is yours already"),
+            false => fault("BucketAlreadyExists", "there is a bucket of that name"),
+        })
     }
 
     /// Whether there is a bucket.
@@ -137,23 +119,8 @@ impl Face {
         &self,
         request: S3Request<DeleteBucketInput>,
     ) -> S3Result<DeleteBucketOutput> {
-        let bucket = request.input.bucket;
-        self.bucket(&bucket).await?;
-        let list = List {
-            prefix: format!("{bucket}/"),
-            limit: 1,
-            ..List::default()
-        };
-        let page = self.store.list(&list).await.map_err(from_store)?;
-        if !page.objects.is_empty() {
-            return Err(fault("BucketNotEmpty", "the bucket is not empty"));
-        }
-        self.abort_all(&list.prefix).await?;
-        let removed = self
-            .store
-            .delete(&names::bucket(&bucket)?, Condition::Always)
-            .await;
-        removed.map_err(from_store)?.ok_or_else(super::no_bucket)?;
+        let removed = self.store.remove_bucket(&request.input.bucket).await;
+        removed.map_err(from_bucket)?;
         Ok(DeleteBucketOutput::default())
     }
 
@@ -195,31 +162,11 @@ impl Face {
         self.check_list(&settings.acl, &owner, &input.bucket, &settings)?;
         Ok(settings)
     }
-
-    /// Gives up all open uploads of objects whose keys begin with this text.
-    async fn abort_all(&self, prefix: &str) -> S3Result<()> {
-        loop {
-            let page = self
-                .store
-                .list_uploads(prefix, None, PAGE_MAX)
-                .await
-                .map_err(from_store)?;
-            for upload in &page.uploads {
-                match self.store.abort_upload(&upload.key, &upload.id).await {
-                    Ok(()) | Err(StoreError::NoUpload { .. }) => {}
-                    Err(error) => return Err(from_store(error)),
-                }
-            }
-            if page.next.is_none() {
-                return Ok(());
-            }
-        }
-    }
 }
 
-fn may_see(face: &Face, credentials: Option<&Credentials>, bucket: &str, record: &Meta) -> bool {
-    let owner = record.attributes.get(OWNER).map(String::as_str);
-    credentials.is_some_and(|credentials| face.keys.may_see(&credentials.access_key, bucket, owner))
+fn may_see(face: &Face, credentials: Option<&Credentials>, bucket: &bucket::Bucket) -> bool {
+    let owner = bucket.attributes.get(OWNER).map(String::as_str);
+    credentials.is_some_and(|credentials| face.keys.may_see(&credentials.access_key, &bucket.name, owner))
 }
 
 fn location(attributes: &BTreeMap<String, String>) -> Option<&str> {

@@ -8,12 +8,12 @@ use async_trait::async_trait;
 use s3s::auth::Credentials;
 use s3s::dto::*;
 use s3s::{S3, S3Request, S3Response, S3Result};
+use store::bucket::Bucket;
 use store::meta::Meta;
 use store::store::{Store, StoreError};
 
 use crate::error::{fault, from_store};
 use crate::keys::Keys;
-use crate::names;
 use crate::settings;
 
 mod acl;
@@ -39,19 +39,17 @@ pub(crate) struct Face {
 }
 
 impl Face {
-    /// A bucket's record, or that there is no such bucket.
-    async fn bucket(&self, bucket: &str) -> S3Result<Meta> {
-        match self.store.head(&names::bucket(bucket)?).await {
-            Err(StoreError::NotFound(_)) => Err(no_bucket()),
-            other => other.map_err(from_store),
-        }
+    /// A bucket, or that there is no such bucket.
+    async fn bucket(&self, bucket: &str) -> S3Result<Bucket> {
+        let found = self.store.bucket(bucket).await.map_err(from_store)?;
+        found.ok_or_else(no_bucket)
     }
 
     /// Changes a bucket's record; see [`settings::change`].
     async fn change_bucket(
         &self,
         bucket: &str,
-        change: impl FnMut(&Meta, &mut BTreeMap<String, String>) -> S3Result<()> + Send,
+        change: impl FnMut(&Bucket, &mut BTreeMap<String, String>) -> S3Result<()> + Send,
     ) -> S3Result<()> {
         let _alone = self.changing.lock().await;
         settings::change(&self.store, bucket, change).await

@@ -263,3 +263,22 @@ async fn signed_addresses() {
     assert!(tampered.text().contains("SignatureDoesNotMatch"));
     rig.stop().await;
 }
+
+/// Whoever makes a bucket, all know it.
+#[tokio::test(flavor = "multi_thread")]
+async fn buckets_are_those_of_the_store() {
+    let rig = Rig::start().await;
+    assert!(rig.store.ensure_bucket("by-the-program").await.unwrap());
+    make_bucket(&rig, "by-a-client").await;
+    let all = rig.store.all_buckets().await.unwrap();
+    assert!(all.values().all(Option::is_some));
+    assert_eq!(
+        all.into_keys().collect::<Vec<_>>(),
+        ["by-a-client", "by-the-program"]
+    );
+    let put = client(&rig, "by-the-program")
+        .put(&Path::from("k"), "1".into())
+        .await;
+    assert!(put.is_ok(), "{put:?}");
+    rig.stop().await;
+}

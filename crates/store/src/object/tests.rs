@@ -44,7 +44,7 @@ async fn all_buckets_are_one_tree() {
     let open = all.put_multipart(&Path::from("two/d")).await.unwrap();
     assert_eq!(one.head(&Path::from("a/b")).await.unwrap().size, 1);
     let top = all.list_with_delimiter(None).await.unwrap();
-    assert_eq!(top.common_prefixes, [Path::from("one")]);
+    assert_eq!(top.common_prefixes, [Path::from("one"), Path::from("two")]);
     assert_eq!(
         one.list_with_delimiter(None).await.unwrap().common_prefixes,
         [Path::from("a")]
@@ -55,6 +55,12 @@ async fn all_buckets_are_one_tree() {
         Err(crate::key::KeyError::Bucket(_))
     ));
     assert!(all.put(&Path::from("alone"), "1".into()).await.is_err());
+    // A bucket that S3's clients could not reach is not made; what was written into one before can be read.
+    assert!(all.put(&Path::from("ab/k"), "1".into()).await.is_err());
+    rig.put(&crate::key::Key::new("ab", "k").unwrap(), b"333")
+        .await
+        .unwrap();
+    assert_eq!(all.head(&Path::from("ab/k")).await.unwrap().size, 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]

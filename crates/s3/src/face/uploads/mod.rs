@@ -10,7 +10,7 @@ use store::store::{StoreError, Upload};
 use self::planned::Planned;
 use super::Face;
 use crate::acl::asked_of;
-use crate::attributes::headers_of;
+use crate::attributes::{at, headers_of};
 use crate::error::from_store;
 use crate::{conditions, names};
 
@@ -85,8 +85,5 @@ impl Face {
 
 /// When an upload was begun.
 fn begun(upload: &Upload) -> Timestamp {
-    let nanos = i128::from(upload.created_ms) * 1_000_000;
-    time::OffsetDateTime::from_unix_timestamp_nanos(nanos)
-        .unwrap_or(time::OffsetDateTime::UNIX_EPOCH)
-        .into()
+    at(upload.created_ms)
 }

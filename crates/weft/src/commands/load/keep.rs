@@ -18,12 +18,14 @@ use data_encoding::HEXLOWER;
 use futures_util::StreamExt;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use store::bucket;
 use store::key::Key;
 use store::meta::Meta;
 use store::node::ConnectSettings;
 use store::store::{Condition, Put, Store, StoreError};
 
 use crate::commands::store::content;
+use crate::commands::store::key::make_bucket;
 use crate::commands::store::session::{Begin, Session, with_store};
 use crate::context::Context;
 use crate::exit::{NotFound, WrongUse, complain};
@@ -49,11 +51,15 @@ pub(super) fn keep(
     place: ConnectSettings,
     context: &mut Context,
 ) -> anyhow::Result<(Vec<LoadInput>, u64)> {
+    bucket::check_name(bucket).map_err(|error| WrongUse(error.to_string()))?;
     let found = found_inputs(inputs, &context.places.sources());
     look_at_all(&found, bucket, context)?;
     // Looking may have opened the store's volumes, which one at a time has open.
     context.places.close();
     with_store(place, Begin::Allowed, async |session| {
+        if !found.iter().all(|input| is_address(&input.location)) {
+            make_bucket(&session.store(), bucket).await?;
+        }
         let (mut kept, mut failed) = (Vec::new(), 0);
         for input in found {
             let location = input.location;

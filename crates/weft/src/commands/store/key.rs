@@ -1,8 +1,12 @@
 //! Objects as people write them: `store://bucket/name` or `bucket/name`.
 
+use anyhow::Context as _;
+use store::bucket;
 use store::key::Key;
+use store::store::Store;
 
 use crate::exit::WrongUse;
+use crate::out::progress_line;
 
 /// What addresses of objects begin with; it may be left out.
 const SCHEME: &str = "store://";
@@ -31,9 +35,14 @@ pub(super) fn prefix(text: &str) -> Result<String, WrongUse> {
 /// in a slash, is a bucket alone, or is to take several files.
 ///
 /// # Errors
-/// [`WrongUse`] where no name comes of it.
+/// [`WrongUse`] where no name comes of it, or where the bucket has none that it could be made by.
 pub(super) fn destination(destination: &str, file: &str, several: bool) -> Result<Key, WrongUse> {
-    let bare = bare(destination);
+    let key = named(bare(destination), file, several)?;
+    bucket::check_name(key.bucket()).map_err(|error| WrongUse(error.to_string()))?;
+    Ok(key)
+}
+
+fn named(bare: &str, file: &str, several: bool) -> Result<Key, WrongUse> {
     let folder = several || bare.ends_with('/') || !bare.contains('/');
     if !folder {
         return object(bare);
@@ -48,6 +57,18 @@ pub(super) fn destination(destination: &str, file: &str, several: bool) -> Resul
             bare.trim_end_matches('/')
         ))),
     }
+}
+
+/// Makes the bucket that is to be written into, if there is none, and says so.
+///
+/// # Errors
+/// Names that no bucket can have, and what the store could not do.
+pub(crate) async fn make_bucket(store: &Store, name: &str) -> anyhow::Result<()> {
+    let made = store.ensure_bucket(name).await;
+    if made.with_context(|| format!("make bucket {name}"))? {
+        progress_line(&format!("made bucket {}", shown(name)));
+    }
+    Ok(())
 }
 
 /// A key as it is shown.
@@ -84,7 +105,9 @@ mod tests {
         );
         assert_eq!(key("crawls/b", "-", false).as_deref(), Some("crawls/b"));
         assert_eq!(key("crawls/", "-", false), None);
-        assert_eq!(key("UPPER/", "a", false), None);
+        for bucket in ["UPPER/", "ab/", ".s3/", "10.0.0.1/"] {
+            assert_eq!(key(bucket, "a", false), None, "{bucket}");
+        }
     }
 
     #[test]
@@ -93,5 +116,6 @@ mod tests {
         assert_eq!(prefix("crawls/20").ok().as_deref(), Some("crawls/20"));
         assert!(prefix("no_bucket/x").is_err());
         assert!(object("crawls").is_err());
+        assert!(object("ab/x").is_ok(), "written when two letters would do");
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use store::bucket::is_hidden;
 use store::meta::Meta;
 use store::node::ConnectSettings;
 use store::store::{List, Listing};
@@ -22,7 +23,7 @@ Examples:
   weft store ls crawls/2014/ -r       everything below, folders or not
   weft store ls crawls/ --delimiter -
 
-A bucket is there as long as an object is in it.";
+A bucket is there from its making - by the first put, or over S3 - until it is removed over S3.";
 
 /// Flags of `weft store ls`.
 #[derive(Debug, clap::Args)]
@@ -50,11 +51,6 @@ struct Sums {
     bytes: u64,
 }
 
-/// Buckets of the store itself and of the layers above it are not shown.
-fn is_hidden(key: &str) -> bool {
-    key.starts_with('.')
-}
-
 /// Runs `weft store ls`.
 pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
     let prefix = args.prefix.as_deref().map(key::prefix).transpose()?;
@@ -65,6 +61,9 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         limit: PAGE,
     };
     with_store(place, Begin::Refused, async |session| {
+        if prefix.is_none() && !args.recursive {
+            return buckets(session, context).await;
+        }
         let mut sums = Sums::default();
         each_page(session, list, async |page| {
             print(page, prefix.is_none(), &mut sums, context)?;
@@ -72,14 +71,53 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         })
         .await?;
         if !context.json {
-            let line = context
-                .out
-                .style
-                .dim(&said(&sums, prefix.is_none() && !args.recursive));
+            let line = context.out.style.dim(&said(&sums));
             writeln!(context.out, "{line}")?;
         }
         Ok(Outcome::Done)
     })
+}
+
+/// A bucket, as `--json` has it.
+#[derive(Serialize)]
+struct BucketLine<'a> {
+    prefix: String,
+    bucket: &'a str,
+    /// None if nobody made it: its objects were written before writers made buckets.
+    created_ms: Option<u64>,
+}
+
+async fn buckets(session: &Session, context: &mut Context) -> anyhow::Result<Outcome> {
+    let all = session.store().all_buckets().await?;
+    for (name, bucket) in &all {
+        let prefix = format!("{name}/");
+        let created_ms = bucket.as_ref().map(|bucket| bucket.created_ms);
+        if context.json {
+            context.out.json(&BucketLine {
+                prefix,
+                bucket: name,
+                created_ms,
+            })?;
+            continue;
+        }
+        let mark = match created_ms {
+            Some(_) => "",
+            None => "  never made: S3 does not know it before a put into it",
+        };
+        let time = created_ms.map(instant).unwrap_or_default();
+        line(
+            &mut context.out,
+            &time,
+            "",
+            &format!("{}{mark}", key::shown(&prefix)),
+        )?;
+    }
+    if !context.json {
+        let found = counted(all.len() as u64, "bucket", "buckets");
+        let found = context.out.style.dim(&found);
+        writeln!(context.out, "{found}")?;
+    }
+    Ok(Outcome::Done)
 }
 
 /// Gives every page of a listing to `take`, in order.
@@ -169,10 +207,7 @@ fn line(out: &mut Out, time: &str, size: &str, address: &str) -> io::Result<()> 
     writeln!(out, "{time}  {size:>10}  {}", clean(address))
 }
 
-fn said(sums: &Sums, buckets: bool) -> String {
-    if buckets {
-        return counted(sums.prefixes, "bucket", "buckets");
-    }
+fn said(sums: &Sums) -> String {
     let folders = match sums.prefixes {
         0 => String::new(),
         n => format!(", {} folded into prefixes", count(n)),
@@ -195,7 +230,6 @@ mod tests {
             prefixes: 2,
             bytes: 2048,
         };
-        assert_eq!(said(&sums, false), "1 object, 2.0 KiB, 2 folded into prefixes");
-        assert_eq!(said(&sums, true), "2 buckets");
+        assert_eq!(said(&sums), "1 object, 2.0 KiB, 2 folded into prefixes");
     }
 }

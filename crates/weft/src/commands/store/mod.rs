@@ -11,7 +11,7 @@ mod census;
 pub(crate) mod content;
 mod fixity;
 mod get;
-mod key;
+pub(crate) mod key;
 mod layout;
 mod ls;
 mod passing;

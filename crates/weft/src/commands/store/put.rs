@@ -1,4 +1,5 @@
-//! `weft store put`: files become objects. What is said to be written lies synced on all its volumes.
+//! `weft store put`: files become objects, in a bucket that is made if there is none. What is said to be written lies
+//! synced on all its volumes.
 
 use std::io::Write;
 
@@ -24,7 +25,7 @@ Examples:
   tar c notes | weft store put - backup/notes.tar     from standard input
   weft store put a.warc.gz crawls/ --if-absent        never in place of an object that is there
 
-A put into empty directories makes a new store of them. Nothing of a file is visible before all of it is safe.";
+A put into empty directories makes a new store of them, a put into a bucket that is not there the bucket. Nothing of a file is visible before all of it is safe.";
 
 /// Flags of `weft store put`.
 #[derive(Debug, clap::Args)]
@@ -60,6 +61,10 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         return Ok(Outcome::Losses);
     }
     with_store(place, Begin::Allowed, async |session| {
+        // All go to one destination.
+        if let Some((_, key)) = puts.first() {
+            key::make_bucket(&session.store(), key.bucket()).await?;
+        }
         let mut outcome = Outcome::Done;
         for (file, key) in &puts {
             match put(args, session, file, key, context).await {

@@ -18,6 +18,16 @@ fn what_was_put_is_got_listed_and_removed() {
         put.stderr
     );
     assert!(
+        put.stderr.contains("made bucket store://crawls\n"),
+        "{}",
+        put.stderr
+    );
+    let again = kept.run(&["put", "small.txt", "store://crawls/2014/"]);
+    assert!(!again.stderr.contains("bucket"), "{}", again.stderr);
+    let short = kept.run(&["put", "small.txt", "store://cr/"]);
+    assert_eq!(short.code, Some(2));
+    assert!(short.stderr.contains("3 to 63"), "{}", short.stderr);
+    assert!(
         put.stdout
             .contains("store://crawls/2014/large.warc.gz  683.6 KiB"),
         "{}",
@@ -57,6 +67,7 @@ fn what_was_put_is_got_listed_and_removed() {
         "deleted 1 object, 683.6 KiB\n"
     );
     assert_eq!(kept.good(&["ls", "crawls", "-r"]), "0 objects, 0 B\n");
+    assert!(kept.good(&["ls"]).ends_with("1 bucket\n"), "it stays");
 }
 
 #[test]
@@ -135,16 +146,22 @@ fn everything_speaks_json() {
     let objects = kept.json(&["ls", "crawls", "-r"]);
     assert_eq!(objects[0]["key"], "crawls/2014/large.warc.gz");
     assert_eq!(objects[1]["size"], 5);
-    assert_eq!(kept.json(&["ls"])[0]["prefix"], "crawls/");
+    let bucket = &kept.json(&["ls"])[0];
+    assert_eq!(
+        (&bucket["prefix"], &bucket["bucket"]),
+        (&"crawls/".into(), &"crawls".into())
+    );
+    assert!(bucket["created_ms"].is_u64(), "{bucket}");
     let stat = &kept.json(&["stat", "crawls/2014/small.txt"])[0];
     assert_eq!(stat["object"]["etag"], "eb5c1399a871211c7e7ed732d15e3a8b");
     assert_eq!(stat["replicas"].as_array().map(Vec::len), Some(2));
     let census = &kept.json(&["census"])[0];
     assert_eq!(
         (census["objects"].as_u64(), census["replicas_good"].as_u64()),
-        (Some(2), Some(4))
+        (Some(3), Some(6)),
+        "the bucket has a record"
     );
-    assert_eq!(kept.json(&["scrub"])[0]["replicas"], 4);
+    assert_eq!(kept.json(&["scrub"])[0]["replicas"], 6);
     assert_eq!(kept.json(&["repair"])[0]["copies"], 0);
     assert_eq!(kept.json(&["repair", "--dry-run"])[0]["replicas_missing"], 0);
     let layout = &kept.json(&["layout", "show"])[0];
@@ -206,7 +223,7 @@ fn the_index_is_made_anew_from_the_files() {
     let kept = Kept::filled();
     let before = kept.good(&["ls", "crawls", "-r"]);
     let said = kept.good(&["reindex"]);
-    assert!(said.starts_with("local/a (a): 2 replicas"), "{said}");
+    assert!(said.starts_with("local/a (a): 3 replicas"), "{said}");
     assert_eq!(kept.good(&["ls", "crawls", "-r"]), before);
     kept.good(&["census"]);
 }

@@ -1,0 +1,307 @@
+//! Buckets: what may be called one, and the record that says there is one.
+//!
+//! A bucket is there when its record is: the empty object `.s3/buckets/NAME`, whose attributes are what is kept with
+//! the bucket. Whoever writes an object makes its bucket first, so that all who use the store see the same buckets;
+//! stores written before this was so may have objects without one, which [`Store::all_buckets`] tells.
+//!
+//! Nothing ties objects to their bucket: a put that runs while its bucket is being removed may leave an object that is
+//! seen again when the bucket is made again.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use futures_util::stream;
+
+use crate::key::{BUCKET_BYTES_MAX, Key};
+use crate::meta::Meta;
+use crate::store::{Condition, List, Put, Store, StoreError};
+
+/// Shortest bucket name in bytes, as in S3.
+const NAME_BYTES_MIN: usize = 3;
+
+/// What the keys of all records begin with. It lies in a hidden bucket: one that begins with a dot, which no client
+/// can name.
+const RECORDS: &str = ".s3/buckets/";
+
+/// Attribute: when the bucket was made, in milliseconds since 1970; set when its record is changed.
+const MADE: &str = "weft-made";
+
+/// How often a change is tried again because somebody else changed the bucket in between.
+const CHANGES_MAX: usize = 32;
+
+/// Records asked of the store at once.
+const PAGE: usize = 1000;
+
+/// A bucket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bucket {
+    /// Its name.
+    pub name: String,
+    /// When it was made, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// What is kept with it: its owner, where it is, who may read it; names in lower case.
+    pub attributes: BTreeMap<String, String>,
+}
+
+/// A page of buckets.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Buckets {
+    /// In order of their names.
+    pub buckets: Vec<Bucket>,
+    /// Where the next page starts: give it as `after`. `None` when there is no more.
+    pub next: Option<String>,
+}
+
+/// Why a bucket could not be made, changed or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum BucketError {
+    /// Not a name that S3's clients could use.
+    #[error(
+        "{0:?} is not a bucket name: expected 3 to 63 of a-z, 0-9, dot and hyphen, a letter or digit at both ends, \
+         no two dots in a row, no IP address, no xn-- in front"
+    )]
+    Name(String),
+    /// There is no such bucket.
+    #[error("there is no bucket {0}")]
+    Missing(String),
+    /// There are objects in it.
+    #[error("bucket {0} is not empty: delete what is in it first")]
+    NotEmpty(String),
+    /// The store could not.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Whether `name` may be a bucket's: S3's rule. A key ([`Key::new`]) may say more, for the store's own hidden buckets
+/// and for what was written when any short name would do.
+///
+/// # Errors
+/// [`BucketError::Name`]
+pub fn check_name(name: &str) -> Result<(), BucketError> {
+    let word = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = name.as_bytes();
+    let is_name = (NAME_BYTES_MIN..=BUCKET_BYTES_MAX).contains(&bytes.len())
+        && bytes.iter().all(|byte| word(byte) || matches!(byte, b'.' | b'-'))
+        && bytes.first().is_some_and(word)
+        && bytes.last().is_some_and(word)
+        && !name.contains("..")
+        && !name.starts_with("xn--")
+        && name.parse::<IpAddr>().is_err();
+    match is_name {
+        true => Ok(()),
+        false => Err(BucketError::Name(name.to_owned())),
+    }
+}
+
+/// Whether a key or the beginning of one belongs to the store itself or the layers above it, and is shown to nobody.
+pub fn is_hidden(key: &str) -> bool {
+    key.starts_with('.')
+}
+
+impl Store {
+    /// Makes a bucket. `None` if there is one of that name, which is left as it is.
+    ///
+    /// # Errors
+    /// [`BucketError::Name`] and [`BucketError::Store`]
+    pub async fn make_bucket(
+        &self,
+        name: &str,
+        attributes: BTreeMap<String, String>,
+    ) -> Result<Option<Bucket>, BucketError> {
+        check_name(name)?;
+        let put = Put {
+            size: Some(0),
+            attributes,
+            condition: Condition::Absent,
+            ..Put::default()
+        };
+        match self.put(&record(name)?, Box::pin(stream::empty()), put).await {
+            Ok(meta) => Ok(Some(bucket(meta))),
+            Err(StoreError::Condition { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Makes a bucket unless there is one. Whether it was made now.
+    ///
+    /// # Errors
+    /// As [`Store::make_bucket`]
+    pub async fn ensure_bucket(&self, name: &str) -> Result<bool, BucketError> {
+        check_name(name)?;
+        // Looking is cheap; deciding who is first is not.
+        if self.bucket(name).await?.is_some() {
+            return Ok(false);
+        }
+        Ok(self.make_bucket(name, BTreeMap::new()).await?.is_some())
+    }
+
+    /// A bucket, if there is one.
+    ///
+    /// # Errors
+    /// [`StoreError`], but never `NotFound`.
+    pub async fn bucket(&self, name: &str) -> Result<Option<Bucket>, StoreError> {
+        match self.head(&record(name)?).await {
+            Ok(meta) => Ok(Some(bucket(meta))),
+            Err(StoreError::NotFound(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Changes what is kept with a bucket: `change` says what its attributes shall be, or refuses. It is called again,
+    /// with what is kept then, when somebody else was faster: changes take effect one after the other.
+    ///
+    /// # Errors
+    /// [`BucketError::Missing`] and [`BucketError::Store`]; inside, what `change` refuses with.
+    pub async fn change_bucket<E>(
+        &self,
+        name: &str,
+        mut change: impl FnMut(&Bucket) -> Result<BTreeMap<String, String>, E> + Send,
+    ) -> Result<Result<Bucket, E>, BucketError> {
+        let key = record(name)?;
+        let mut tries = 0;
+        loop {
+            let meta = match self.head(&key).await {
+                Err(StoreError::NotFound(_)) => return Err(BucketError::Missing(name.to_owned())),
+                other => other?,
+            };
+            let condition = Condition::Etag(meta.etag.clone());
+            // Contents are all empty: only a tag that no version had tells one state from another.
+            let etag = meta.version.to_string();
+            let mut changed = bucket(meta);
+            changed.attributes = match change(&changed) {
+                Ok(attributes) => attributes,
+                Err(refused) => return Ok(Err(refused)),
+            };
+            let mut attributes = changed.attributes.clone();
+            attributes.insert(MADE.to_owned(), changed.created_ms.to_string());
+            let put = Put {
+                size: Some(0),
+                etag: Some(etag),
+                attributes,
+                condition,
+                ..Put::default()
+            };
+            match self.put(&key, Box::pin(stream::empty()), put).await {
+                Ok(_) => return Ok(Ok(changed)),
+                Err(StoreError::Condition { .. }) if tries < CHANGES_MAX => tries += 1,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// A page of buckets whose names begin with `prefix`.
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    pub async fn buckets(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Buckets, StoreError> {
+        let list = List {
+            prefix: format!("{RECORDS}{prefix}"),
+            after: after.map(|after| format!("{RECORDS}{after}")),
+            limit,
+            ..List::default()
+        };
+        let page = self.list(&list).await?;
+        let name = |key: String| key.strip_prefix(RECORDS).unwrap_or_default().to_owned();
+        Ok(Buckets {
+            buckets: page.objects.into_iter().map(bucket).collect(),
+            next: page.next.map(name),
+        })
+    }
+
+    /// All buckets by name, and the names that have objects but no bucket.
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    pub async fn all_buckets(&self) -> Result<BTreeMap<String, Option<Bucket>>, StoreError> {
+        let mut all = BTreeMap::new();
+        let mut objects = List {
+            delimiter: Some("/".to_owned()),
+            limit: PAGE,
+            ..List::default()
+        };
+        loop {
+            let page = self.list(&objects).await?;
+            let shown = page.prefixes.iter().filter(|prefix| !is_hidden(prefix));
+            all.extend(shown.map(|prefix| (prefix.trim_end_matches('/').to_owned(), None)));
+            objects.after = page.next;
+            if objects.after.is_none() {
+                break;
+            }
+        }
+        let mut after = None;
+        loop {
+            let page = self.buckets("", after.as_deref(), PAGE).await?;
+            let known = page.buckets.into_iter();
+            all.extend(known.map(|bucket| (bucket.name.clone(), Some(bucket))));
+            after = page.next;
+            if after.is_none() {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// Removes an empty bucket; uploads to it that were never finished are given up.
+    ///
+    /// # Errors
+    /// [`BucketError`]
+    pub async fn remove_bucket(&self, name: &str) -> Result<(), BucketError> {
+        let missing = || BucketError::Missing(name.to_owned());
+        self.bucket(name).await?.ok_or_else(missing)?;
+        let inside = List {
+            prefix: format!("{name}/"),
+            limit: 1,
+            ..List::default()
+        };
+        if !self.list(&inside).await?.objects.is_empty() {
+            return Err(BucketError::NotEmpty(name.to_owned()));
+        }
+        self.abort_uploads(&inside.prefix).await?;
+        let removed = self.delete(&record(name)?, Condition::Always).await?;
+        removed.map(drop).ok_or_else(missing)
+    }
+
+    /// Gives up all open uploads of objects whose keys begin with this text.
+    async fn abort_uploads(&self, prefix: &str) -> Result<(), StoreError> {
+        loop {
+            let page = self.list_uploads(prefix, None, PAGE).await?;
+            for upload in &page.uploads {
+                match self.abort_upload(&upload.key, &upload.id).await {
+                    Ok(()) | Err(StoreError::NoUpload { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            if page.next.is_none() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The key of a bucket's record.
+fn record(name: &str) -> Result<Key, StoreError> {
+    Ok(Key::parse(&format!("{RECORDS}{name}"))?)
+}
+
+/// What a record says.
+fn bucket(meta: Meta) -> Bucket {
+    let mut attributes = meta.attributes;
+    let created_ms = attributes.remove(MADE).and_then(|ms| ms.parse().ok());
+    Bucket {
+        name: meta
+            .key
+            .as_str()
+            .strip_prefix(RECORDS)
+            .unwrap_or_default()
+            .to_owned(),
+        created_ms: created_ms.unwrap_or(meta.version.millis),
+        attributes,
+    }
+}
+
+#[cfg(test)]
+mod tests;
