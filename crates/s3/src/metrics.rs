@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use store::node::LATENCY_MICROS;
 
 /// Requests answered, by operation and class of outcome.
 pub const REQUESTS_TOTAL: &str = "weft_s3_requests_total";
@@ -20,11 +21,6 @@ pub const REQUEST_SECONDS: &str = "weft_s3_request_seconds";
 
 /// Connections open at this moment.
 pub const CONNECTIONS: &str = "weft_s3_connections";
-
-/// Upper bounds of the histogram's buckets in microseconds; what took longer is counted after the last.
-pub const LATENCY_BOUNDS_US: [u64; 12] = [
-    1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 5_000_000, 30_000_000,
-];
 
 /// Counters of one operation since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,8 +39,8 @@ pub struct OperationCount {
     pub bytes_out: u64,
     /// Sum of the times in microseconds.
     pub latency_us_sum: u64,
-    /// Requests by time: as many as [`LATENCY_BOUNDS_US`] and one for all beyond; not cumulative.
-    pub latency_counts: [u64; LATENCY_BOUNDS_US.len() + 1],
+    /// Requests by time: as many as the store's [`LATENCY_MICROS`] and one for all beyond; not cumulative.
+    pub latency_counts: [u64; LATENCY_MICROS.len() + 1],
 }
 
 impl OperationCount {
@@ -78,7 +74,7 @@ impl Metrics {
     /// Counts a request.
     pub(crate) fn count(&self, operation: &str, status: u64, bytes_in: u64, bytes_out: u64, time: Duration) {
         let time_us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        let bucket = LATENCY_BOUNDS_US.partition_point(|bound| *bound < time_us);
+        let bucket = LATENCY_MICROS.partition_point(|bound| *bound < time_us);
         let mut inner = self.inner.lock();
         let counter = inner.operations.entry(operation.to_owned()).or_default();
         match status {
@@ -130,8 +126,8 @@ mod tests {
             (2, 1, 1, 1)
         );
         assert_eq!((counts.count(), counts.bytes_in, counts.bytes_out), (5, 5, 50));
-        assert_eq!(counts.latency_counts[0], 1, "a bound belongs to its bucket");
-        assert_eq!(counts.latency_counts[LATENCY_BOUNDS_US.len()], 1);
+        assert_eq!(counts.latency_counts[3], 1, "a bound belongs to its bucket");
+        assert_eq!(counts.latency_counts[LATENCY_MICROS.len()], 1);
         assert_eq!(counts.latency_counts.iter().sum::<u64>(), 5);
     }
 }

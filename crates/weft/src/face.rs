@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use s3::metrics::{LATENCY_BOUNDS_US, MetricsSnapshot, OperationCount};
+use s3::metrics::{MetricsSnapshot, OperationCount};
 use s3::{KeyPair, Limits, Running, Settings, TlsFiles};
-use store::node::{LATENCY_MICROS, RequestCount};
+use store::node::RequestCount;
 
 use crate::commands::serve::parse_listen;
 use crate::style::shell_word;
@@ -138,47 +138,14 @@ fn counts(snapshot: &MetricsSnapshot) -> Vec<RequestCount> {
         bytes_in: count.bytes_in,
         bytes_out: count.bytes_out,
         micros: count.latency_us_sum,
-        buckets: buckets(count),
+        buckets: count.latency_counts.to_vec(),
     };
     snapshot.operations.iter().map(count).collect()
-}
-
-/// The face's buckets in those of nodes: each count goes to the first whose bound is not below its own, so that no
-/// answer is shown quicker than it was.
-fn buckets(count: &OperationCount) -> Vec<u64> {
-    let mut buckets = vec![0; LATENCY_MICROS.len() + 1];
-    for (i, number) in count.latency_counts.iter().enumerate() {
-        let at = match LATENCY_BOUNDS_US.get(i) {
-            Some(bound) => LATENCY_MICROS.partition_point(|micros| micros < bound),
-            None => LATENCY_MICROS.len(),
-        };
-        buckets[at] += number;
-    }
-    buckets
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn no_answer_is_shown_quicker_than_it_was() {
-        let mut count = OperationCount::default();
-        count.latency_counts.iter_mut().for_each(|number| *number = 1);
-        let buckets = buckets(&count);
-        assert_eq!(buckets.iter().sum::<u64>(), LATENCY_BOUNDS_US.len() as u64 + 1);
-        for bound in LATENCY_BOUNDS_US {
-            let within = |bounds: &[u64], counts: &[u64]| -> u64 {
-                bounds
-                    .iter()
-                    .zip(counts)
-                    .filter(|(b, _)| **b <= bound)
-                    .map(|(_, n)| n)
-                    .sum()
-            };
-            assert!(within(&LATENCY_MICROS, &buckets) <= within(&LATENCY_BOUNDS_US, &count.latency_counts));
-        }
-    }
 
     #[test]
     fn the_first_start_says_what_can_be_pasted() {
