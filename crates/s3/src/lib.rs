@@ -12,7 +12,8 @@
 //!  - what a client asks for and is not done here (encryption, locks, versions) is refused, never ignored.
 //!
 //! Where things are: `face` has the operations, one module for each kind; `content`, `checksum`, `conditions`,
-//! `attributes` what they share; `access`, `keys`, `acl`, `policy` and `settings` who may do what; `serve`, `body`, `patience`, `tls` the socket.
+//! `attributes` what they share; `access`, `keys`, `acl`, `policy` and `settings` who may do what; `cors` which web pages may
+//! ask; `serve`, `body`, `patience`, `tls` the socket.
 
 mod access;
 mod acl;
@@ -21,6 +22,7 @@ mod body;
 mod checksum;
 mod conditions;
 mod content;
+mod cors;
 mod error;
 mod exchange;
 mod face;

@@ -23,6 +23,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::access::{Access, Peer, Secrets};
 use crate::body::{Incoming, Outgoing};
+use crate::cors;
 use crate::exchange::Exchange;
 use crate::face::Face;
 use crate::keys::{KeyPair, Keys, KeysError};
@@ -35,6 +36,9 @@ const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
 /// How long it waits after a connection could not be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Name of browsers' questions among the operations counted.
+const PREFLIGHT: &str = "Preflight";
 
 /// Longest XML body in bytes: a thousand keys to delete of a thousand bytes, each byte escaped.
 const XML_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -166,6 +170,7 @@ impl Running {
 #[derive(Clone)]
 struct Serving {
     service: S3Service,
+    store: Store,
     tls: Option<TlsAcceptor>,
     limits: Limits,
     metrics: Arc<Metrics>,
@@ -187,7 +192,8 @@ pub async fn serve(settings: Settings, store: Store) -> Result<Running, ServeErr
     let (keys, new_key) = Keys::open(&settings.keys)?;
     let metrics = Arc::new(Metrics::default());
     let serving = Serving {
-        service: service(store, Arc::new(keys), settings.limits.body_bytes_max),
+        service: service(store.clone(), Arc::new(keys), settings.limits.body_bytes_max),
+        store,
         tls,
         limits: settings.limits,
         metrics: metrics.clone(),
@@ -317,6 +323,12 @@ async fn answer(
     serving: &Serving,
 ) -> Result<Response<Outgoing>, Infallible> {
     let exchange = Exchange::begin(serving.metrics.clone(), serving.node.as_ref());
+    if let Some(response) = cors::preflight(&serving.store, &request).await {
+        exchange.name(PREFLIGHT);
+        exchange.answer(response.status().as_u16());
+        return Ok(response.map(|body| Outgoing::new(body, exchange)));
+    }
+    let told = cors::told(&serving.store, &request).await;
     let limits = &serving.limits;
     // What frames the content (chunks with their signatures) is not counted as content by the face.
     let bytes_max = limits
@@ -347,6 +359,7 @@ async fn answer(
         let headers = response.headers_mut();
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
+    response.headers_mut().extend(told);
     exchange.answer(response.status().as_u16());
     Ok(response.map(|body| Outgoing::new(body, exchange)))
 }

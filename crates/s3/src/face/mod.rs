@@ -19,6 +19,7 @@ use crate::settings;
 mod acl;
 mod buckets;
 mod copies;
+mod cors;
 mod lists;
 mod objects;
 mod ownership;
@@ -125,6 +126,9 @@ operations! {
     delete_bucket: DeleteBucketInput -> DeleteBucketOutput;
     get_bucket_location: GetBucketLocationInput -> GetBucketLocationOutput;
     get_bucket_versioning: GetBucketVersioningInput -> GetBucketVersioningOutput;
+    get_bucket_cors: GetBucketCorsInput -> GetBucketCorsOutput;
+    put_bucket_cors: PutBucketCorsInput -> PutBucketCorsOutput;
+    delete_bucket_cors: DeleteBucketCorsInput -> DeleteBucketCorsOutput;
     get_bucket_acl: GetBucketAclInput -> GetBucketAclOutput;
     put_bucket_acl: PutBucketAclInput -> PutBucketAclOutput;
     get_object_acl: GetObjectAclInput -> GetObjectAclOutput;

@@ -478,6 +478,49 @@ def test_refusals():
     assert "Status" not in S3.get_bucket_versioning(Bucket=name)
 
 
+def ask(method, url, **headers):
+    """What a browser does: a request that nobody has signed."""
+    headers = {name.replace("_", "-"): value for name, value in headers.items()}
+    try:
+        return urllib.request.urlopen(urllib.request.Request(url, method=method, headers=headers))
+    except urllib.error.HTTPError as error:
+        return error
+
+
+def test_web_pages():
+    # Made by test_anonymous, readable by anybody.
+    name = "shared-open"
+    S3.put_object(Bucket=name, Key="page", Body=b"x")
+    page = "https://replay.example.org"
+    refused("NoSuchCORSConfiguration", 404, S3.get_bucket_cors, Bucket=name)
+    url = f"{ENDPOINT}/{name}/page"
+    assert ask("OPTIONS", url, Origin=page, Access_Control_Request_Method="GET").status == 403
+    rule = {
+        "AllowedOrigins": ["https://*.example.org"],
+        "AllowedMethods": ["GET", "HEAD"],
+        "AllowedHeaders": ["range"],
+        "ExposeHeaders": ["ETag"],
+        "MaxAgeSeconds": 600,
+    }
+    S3.put_bucket_cors(Bucket=name, CORSConfiguration={"CORSRules": [rule]})
+    assert S3.get_bucket_cors(Bucket=name)["CORSRules"] == [rule]
+    allowed = ask("OPTIONS", url, Origin=page, Access_Control_Request_Method="GET", Access_Control_Request_Headers="Range")
+    assert allowed.status == 200 and allowed.headers["Access-Control-Allow-Origin"] == page
+    assert allowed.headers["Access-Control-Allow-Headers"] == "range"
+    assert allowed.headers["Access-Control-Max-Age"] == "600"
+    assert ask("OPTIONS", url, Origin=page).status == 400
+    assert ask("OPTIONS", url, Origin=page, Access_Control_Request_Method="PUT").status == 403
+    read = ask("GET", url, Origin=page)
+    assert (read.status, read.read()) == (200, b"x")
+    assert read.headers["Access-Control-Expose-Headers"] == "ETag" and "Origin" in read.headers["Vary"]
+    # No right comes of a rule, and a page learns of the refusal.
+    denied = ask("GET", f"{ENDPOINT}/{name}", Origin=page)
+    assert denied.status == 403 and denied.headers["Access-Control-Allow-Origin"] == page
+    assert ask("GET", url, Origin="https://example.com").headers["Access-Control-Allow-Origin"] is None
+    S3.delete_bucket_cors(Bucket=name)
+    assert ask("GET", url, Origin=page).headers["Access-Control-Allow-Origin"] is None
+
+
 def main():
     failed = 0
     for label, test in list(globals().items()):

@@ -1,0 +1,246 @@
+//! Which web pages may ask for a bucket's objects (CORS): the rules kept with a bucket, and what a browser is told by
+//! them.
+//!
+//! The first rule that allows a request's origin and method, and before a request all headers that it is going to have,
+//! decides. Rules give no rights: a page needs a key or an open bucket as any client does. They are told before anything
+//! is signed, as browsers ask without; a page that no rule allows learns nothing, not even whether there is the bucket.
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
+use s3s::Body;
+use serde::{Deserialize, Serialize};
+use store::bucket::Bucket;
+use store::store::Store;
+
+/// Attribute of a bucket: its rules, as JSON.
+pub(crate) const CORS: &str = "weft-cors";
+
+/// Methods that a rule may allow.
+pub(crate) const METHODS: [&str; 5] = ["GET", "PUT", "POST", "DELETE", "HEAD"];
+
+/// What the answer depends on, for caches.
+const VARY: &str = "Origin, Access-Control-Request-Headers, Access-Control-Request-Method";
+
+/// One rule. Origins and headers may have one `*` for any text.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Rule {
+    /// A name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) id: Option<String>,
+    /// Pages that may ask.
+    pub(crate) origins: Vec<String>,
+    /// With which methods; some of [`METHODS`].
+    pub(crate) methods: Vec<String>,
+    /// With which headers, besides those that need no leave.
+    pub(crate) headers: Vec<String>,
+    /// Headers of the answer that the page may see.
+    pub(crate) exposed: Vec<String>,
+    /// How long a browser may remember this, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_age_seconds: Option<i32>,
+}
+
+/// What a browser asks about.
+struct Asked {
+    bucket: String,
+    origin: String,
+    method: String,
+    /// In lower case.
+    headers: Vec<String>,
+}
+
+/// The rules of a bucket; what cannot be read allows nothing.
+pub(crate) fn rules(bucket: &Bucket) -> Vec<Rule> {
+    let text = bucket.attributes.get(CORS);
+    let rules = text.map(|text| serde_json::from_str(text));
+    rules.and_then(Result::ok).unwrap_or_default()
+}
+
+/// The answer to the question before a request (`OPTIONS`), if this is one.
+pub(crate) async fn preflight<B>(store: &Store, request: &Request<B>) -> Option<Response<Body>> {
+    if request.method() != Method::OPTIONS {
+        return None;
+    }
+    let has = |name| request.headers().contains_key(name);
+    let Some(asked) = Asked::of(request).filter(|_| has(header::ACCESS_CONTROL_REQUEST_METHOD)) else {
+        let detail = "a question before a request names an Origin and an Access-Control-Request-Method";
+        return Some(refusal(StatusCode::BAD_REQUEST, "BadRequest", detail));
+    };
+    let Some(rule) = asked.rule(store).await else {
+        let detail = "CORSResponse: no rule allows this origin, method and headers";
+        return Some(refusal(StatusCode::FORBIDDEN, "AccessForbidden", detail));
+    };
+    let mut response = Response::new(Body::empty());
+    *response.headers_mut() = asked.told(&rule);
+    Some(response)
+}
+
+/// Headers to add to the answer to a request that a web page makes.
+pub(crate) async fn told<B>(store: &Store, request: &Request<B>) -> HeaderMap {
+    match Asked::of(request) {
+        None => HeaderMap::new(),
+        Some(asked) => {
+            let rule = asked.rule(store).await;
+            rule.map(|rule| asked.told(&rule)).unwrap_or_default()
+        }
+    }
+}
+
+impl Asked {
+    fn of<B>(request: &Request<B>) -> Option<Self> {
+        let text = |name| {
+            request
+                .headers()
+                .get(name)
+                .and_then(|value: &HeaderValue| value.to_str().ok())
+        };
+        let bucket = request.uri().path().split('/').nth(1)?;
+        let method = text(header::ACCESS_CONTROL_REQUEST_METHOD);
+        let headers = text(header::ACCESS_CONTROL_REQUEST_HEADERS).unwrap_or_default();
+        let headers = headers.split(',').map(|name| name.trim().to_ascii_lowercase());
+        Some(Self {
+            bucket: bucket.to_owned(),
+            origin: text(header::ORIGIN)?.to_owned(),
+            method: method.unwrap_or(request.method().as_str()).to_owned(),
+            headers: headers.filter(|name| !name.is_empty()).collect(),
+        })
+    }
+
+    /// The first rule of the bucket that allows it.
+    async fn rule(&self, store: &Store) -> Option<Rule> {
+        store::bucket::check_name(&self.bucket).ok()?;
+        let bucket = store.bucket(&self.bucket).await.ok()??;
+        rules(&bucket).into_iter().find(|rule| rule.allows(self))
+    }
+
+    /// What a browser is told by the rule.
+    fn told(&self, rule: &Rule) -> HeaderMap {
+        let anybody = rule.origins.iter().any(|origin| origin == "*");
+        let age = rule.max_age_seconds.map(|seconds| seconds.to_string());
+        let list = |names: &[String]| (!names.is_empty()).then(|| names.join(", "));
+        let told: [(HeaderName, Option<String>); 7] = [
+            (
+                header::ACCESS_CONTROL_ALLOW_ORIGIN,
+                Some(if anybody {
+                    "*".to_owned()
+                } else {
+                    self.origin.clone()
+                }),
+            ),
+            (
+                header::ACCESS_CONTROL_ALLOW_CREDENTIALS,
+                (!anybody).then(|| "true".to_owned()),
+            ),
+            (header::ACCESS_CONTROL_ALLOW_METHODS, list(&rule.methods)),
+            (header::ACCESS_CONTROL_ALLOW_HEADERS, list(&self.headers)),
+            (header::ACCESS_CONTROL_EXPOSE_HEADERS, list(&rule.exposed)),
+            (header::ACCESS_CONTROL_MAX_AGE, age),
+            (header::VARY, Some(VARY.to_owned())),
+        ];
+        let values = told
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, HeaderValue::try_from(value?).ok()?)));
+        values.collect()
+    }
+}
+
+impl Rule {
+    fn allows(&self, asked: &Asked) -> bool {
+        let header = |name: &String| {
+            let mut allowed = self.headers.iter();
+            allowed.any(|pattern| fits(&pattern.to_ascii_lowercase(), name))
+        };
+        self.origins.iter().any(|pattern| fits(pattern, &asked.origin))
+            && self.methods.contains(&asked.method)
+            && asked.headers.iter().all(header)
+    }
+}
+
+/// Whether a text is as the pattern says, in which one `*` stands for any text.
+fn fits(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((start, end)) => {
+            text.len() >= start.len() + end.len() && text.starts_with(start) && text.ends_with(end)
+        }
+    }
+}
+
+fn refusal(status: StatusCode, code: &str, detail: &str) -> Response<Body> {
+    let text = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{code}</Code><Message>{detail}</Message></Error>"
+    );
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    let xml = HeaderValue::from_static("application/xml");
+    response.headers_mut().insert(header::CONTENT_TYPE, xml);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(origin: &str, method: &str, headers: &str) -> Asked {
+        let request = Request::builder()
+            .uri("/crawls/a?b")
+            .header("origin", origin)
+            .header("access-control-request-method", method)
+            .header("access-control-request-headers", headers);
+        Asked::of(&request.body(()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn patterns_have_one_star() {
+        for (pattern, text, expected) in [
+            ("*", "", true),
+            ("https://*.example.org", "https://a.example.org", true),
+            ("https://*.example.org", "https://example.org", false),
+            ("start*end", "startend", true),
+            ("start*end", "start-end-", false),
+            ("aba*aba", "aba", false),
+            ("null", "null", true),
+            ("a", "A", false),
+        ] {
+            assert_eq!(fits(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn origin_method_and_headers_must_all_fit() {
+        let rule = Rule {
+            origins: vec!["https://replay.example.org".to_owned()],
+            methods: vec!["GET".to_owned(), "HEAD".to_owned()],
+            headers: vec!["Range".to_owned(), "x-amz-*".to_owned()],
+            exposed: vec!["ETag".to_owned()],
+            max_age_seconds: Some(600),
+            ..Rule::default()
+        };
+        let ours = "https://replay.example.org";
+        let fitting = asked(ours, "GET", "range, X-Amz-Date");
+        assert!(rule.allows(&fitting) && rule.allows(&asked(ours, "HEAD", "")));
+        assert!(!rule.allows(&asked("https://example.org", "GET", "")));
+        assert!(!rule.allows(&asked(ours, "PUT", "")));
+        assert!(!rule.allows(&asked(ours, "GET", "range, authorization")));
+        let told = fitting.told(&rule);
+        for (name, value) in [
+            ("access-control-allow-origin", ours),
+            ("access-control-allow-credentials", "true"),
+            ("access-control-allow-methods", "GET, HEAD"),
+            ("access-control-allow-headers", "range, x-amz-date"),
+            ("access-control-expose-headers", "ETag"),
+            ("access-control-max-age", "600"),
+            ("vary", VARY),
+        ] {
+            assert_eq!(told[name], value);
+        }
+        let anybody = Rule {
+            origins: vec!["*".to_owned()],
+            ..rule
+        };
+        let told = asked("null", "GET", "").told(&anybody);
+        assert_eq!(told["access-control-allow-origin"], "*");
+        assert!(!told.contains_key("access-control-allow-credentials"));
+    }
+}

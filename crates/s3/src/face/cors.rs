@@ -1,0 +1,141 @@
+//! The rules of a bucket for web pages: put, shown, taken away. What they do stands in [`crate::cors`].
+
+use s3s::dto::*;
+use s3s::{S3Request, S3Result};
+
+use super::Face;
+use crate::cors::{CORS, METHODS, Rule, rules};
+use crate::error::fault;
+
+/// Most rules of a bucket, as in S3.
+const RULES_MAX: usize = 100;
+
+/// Longest rules together as JSON, in bytes: S3 has 64 KB of XML.
+const RULES_BYTES_MAX: usize = 64 * 1024;
+
+impl Face {
+    /// The rules.
+    pub(super) async fn get_bucket_cors(
+        &self,
+        request: S3Request<GetBucketCorsInput>,
+    ) -> S3Result<GetBucketCorsOutput> {
+        let rules = rules(&self.bucket(&request.input.bucket).await?);
+        if rules.is_empty() {
+            let detail = "the bucket has no rules for web pages";
+            return Err(fault("NoSuchCORSConfiguration", detail));
+        }
+        Ok(GetBucketCorsOutput {
+            cors_rules: Some(rules.into_iter().map(shown).collect()),
+        })
+    }
+
+    /// Other rules.
+    pub(super) async fn put_bucket_cors(
+        &self,
+        request: S3Request<PutBucketCorsInput>,
+    ) -> S3Result<PutBucketCorsOutput> {
+        let input = request.input;
+        let rules = input.cors_configuration.cors_rules;
+        if rules.is_empty() || rules.len() > RULES_MAX {
+            let detail = format!("a bucket has 1 to {RULES_MAX} rules for web pages");
+            return Err(fault("MalformedXML", detail));
+        }
+        let rules = rules.into_iter().map(kept).collect::<S3Result<Vec<_>>>()?;
+        let wrong = |error: serde_json::Error| fault("InternalError", error.to_string());
+        let text = serde_json::to_string(&rules).map_err(wrong)?;
+        if text.len() > RULES_BYTES_MAX {
+            let detail = format!(
+                "the rules have {} bytes, at most {RULES_BYTES_MAX} are possible",
+                text.len()
+            );
+            return Err(fault("InvalidRequest", detail));
+        }
+        self.change_bucket(&input.bucket, |_, attributes| {
+            attributes.insert(CORS.to_owned(), text.clone());
+            Ok(())
+        })
+        .await?;
+        Ok(PutBucketCorsOutput::default())
+    }
+
+    /// No rules.
+    pub(super) async fn delete_bucket_cors(
+        &self,
+        request: S3Request<DeleteBucketCorsInput>,
+    ) -> S3Result<DeleteBucketCorsOutput> {
+        self.change_bucket(&request.input.bucket, |_, attributes| {
+            attributes.remove(CORS);
+            Ok(())
+        })
+        .await?;
+        Ok(DeleteBucketCorsOutput::default())
+    }
+}
+
+/// A rule as it is kept, if it can be one.
+fn kept(rule: CORSRule) -> S3Result<Rule> {
+    let rule = Rule {
+        id: rule.id,
+        origins: rule.allowed_origins,
+        methods: rule.allowed_methods,
+        headers: rule.allowed_headers.unwrap_or_default(),
+        exposed: rule.expose_headers.unwrap_or_default(),
+        max_age_seconds: rule.max_age_seconds,
+    };
+    if rule.origins.is_empty() || rule.methods.is_empty() {
+        return Err(fault("MalformedXML", "a rule needs an origin and a method"));
+    }
+    if let Some(method) = rule
+        .methods
+        .iter()
+        .find(|method| !METHODS.contains(&method.as_str()))
+    {
+        let detail = format!("found unsupported HTTP method in CORS config: {method:?}");
+        return Err(fault("InvalidRequest", detail));
+    }
+    let mut patterns = rule.origins.iter().chain(&rule.headers);
+    if let Some(pattern) = patterns.find(|pattern| pattern.matches('*').count() > 1) {
+        return Err(fault(
+            "InvalidRequest",
+            format!("{pattern:?} has more than one *"),
+        ));
+    }
+    Ok(rule)
+}
+
+fn shown(rule: Rule) -> CORSRule {
+    let some = |names: Vec<String>| (!names.is_empty()).then_some(names);
+    CORSRule {
+        id: rule.id,
+        allowed_origins: rule.origins,
+        allowed_methods: rule.methods,
+        allowed_headers: some(rule.headers),
+        expose_headers: some(rule.exposed),
+        max_age_seconds: rule.max_age_seconds,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_that_cannot_be_are_refused() {
+        let rule = CORSRule {
+            allowed_origins: vec!["https://*.example.org".to_owned()],
+            allowed_methods: vec!["GET".to_owned()],
+            max_age_seconds: Some(5),
+            ..CORSRule::default()
+        };
+        assert_eq!(shown(kept(rule.clone()).unwrap()), rule);
+        for change in [
+            |rule: &mut CORSRule| rule.allowed_origins.clear(),
+            |rule: &mut CORSRule| rule.allowed_methods = vec!["PATCH".to_owned()],
+            |rule: &mut CORSRule| rule.allowed_headers = Some(vec!["*x*".to_owned()]),
+        ] {
+            let mut rule = rule.clone();
+            change(&mut rule);
+            assert!(kept(rule).is_err());
+        }
+    }
+}
