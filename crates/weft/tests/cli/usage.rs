@@ -122,6 +122,13 @@ fn with_json_every_error_is_a_line_of_json_on_standard_error() {
             "bad_request",
             "x is no directory",
         ),
+        (store(&["ls", "nobucket/"]), 1, "not_found", "store://nobucket/"),
+        (
+            store(&["ls", "bucket/none"]),
+            1,
+            "not_found",
+            "store://bucket/none",
+        ),
         (
             store(&["fixity", "bucket/none"]),
             1,

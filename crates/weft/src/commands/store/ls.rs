@@ -11,7 +11,7 @@ use store::store::{List, Listing};
 use super::key;
 use super::session::{Begin, Session, with_store};
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::exit::{NotFound, Outcome};
 use crate::out::Out;
 use crate::style::clean;
 use crate::units::{bytes, count, counted, instant};
@@ -67,7 +67,11 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         let mut sums = Sums::default();
         each_page(session, list, async |page| {
             print(page, prefix.is_none(), &mut sums, context)?;
-            Ok(context.out.flush()?)
+            context.out.flush()?;
+            match &prefix {
+                Some(prefix) if page.next.is_none() && sums.is_empty() => nothing(session, prefix).await,
+                _ => Ok(()),
+            }
         })
         .await?;
         if !context.json {
@@ -118,6 +122,23 @@ async fn buckets(session: &Session, context: &mut Context) -> anyhow::Result<Out
         writeln!(context.out, "{found}")?;
     }
     Ok(Outcome::Done)
+}
+
+/// Nothing begins so: no error only where it is a bucket that is there, and empty.
+async fn nothing(session: &Session, prefix: &str) -> anyhow::Result<()> {
+    if let Some(bucket) = prefix.strip_suffix('/').filter(|bucket| !bucket.contains('/'))
+        && session.store().bucket(bucket).await?.is_some()
+    {
+        return Ok(());
+    }
+    let message = format!("nothing is there that begins with {}", key::shown(prefix));
+    Err(NotFound(message).into())
+}
+
+impl Sums {
+    fn is_empty(&self) -> bool {
+        self.objects + self.prefixes == 0
+    }
 }
 
 /// Gives every page of a listing to `take`, in order.
