@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use fjall::{Readable, Slice};
+use fjall::{Keyspace, Readable, Slice};
 
 use crate::SnapshotError;
 use crate::codec::Corrupt;
@@ -18,6 +18,12 @@ pub(crate) type Row = (Slice, Slice);
 /// A consistent cut.
 #[derive(Clone)]
 pub(crate) struct Cut {
+    /// Where the index is closed, what happened.
+    open: Result<Open, Arc<str>>,
+}
+
+#[derive(Clone)]
+struct Open {
     tables: Arc<Tables>,
     snapshot: fjall::Snapshot,
 }
@@ -26,55 +32,78 @@ impl Cut {
     /// Takes a cut now; only between commits.
     pub(crate) fn take(tables: &Arc<Tables>) -> Cut {
         Cut {
-            tables: tables.clone(),
-            snapshot: tables.db.snapshot(),
+            open: Ok(Open {
+                tables: tables.clone(),
+                snapshot: tables.db.snapshot(),
+            }),
         }
     }
 
+    /// Of an index that is not open: every read is an error that says so.
+    pub(crate) fn closed(since: &str) -> Cut {
+        Cut {
+            open: Err(since.into()),
+        }
+    }
+
+    /// The tables, if the index is open.
+    pub(crate) fn tables(&self) -> Option<&Arc<Tables>> {
+        self.open.as_ref().ok().map(|open| &open.tables)
+    }
+
+    fn open(&self) -> Result<&Open, SnapshotError> {
+        self.open.as_ref().map_err(|since| SnapshotError::Closed {
+            since: since.to_string(),
+        })
+    }
+
     pub(crate) fn get(&self, table: Table, key: &[u8]) -> Result<Option<Slice>, SnapshotError> {
-        self.snapshot
-            .get(self.tables.space(table), key)
-            .map_err(|e| failed(table, &e))
+        let open = self.open()?;
+        let found = open.snapshot.get(open.tables.space(table), key);
+        found.map_err(|e| failed(table, &e))
     }
 
     pub(crate) fn contains(&self, table: Table, key: &[u8]) -> Result<bool, SnapshotError> {
-        self.snapshot
-            .contains_key(self.tables.space(table), key)
-            .map_err(|e| failed(table, &e))
+        let open = self.open()?;
+        let found = open.snapshot.contains_key(open.tables.space(table), key);
+        found.map_err(|e| failed(table, &e))
     }
 
     /// All rows in key order.
     pub(crate) fn iter(&self, table: Table) -> Rows {
-        self.rows(table, self.snapshot.iter(self.tables.space(table)))
+        self.rows(table, |snapshot, space| snapshot.iter(space))
     }
 
     /// Rows whose key begins with `prefix`.
     pub(crate) fn prefix(&self, table: Table, prefix: &[u8]) -> Rows {
-        self.rows(table, self.snapshot.prefix(self.tables.space(table), prefix))
+        self.rows(table, |snapshot, space| snapshot.prefix(space, prefix))
     }
 
     /// Rows from key `from` on, up to but without `to`.
     pub(crate) fn range(&self, table: Table, from: &[u8], to: &[u8]) -> Rows {
         if from >= to {
-            return Rows { table, rows: None };
+            return Rows {
+                table,
+                rows: None,
+                failure: None,
+            };
         }
-        let rows = self
-            .snapshot
-            .range::<&[u8], _>(self.tables.space(table), from..to);
-        self.rows(table, rows)
+        self.rows(table, |snapshot, space| {
+            snapshot.range::<&[u8], _>(space, from..to)
+        })
     }
 
     /// Rows from key `from` on.
     pub(crate) fn from(&self, table: Table, from: &[u8]) -> Rows {
-        let rows = self.snapshot.range::<&[u8], _>(self.tables.space(table), from..);
-        self.rows(table, rows)
+        self.rows(table, |snapshot, space| snapshot.range::<&[u8], _>(space, from..))
     }
 
-    fn rows(&self, table: Table, rows: fjall::Iter) -> Rows {
-        Rows {
-            table,
-            rows: Some(rows),
-        }
+    fn rows(&self, table: Table, rows: impl FnOnce(&fjall::Snapshot, &Keyspace) -> fjall::Iter) -> Rows {
+        let (rows, failure) = match self.open() {
+            Ok(open) => (Some(rows(&open.snapshot, open.tables.space(table))), None),
+            Err(closed) => (None, Some(closed)),
+        };
+        Rows { table, rows, failure }
     }
 
     /// Names table and key where a row could not be decoded.
@@ -96,6 +125,8 @@ impl Cut {
 pub(crate) struct Rows {
     table: Table,
     rows: Option<fjall::Iter>,
+    /// Told once, in place of rows.
+    failure: Option<SnapshotError>,
 }
 
 impl Rows {
@@ -108,6 +139,9 @@ impl Iterator for Rows {
     type Item = Result<Row, SnapshotError>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if let Some(failure) = self.failure.take() {
+            return Some(Err(failure));
+        }
         let guard = self.rows.as_mut()?.next()?;
         Some(self.row(guard))
     }
@@ -115,6 +149,9 @@ impl Iterator for Rows {
 
 impl DoubleEndedIterator for Rows {
     fn next_back(&mut self) -> Option<Self::Item> {
+        if let Some(failure) = self.failure.take() {
+            return Some(Err(failure));
+        }
         let guard = self.rows.as_mut()?.next_back()?;
         Some(self.row(guard))
     }

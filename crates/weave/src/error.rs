@@ -88,6 +88,12 @@ pub enum SnapshotError {
         /// What was found.
         detail: &'static str,
     },
+    /// The index could not be opened again after a failure: nothing can be read until it can.
+    #[error("the index is closed since: {since}")]
+    Closed {
+        /// What happened.
+        since: String,
+    },
 }
 
 /// Why an epoch or a registration was not committed.
@@ -95,7 +101,7 @@ pub enum SnapshotError {
 #[non_exhaustive]
 pub enum ApplyError {
     /// An earlier commit failed: nothing is written until the index is opened again.
-    #[error("index in {dir} refuses writes until it is opened again, since: {since}")]
+    #[error("index in {dir} refuses writes until it is opened again (the next load tries), since: {since}")]
     Poisoned {
         /// The directory.
         dir: String,
@@ -105,6 +111,14 @@ pub enum ApplyError {
     /// No space left; the epoch is not part of the index, unless opening again says otherwise.
     #[error("no space left for the index in {dir}")]
     DiskFull {
+        /// The directory.
+        dir: String,
+    },
+    /// Somebody has been reading from the index for so long that it cannot be opened again.
+    #[error(
+        "index in {dir} cannot be opened again while it is read from, as by a long dump; try again later"
+    )]
+    Read {
         /// The directory.
         dir: String,
     },

@@ -49,6 +49,11 @@ impl Snapshot {
         }
     }
 
+    /// Whether nobody else holds it.
+    pub(crate) fn is_unshared(&self) -> bool {
+        Arc::strong_count(&self.inner) == 1
+    }
+
     pub(crate) fn cut(&self) -> &Cut {
         &self.inner.cut
     }

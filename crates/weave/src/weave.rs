@@ -3,7 +3,10 @@
 //! Invariants:
 //! - one epoch at a time (the writer's lock), in one engine batch;
 //! - what readers see (`published`) is replaced only after the batch is durable;
-//! - after a failed commit or sync nothing more is written by this process: memory and disk may differ.
+//! - after a failed commit or sync nothing more is written until the index was opened again ([`Weave::recover`]):
+//!   memory and disk may differ.
+
+mod recover;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,20 +40,21 @@ struct Inner {
     dir: PathBuf,
     link_scope: LinkScope,
     settings: Settings,
-    tables: Arc<Tables>,
     published: RwLock<Snapshot>,
     writer: Mutex<Writer>,
+    /// Why nothing is written any more; changed only by who holds the writer.
+    poisoned: RwLock<Option<String>>,
 }
 
 /// What only the writer knows, all of it also on disk.
 struct Writer {
+    /// `None` only where the index could not be opened again.
+    tables: Option<Arc<Tables>>,
     /// Entry of input `i + 1`.
     ledger: Vec<LedgerEntry>,
     by_digest: FxHashMap<String, InputId>,
     totals: TotalsRow,
     domain_of: DomainOf,
-    /// Why nothing is written any more.
-    poisoned: Option<String>,
 }
 
 impl Weave {
@@ -61,32 +65,15 @@ impl Weave {
     /// [`OpenError`]: not ours, newer, open elsewhere, other link scope, full disk.
     pub fn open(dir: &Path, links: Option<LinkScope>, settings: Settings) -> Result<Weave, OpenError> {
         let (tables, link_scope) = place::open(dir, links, &settings)?;
-        let cut = Cut::take(&tables);
-        let ledger: Vec<LedgerEntry> = ledger::read_all(&cut)?
-            .into_iter()
-            .map(|(_, entry)| entry)
-            .collect();
-        let by_digest = ledger
-            .iter()
-            .zip(1..)
-            .map(|(e, id)| (e.digest.clone(), InputId(id)))
-            .collect();
-        let totals = totals::read(&cut)?;
-        let writer = Writer {
-            ledger,
-            by_digest,
-            totals: totals.clone(),
-            domain_of: DomainOf::default(),
-            poisoned: None,
-        };
+        let (writer, snapshot) = Writer::read(dir, tables)?;
         Ok(Weave {
             inner: Arc::new(Inner {
                 dir: dir.to_owned(),
                 link_scope,
                 settings,
-                published: RwLock::new(Snapshot::new(dir, cut, totals)),
-                tables,
+                published: RwLock::new(snapshot),
                 writer: Mutex::new(writer),
+                poisoned: RwLock::default(),
             }),
         })
     }
@@ -113,7 +100,7 @@ impl Weave {
     ) -> Result<(InputId, LedgerEntry), ApplyError> {
         let inner = &*self.inner;
         let mut writer = inner.writer.lock();
-        inner.check_usable(&writer)?;
+        let tables = inner.usable(&writer)?;
         let known = writer.by_digest.get(&entry.digest).copied();
         let (id, now) = match known.or(continues) {
             Some(id) => {
@@ -133,7 +120,7 @@ impl Weave {
             }
             None => (InputId(writer.ledger.len() as u32 + 1), entry),
         };
-        inner.register(&mut writer, id, now.clone())?;
+        inner.register(&tables, &mut writer, id, now.clone())?;
         Ok((id, now))
     }
 
@@ -153,13 +140,13 @@ impl Weave {
     pub fn note_missing(&self, id: InputId, why: &str) -> Result<(), ApplyError> {
         let inner = &*self.inner;
         let mut writer = inner.writer.lock();
-        inner.check_usable(&writer)?;
+        let tables = inner.usable(&writer)?;
         let mut now = writer.entry(id)?.clone();
         if now.missing == why {
             return Ok(());
         }
         now.missing = why.to_owned();
-        inner.register(&mut writer, id, now)
+        inner.register(&tables, &mut writer, id, now)
     }
 
     /// Inputs in state `loading` or `failed`, to be compared by prefix digest with a grown or renamed file.
@@ -186,25 +173,23 @@ impl Weave {
     pub fn apply(&self, batch: Batch) -> Result<EpochReport, ApplyError> {
         let inner = &*self.inner;
         let mut writer = inner.writer.lock();
-        inner.check_usable(&writer)?;
+        let tables = inner.usable(&writer)?;
         let mut clock = StepClock::start();
-        let room = inner.tables.wait_for_room();
-        inner.poison_on_error(&mut writer, room)?;
+        inner.poison_on_error(tables.wait_for_room())?;
         clock.end("room");
         let cut = inner.published.read().cut().clone();
-        let mut woven = inner.weave(&mut writer, &cut, batch, Vec::new(), &mut clock)?;
+        let mut woven = inner.weave(&tables, &mut writer, &cut, batch, Vec::new(), &mut clock)?;
         let Some(write) = woven.write.take() else {
             return Ok(woven.report);
         };
         crash::point("apply.before_commit");
-        let committed = inner.commit(write, "apply.before_sync");
-        inner.poison_on_error(&mut writer, committed)?;
+        inner.poison_on_error(commit(&tables, write, "apply.before_sync"))?;
         crash::point("apply.before_publish");
         writer.totals = woven.totals;
         for (id, entry) in woven.ledger {
             writer.ledger[id.0 as usize - 1] = entry;
         }
-        inner.publish(&writer);
+        inner.publish(&tables, &writer);
         clock.end("commit");
         woven.report.step_times = clock.times;
         Ok(woven.report)
@@ -217,10 +202,9 @@ impl Weave {
     /// [`ApplyError`], as [`Weave::apply`].
     pub fn settle(&self) -> Result<(), ApplyError> {
         let inner = &*self.inner;
-        let mut writer = inner.writer.lock();
-        inner.check_usable(&writer)?;
-        let settled = inner.tables.settle();
-        inner.poison_on_error(&mut writer, settled)
+        let writer = inner.writer.lock();
+        let tables = inner.usable(&writer)?;
+        inner.poison_on_error(tables.settle())
     }
 
     /// A consistent read view of the newest epoch.
@@ -230,21 +214,26 @@ impl Weave {
 
     /// Bytes on disk, per table and for the journal.
     pub fn disk_bytes(&self) -> Vec<(&'static str, u64)> {
-        self.inner.tables.disk_bytes()
+        let published = self.snapshot();
+        published
+            .cut()
+            .tables()
+            .map_or_else(Vec::new, |tables| tables.disk_bytes())
     }
 }
 
 impl Inner {
-    fn weave(
+    fn weave<'t>(
         &self,
+        tables: &'t Tables,
         writer: &mut Writer,
         cut: &Cut,
         batch: Batch,
         retied: Vec<(InputId, Capture)>,
         clock: &mut StepClock,
-    ) -> Result<Woven<'_>, ApplyError> {
+    ) -> Result<Woven<'t>, ApplyError> {
         let chain = Chain {
-            tables: &self.tables,
+            tables,
             ranking_rows_max: self.settings.ranking_rows_max,
             cut,
             totals: &writer.totals,
@@ -256,7 +245,13 @@ impl Inner {
 
     /// Writes a new or changed entry of the ledger. Where an input changes its name, versions that hang on names
     /// are decided again in the same step.
-    fn register(&self, writer: &mut Writer, id: InputId, now: LedgerEntry) -> Result<(), ApplyError> {
+    fn register(
+        &self,
+        tables: &Arc<Tables>,
+        writer: &mut Writer,
+        id: InputId,
+        now: LedgerEntry,
+    ) -> Result<(), ApplyError> {
         let index = id.0 as usize - 1;
         let old = writer.ledger.get(index).cloned();
         let cut = self.published.read().cut().clone();
@@ -270,13 +265,13 @@ impl Inner {
             Some(_) => writer.ledger[index] = now.clone(),
             None => writer.ledger.push(now.clone()),
         }
-        let woven = self.weave(writer, &cut, Batch::default(), retied, &mut StepClock::start());
+        let mut clock = StepClock::start();
+        let woven = self.weave(tables, writer, &cut, Batch::default(), retied, &mut clock);
         let done = woven.and_then(|woven| {
-            let mut write = woven.write.unwrap_or_else(|| Write::new(&self.tables));
+            let mut write = woven.write.unwrap_or_else(|| Write::new(tables));
             write.put(Table::Inputs, ledger::entry_key(id), ledger::encode_entry(&now));
             crash::point("register.before_commit");
-            let committed = self.commit(write, "register.before_sync");
-            self.poison_on_error(writer, committed)?;
+            self.poison_on_error(commit(tables, write, "register.before_sync"))?;
             Ok(woven.totals)
         });
         match done {
@@ -294,32 +289,28 @@ impl Inner {
             writer.by_digest.remove(&old.digest);
         }
         writer.by_digest.insert(now.digest, id);
-        self.publish(writer);
+        self.publish(tables, writer);
         Ok(())
     }
 
-    fn commit(&self, write: Write<'_>, before_sync: &'static str) -> fjall::Result<()> {
-        write.commit()?;
-        crash::point(before_sync);
-        self.tables.db.persist(PersistMode::SyncData)
-    }
-
-    fn publish(&self, writer: &Writer) {
-        let snapshot = Snapshot::new(&self.dir, Cut::take(&self.tables), writer.totals.clone());
+    fn publish(&self, tables: &Arc<Tables>, writer: &Writer) {
+        let snapshot = Snapshot::new(&self.dir, Cut::take(tables), writer.totals.clone());
         *self.published.write() = snapshot;
     }
 
-    fn check_usable(&self, writer: &Writer) -> Result<(), ApplyError> {
-        match &writer.poisoned {
-            None => Ok(()),
-            Some(since) => Err(ApplyError::Poisoned {
+    /// The tables, if they may be written to.
+    fn usable(&self, writer: &Writer) -> Result<Arc<Tables>, ApplyError> {
+        let poisoned = self.poisoned.read();
+        match (&writer.tables, &*poisoned) {
+            (Some(tables), None) => Ok(tables.clone()),
+            (_, since) => Err(ApplyError::Poisoned {
                 dir: self.dir.display().to_string(),
-                since: since.clone(),
+                since: since.clone().unwrap_or_default(),
             }),
         }
     }
 
-    fn poison_on_error(&self, writer: &mut Writer, result: fjall::Result<()>) -> Result<(), ApplyError> {
+    fn poison_on_error(&self, result: fjall::Result<()>) -> Result<(), ApplyError> {
         let Err(error) = result else { return Ok(()) };
         let dir = self.dir.display().to_string();
         let is_unexplained = matches!(error, fjall::Error::Poisoned);
@@ -333,22 +324,54 @@ impl Inner {
             }
         };
         tracing::error!(%error, "index refuses writes until it is opened again");
-        writer.poisoned = Some(error.to_string());
+        *self.poisoned.write() = Some(error.to_string());
         Err(error)
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if self.writer.get_mut().poisoned.is_none()
-            && let Err(error) = self.tables.settle()
-        {
+        let Some(tables) = self.writer.get_mut().tables.take() else {
+            return;
+        };
+        if self.poisoned.get_mut().is_some() {
+            return;
+        }
+        if let Err(error) = tables.settle() {
             tracing::warn!(%error, dir = %self.dir.display(), "left to the journal");
         }
     }
 }
 
+/// Writes and syncs.
+fn commit(tables: &Tables, write: Write<'_>, before_sync: &'static str) -> fjall::Result<()> {
+    write.commit()?;
+    crash::point(before_sync);
+    tables.db.persist(PersistMode::SyncData)
+}
+
 impl Writer {
+    /// What tables hold, for the writer and for readers.
+    fn read(dir: &Path, tables: Arc<Tables>) -> Result<(Writer, Snapshot), SnapshotError> {
+        let cut = Cut::take(&tables);
+        let entries = ledger::read_all(&cut)?.into_iter();
+        let ledger: Vec<LedgerEntry> = entries.map(|(_, entry)| entry).collect();
+        let by_digest = ledger
+            .iter()
+            .zip(1..)
+            .map(|(e, id)| (e.digest.clone(), InputId(id)))
+            .collect();
+        let totals = totals::read(&cut)?;
+        let writer = Writer {
+            tables: Some(tables),
+            ledger,
+            by_digest,
+            totals: totals.clone(),
+            domain_of: DomainOf::default(),
+        };
+        Ok((writer, Snapshot::new(dir, cut, totals)))
+    }
+
     fn entry(&self, id: InputId) -> Result<&LedgerEntry, ApplyError> {
         let index = (id.0 as usize).wrapping_sub(1);
         self.ledger.get(index).ok_or(ApplyError::UnknownInput(id))

@@ -69,12 +69,16 @@ pub(crate) enum LoadError {
     Flow(#[from] FlowError),
     #[error("read the ledger: {0}")]
     Ledger(#[from] weave::SnapshotError),
+    #[error(transparent)]
+    Index(#[from] weave::ApplyError),
     #[error("bring the search index up to date: {0}")]
     Search(#[from] crate::feed::FeedError),
 }
 
 /// Runs one load to its end or until the job is stopped.
 pub(crate) fn run(parts: &Arc<Parts>, job: &Arc<Job>) -> Result<(), LoadError> {
+    // After a full disk, say, the index refuses writes until it is opened again.
+    parts.weave.recover()?;
     parts.catch_up_search()?;
     let discovery = inputs::discover(&job.request.inputs, &parts.sources);
     job.counters.files_skipped.add(discovery.skipped);

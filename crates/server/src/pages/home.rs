@@ -115,14 +115,18 @@ fn most_linked(top: &[TopRow]) -> Markup {
     }
 }
 
+/// There is no ranking of domains: these are the ones that the best of the ranking of URLs belong to.
 fn domains(top: &[TopRow]) -> Markup {
     let domains = domains_of(top);
     html! {
         section aria-labelledby="top-domains" {
-            h2 #top-domains { "Domains linked to from most places" }
+            h2 #top-domains { "Domains of the most linked to" }
             @if domains.is_empty() {
                 p.soft { "None yet." }
             } @else {
+                @if top.len() == TOP_LOOKED_AT {
+                    p.soft { "In-links of the first " (TOP_LOOKED_AT) " URLs of the ranking, by domain." }
+                }
                 ol.lines {
                     @for (name, inlinks) in domains.iter().take(DOMAINS) {
                         li {
@@ -190,5 +194,27 @@ fn recent_loads(jobs: &[JobBody]) -> Markup {
                 p { a.more href="/loads" { "All loads and inputs" } }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn domains_of_a_part_of_the_ranking_are_named_so() {
+        let ranking = |rows: usize| -> Vec<TopRow> {
+            let row = |n| TopRow {
+                url_key: format!("org,example)/{n}"),
+                inlinks_external: 2,
+                ..TopRow::default()
+            };
+            (0..rows).map(row).collect()
+        };
+        let shown = |rows| domains(&ranking(rows)).into_string();
+        let part = "In-links of the first 200 URLs of the ranking, by domain.";
+        assert!(shown(TOP_LOOKED_AT).contains(part));
+        assert!(!shown(TOP_LOOKED_AT - 1).contains(part));
+        assert!(shown(3).contains("6 in-links"), "{}", shown(3));
     }
 }

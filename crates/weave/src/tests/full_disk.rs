@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::tests::support::{all_dumps, entry, noise, page, progress, settings};
-use crate::{ApplyError, Batch, InputState, Weave};
+use crate::{ApplyError, Batch, InputId, InputState, Weave};
 
 const DIR: &str = "WEFT_TEST_FULL_DISK_DIR";
 const EPOCHS: u64 = 12;
@@ -17,23 +17,26 @@ fn load(dir: &Path, end: u64) -> Result<Weave, (Weave, ApplyError)> {
     let weave = Weave::open(dir, None, settings()).unwrap();
     let (input, known) = weave.register_input(entry("a.warc.gz"), None).unwrap();
     for epoch in known.bytes_done..end {
-        let mut capture = page(
-            &format!("http://h.com/{epoch}"),
-            epoch as i64,
-            &[("http://t.org/", "x")],
-        );
-        if let Some(page) = &mut capture.page {
-            page.text = noise(epoch);
-        }
-        let batch = Batch {
-            captures: vec![(input, capture)],
-            progress: vec![progress(input, epoch + 1, InputState::Loading)],
-        };
-        if let Err(error) = weave.apply(batch) {
+        if let Err(error) = weave.apply(batch(input, epoch)) {
             return Err((weave, error));
         }
     }
     Ok(weave)
+}
+
+fn batch(input: InputId, epoch: u64) -> Batch {
+    let mut capture = page(
+        &format!("http://h.com/{epoch}"),
+        epoch as i64,
+        &[("http://t.org/", "x")],
+    );
+    if let Some(page) = &mut capture.page {
+        page.text = noise(epoch);
+    }
+    Batch {
+        captures: vec![(input, capture)],
+        progress: vec![progress(input, epoch + 1, InputState::Loading)],
+    }
 }
 
 /// Not a test of its own: what the test below runs in another process, with a limit of some 400 kB a file.
@@ -50,6 +53,31 @@ fn child() {
     // Reading goes on.
     let snapshot = weave.snapshot();
     assert_eq!(snapshot.totals().unwrap().captures, snapshot.epoch().0);
+    assert!(weave.refuses_writes().is_some());
+    let full = weave.recover().unwrap_err();
+    assert!(matches!(full, ApplyError::DiskFull { .. }), "{full}");
+    make_room();
+    // Somebody who reads is not disturbed, and is waited for.
+    let reader = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        snapshot.totals().unwrap().captures
+    });
+    weave.recover().unwrap();
+    assert!(reader.join().unwrap() > 0);
+    assert_eq!(weave.refuses_writes(), None);
+    let now = weave.snapshot();
+    assert_eq!(now.totals().unwrap().captures, now.epoch().0);
+    weave.apply(batch(InputId(1), now.epoch().0)).unwrap();
+    assert_eq!(weave.snapshot().epoch().0, now.epoch().0 + 1);
+}
+
+/// Takes the limit away; only the soft one was set.
+fn make_room() {
+    let pid = std::process::id().to_string();
+    let raised = Command::new("prlimit")
+        .args(["--pid", &pid, "--fsize=unlimited:"])
+        .status();
+    assert!(raised.unwrap().success());
 }
 
 #[test]
@@ -67,7 +95,7 @@ fn a_full_disk_is_a_clear_error_and_loses_nothing() {
     let output = Command::new("sh")
         .args([
             "-c",
-            "trap '' XFSZ; ulimit -f 800; exec \"$0\" --exact tests::full_disk::child --nocapture",
+            "trap '' XFSZ; ulimit -S -f 800; exec \"$0\" --exact tests::full_disk::child --nocapture",
         ])
         .arg(std::env::current_exe().unwrap())
         .env(DIR, &dir)

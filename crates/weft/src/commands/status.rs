@@ -174,6 +174,12 @@ fn print_status(status: &StatusBody, epoch: u64, context: &mut Context) -> anyho
             bytes(status.memory_bytes)
         ),
     )?;
+    if let Some(since) = &status.refuses_writes {
+        line(
+            "writes",
+            format!("refused since: {since}; the next load tries again"),
+        )?;
+    }
     Ok(())
 }
 

@@ -1,9 +1,11 @@
 //! A disk without room: the load ends with a clear error, the archive opens again, the load can be continued.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use crate::program::{Dumps, assert_same, dumps, finish, load, run, said, shared, undisturbed, weft};
+use crate::program::{
+    Dumps, FILES, Server, assert_same, dumps, finish, load, run, said, shared, undisturbed, weft,
+};
 
 /// Loads with too little room, then with enough.
 fn check(shared: &Path, archive: &Path, expected: &Dumps, cramped: &mut Command, make_room: impl FnOnce()) {
@@ -34,6 +36,46 @@ fn files_that_cannot_grow() {
         .args(whole.get_args())
         .current_dir(&shared);
     check(&shared, &archive, undisturbed(&shared), &mut cramped, || {});
+}
+
+/// The owner stays what it is: neither it nor its clients have to be started again.
+#[test]
+fn a_server_goes_on_when_there_is_room_again() {
+    let Some(shared) = shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let archive = root.path().join("a");
+    // The engine lays out a large file when an index is made.
+    run(weft(&shared, &archive, &["load", FILES[1]]), &[0, 1]);
+    let serve = Server::command(&shared, &archive);
+    let mut cramped = Command::new("sh");
+    cramped.args(["-c", "trap '' XFSZ; ulimit -S -f 1500; exec \"$0\" \"$@\""]);
+    cramped
+        .arg(serve.get_program())
+        .args(serve.get_args())
+        .current_dir(&shared)
+        .stdout(Stdio::piped());
+    let server = Server::of(cramped.spawn().unwrap());
+    let output = load(&shared, &archive).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let status = run(weft(&shared, &archive, &["status"]), &[0]);
+    assert!(status.contains("refused since"), "{status}");
+    let again = load(&shared, &archive).output().unwrap();
+    let message = String::from_utf8_lossy(&again.stderr).to_lowercase();
+    assert!(message.contains("no space left"), "{}", said(&again));
+    let raised = Command::new("prlimit")
+        .args(["--pid", &server.id().to_string(), "--fsize=unlimited:"])
+        .status()
+        .unwrap();
+    assert!(raised.success());
+    finish(load(&shared, &archive).spawn().unwrap(), &[0, 1]);
+    let status = run(weft(&shared, &archive, &["status"]), &[0]);
+    assert!(!status.contains("refused"), "{status}");
+    assert_same(
+        &dumps(&shared, &archive),
+        undisturbed(&shared),
+        "after a full disk",
+    );
+    server.stop();
 }
 
 /// A small file system in memory, unmounted at the end.

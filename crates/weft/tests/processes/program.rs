@@ -1,5 +1,6 @@
 //! Running the program, and comparing what archives hold.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -133,4 +134,50 @@ pub(crate) fn status(shared: &Path, archive: &Path, field: &str) -> u64 {
     status[field]
         .as_u64()
         .unwrap_or_else(|| panic!("{field} in {status}"))
+}
+
+/// A server, ended as a service manager would.
+pub(crate) struct Server(Child);
+
+impl Server {
+    pub(crate) fn start(shared: &Path, archive: &Path) -> Server {
+        Server::of(Server::command(shared, archive).spawn().unwrap())
+    }
+
+    pub(crate) fn command(shared: &Path, archive: &Path) -> Command {
+        weft(shared, archive, &["serve", "--listen", "127.0.0.1:0"])
+    }
+
+    /// One that was just started: waits until it listens.
+    pub(crate) fn of(mut child: Child) -> Server {
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        assert!(line.contains("http://127.0.0.1:"), "{line}");
+        Server(child)
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    pub(crate) fn stop(mut self) {
+        let stopped = Command::new("kill").arg(self.id().to_string()).status().unwrap();
+        assert!(stopped.success());
+        assert!(self.0.wait().unwrap().success());
+    }
+
+    /// Without a warning.
+    pub(crate) fn kill(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }

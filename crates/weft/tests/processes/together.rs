@@ -1,10 +1,11 @@
 //! Several processes and one archive.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::Child;
 
-use crate::program::{FILES, assert_same, dumps, finish, load, run, shared, status, undisturbed, weft};
+use crate::program::{
+    FILES, Server, assert_same, dumps, finish, load, run, shared, status, undisturbed, weft,
+};
 
 /// A load of some of the files, slow enough to be met while it runs.
 fn slow_load(shared: &Path, archive: &Path, files: &[&str]) -> Child {
@@ -52,32 +53,6 @@ fn questions_while_a_load_runs() {
     assert_same(&dumps(&shared, &archive), expected, "asked while it loaded");
 }
 
-/// A server, ended as a service manager would.
-struct Server(Child);
-
-impl Server {
-    fn start(shared: &Path, archive: &Path) -> Server {
-        let mut child = weft(shared, archive, &["serve", "--listen", "127.0.0.1:0"])
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        assert!(line.contains("http://127.0.0.1:"), "{line}");
-        Server(child)
-    }
-
-    fn stop(mut self) {
-        let stopped = Command::new("kill")
-            .arg(self.0.id().to_string())
-            .status()
-            .unwrap();
-        assert!(stopped.success());
-        assert!(self.0.wait().unwrap().success());
-    }
-}
-
 #[test]
 fn a_load_while_a_server_runs() {
     let Some(shared) = shared() else { return };
@@ -99,7 +74,7 @@ fn a_load_while_a_server_runs() {
         (Some("done"), Some(4)),
         "{last}"
     );
-    assert_eq!(status(&shared, &archive, "owner_pid"), u64::from(server.0.id()));
+    assert_eq!(status(&shared, &archive, "owner_pid"), u64::from(server.id()));
     assert_same(&dumps(&shared, &archive), expected, "through the server");
     server.stop();
     assert_same(&dumps(&shared, &archive), expected, "after the server");
@@ -111,13 +86,12 @@ fn a_server_killed_during_a_load_is_replaced_by_the_loader() {
     let expected = undisturbed(&shared);
     let root = tempfile::tempdir().unwrap();
     let archive = root.path().join("a");
-    let mut server = Server::start(&shared, &archive);
+    let server = Server::start(&shared, &archive);
     let loading = slow_load(&shared, &archive, &FILES);
     while status(&shared, &archive, "captures") == 0 {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    server.0.kill().unwrap();
-    server.0.wait().unwrap();
+    server.kill();
     finish(loading, &[0, 1]);
     assert_same(&dumps(&shared, &archive), expected, "after the server was killed");
 }

@@ -1,0 +1,98 @@
+//! Opening an index again, in the same process, after it refused writes: a full disk that has room again.
+//!
+//! Invariants:
+//!  - the engine is let go only when nobody reads from it, and only where there is room for it to open;
+//!  - a reader sees the last published epoch until then, and from the new opening on what is on disk: the epoch
+//!    whose commit failed is there whole or not at all;
+//!  - where opening fails, reads are errors that say why, and the next call tries again.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::RwLockWriteGuard;
+
+use super::{Inner, Weave, Writer};
+use crate::cut::Cut;
+use crate::error::probe_disk_full;
+use crate::{ApplyError, OpenError, Snapshot, place};
+
+/// How long to wait for readers to end, and for the engine's threads.
+const RELEASE_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Time between two tries.
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
+
+impl Weave {
+    /// Why the index refuses writes, if it does.
+    pub fn refuses_writes(&self) -> Option<String> {
+        self.inner.poisoned.read().clone()
+    }
+
+    /// Opens the index again if it refuses writes.
+    ///
+    /// # Errors
+    /// [`ApplyError::DiskFull`] while there is no room, [`ApplyError::Read`] where somebody reads for too long: all is
+    /// as before then. After another error nothing can be read either, until a later call succeeds.
+    pub fn recover(&self) -> Result<(), ApplyError> {
+        let inner = &*self.inner;
+        let mut writer = inner.writer.lock();
+        let Some(since) = self.refuses_writes() else {
+            return Ok(());
+        };
+        let dir = || inner.dir.display().to_string();
+        if probe_disk_full(&inner.dir) {
+            return Err(ApplyError::DiskFull { dir: dir() });
+        }
+        let mut published = inner
+            .without_readers(&writer)
+            .ok_or_else(|| ApplyError::Read { dir: dir() })?;
+        *published = Snapshot::new(&inner.dir, Cut::closed(&since), writer.totals.clone());
+        writer.tables = None;
+        let (now, snapshot) = inner.open_again().map_err(|error| match error {
+            OpenError::DiskFull { dir } => ApplyError::DiskFull { dir },
+            error => ApplyError::Engine {
+                doing: "open again",
+                dir: dir(),
+                detail: error.to_string(),
+            },
+        })?;
+        (*writer, *published) = (now, snapshot);
+        *inner.poisoned.write() = None;
+        tracing::info!(dir = %inner.dir.display(), since, "index opened again");
+        Ok(())
+    }
+}
+
+impl Inner {
+    /// Keeps new readers out once the last one is gone; `None` where one stays too long.
+    fn without_readers(&self, writer: &Writer) -> Option<RwLockWriteGuard<'_, Snapshot>> {
+        let deadline = Instant::now() + RELEASE_TIME_MAX;
+        loop {
+            let published = self.published.write();
+            // Held by the writer and by what is published, if they are open at all.
+            let is_free = |tables: &Arc<_>| Arc::strong_count(tables) == 2 && published.is_unshared();
+            if writer.tables.as_ref().is_none_or(is_free) {
+                return Some(published);
+            }
+            drop(published);
+            if Instant::now() >= deadline {
+                return None;
+            }
+            std::thread::sleep(RETRY_INTERVAL);
+        }
+    }
+
+    fn open_again(&self) -> Result<(Writer, Snapshot), OpenError> {
+        let deadline = Instant::now() + RELEASE_TIME_MAX;
+        let tables = loop {
+            match place::open(&self.dir, Some(self.link_scope), &self.settings) {
+                // An iterator that outlived its snapshot.
+                Err(OpenError::Locked { .. }) if Instant::now() < deadline => {
+                    std::thread::sleep(RETRY_INTERVAL);
+                }
+                opened => break opened?.0,
+            }
+        };
+        Ok(Writer::read(&self.dir, tables)?)
+    }
+}
