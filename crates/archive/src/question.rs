@@ -226,8 +226,8 @@ pub struct StatusBody {
     pub owner_pid: u32,
     /// Loads running or queued.
     pub jobs_active: u64,
-    /// Why the index refuses writes until the next load opens it again: a full disk, mostly.
-    pub refuses_writes: Option<String>,
+    /// Why the index refuses writes until the next load opens it again: a full disk, mostly. Empty if it does not.
+    pub refuses_writes: String,
 }
 
 /// Statistics of one pipeline stage (DESIGN 5.3).

@@ -54,6 +54,12 @@ fn content(status: &StatusBody, top: &[TopRow], jobs: &[JobBody]) -> Markup {
             (search_box("", true))
             @if status.captures > 0 { (hints(status)) }
         }
+        @if !status.refuses_writes.is_empty() {
+            p.callout {
+                span.badge.bad { "writes refused" }
+                " since: " (parts::text(&status.refuses_writes)) ". The next load opens the index again."
+            }
+        }
         @if status.captures == 0 {
             (parts::nothing_loaded())
         } @else {
@@ -200,6 +206,19 @@ fn recent_loads(jobs: &[JobBody]) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn refused_writes_are_told() {
+        let shown = |since: &str| {
+            let status = StatusBody {
+                refuses_writes: since.to_owned(),
+                ..StatusBody::default()
+            };
+            content(&status, &[], &[]).into_string()
+        };
+        assert!(shown("no space left").contains("no space left"));
+        assert!(!shown("").contains("refused"));
+    }
 
     #[test]
     fn domains_of_a_part_of_the_ranking_are_named_so() {

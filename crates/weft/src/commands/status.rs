@@ -174,7 +174,8 @@ fn print_status(status: &StatusBody, epoch: u64, context: &mut Context) -> anyho
             bytes(status.memory_bytes)
         ),
     )?;
-    if let Some(since) = &status.refuses_writes {
+    if !status.refuses_writes.is_empty() {
+        let since = &status.refuses_writes;
         line(
             "writes",
             format!("refused since: {since}; the next load tries again"),

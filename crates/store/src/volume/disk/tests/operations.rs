@@ -143,7 +143,15 @@ fn a_body_that_breaks_off_leaves_nothing() {
         while std::fs::read_dir(&staging).unwrap().count() > 0 {
             tokio::task::yield_now().await;
         }
-        let committed = volume.commit(stage, Cause::Write, "").await;
+        // The file goes before the name: between the two the upload is busy.
+        let committed = loop {
+            match volume.commit(stage, Cause::Write, "").await {
+                Err(VolumeError::Failed { detail, .. }) if detail.ends_with("is busy") => {
+                    tokio::task::yield_now().await;
+                }
+                committed => break committed,
+            }
+        };
         assert!(matches!(committed, Err(VolumeError::Missing { .. })));
     });
 }
