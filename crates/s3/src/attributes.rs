@@ -26,6 +26,9 @@ pub(crate) const UPLOAD: &str = "weft-upload";
 /// Sizes of the parts that the object was made from; see [`crate::parts`].
 pub(crate) const PARTS: &str = "weft-parts";
 
+/// Checksums of the parts that the object was made from, in Base64 with commas between; left out if they are many.
+pub(crate) const PART_SUMS: &str = "weft-part-sums";
+
 /// Whose a bucket, an object or an upload is. An object without it is its bucket owner's.
 pub(crate) const OWNER: &str = "weft-owner";
 

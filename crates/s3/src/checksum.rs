@@ -14,6 +14,7 @@ use s3s::crypto::{Checksum as _, Crc32, Crc32c, Crc64Nvme, Sha1, Sha256};
 use s3s::dto::Checksum;
 use s3s::{S3Result, TrailingHeaders};
 
+use crate::attributes::PART_SUMS;
 use crate::error::{fault, not_implemented};
 
 /// Attribute that says whether a checksum is over the content or over the parts' checksums.
@@ -144,6 +145,17 @@ pub(crate) fn kept(attributes: &BTreeMap<String, String>) -> Checksum {
         checksum_sha256: get(Algorithm::Sha256),
         checksum_type: attributes.get(TYPE).map(|kind| kind.clone().into()),
     }
+}
+
+/// The checksum of one of the parts that an object was made from, by its number from 1, if it was kept.
+pub(crate) fn of_part(attributes: &BTreeMap<String, String>, number: usize) -> Option<Checksum> {
+    let (algorithm, _) = Algorithm::of(attributes)?;
+    let sum = attributes.get(PART_SUMS)?.split(',').nth(number.checked_sub(1)?)?;
+    let one = BTreeMap::from([(algorithm.header().to_owned(), sum.to_owned())]);
+    Some(Checksum {
+        checksum_type: attributes.get(TYPE).map(|kind| kind.clone().into()),
+        ..kept(&one)
+    })
 }
 
 /// What a client says of its content.
@@ -410,6 +422,19 @@ mod tests {
             composite(Algorithm::Crc32, &["AAAAAA==".to_owned()]).unwrap(),
             "IUTfHA==-1"
         );
+    }
+
+    #[test]
+    fn parts_have_theirs() {
+        let mut attributes: BTreeMap<_, _> = [("x-amz-checksum-crc32", "AAAAAA==-2"), (TYPE, COMPOSITE)]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+        assert_eq!(of_part(&attributes, 1), None);
+        attributes.insert(PART_SUMS.to_owned(), "AAAAAQ==,AAAAAg==".to_owned());
+        let second = of_part(&attributes, 2).unwrap();
+        assert_eq!(second.checksum_crc32.as_deref(), Some("AAAAAg=="));
+        assert_eq!(second.checksum_type.unwrap().as_str(), COMPOSITE);
+        assert_eq!((of_part(&attributes, 0), of_part(&attributes, 3)), (None, None));
     }
 
     #[test]

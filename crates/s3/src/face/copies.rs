@@ -9,7 +9,7 @@ use store::store::StoreError;
 use super::{Face, check_version, etag};
 use crate::access::confirm_source;
 use crate::acl::{ACL, asked_of};
-use crate::attributes::{self, MADE, OWNER, PARTS, TAGGING, UPLOAD, headers_of};
+use crate::attributes::{self, MADE, OWNER, PARTS, PART_SUMS, TAGGING, UPLOAD, headers_of};
 use crate::checksum::{self, Algorithm, set_sums};
 use crate::conditions::{self, Reading, Writing};
 use crate::content::Content;
@@ -113,7 +113,7 @@ fn writing(headers: &HeaderMap) -> S3Result<Writing> {
 
 /// Attributes that tell how an object was written and whose it is, and are not taken along by a copy.
 fn is_of_the_writing(name: &str) -> bool {
-    [UPLOAD, PARTS, OWNER, ACL, MADE].contains(&name) || name.starts_with("x-amz-checksum-")
+    [UPLOAD, PARTS, PART_SUMS, OWNER, ACL, MADE].contains(&name) || name.starts_with("x-amz-checksum-")
 }
 
 /// Whether a directive says `REPLACE`.

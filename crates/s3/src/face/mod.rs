@@ -115,6 +115,13 @@ macro_rules! operations {
                     Ok(S3Response::new(self.$name(request).await?))
                 }
             )*
+
+            async fn head_object(
+                &self,
+                request: S3Request<HeadObjectInput>,
+            ) -> S3Result<S3Response<HeadObjectOutput>> {
+                self.head_object(request).await
+            }
         }
     };
 }
@@ -126,6 +133,9 @@ operations! {
     delete_bucket: DeleteBucketInput -> DeleteBucketOutput;
     get_bucket_location: GetBucketLocationInput -> GetBucketLocationOutput;
     get_bucket_versioning: GetBucketVersioningInput -> GetBucketVersioningOutput;
+    get_bucket_tagging: GetBucketTaggingInput -> GetBucketTaggingOutput;
+    put_bucket_tagging: PutBucketTaggingInput -> PutBucketTaggingOutput;
+    delete_bucket_tagging: DeleteBucketTaggingInput -> DeleteBucketTaggingOutput;
     get_bucket_cors: GetBucketCorsInput -> GetBucketCorsOutput;
     put_bucket_cors: PutBucketCorsInput -> PutBucketCorsOutput;
     delete_bucket_cors: DeleteBucketCorsInput -> DeleteBucketCorsOutput;
@@ -147,7 +157,6 @@ operations! {
     delete_object: DeleteObjectInput -> DeleteObjectOutput;
     delete_objects: DeleteObjectsInput -> DeleteObjectsOutput;
     get_object: GetObjectInput -> GetObjectOutput;
-    head_object: HeadObjectInput -> HeadObjectOutput;
     get_object_attributes: GetObjectAttributesInput -> GetObjectAttributesOutput;
     copy_object: CopyObjectInput -> CopyObjectOutput;
     get_object_tagging: GetObjectTaggingInput -> GetObjectTaggingOutput;

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use s3s::dto::{self, *};
-use s3s::{S3Error, S3Request, S3Result};
+use s3s::{S3Error, S3Request, S3Response, S3Result};
 use store::key::Key;
 use store::meta::Meta;
 use store::store::{Object as Opened, StoreError};
@@ -20,6 +20,9 @@ use crate::{names, parts};
 
 /// How often a read begins anew because the object was replaced between a look at its size and the read.
 const ATTEMPTS: usize = 5;
+
+/// How many tags an object has: s3s has no field for it in the answer to HEAD.
+const TAG_COUNT: HeaderName = HeaderName::from_static("x-amz-tagging-count");
 
 /// What of an object is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -75,9 +78,9 @@ impl Face {
             metadata: headers.metadata,
             ..GetObjectOutput::default()
         };
-        // The checksum is of the whole: with a range it would mislead.
-        if wants_checksum(input.checksum_mode.as_ref()) && !found.partial {
-            let sums = checksum::kept(&meta.attributes);
+        if wants_checksum(input.checksum_mode.as_ref())
+            && let Some(sums) = sums(piece, &found, &meta)
+        {
             output.checksum_type.clone_from(&sums.checksum_type);
             set_sums!(output, sums);
         }
@@ -88,7 +91,7 @@ impl Face {
     pub(super) async fn head_object(
         &self,
         request: S3Request<HeadObjectInput>,
-    ) -> S3Result<HeadObjectOutput> {
+    ) -> S3Result<S3Response<HeadObjectOutput>> {
         let input = request.input;
         check_version(input.version_id.as_deref())?;
         refuse_encryption(input.sse_customer_algorithm.as_deref())?;
@@ -102,7 +105,8 @@ impl Face {
             if_unmodified_since: input.if_unmodified_since.as_ref(),
         };
         reading.check(&meta)?;
-        let found = find(piece(input.range, input.part_number)?, &meta)?;
+        let piece = piece(input.range, input.part_number)?;
+        let found = find(piece, &meta)?;
         let headers = Headers::from_attributes(&meta.attributes);
         let mut output = HeadObjectOutput {
             content_length: Some(signed(found.range.end - found.range.start)),
@@ -121,12 +125,17 @@ impl Face {
             metadata: headers.metadata,
             ..HeadObjectOutput::default()
         };
-        if wants_checksum(input.checksum_mode.as_ref()) && !found.partial {
-            let sums = checksum::kept(&meta.attributes);
+        if wants_checksum(input.checksum_mode.as_ref())
+            && let Some(sums) = sums(piece, &found, &meta)
+        {
             output.checksum_type.clone_from(&sums.checksum_type);
             set_sums!(output, sums);
         }
-        Ok(output)
+        let mut response = S3Response::new(output);
+        if let Some(count) = super::tags::count(headers.tagging.as_deref()) {
+            response.headers.insert(TAG_COUNT, HeaderValue::from(count));
+        }
+        Ok(response)
     }
 
     /// Selected facts about an object.
@@ -152,7 +161,8 @@ impl Face {
         let sums = checksum::kept(&meta.attributes);
         let parts = match meta.attributes.get(attributes::PARTS) {
             Some(text) if wanted(ObjectAttributes::OBJECT_PARTS) => {
-                Some(list_parts(text, input.part_number_marker, input.max_parts)?)
+                let page = (input.part_number_marker, input.max_parts);
+                Some(list_parts(text, &meta, page)?)
             }
             _ => None,
         };
@@ -309,6 +319,19 @@ fn unsatisfiable(size: u64) -> S3Error {
     error
 }
 
+/// The checksum of what is asked for, if one is kept: of the whole or of a part. That of the whole would mislead with a
+/// range.
+fn sums(piece: Piece, found: &Found, meta: &Meta) -> Option<Checksum> {
+    match piece {
+        _ if !found.partial => Some(checksum::kept(&meta.attributes)),
+        Piece::Part(number) if found.parts.is_some() => {
+            checksum::of_part(&meta.attributes, usize::try_from(number).ok()?)
+        }
+        Piece::Part(_) => Some(checksum::kept(&meta.attributes)),
+        Piece::Whole | Piece::Bytes(_) => None,
+    }
+}
+
 fn wants_checksum(mode: Option<&ChecksumMode>) -> bool {
     mode.is_some_and(|mode| mode.as_str().eq_ignore_ascii_case(ChecksumMode::ENABLED))
 }
@@ -320,16 +343,26 @@ fn refuse_encryption(algorithm: Option<&str>) -> S3Result<()> {
     }
 }
 
-fn list_parts(text: &str, marker: Option<i32>, max: Option<i32>) -> S3Result<GetObjectAttributesParts> {
+fn list_parts(
+    text: &str,
+    meta: &Meta,
+    (marker, max): (Option<i32>, Option<i32>),
+) -> S3Result<GetObjectAttributesParts> {
     let sizes = parts::decode(text)?;
     let after = usize::try_from(marker.unwrap_or(0)).unwrap_or(0);
     let limit = usize::try_from(max.unwrap_or(1000)).unwrap_or(0).min(1000);
     let page = sizes.iter().enumerate().skip(after).take(limit);
     let listed: Vec<_> = page
-        .map(|(index, size)| ObjectPart {
-            part_number: i32::try_from(index + 1).ok(),
-            size: Some(signed(*size)),
-            ..ObjectPart::default()
+        .map(|(index, size)| {
+            let mut part = ObjectPart {
+                part_number: i32::try_from(index + 1).ok(),
+                size: Some(signed(*size)),
+                ..ObjectPart::default()
+            };
+            if let Some(sums) = checksum::of_part(&meta.attributes, index + 1) {
+                set_sums!(part, sums);
+            }
+            part
         })
         .collect();
     Ok(GetObjectAttributesParts {

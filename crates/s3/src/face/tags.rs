@@ -1,4 +1,4 @@
-//! Tags of objects: an attribute like any other, in the form of the header that sets it.
+//! Tags of objects and buckets: an attribute like any other, in the form of the header that sets it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +15,12 @@ use crate::names;
 
 /// Most tags of an object, as in S3.
 const TAGS_MAX: usize = 10;
+
+/// Most tags of a bucket, as in S3.
+const BUCKET_TAGS_MAX: usize = 50;
+
+/// Attribute of a bucket: its tags, in the form of a query string.
+const BUCKET_TAGGING: &str = "weft-bucket-tagging";
 
 /// Longest name of a tag in characters, as in S3.
 const NAME_CHARS_MAX: usize = 128;
@@ -35,13 +41,7 @@ impl Face {
             .await?;
         confirm(&request.extensions, &meta)?;
         let text = meta.attributes.get(TAGGING).map(String::as_str);
-        let tag_set = parse(text.unwrap_or_default())
-            .into_iter()
-            .map(|(key, value)| Tag {
-                key: Some(key),
-                value: Some(value),
-            })
-            .collect();
+        let tag_set = shown(text.unwrap_or_default());
         Ok(GetObjectTaggingOutput {
             tag_set,
             version_id: None,
@@ -74,6 +74,46 @@ impl Face {
         Ok(DeleteObjectTaggingOutput::default())
     }
 
+    /// The tags of a bucket.
+    pub(super) async fn get_bucket_tagging(
+        &self,
+        request: S3Request<GetBucketTaggingInput>,
+    ) -> S3Result<GetBucketTaggingOutput> {
+        let bucket = self.bucket(&request.input.bucket).await?;
+        let text = bucket.attributes.get(BUCKET_TAGGING);
+        let text = text.ok_or_else(|| fault("NoSuchTagSet", "the bucket has no tags"))?;
+        Ok(GetBucketTaggingOutput { tag_set: shown(text) })
+    }
+
+    /// Gives a bucket other tags.
+    pub(super) async fn put_bucket_tagging(
+        &self,
+        request: S3Request<PutBucketTaggingInput>,
+    ) -> S3Result<PutBucketTaggingOutput> {
+        let input = request.input;
+        let text = write(&input.tagging.tag_set);
+        check_text(&text, BUCKET_TAGS_MAX)?;
+        self.change_bucket(&input.bucket, |_, attributes| {
+            attributes.insert(BUCKET_TAGGING.to_owned(), text.clone());
+            Ok(())
+        })
+        .await?;
+        Ok(PutBucketTaggingOutput::default())
+    }
+
+    /// Takes a bucket's tags away.
+    pub(super) async fn delete_bucket_tagging(
+        &self,
+        request: S3Request<DeleteBucketTaggingInput>,
+    ) -> S3Result<DeleteBucketTaggingOutput> {
+        self.change_bucket(&request.input.bucket, |_, attributes| {
+            attributes.remove(BUCKET_TAGGING);
+            Ok(())
+        })
+        .await?;
+        Ok(DeleteBucketTaggingOutput::default())
+    }
+
     async fn retag(
         &self,
         bucket: &str,
@@ -91,21 +131,20 @@ impl Face {
     }
 }
 
-/// Refuses tags that S3 would.
+/// Refuses tags of an object that S3 would.
 pub(super) fn check(attributes: &BTreeMap<String, String>) -> S3Result<()> {
-    let Some(text) = attributes.get(TAGGING) else {
-        return Ok(());
-    };
+    let text = attributes.get(TAGGING);
+    text.map_or(Ok(()), |text| check_text(text, TAGS_MAX))
+}
+
+fn check_text(text: &str, tags_max: usize) -> S3Result<()> {
     let tags = parse(text);
     let names: BTreeSet<_> = tags.iter().map(|(name, _)| name).collect();
     if names.len() < tags.len() {
         return Err(fault("InvalidTag", "a tag stands twice"));
     }
-    if tags.len() > TAGS_MAX {
-        return Err(fault(
-            "InvalidTag",
-            format!("an object has at most {TAGS_MAX} tags"),
-        ));
+    if tags.len() > tags_max {
+        return Err(fault("InvalidTag", format!("at most {tags_max} tags are possible")));
     }
     let short = |(name, value): &(String, String)| {
         !name.is_empty() && name.chars().count() <= NAME_CHARS_MAX && value.chars().count() <= VALUE_CHARS_MAX
@@ -120,6 +159,17 @@ pub(super) fn check(attributes: &BTreeMap<String, String>) -> S3Result<()> {
 pub(super) fn count(text: Option<&str>) -> Option<i32> {
     let count = text.map(|text| parse(text).len()).filter(|count| *count > 0);
     count.and_then(|count| i32::try_from(count).ok())
+}
+
+/// Tags in the order of their names.
+fn shown(text: &str) -> Vec<Tag> {
+    let mut tags = parse(text);
+    tags.sort();
+    let tag = |(key, value)| Tag {
+        key: Some(key),
+        value: Some(value),
+    };
+    tags.into_iter().map(tag).collect()
 }
 
 fn write(tags: &[Tag]) -> String {

@@ -353,6 +353,13 @@ def test_multipart_checksums():
     sums = b"".join(hashlib.sha256(part).digest() for part in parts.values())
     assert done["ChecksumSHA256"] == base64.b64encode(hashlib.sha256(sums).digest()).decode() + "-3", done
     assert S3.head_object(Bucket=name, Key="composite", ChecksumMode="ENABLED")["ChecksumType"] == "COMPOSITE"
+    asked = S3.get_object_attributes(Bucket=name, Key="composite", ObjectAttributes=["ObjectParts"])["ObjectParts"]["Parts"]
+    for number, part in parts.items():
+        sum_ = listed[number - 1]["ChecksumSHA256"]
+        head = S3.head_object(Bucket=name, Key="composite", PartNumber=number, ChecksumMode="ENABLED")
+        assert (head["ChecksumSHA256"], head["ContentLength"]) == (sum_, len(part)), head
+        assert (asked[number - 1]["ChecksumSHA256"], asked[number - 1]["Size"]) == (sum_, len(part)), asked
+    assert "ChecksumSHA256" not in S3.head_object(Bucket=name, Key="composite", Range="bytes=0-9", ChecksumMode="ENABLED")
 
 
 def test_multipart_copy():
@@ -451,8 +458,21 @@ def test_tags():
     assert pairs() == [("c d", "e+f")]
     after = S3.head_object(Bucket=name, Key="x")
     assert (before["ETag"], before["Metadata"]) == (after["ETag"], after["Metadata"])
+    assert after["TagCount"] == 1, after
     S3.delete_object_tagging(Bucket=name, Key="x")
     assert pairs() == []
+    assert "TagCount" not in S3.head_object(Bucket=name, Key="x")
+
+
+def test_tags_of_buckets():
+    name = bucket("bucket-tags")
+    refused("NoSuchTagSet", 404, S3.get_bucket_tagging, Bucket=name)
+    tags = lambda *names: {"TagSet": [{"Key": key, "Value": "of " + key} for key in names]}
+    S3.put_bucket_tagging(Bucket=name, Tagging=tags("project", "owner"))
+    assert S3.get_bucket_tagging(Bucket=name)["TagSet"] == tags("owner", "project")["TagSet"]
+    refused("InvalidTag", 400, S3.put_bucket_tagging, Bucket=name, Tagging=tags("twice", "twice"))
+    S3.delete_bucket_tagging(Bucket=name)
+    refused("NoSuchTagSet", 404, S3.get_bucket_tagging, Bucket=name)
 
 
 def test_refusals():

@@ -4,8 +4,13 @@ use s3s::S3Result;
 use s3s::dto::*;
 use store::store::{Part as Received, Upload};
 
+use crate::attributes::PART_SUMS;
 use crate::checksum::{self, ALL, Algorithm, COMPOSITE, FULL_OBJECT, TYPE, sums_of};
 use crate::error::fault;
+
+/// Longest list of checksums of parts that is kept, in bytes: 728 of SHA-256, 3,640 of CRC32. Listings hold what is kept
+/// with a thousand objects.
+const PART_SUMS_BYTES_MAX: usize = 32 * 1024;
 
 /// Attribute of an upload: algorithm and type of its checksum, `CRC32 COMPOSITE`.
 const CHECKSUM: &str = "weft-checksum";
@@ -76,23 +81,27 @@ impl Planned {
         ChecksumType::from_static(if self.full { FULL_OBJECT } else { COMPOSITE })
     }
 
-    /// The checksum of an object made of these parts.
-    fn of_parts(self, parts: &[&Received]) -> S3Result<String> {
+    /// The checksums of parts, and the parts' lengths.
+    fn sums(self, parts: &[&Received]) -> S3Result<Vec<(String, u64)>> {
+        let header = self.algorithm.header();
         let mut sums = Vec::with_capacity(parts.len());
         for part in parts {
-            let Some(sum) = part.meta.attributes.get(self.algorithm.header()) else {
+            let Some(sum) = part.meta.attributes.get(header) else {
                 let detail = format!("part {} was kept without its checksum", part.number);
                 return Err(fault("InternalError", detail));
             };
             sums.push((sum.clone(), part.meta.size));
         }
-        match self.full {
-            true => checksum::combined(self.algorithm, &sums),
-            false => {
-                let sums: Vec<_> = sums.into_iter().map(|(sum, _)| sum).collect();
-                checksum::composite(self.algorithm, &sums)
-            }
+        Ok(sums)
+    }
+
+    /// The checksum of an object made of parts.
+    fn of_parts(self, sums: &[(String, u64)]) -> S3Result<String> {
+        if self.full {
+            return checksum::combined(self.algorithm, sums);
         }
+        let sums: Vec<_> = sums.iter().map(|(sum, _)| sum.clone()).collect();
+        checksum::composite(self.algorithm, &sums)
     }
 }
 
@@ -108,7 +117,8 @@ pub(super) fn join(
         return Ok(Vec::new());
     };
     let header = planned.algorithm.header();
-    let sum = planned.of_parts(chosen)?;
+    let sums = planned.sums(chosen)?;
+    let sum = planned.of_parts(&sums)?;
     let bare = sum.split('-').next().unwrap_or_default();
     if let Some(declared) = planned.algorithm.value(&declared)
         && declared != sum
@@ -118,10 +128,14 @@ pub(super) fn join(
         let detail = format!("the {name} is {sum}, {header} says {declared}");
         return Err(fault("BadDigest", detail));
     }
-    Ok(vec![
+    let of_parts: Vec<_> = sums.into_iter().map(|(sum, _)| sum).collect();
+    let of_parts = Some(of_parts.join(",")).filter(|text| text.len() <= PART_SUMS_BYTES_MAX);
+    let mut attributes = vec![
         (header.to_owned(), sum),
         (TYPE.to_owned(), planned.kind().as_str().to_owned()),
-    ])
+    ];
+    attributes.extend(of_parts.map(|text| (PART_SUMS.to_owned(), text)));
+    Ok(attributes)
 }
 
 /// The client may declare no other checksum than the one planned.
