@@ -150,7 +150,10 @@ pub(crate) fn kept(attributes: &BTreeMap<String, String>) -> Checksum {
 /// The checksum of one of the parts that an object was made from, by its number from 1, if it was kept.
 pub(crate) fn of_part(attributes: &BTreeMap<String, String>, number: usize) -> Option<Checksum> {
     let (algorithm, _) = Algorithm::of(attributes)?;
-    let sum = attributes.get(PART_SUMS)?.split(',').nth(number.checked_sub(1)?)?;
+    let sum = attributes
+        .get(PART_SUMS)?
+        .split(',')
+        .nth(number.checked_sub(1)?)?;
     let one = BTreeMap::from([(algorithm.header().to_owned(), sum.to_owned())]);
     Some(Checksum {
         checksum_type: attributes.get(TYPE).map(|kind| kind.clone().into()),

@@ -1,9 +1,12 @@
 //! The one who writes: documents in, commits out.
 
 use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tantivy::directory::MmapDirectory;
+use tantivy::directory::error::LockError;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, UserOperation};
 use tantivy::{Index, IndexWriter, TantivyError, Term};
 
@@ -17,6 +20,13 @@ const DELETED_RATIO_MAX: f32 = 0.2;
 
 /// tantivy's own lower bound for a thread.
 const THREAD_MEMORY_BYTES_MIN: usize = 15_000_000;
+
+/// How long the index's lock is waited for: a process that was forked from this one holds the lock of an index that
+/// was closed meanwhile, until it executes its own program.
+const LOCK_TIME_MAX: Duration = Duration::from_secs(1);
+
+/// Time between two tries.
+const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The payload of a commit.
 #[derive(Serialize, Deserialize)]
@@ -44,7 +54,15 @@ impl Writer {
             .memory_budget_per_thread(memory)
             .num_merge_threads(1)
             .build();
-        let writer: IndexWriter<Queued> = index.writer_with_options(options)?;
+        let deadline = Instant::now() + LOCK_TIME_MAX;
+        let writer: IndexWriter<Queued> = loop {
+            match index.writer_with_options(options.clone()) {
+                Err(TantivyError::LockFailure(LockError::LockBusy, _)) if Instant::now() < deadline => {
+                    sleep(LOCK_INTERVAL);
+                }
+                opened => break opened?,
+            }
+        };
         let mut policy = LogMergePolicy::default();
         // By default deleted documents never cause a merge and so are never purged from a large segment.
         policy.set_del_docs_ratio_before_merge(DELETED_RATIO_MAX);

@@ -188,3 +188,20 @@ fn a_full_disk_is_an_error_and_the_index_goes_on() {
     assert_eq!(index.covered_epoch(), 2);
     check(&index, &model_at(2));
 }
+
+#[test]
+fn a_lock_that_is_about_to_go_is_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(open(dir.path()));
+    let lock = std::fs::File::options()
+        .write(true)
+        .open(dir.path().join(".tantivy-writer.lock"))
+        .unwrap();
+    lock.lock().unwrap();
+    let holder = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        drop(lock);
+    });
+    assert_eq!(open(dir.path()).covered_epoch(), 0);
+    holder.join().unwrap();
+}

@@ -9,7 +9,7 @@ use store::store::StoreError;
 use super::{Face, check_version, etag};
 use crate::access::confirm_source;
 use crate::acl::{ACL, asked_of};
-use crate::attributes::{self, MADE, OWNER, PARTS, PART_SUMS, TAGGING, UPLOAD, headers_of};
+use crate::attributes::{self, MADE, OWNER, PART_SUMS, PARTS, TAGGING, UPLOAD, headers_of};
 use crate::checksum::{self, Algorithm, set_sums};
 use crate::conditions::{self, Reading, Writing};
 use crate::content::Content;

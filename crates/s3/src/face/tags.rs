@@ -144,7 +144,10 @@ fn check_text(text: &str, tags_max: usize) -> S3Result<()> {
         return Err(fault("InvalidTag", "a tag stands twice"));
     }
     if tags.len() > tags_max {
-        return Err(fault("InvalidTag", format!("at most {tags_max} tags are possible")));
+        return Err(fault(
+            "InvalidTag",
+            format!("at most {tags_max} tags are possible"),
+        ));
     }
     let short = |(name, value): &(String, String)| {
         !name.is_empty() && name.chars().count() <= NAME_CHARS_MAX && value.chars().count() <= VALUE_CHARS_MAX
