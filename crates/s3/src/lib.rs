@@ -13,7 +13,7 @@
 //!
 //! Where things are: `face` has the operations, one module for each kind; `content`, `checksum`, `conditions`,
 //! `attributes` what they share; `access`, `keys`, `acl`, `policy` and `settings` who may do what; `cors` which web pages may
-//! ask; `serve`, `body`, `patience`, `tls` the socket.
+//! ask; `serve`, `body`, `tls` the socket.
 
 mod access;
 mod acl;
@@ -30,7 +30,6 @@ mod keys;
 pub mod metrics;
 mod names;
 mod parts;
-mod patience;
 mod policy;
 mod serve;
 mod settings;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use door::Patient;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -28,7 +29,6 @@ use crate::exchange::Exchange;
 use crate::face::Face;
 use crate::keys::{KeyPair, Keys, KeysError};
 use crate::metrics::Metrics;
-use crate::patience::Patient;
 use crate::tls::{self, TlsError};
 
 /// How long connections may finish what they are at when the face ends.

@@ -1,6 +1,6 @@
 //! A connection whose other end must take what is written to it: one that does not for too long is cut.
 //!
-//! Reading needs no such care here: the headers have hyper's timeout, bodies that of [`crate::body::Incoming`].
+//! Reading has no limit here: the headers have hyper's timeout, and bodies that of whoever reads them.
 
 use std::io;
 use std::pin::Pin;
@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// The connection.
-pub(crate) struct Patient<S> {
+/// A connection that is patient with its reader up to a limit.
+pub struct Patient<S> {
     inner: S,
     idle_max: Duration,
     /// Runs while the other end takes nothing.
@@ -19,8 +19,8 @@ pub(crate) struct Patient<S> {
 }
 
 impl<S> Patient<S> {
-    /// Waits for `idle_max` at most.
-    pub(crate) fn new(inner: S, idle_max: Duration) -> Self {
+    /// Waits for `idle_max` at most; then writing fails with [`io::ErrorKind::TimedOut`].
+    pub fn new(inner: S, idle_max: Duration) -> Self {
         Self {
             inner,
             idle_max,

@@ -1,0 +1,170 @@
+//! By which names a server may be addressed.
+//!
+//! A web page may point a name of its own at 127.0.0.1 after it was loaded (DNS rebinding); the browser then counts a
+//! server on this machine as part of that page and lets its scripts read all of it. What gives it away is the name in
+//! the request: so a request for a name that is not ours gets 421.
+//!
+//! It is no access control: a program can write any name. Ports are not compared, because tunnels and proxies change them.
+
+use std::net::{IpAddr, SocketAddr};
+
+use http::uri::Authority;
+use http::{HeaderMap, Uri, header};
+
+/// The names of one server.
+#[derive(Debug, Clone)]
+pub struct Hosts {
+    listen: IpAddr,
+    /// As [`plain`] makes them.
+    names: Vec<String>,
+}
+
+impl Hosts {
+    /// The names of this machine for itself, the address `listen`, and `names` (host names or addresses).
+    ///
+    /// Where `listen` is not one address but all of the machine's, every address is accepted: a page cannot have an
+    /// address for its name unless it was loaded from there.
+    pub fn new<N: AsRef<str>>(listen: SocketAddr, names: impl IntoIterator<Item = N>) -> Hosts {
+        let plain_name = |name: N| match name.as_ref().parse::<Authority>() {
+            Ok(authority) => plain(authority.host()),
+            // An IPv6 address without brackets.
+            Err(_) => plain(name.as_ref()),
+        };
+        let names = names.into_iter().map(plain_name).collect();
+        Hosts {
+            listen: listen.ip().to_canonical(),
+            names,
+        }
+    }
+
+    /// Whether a request is for this server. One without any name is: browsers always send one.
+    pub fn admit(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        let mut given = headers.get_all(header::HOST).iter();
+        let (first, second) = (given.next(), given.next());
+        // Two names: a proxy and we could go by different ones.
+        if second.is_some() {
+            return false;
+        }
+        let named = first.is_none_or(|host| {
+            host.to_str()
+                .is_ok_and(|host| host.parse().is_ok_and(|host| self.knows(&host)))
+        });
+        named && uri.authority().is_none_or(|host| self.knows(host))
+    }
+
+    fn knows(&self, authority: &Authority) -> bool {
+        if authority.as_str().contains('@') {
+            return false;
+        }
+        let name = plain(authority.host());
+        let ours = match name.parse::<IpAddr>() {
+            Ok(address) => address.is_loopback() || self.listen.is_unspecified() || address == self.listen,
+            // Names below `localhost` are this machine by RFC 6761; browsers ask no DNS for them.
+            Err(_) => name == "localhost" || name.ends_with(".localhost"),
+        };
+        ours || self.names.contains(&name)
+    }
+}
+
+/// A name or an address as they are compared.
+fn plain(name: &str) -> String {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let name = name
+        .strip_prefix('[')
+        .and_then(|name| name.strip_suffix(']'))
+        .unwrap_or(name);
+    match name.parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().to_string(),
+        Err(_) => name.to_ascii_lowercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(listen: &str, names: &[&str], host: &str, expected: bool) {
+        let hosts = Hosts::new(listen.parse().unwrap(), names);
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, HeaderValue::from_str(host).unwrap());
+        assert_eq!(hosts.admit(&Uri::from_static("/"), &headers), expected, "{host}");
+        if let Ok(uri) = format!("http://{host}/").parse() {
+            assert_eq!(hosts.admit(&uri, &HeaderMap::new()), expected, "{host}");
+        }
+    }
+
+    #[test]
+    fn loopback_and_the_listen_address_are_ours_and_nothing_else() {
+        let lan = "192.0.2.7:8080";
+        for host in [
+            "localhost",
+            "LOCALHOST:8080",
+            "localhost.",
+            "a.localhost",
+            "127.0.0.1",
+            "127.9.9.9:1",
+            "[::1]",
+            "[::1]:8080",
+            "192.0.2.7",
+            "192.0.2.7:80",
+            "[::ffff:192.0.2.7]",
+        ] {
+            check(lan, &[], host, true);
+        }
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "evillocalhost",
+            "127.0.0.1.evil.example",
+            "192.0.2.8",
+            "[::2]",
+            "",
+            "localhost@evil.example",
+            "evil.example@localhost",
+            "a b",
+            "2130706433",
+        ] {
+            check(lan, &[], host, false);
+        }
+    }
+
+    #[test]
+    fn names_given_are_ours_whatever_their_case_and_port() {
+        let names = ["Archive.Example.:8443", "2001:DB8:0::1", "203.0.113.9"];
+        for host in [
+            "archive.example",
+            "ARCHIVE.example:8443",
+            "archive.example.",
+            "[2001:db8::1]:80",
+            "203.0.113.9",
+        ] {
+            check("127.0.0.1:8080", &names, host, true);
+        }
+        for host in ["www.archive.example", "archive.example.evil", "203.0.113.8"] {
+            check("127.0.0.1:8080", &names, host, false);
+        }
+    }
+
+    #[test]
+    fn where_all_addresses_are_served_all_addresses_are_ours_but_no_name_is() {
+        for listen in ["0.0.0.0:80", "[::]:80"] {
+            check(listen, &[], "192.0.2.8", true);
+            check(listen, &[], "[2001:db8::1]", true);
+            check(listen, &[], "evil.example", false);
+        }
+    }
+
+    #[test]
+    fn no_name_is_a_program_and_two_names_are_nobody() {
+        let hosts = Hosts::new("127.0.0.1:8080".parse().unwrap(), [""; 0]);
+        let mut headers = HeaderMap::new();
+        assert!(hosts.admit(&Uri::from_static("/"), &headers));
+        headers.append(header::HOST, HeaderValue::from_static("localhost"));
+        assert!(!hosts.admit(&Uri::from_static("http://evil.example/"), &headers));
+        headers.append(header::HOST, HeaderValue::from_static("localhost"));
+        assert!(!hosts.admit(&Uri::from_static("/"), &headers));
+    }
+}
