@@ -1,8 +1,9 @@
 # Weft: what to run. `make help` lists it.
 #
 # Needed: Rust 1.95 or newer (cargo), a C compiler, make. Nothing is downloaded but crates, by cargo itself;
-# `make test` and `make screenshots` install Chromium by apt where that is allowed; `make test` also s3cmd, and boto3
-# by pip into an environment of its own below ~/.cache.
+# `make test` and `make screenshots` install Chromium by apt where that is allowed; `make test` also s3cmd and rclone by
+# apt, and boto3, cdx_toolkit, waybackpy, wayback and pywb by pip into an environment of their own below ~/.cache.
+# What cannot be installed is named, and its tests are skipped, each with a line.
 
 CARGO ?= cargo
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
@@ -10,7 +11,7 @@ WEFT = $(CARGO_TARGET_DIR)/release/weft
 SHARED_DATA = $(or $(WEFT_SHARED_DATA),$(wildcard ../shared/data))
 
 .PHONY: help demo test test-absences bench screenshots lint lint-format lint-code \
-    need-cargo need-chromium need-boto3 need-s3cmd
+    need-cargo need-chromium need-clients need-venv need-boto3 need-field need-s3cmd need-rclone
 
 help:
 	@echo 'make demo         build, load a small real web, serve it, say what to try'
@@ -24,10 +25,13 @@ demo: need-cargo
 	$(WEFT) demo $(DEMO_FLAGS)
 
 # The benchmarks are not tests: they are built by `make bench` and `make lint`.
-test: need-cargo need-chromium need-boto3 need-s3cmd test-absences
+# Built as the user's environment says (proxies, compilers), run without it; one failing suite does not hide the others.
+TESTS = --release --workspace --exclude bench
+test: need-cargo need-chromium need-clients test-absences
 	@if [ -n "$(SHARED_DATA)" ]; then echo 'test data: $(SHARED_DATA)'; \
 	else echo 'test data: ../shared/data is missing; tests of real files are skipped'; fi
-	$(CARGO) test --release --workspace --exclude bench
+	$(CARGO) test $(TESTS) --no-run
+	.ci/clean $(CARGO) test $(TESTS) --no-fail-fast
 
 # What crates deliberately do not know (ARCHITECTURE.md).
 test-absences: need-cargo
@@ -41,7 +45,7 @@ bench: need-cargo
 	done
 
 screenshots: need-cargo need-chromium
-	$(CARGO) test --release -p server --test server -- --ignored --nocapture screenshots
+	.ci/clean $(CARGO) test --release -p server --test server -- --ignored --nocapture screenshots
 
 lint: lint-format lint-code
 
@@ -56,33 +60,51 @@ need-cargo:
 	    echo 'cargo is missing. Weft needs Rust 1.95 or newer; distributions often have an older one.'; \
 	    echo 'Install it as https://rustup.rs says, then run make again.'; exit 1; }
 
-# The browser tests skip, each with a line, where there is no Chromium.
+# Each test that needs a program skips, with a line, where there is none.
+need-clients: need-boto3 need-field need-s3cmd need-rclone
+
+# apt-install(what, program that shows that it is there, packages)
+define apt-install
+	@if command -v $(2) >/dev/null; then exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then echo '$(1): it is missing and there is no apt-get; its tests are skipped'; exit 0; fi; \
+	if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as=sudo; \
+	else echo '$(1): it is missing and may not be installed by this user; its tests are skipped'; exit 0; fi; \
+	echo '$(1): installing $(3)'; \
+	$$as apt-get update -qq && $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(3) >/dev/null \
+	    || echo '$(1): it could not be installed; its tests are skipped'
+endef
+
+# chromedriver comes last, so it shows that both are there.
 need-chromium:
-	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then exit 0; fi; \
-	if ! command -v apt-get >/dev/null; then echo 'browser: Chromium is missing and there is no apt-get; browser tests are skipped'; exit 0; fi; \
-	if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as=sudo; \
-	else echo 'browser: Chromium is missing and may not be installed by this user; browser tests are skipped'; exit 0; fi; \
-	echo 'browser: installing chromium and chromium-driver'; \
-	$$as apt-get update -qq && $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null \
-	    || echo 'browser: Chromium could not be installed; browser tests are skipped'
+	$(call apt-install,browser,chromedriver,chromium chromium-driver)
 
-# The tests with boto3 skip, each with a line, where there is none. awscrt is what boto3 computes CRC32C and CRC64NVME with.
-VENV = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weft/venv
-need-boto3:
-	@if $(VENV)/bin/python -c 'import boto3, awscrt' 2>/dev/null; then exit 0; fi; \
-	if ! command -v python3 >/dev/null; then echo 'boto3: there is no python3; its tests are skipped'; exit 0; fi; \
-	echo 'boto3: installing into $(VENV)'; \
-	python3 -m venv $(VENV) && $(VENV)/bin/pip install -q --disable-pip-version-check boto3 \
-	    || { echo 'boto3: it could not be installed; its tests are skipped'; exit 0; }; \
-	$(VENV)/bin/pip install -q --disable-pip-version-check awscrt \
-	    || echo 'boto3: awscrt could not be installed; CRC32C and CRC64NVME are skipped'
-
-# The test with s3cmd skips, with a line, where there is none.
 need-s3cmd:
-	@if command -v s3cmd >/dev/null; then exit 0; fi; \
-	if ! command -v apt-get >/dev/null; then echo 's3cmd: it is missing and there is no apt-get; its test is skipped'; exit 0; fi; \
-	if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as=sudo; \
-	else echo 's3cmd: it is missing and may not be installed by this user; its test is skipped'; exit 0; fi; \
-	echo 's3cmd: installing it'; \
-	$$as apt-get update -qq && $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends s3cmd >/dev/null \
-	    || echo 's3cmd: it could not be installed; its test is skipped'
+	$(call apt-install,s3cmd,s3cmd,s3cmd)
+
+need-rclone:
+	$(call apt-install,rclone,rclone,rclone)
+
+# pip-install(what, modules that show that it is there, packages)
+VENV = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weft/venv
+define pip-install
+	@if [ ! -x $(VENV)/bin/python ] || $(VENV)/bin/python -c 'import $(2)' 2>/dev/null; then exit 0; fi; \
+	echo "$(1): installing $(3) into $(VENV)"; \
+	$(VENV)/bin/pip install -q --disable-pip-version-check $(3) \
+	    || echo '$(1): it could not be installed; its tests are skipped'
+endef
+
+need-venv:
+	@if [ -x $(VENV)/bin/python ]; then exit 0; fi; \
+	if ! command -v python3 >/dev/null; then echo 'python: there is no python3; tests with boto3 and CDX clients are skipped'; exit 0; fi; \
+	python3 -m venv $(VENV) || echo 'python: $(VENV) could not be made; tests with boto3 and CDX clients are skipped'
+
+# awscrt is what boto3 computes CRC32C and CRC64NVME with.
+need-boto3: need-venv
+	$(call pip-install,boto3,boto3,boto3)
+	$(call pip-install,boto3,awscrt,awscrt)
+
+# The clients and the replay server that read CDX.
+need-field: need-venv
+	$(call pip-install,CDX clients,cdx_toolkit$(COMMA) waybackpy$(COMMA) wayback,cdx_toolkit waybackpy wayback)
+	$(call pip-install,pywb,pywb.apps.cli,pywb)
+COMMA = ,

@@ -1,17 +1,17 @@
 //! boto3, the client that most people have: `tests/boto3/face.py`, and `owners.py` for who may do what.
 
-use std::process::Command;
+use apart::python;
 
-use crate::support::{ADMIN, OWNERS, READER, Rig, python, run, say};
+use crate::support::{ADMIN, OWNERS, READER, Rig, run, say};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn boto3() {
-    let Some(python) = python() else {
-        say("skipped: there is no python3 with boto3 (make need-boto3)");
+    let Some(python) = python(&["boto3"]) else {
+        say("skipped: there is no python3 with boto3 (make need-clients)");
         return;
     };
     let rig = Rig::start().await;
-    let mut command = Command::new(python);
+    let mut command = rig.command(python);
     command
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/boto3/face.py"))
         .arg(rig.endpoint())
@@ -26,12 +26,12 @@ async fn boto3() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn owners() {
-    let Some(python) = python() else {
-        say("skipped: there is no python3 with boto3 (make need-boto3)");
+    let Some(python) = python(&["boto3"]) else {
+        say("skipped: there is no python3 with boto3 (make need-clients)");
         return;
     };
     let rig = Rig::start_with_keys(OWNERS).await;
-    let mut command = Command::new(python);
+    let mut command = rig.command(python);
     command
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/boto3/owners.py"))
         .arg(rig.endpoint());

@@ -1,14 +1,16 @@
 //! Clients of the command line, where they are installed: s3cmd and rclone.
 
 use std::path::Path;
-use std::process::Command;
 
 use crate::support::{ADMIN, Rig, run, say};
 
 fn is_installed(program: &str) -> bool {
-    let found = Command::new(program).arg("--version").output().is_ok();
+    let tried = apart::command(program, &std::env::temp_dir())
+        .arg("--version")
+        .output();
+    let found = tried.is_ok_and(|output| output.status.success());
     if !found {
-        say(&format!("skipped: there is no {program}"));
+        say(&format!("skipped: there is no {program} (make need-clients)"));
     }
     found
 }
@@ -47,7 +49,7 @@ async fn s3cmd() {
     );
     std::fs::write(&config, text).unwrap();
     let s3cmd = |words: &[&str]| {
-        let mut command = Command::new("s3cmd");
+        let mut command = rig.command("s3cmd");
         command.arg("-c").arg(&config).arg("--no-progress").args(words);
         async move {
             let (passed, text) = run(command).await;
@@ -81,7 +83,7 @@ async fn rclone() {
     make_files(&there);
     let endpoint = rig.endpoint();
     let rclone = |words: &[&str]| {
-        let mut command = Command::new("rclone");
+        let mut command = rig.command("rclone");
         command
             .args(words)
             .arg("--s3-upload-cutoff=5M")

@@ -1,8 +1,9 @@
 //! A face over two temporary volumes.
 
+use std::ffi::OsStr;
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -118,6 +119,11 @@ impl Rig {
         self.dir.path()
     }
 
+    /// A client, apart from the settings of whoever runs the tests.
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        apart::command(program, self.dir())
+    }
+
     /// The keys of all objects that begin with this text, asked of the store itself.
     pub(crate) async fn keys(&self, prefix: &str) -> Vec<String> {
         let list = List {
@@ -150,19 +156,6 @@ pub(crate) fn impatient() -> Limits {
 /// A line that is seen although the test passes.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
-}
-
-/// A Python with boto3: the project's own environment, or the system's.
-pub(crate) fn python() -> Option<PathBuf> {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    let own = cache.or(home).map(|cache| cache.join("weft/venv/bin/python"));
-    own.into_iter().chain([PathBuf::from("python3")]).find(|python| {
-        Command::new(python)
-            .args(["-c", "import boto3"])
-            .output()
-            .is_ok_and(|out| out.status.success())
-    })
 }
 
 /// Runs a program to its end without holding up the face, which lives on this runtime.

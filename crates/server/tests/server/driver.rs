@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -39,7 +39,9 @@ impl Browser {
             eprintln!("skipped: there is no chromium");
             return None;
         };
-        let started = Command::new("chromedriver")
+        let profile = tempfile::tempdir().expect("a folder");
+        // The browser inherits this: a proxy of the user would see every request of the tests.
+        let started = apart::command("chromedriver", profile.path())
             .arg("--port=0")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -49,7 +51,6 @@ impl Browser {
             return None;
         };
         let port = port_of(&mut chromedriver);
-        let profile = tempfile::tempdir().expect("a folder");
         let mut args: Vec<String> = [
             "--headless",
             "--no-sandbox",

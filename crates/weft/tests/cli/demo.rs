@@ -1,5 +1,6 @@
 //! `weft demo --exit`: with the crates that Cargo keeps, and without any.
 
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use crate::support::{Place, Run};
@@ -9,10 +10,19 @@ fn demo(place: &Place, cargo_home: Option<&str>) -> Run {
     command
         .env("XDG_CACHE_HOME", place.path("cache"))
         .stdin(Stdio::null());
-    if let Some(home) = cargo_home {
-        command.env("CARGO_HOME", place.path(home));
+    // The home directory of a test holds no crates: those of the machine are named.
+    let crates = cargo_home
+        .map(|home| place.path(home))
+        .or_else(cargo_home_of_the_user);
+    if let Some(crates) = crates {
+        command.env("CARGO_HOME", crates);
     }
     Run::of(command.output().expect("the program starts"))
+}
+
+fn cargo_home_of_the_user() -> Option<PathBuf> {
+    let named = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    named.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")))
 }
 
 #[test]

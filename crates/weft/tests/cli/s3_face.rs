@@ -60,9 +60,6 @@ impl Face {
     /// The program with the keys of the face, or without.
     fn run(&self, place: &Place, keys: bool, arguments: &[&str]) -> Run {
         let mut command = place.command(arguments);
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("AWS_")) {
-            command.env_remove(name);
-        }
         command.env("AWS_ENDPOINT_URL", &self.endpoint);
         if let Some(pair) = self.face.new_key().filter(|_| keys) {
             command

@@ -56,14 +56,11 @@ impl Place {
 
     /// The program, standing in this folder, without settings of the surroundings.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weft"));
+        let mut command = apart::command(env!("CARGO_BIN_EXE_weft"), self.dir.path());
         command
             .args(arguments)
             .current_dir(self.dir.path())
             .stdin(Stdio::null());
-        for name in ["WEFT_ARCHIVE", "WEFT_STORE", "RUST_LOG", "NO_COLOR"] {
-            command.env_remove(name);
-        }
         command
     }
 

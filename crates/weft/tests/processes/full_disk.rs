@@ -28,7 +28,7 @@ fn files_that_cannot_grow() {
     let root = tempfile::tempdir().unwrap();
     let archive = root.path().join("a");
     let whole = load(&shared, &archive);
-    let mut cramped = Command::new("sh");
+    let mut cramped = apart::command("sh", root.path());
     // Ignored, the signal becomes an error of the call that writes. The limit is in blocks of 512 bytes.
     cramped.args(["-c", "trap '' XFSZ; ulimit -f 1500; exec \"$0\" \"$@\""]);
     cramped
@@ -47,7 +47,7 @@ fn a_server_goes_on_when_there_is_room_again() {
     // The engine lays out a large file when an index is made.
     run(weft(&shared, &archive, &["load", FILES[1]]), &[0, 1]);
     let serve = Server::command(&shared, &archive);
-    let mut cramped = Command::new("sh");
+    let mut cramped = apart::command("sh", root.path());
     cramped.args(["-c", "trap '' XFSZ; ulimit -S -f 1500; exec \"$0\" \"$@\""]);
     cramped
         .arg(serve.get_program())

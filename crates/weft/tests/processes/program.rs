@@ -47,14 +47,13 @@ pub(crate) fn shared() -> Option<PathBuf> {
 
 /// The program, to be run in the shared folder with an archive.
 pub(crate) fn weft(shared: &Path, archive: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weft"));
+    let mut command = apart::command(env!("CARGO_BIN_EXE_weft"), &std::env::temp_dir());
     command
         .current_dir(shared)
         .args(arguments)
         .arg("--archive")
         .arg(archive);
     command
-        .env_remove("WEFT_CRASH_POINT")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
