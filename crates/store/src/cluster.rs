@@ -1,13 +1,14 @@
 //! One process's view of its cluster: the layouts in force, and a handle to every volume and node in them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
-use crate::key::Partition;
+use crate::domains::{Domains, Width};
+use crate::key::{PARTITIONS, Partition};
 use crate::layout::{Layout, Layouts, NodeRole, Placement, VolumeRole};
 use crate::node::Node;
 use crate::volume::{NodeId, Volume, VolumeId};
@@ -54,6 +55,10 @@ pub struct View {
     pub volumes: BTreeMap<VolumeId, Arc<dyn Volume>>,
     /// Every node of every layout in force.
     pub nodes: BTreeMap<NodeId, Arc<dyn Node>>,
+    /// Node and zone of every volume.
+    pub domains: Domains,
+    /// [`View::sure`] of the partition where it is least.
+    sure_everywhere: OnceLock<Width>,
 }
 
 impl Cluster {
@@ -163,11 +168,28 @@ impl View {
                     .or_insert_with(|| connect.volume(under, volume, node));
             }
         }
+        let domains = Domains::of(all());
         Self {
             layouts,
             placements,
             volumes,
             nodes,
+            domains,
+            sure_everywhere: OnceLock::new(),
+        }
+    }
+
+    /// The same view, of some of its volumes only.
+    #[must_use]
+    pub fn of_volumes(&self, volumes: BTreeMap<VolumeId, Arc<dyn Volume>>) -> Self {
+        let layouts = || std::iter::once(&self.layouts.current).chain(&self.layouts.older);
+        Self {
+            layouts: self.layouts.clone(),
+            placements: self.placements.clone(),
+            volumes,
+            nodes: self.nodes.clone(),
+            domains: Domains::of(layouts()),
+            sure_everywhere: OnceLock::new(),
         }
     }
 
@@ -190,6 +212,36 @@ impl View {
         self.placements
             .first()
             .map_or(&[], |placement| placement.replicas(partition))
+    }
+
+    /// How wide the copies of a version of this partition must lie before it is answered: as wide as its home.
+    pub fn wanted(&self, partition: Partition) -> Width {
+        self.domains.width(self.home(partition))
+    }
+
+    /// How wide every acknowledged version of this partition lies at least, whichever layout in force it was written
+    /// under.
+    pub fn sure(&self, partition: Partition) -> Width {
+        let widths = self
+            .placements
+            .iter()
+            .map(|placement| self.domains.width(placement.replicas(partition)));
+        widths.reduce(|a, b| a.min(&b)).unwrap_or_default()
+    }
+
+    /// The same of all partitions.
+    pub fn sure_everywhere(&self) -> Width {
+        *self.sure_everywhere.get_or_init(|| {
+            let widths = (0..PARTITIONS).map(|partition| self.sure(Partition(partition)));
+            widths.reduce(|a, b| a.min(&b)).unwrap_or_default()
+        })
+    }
+
+    /// Whether a version on these volumes may be answered: they are wide enough, and one of them is at home.
+    pub fn is_safe(&self, partition: Partition, held: &[VolumeId]) -> bool {
+        let home = self.home(partition);
+        held.iter().any(|volume| home.contains(volume))
+            && self.domains.width(held).reaches(&self.wanted(partition))
     }
 
     /// The volumes where a partition's objects may lie by any layout in force: home first, each once.

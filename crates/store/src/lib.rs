@@ -5,16 +5,18 @@
 //! Volumes are directories of this process ([`volume::disk::DiskVolume`]) or of another node's, asked over HTTP.
 //!
 //! Invariants:
-//!  - a write is answered only after R different volumes hold it, synced, at least one of them a volume of the
-//!    key's partition;
+//!  - a write is answered only after R different volumes hold it, synced, on different nodes and zones as far as the
+//!    layout has them, at least one of them a volume of the key's partition;
 //!  - bytes leave the store only after their block was compared with its BLAKE3 digest;
-//!  - "no such object" is said only when fewer than R volumes are unreachable or still being rebuilt;
+//!  - "no such object" is said only when the volumes that are unreachable or still being rebuilt are too few, or of too
+//!    few nodes or zones, to hold all copies of an acknowledged write;
 //!  - a copy is dropped only after R copies of the same or a newer version were verified on the volumes of the
 //!    partition.
 
 pub mod bucket;
 pub mod clock;
 pub mod cluster;
+pub mod domains;
 pub mod key;
 pub mod layout;
 pub mod meta;

@@ -1,15 +1,16 @@
 //! The current version of a key: the newest that any volume holds.
 //!
-//! Why asking a few volumes is enough. Every acknowledged version was on R different volumes when it was answered
-//! (R: [`copies`]), at least one of them of the partition's home in a layout that is still in force, that is, one
-//! of its **places**; and copies go away only after R others of the same or a newer version were verified. So:
+//! Why asking a few volumes is enough. Every acknowledged version was on R different volumes when it was answered, of as
+//! many nodes and zones as [`View::sure`] says, at least one of them of the partition's home in a layout that is still in
+//! force, that is, one of its **places**; and copies go away only after R others of the same or a newer version were
+//! verified, which lie as wide. So:
 //!
 //!  1. When every place has answered, and none of them is being rebuilt, the newest version among the answers is the
 //!     current one: the acknowledged version has a copy there, or a newer one has replaced it. Hand-offs on other
 //!     volumes need not be looked for.
 //!  2. When a place is unknown (did not answer, or is being rebuilt), the copy there may be the only one at home, the
-//!     others being hand-offs. Then all other volumes are asked too. R copies are on R volumes, so one of them
-//!     has answered as soon as fewer than R volumes are unknown.
+//!     others being hand-offs. Then all other volumes are asked too. One of the copies has answered as soon as the
+//!     volumes that are unknown are too few, or of too few nodes or zones, to hold them all.
 //!  3. Otherwise nothing is certain: a version found may be read (it is the newest among those that can be reached),
 //!     but "there is none" and conditions cannot be decided.
 //!
@@ -18,14 +19,15 @@
 //! than needed are the best protection against a volume that has forgotten something.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, timeout_at};
 
-use super::volumes::copies;
 use super::{Store, StoreError};
 use crate::cluster::View;
+use crate::domains::Width;
 use crate::key::Key;
 use crate::meta::Meta;
 use crate::volume::{Head, ReplicaState, VolumeError, VolumeId};
@@ -88,8 +90,9 @@ struct Asking<'a> {
     places: BTreeSet<VolumeId>,
     /// Volumes of the view that have not given a complete answer.
     unknown: BTreeSet<VolumeId>,
-    /// [`copies`] of the partition.
-    copies: usize,
+    /// [`View::sure`] of the partition.
+    sure: Width,
+    view: Arc<View>,
     waiting: FuturesUnordered<BoxFuture<'a, (VolumeId, Result<Head, VolumeError>)>>,
 }
 
@@ -120,7 +123,7 @@ impl Store {
 }
 
 impl<'a> Asking<'a> {
-    fn new(store: &'a Store, view: &View, key: &Key) -> Self {
+    fn new(store: &'a Store, view: &Arc<View>, key: &Key) -> Self {
         let partition = key.partition();
         Self {
             store,
@@ -135,7 +138,8 @@ impl<'a> Asking<'a> {
             },
             places: view.places(partition).into_iter().collect(),
             unknown: view.volumes.keys().cloned().collect(),
-            copies: copies(view, partition),
+            sure: view.sure(partition),
+            view: view.clone(),
             waiting: FuturesUnordered::new(),
         }
     }
@@ -196,14 +200,15 @@ impl<'a> Asking<'a> {
     }
 
     fn is_certain(&self) -> bool {
-        self.copies > 0 && (self.places.is_empty() || self.unknown.len() < self.copies)
+        let unknown = self.view.domains.width(&self.unknown);
+        self.sure.volumes > 0 && (self.places.is_empty() || self.sure.is_seen_without(&unknown))
     }
 
     fn end(mut self) -> Look {
         self.look.certain = self.is_certain();
         if self.look.doubts.is_empty() && !self.look.certain {
             let late: Vec<_> = self.unknown.iter().map(ToString::to_string).collect();
-            self.look.doubts.push(match self.copies {
+            self.look.doubts.push(match self.sure.volumes {
                 0 => "the layout has no volumes".to_owned(),
                 _ => format!("no answer yet from {}", late.join(", ")),
             });

@@ -3,17 +3,19 @@
 //! Memory is bounded by volumes times entries asked for at once. With a delimiter, the volumes are asked to go on
 //! after each rolled-up prefix, so that a page costs about as many entries as it shows, not as it hides.
 //!
-//! A page is certain when fewer than R volumes are unknown (failed, late, or being rebuilt): then each acknowledged
-//! version is on a volume that was heard.
+//! A page is certain when the volumes that are unknown (failed, late, or being rebuilt) are too few, or of too few nodes
+//! or zones, to hold all copies of an acknowledged version: then each is on a volume that was heard.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, sleep_until};
 
-use super::volumes::copies;
 use super::{List, Listing, Store, StoreError};
-use crate::key::{Key, Partition};
+use crate::cluster::View;
+use crate::domains::Width;
+use crate::key::Key;
 use crate::meta::Meta;
 use crate::volume::{Held, ListQuery, VolumeError, VolumeId};
 
@@ -47,8 +49,9 @@ struct Merge<'a> {
     /// Volumes that cannot be counted on.
     unknown: BTreeSet<VolumeId>,
     doubts: Vec<String>,
-    /// [`copies`] of every partition.
-    copies: usize,
+    /// [`View::sure_everywhere`].
+    sure: Width,
+    view: Arc<View>,
 }
 
 /// One line of a page.
@@ -96,8 +99,7 @@ impl Store {
 impl<'a> Merge<'a> {
     fn new(store: &'a Store, list: &'a List) -> Self {
         let view = store.cluster().view();
-        // Every partition has as many copies as the others.
-        let copies = copies(&view, Partition(0));
+        let sure = view.sure_everywhere();
         let after = match (
             &list.after,
             list.after.as_deref().and_then(|after| rolled(list, after)),
@@ -111,7 +113,7 @@ impl<'a> Merge<'a> {
             after: after.clone(),
             ended: false,
         };
-        let share = list.limit.saturating_mul(copies) / view.volumes.len().max(1);
+        let share = list.limit.saturating_mul(sure.volumes) / view.volumes.len().max(1);
         Self {
             store,
             list,
@@ -120,7 +122,8 @@ impl<'a> Merge<'a> {
             ask: (share + share / 4).clamp(ASK_MIN, ASK_MAX),
             unknown: BTreeSet::new(),
             doubts: Vec::new(),
-            copies,
+            sure,
+            view,
         }
     }
 
@@ -258,7 +261,7 @@ impl<'a> Merge<'a> {
         source.waiting = entries.into();
     }
 
-    /// Asks volumes at once. Once all but R-1 have answered, the rest is waited for only a little longer.
+    /// Asks volumes at once. Once those that have not answered can be done without, the rest is waited for only a little longer.
     async fn gather<T, F>(
         &self,
         volumes: Vec<VolumeId>,
@@ -282,7 +285,7 @@ impl<'a> Merge<'a> {
                 Some((volume, answer)) = waiting.next() => {
                     late.remove(&volume);
                     answers.push((volume, answer));
-                    if late.len() < self.copies {
+                    if self.is_seen_without(&late) {
                         deadline = deadline.min(Instant::now() + self.store.patience().hedge * 10);
                     }
                 }
@@ -310,11 +313,16 @@ impl<'a> Merge<'a> {
         self.doubts.push(why);
     }
 
+    /// Whether nothing acknowledged lies on these volumes only.
+    fn is_seen_without(&self, unknown: &BTreeSet<VolumeId>) -> bool {
+        self.sure.is_seen_without(&self.view.domains.width(unknown))
+    }
+
     fn certain(&self) -> Result<(), StoreError> {
-        if self.unknown.len() < self.copies {
+        if self.is_seen_without(&self.unknown) {
             return Ok(());
         }
-        let detail = match self.copies {
+        let detail = match self.sure.volumes {
             0 => "the layout has no volumes".to_owned(),
             _ => self.doubts.join("; "),
         };

@@ -1,8 +1,8 @@
 //! Bringing a content to R volumes before anything of it is visible.
 //!
 //! Invariants:
-//!  - [`Spread::fill`] answers well only when R different volumes hold the whole content staged, at least one of them at
-//!    home in the layout in force, each with the length and BLAKE3 of what was sent;
+//!  - [`Spread::fill`] succeeds only when R different volumes hold the whole content staged, on as many nodes and zones as
+//!    home has, at least one of them at home in the layout in force, each with the length and BLAKE3 of what was sent;
 //!  - a volume that fails is replaced by the next one of [`next_place`] (a hand-off, which repair brings home). A content
 //!    that has gone by is copied from another stage and compared on arrival;
 //!  - when it fails, every stage is given up, and nothing was visible at any moment.
@@ -137,12 +137,11 @@ impl Spread {
         loop {
             let view = self.store.cluster().view();
             let ready = self.stages.volumes();
-            let home = view.home(self.key.partition());
-            let at_home = ready.iter().any(|volume| home.contains(volume));
-            if !home.is_empty() && ready.len() >= home.len() && at_home {
+            let partition = self.key.partition();
+            if view.is_safe(partition, &ready) {
                 return Ok(());
             }
-            let wanted = home.len().saturating_sub(ready.len()).max(1);
+            let wanted = view.home(partition).len().saturating_sub(ready.len()).max(1);
             let next = next_places(&view, &self.key, &ready, &self.refused, wanted);
             if next.is_empty() || !self.has_source() {
                 self.stages.abort().await;
@@ -338,7 +337,7 @@ impl Spread {
             .chain(silent)
             .collect();
         if reasons.is_empty() {
-            return "the layout has too few volumes".to_owned();
+            return "too few volumes, or too few on different nodes and zones, are left".to_owned();
         }
         reasons.join("; ")
     }

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::Store;
 use crate::cluster::View;
-use crate::key::{Key, Partition};
+use crate::key::Key;
 use crate::volume::{Volume, VolumeError, VolumeId};
 
 /// How often a step is asked again because somebody knew a newer layout. Layouts change by a person's hand: two in a
@@ -74,18 +74,9 @@ impl Store {
     }
 }
 
-/// On how many different volumes every acknowledged version of a partition's objects is, at least: the smallest number
-/// that a layout in force asked for. When fewer volumes than these are unknown, none of those versions is missed.
-pub(super) fn copies(view: &View, partition: Partition) -> usize {
-    view.placements
-        .iter()
-        .map(|placement| placement.replicas(partition).len())
-        .min()
-        .unwrap_or(0)
-}
-
 /// Where the next copy of a version goes: to a volume of the partition's home as long as one is left, then to the
-/// fallbacks in their order; only home counts while no home volume holds it.
+/// fallbacks in their order; only home counts while no home volume holds it. A volume that would leave the copies on
+/// fewer nodes or zones than home has is passed over.
 pub(super) fn next_place(
     view: &View,
     key: &Key,
@@ -94,15 +85,16 @@ pub(super) fn next_place(
 ) -> Option<VolumeId> {
     let partition = key.partition();
     let home = view.home(partition);
+    let wanted = view.wanted(partition);
     let at_home = held.iter().any(|volume| home.contains(volume));
     let fallbacks = match view.placements.first() {
         Some(placement) if at_home => placement.fallbacks(partition),
         _ => Vec::new(),
     };
-    home.iter()
-        .cloned()
-        .chain(fallbacks)
-        .find(|volume| !held.contains(volume) && !refused.contains(volume))
+    home.iter().cloned().chain(fallbacks).find(|volume| {
+        let is_free = !held.contains(volume) && !refused.contains(volume);
+        is_free && view.domains.helps(held, volume, &wanted)
+    })
 }
 
 /// The next places, at most so many; see [`next_place`].

@@ -1,7 +1,8 @@
 //! Making a version safe: staged and prepared on R volumes, committed on them, and only then answered.
 //!
-//! The rule for an answer is always the same: R different volumes hold the version, synced, at least one of them at home in
-//! the layout in force at that moment.
+//! The rule for an answer is always the same ([`View::is_safe`](crate::cluster::View::is_safe)): R different volumes hold
+//! the version, synced, on as many nodes and zones as home has, at least one of them at home in the layout in force at
+//! that moment.
 //!
 //!  - Nothing is committed before R volumes, one of them at home, have the whole version under a temporary name, synced and
 //!    compared with its digest ([`Spread`]). When that cannot be reached, everything is given up and nothing was visible:
@@ -138,9 +139,7 @@ impl Write {
     /// Whether more volumes must hold it before it may be answered.
     fn is_lacking(&self) -> bool {
         let view = self.store.cluster().view();
-        let home = view.home(self.meta.key.partition());
-        let at_home = self.held.iter().any(|volume| home.contains(volume));
-        self.held.len() < home.len() || !at_home
+        !view.is_safe(self.meta.key.partition(), &self.held)
     }
 
     /// The error of a write that nobody can bring further.

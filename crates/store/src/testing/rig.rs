@@ -53,11 +53,24 @@ impl Rig {
 
     /// Volumes of which only the first take part at first; see [`Rig::grow`].
     pub(crate) fn growing(first: usize, volumes: usize, replicas: u8) -> Self {
+        Self::made(
+            layout(1, first, 1, replicas),
+            layout(1, volumes, 1, replicas).roles,
+        )
+    }
+
+    /// Nodes of so many volumes each, every node a zone.
+    pub(crate) fn of_nodes(nodes: usize, each: usize, replicas: u8) -> Self {
+        let layout = layout(1, nodes, each, replicas);
+        let roles = layout.roles.clone();
+        Self::made(layout, roles)
+    }
+
+    fn made(current: Layout, roles: Roles) -> Self {
         let layouts = Layouts {
-            current: layout(1, first, replicas),
+            current,
             older: Vec::new(),
         };
-        let roles = layout(1, volumes, replicas).roles;
         let volumes: Vec<_> = roles
             .volumes
             .iter()
@@ -90,7 +103,7 @@ impl Rig {
     pub(crate) fn grow(&self, volumes: usize) {
         for store in &self.stores {
             let now = store.cluster().view().layouts.clone();
-            let current = layout(now.current.number + 1, volumes, now.current.roles.replicas);
+            let current = layout(now.current.number + 1, volumes, 1, now.current.roles.replicas);
             let older = std::iter::once(now.current).chain(now.older).collect();
             store.cluster().adopt(Layouts { current, older });
         }
@@ -141,23 +154,28 @@ impl Rig {
     }
 }
 
-/// A layout of so many volumes, each on a node and in a zone of its own.
-fn layout(number: u64, volumes: usize, replicas: u8) -> Layout {
+/// A layout of so many nodes of so many volumes, each node in a zone of its own.
+fn layout(number: u64, nodes: usize, each: usize, replicas: u8) -> Layout {
     let node = |i: usize| NodeRole {
         id: NodeId::from(format!("n{i}")),
         zone: format!("z{i}"),
         address: format!("127.0.0.1:{i}"),
     };
-    let volume = |i: usize| VolumeRole {
-        id: VolumeId::from(format!("n{i}/v")),
+    let volume = |(i, j): (usize, usize)| VolumeRole {
+        // The first one's name is that of an only one.
+        id: VolumeId::from(format!(
+            "n{i}/v{}",
+            if j == 0 { String::new() } else { j.to_string() }
+        )),
         node: NodeId::from(format!("n{i}")),
         zone: format!("z{i}"),
         weight: 1,
     };
+    let places = (0..nodes).flat_map(|i| (0..each).map(move |j| (i, j)));
     let roles = Roles {
         replicas,
-        nodes: (0..volumes).map(node).collect(),
-        volumes: (0..volumes).map(volume).collect(),
+        nodes: (0..nodes).map(node).collect(),
+        volumes: places.map(volume).collect(),
         retired: BTreeSet::new(),
     };
     Layout {

@@ -1,5 +1,6 @@
 //! The store over volumes in memory, with faults.
 
+mod domains;
 mod layouts;
 mod listing;
 mod model;

@@ -78,12 +78,7 @@ async fn count_replicas(session: &Session, report: &StoreReport, context: &Conte
         volumes.any(|volume| volume.id == id && volume.state != "unreachable")
     };
     let volumes = view.volumes.iter().filter(|(id, _)| answers(&id.0));
-    let view = View {
-        layouts: view.layouts.clone(),
-        placements: view.placements.clone(),
-        volumes: volumes.map(|(id, volume)| (id.clone(), volume.clone())).collect(),
-        nodes: view.nodes.clone(),
-    };
+    let view = view.of_volumes(volumes.map(|(id, volume)| (id.clone(), volume.clone())).collect());
     let pass = Pass::new("partitions", context);
     census(&view, &|progress| pass.show(progress)).await
 }
