@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use search::{Note as SearchNote, NoteKind as SearchNoteKind};
+
 /// Something to ask.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
@@ -395,8 +397,8 @@ pub struct SearchBody {
     pub query: String,
     /// How the query was understood.
     pub understood: String,
-    /// Parts of the query that could not be used, in words.
-    pub notes: Vec<String>,
+    /// What of the query was not used, or was done instead.
+    pub notes: Vec<SearchNote>,
     pub total: u64,
     /// Epoch the search index covers.
     pub search_epoch: u64,

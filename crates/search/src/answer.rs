@@ -10,6 +10,7 @@ use crate::collect::{After, Collect, Collected, Found};
 use crate::compile::{self, Mode};
 use crate::document::Row;
 use crate::index::SearchIndex;
+use crate::note::{Note, NoteKind};
 use crate::query::{self, Parsed};
 use crate::snippet::Snippets;
 use crate::view::View;
@@ -38,8 +39,8 @@ pub struct Query {
 pub struct Results {
     /// The query as it was read, in the same language.
     pub understood: String,
-    /// What was not used, or was done instead, in words.
-    pub notes: Vec<String>,
+    /// What of the query was not used, or was done instead.
+    pub notes: Vec<Note>,
     /// Matches, exactly.
     pub total: u64,
     /// Epoch this answer covers.
@@ -142,9 +143,16 @@ pub(crate) fn answer(
     let mut parsed = query::parse(&query.text);
     let mut cursor = query.after.as_deref().and_then(Cursor::decode);
     if query.after.is_some() && cursor.is_none() {
-        parsed
-            .notes
-            .push("the place to go on from is not known; these are the first results".to_owned());
+        parsed.notes.push(Note::new(NoteKind::UnknownCursor, ""));
+    }
+    if parsed.clauses.is_empty() {
+        // Every page would hold: an answer to a question that nobody asked.
+        return Ok(Results {
+            notes: parsed.notes,
+            epoch: view.epoch,
+            took_ms: milliseconds(started),
+            ..Results::default()
+        });
     }
     let limit = query.limit.min(LIMIT_MAX);
     let mut mode = forced
@@ -167,9 +175,7 @@ pub(crate) fn answer(
         }
     }
     if mode == Mode::Most {
-        parsed
-            .notes
-            .push("no page has all of these words; these pages have most of them".to_owned());
+        parsed.notes.push(Note::new(NoteKind::MostOfTheWords, ""));
     }
     let understood = parsed.to_string();
     let hits = hits(view, &parsed, &found.best, query.explain, text_of)?;
@@ -187,11 +193,15 @@ pub(crate) fn answer(
         notes: parsed.notes,
         total: found.total,
         epoch: view.epoch,
-        took_ms: started.elapsed().as_secs_f64() * 1000.0,
+        took_ms: milliseconds(started),
         hits,
         facets,
         next,
     })
+}
+
+fn milliseconds(started: Instant) -> f64 {
+    started.elapsed().as_secs_f64() * 1000.0
 }
 
 fn collect_matches(

@@ -132,5 +132,6 @@ fn abstracts_are_ranked_as_well_as_before() {
     assert_eq!(judged.len(), 52);
     let (map, p30) = measure(&index, &topics(&data), &judged);
     println!("CACM: MAP {map:.4}, P30 {p30:.4} (Anserini, BM25: 0.3123, 0.1942)");
-    assert!(map > 0.20 && p30 > 0.12, "MAP {map:.4}, P30 {p30:.4}");
+    // Measured: 0.2901 and 0.1667. Ranking is exact, so a lower figure is a change in what is found.
+    assert!(map > 0.2895 && p30 > 0.166, "MAP {map:.4}, P30 {p30:.4}");
 }

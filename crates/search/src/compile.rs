@@ -4,12 +4,12 @@ use std::ops::Bound;
 
 use tantivy::Term;
 use tantivy::query::{
-    AllQuery, BooleanQuery, ConstScoreQuery, InvertedIndexRangeQuery, Occur, PhraseQuery, Query, RangeQuery,
-    TermQuery, TermSetQuery,
+    AllQuery, BooleanQuery, ConstScoreQuery, Occur, PhraseQuery, Query, RangeQuery, TermQuery, TermSetQuery,
 };
-use tantivy::schema::IndexRecordOption;
+use tantivy::schema::{Field, IndexRecordOption};
 
-use crate::query::{Clause, Leaf, Parsed, Phrase};
+use crate::beginning::{Beginning, beginning};
+use crate::query::{Clause, Leaf, Parsed, Part, Phrase};
 use crate::rank::Rounded;
 use crate::schema::Fields;
 use crate::words;
@@ -69,7 +69,7 @@ fn any_of(clause: &Clause, fields: &Fields) -> Box<dyn Query> {
 
 fn leaf_query(leaf: &Leaf, times: u32, fields: &Fields) -> Box<dyn Query> {
     match leaf {
-        Leaf::Words(phrase) => phrase_query(phrase, times, fields),
+        Leaf::Words(phrase) => words_query(phrase, times, fields),
         Leaf::Site(host) => filter(exact(Term::from_field_text(fields.site, host))),
         Leaf::Type(value) => filter(type_query(value, fields)),
         Leaf::Language(value) => filter(exact(Term::from_field_text(fields.lang, value))),
@@ -89,19 +89,51 @@ fn exact(term: Term) -> Box<dyn Query> {
     Box::new(TermQuery::new(term, IndexRecordOption::Basic))
 }
 
-/// The query of words next to each other; what scores, and that so many times.
-pub(crate) fn phrase_query(phrase: &Phrase, times: u32, fields: &Fields) -> Box<dyn Query> {
-    let term = |word: &str| Term::from_field_text(fields.body, word);
-    if let [(_, word)] = phrase.words.as_slice() {
-        if words::is_half_pair(word) {
-            return filter(beginning(fields.body, word));
-        }
-        let query = TermQuery::new(term(word), IndexRecordOption::WithFreqs);
-        return Box::new(Rounded::new(query, times));
+/// The query of words, in the part of the page where they must be.
+fn words_query(phrase: &Phrase, times: u32, fields: &Fields) -> Box<dyn Query> {
+    let part = match phrase.part {
+        Part::Any => return scored_query(phrase, times, fields),
+        Part::Title => fields.title,
+        Part::Url => fields.url,
+    };
+    // `body` has the words of title and URL too: words found there count as they do in any query.
+    let there = filter(unscored_query(phrase, part));
+    let scored = scored_query(phrase, times, fields);
+    Box::new(BooleanQuery::intersection(vec![there, scored]))
+}
+
+/// The query of words next to each other anywhere: what scores, and that so many times. Beginnings of
+/// words do not score.
+pub(crate) fn scored_query(phrase: &Phrase, times: u32, fields: &Fields) -> Box<dyn Query> {
+    let query = unscored_query(phrase, fields.body);
+    if phrase.beginning || half_pair(phrase).is_some() {
+        return filter(query);
     }
-    let terms = phrase.words.iter().map(|(offset, word)| (*offset, term(word)));
-    let query = PhraseQuery::new_with_offset(terms.collect());
     Box::new(Rounded::new(query, times))
+}
+
+/// The pages with the words of a phrase in a field.
+fn unscored_query(phrase: &Phrase, field: Field) -> Box<dyn Query> {
+    let term = |word: &str| Term::from_field_text(field, word);
+    if let Some(word) = half_pair(phrase) {
+        return beginning(field, word);
+    }
+    match phrase.words.as_slice() {
+        [(_, word)] if phrase.beginning => Beginning::new(word).query(field),
+        [(_, word)] => Box::new(TermQuery::new(term(word), IndexRecordOption::WithFreqs)),
+        words => {
+            let terms = words.iter().map(|(offset, word)| (*offset, term(word)));
+            Box::new(PhraseQuery::new_with_offset(terms.collect()))
+        }
+    }
+}
+
+/// The word of a phrase that is one character out of a run of pairs.
+fn half_pair(phrase: &Phrase) -> Option<&str> {
+    match phrase.words.as_slice() {
+        [(_, word)] => Some(word.as_str()).filter(|word| words::is_half_pair(word)),
+        _ => None,
+    }
 }
 
 fn type_query(value: &str, fields: &Fields) -> Box<dyn Query> {
@@ -113,14 +145,5 @@ fn type_query(value: &str, fields: &Fields) -> Box<dyn Query> {
         terms
             .into_iter()
             .map(|text| Term::from_field_text(fields.kind, text)),
-    ))
-}
-
-/// All terms that begin with `text`.
-fn beginning(field: tantivy::schema::Field, text: &str) -> Box<dyn Query> {
-    let last = format!("{text}\u{10FFFF}");
-    Box::new(InvertedIndexRangeQuery::new(
-        Bound::Included(Term::from_field_text(field, text)),
-        Bound::Included(Term::from_field_text(field, &last)),
     ))
 }

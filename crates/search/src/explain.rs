@@ -36,7 +36,7 @@ pub(crate) fn explain(view: &View, parsed: &Parsed, found: &Found, row: &Row) ->
 }
 
 fn score_of(view: &View, phrase: &Phrase, times: u32, found: &Found) -> tantivy::Result<rank::Units> {
-    let query = compile::phrase_query(phrase, times, &view.fields);
+    let query = compile::scored_query(phrase, times, &view.fields);
     let scoring = EnableScoring::enabled_from_statistics_provider(&view.live, &view.searcher);
     let weight = query.weight(scoring)?;
     let reader = view.searcher.segment_reader(found.address.segment_ord);
@@ -57,7 +57,7 @@ fn part(view: &View, phrase: &Phrase, units: rank::Units, row: &Row) -> tantivy:
             "in_url": schema::count_word(&url, word),
         }));
     }
-    Ok(json!({ "for": phrase.shown, "score": rank::points(units), "words": words }))
+    Ok(json!({ "for": phrase.to_string(), "score": rank::points(units), "words": words }))
 }
 
 fn length(view: &View, found: &Found) -> tantivy::Result<u32> {

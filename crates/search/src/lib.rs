@@ -11,6 +11,7 @@
 //! the few pages it shows a snippet of.
 
 mod answer;
+mod beginning;
 #[cfg(test)]
 mod cacm;
 mod collect;
@@ -22,6 +23,7 @@ mod facets;
 mod fence;
 mod index;
 mod live;
+mod note;
 mod query;
 mod queue;
 mod rank;
@@ -34,4 +36,5 @@ mod writer;
 pub use answer::{Facet, FacetValue, Hit, Query, Results, SearchError};
 pub use document::{Change, Document};
 pub use index::{ApplyError, OpenError, SearchIndex, Settings};
+pub use note::{Note, NoteKind};
 pub use snippet::SNIPPET_TEXT_BYTES_MAX;

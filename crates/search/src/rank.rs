@@ -48,11 +48,8 @@ pub(crate) struct Rounded {
 }
 
 impl Rounded {
-    pub(crate) fn new(query: impl Query, times: u32) -> Rounded {
-        Rounded {
-            query: Box::new(query),
-            times,
-        }
+    pub(crate) fn new(query: Box<dyn Query>, times: u32) -> Rounded {
+        Rounded { query, times }
     }
 }
 

@@ -4,6 +4,7 @@
 //! URL's, then the text's. So a word is looked up once and not once a field; its count in a document
 //! is a weighted count over the parts (BM25F in its simple form), saturated once; and "all words"
 //! means all words anywhere in the page. The parts are separate values, so that no phrase spans two.
+//! `title` and `url` hold the words of these parts once more, for `title:` and `url:`; they never score.
 
 use tantivy::schema::{
     Field, IndexRecordOption, NumericOptions, STORED, Schema, TextFieldIndexing, TextOptions,
@@ -16,7 +17,8 @@ use crate::document::{Document, Row};
 use crate::words::{WordTokenizer, Words};
 
 /// Changes when anything of the layout changes, words included: an index of another format is built anew.
-pub(crate) const FORMAT: u32 = 1;
+/// 2: words are in NFKC, plurals in `es` are folded, and there are `title` and `url`.
+pub(crate) const FORMAT: u32 = 2;
 
 /// Name of the tokenizer behind `body`.
 const TOKENIZER: &str = "words";
@@ -46,6 +48,10 @@ pub(crate) struct Fields {
     pub(crate) key: Field,
     /// Words of title, URL and text.
     pub(crate) body: Field,
+    /// Words of the title.
+    pub(crate) title: Field,
+    /// Words of the URL.
+    pub(crate) url: Field,
     /// The host and each domain above it.
     pub(crate) site: Field,
     /// MIME type, its first and its second part.
@@ -78,6 +84,7 @@ pub(crate) fn schema() -> (Schema, Fields) {
     let words = TextFieldIndexing::default()
         .set_tokenizer(TOKENIZER)
         .set_index_option(IndexRecordOption::WithFreqsAndPositions);
+    let unscored = TextOptions::default().set_indexing_options(words.clone().set_fieldnorms(false));
     let counted = TextOptions::default().set_fast("raw");
     let number = NumericOptions::default().set_fast();
 
@@ -85,6 +92,8 @@ pub(crate) fn schema() -> (Schema, Fields) {
     let fields = Fields {
         key: builder.add_text_field(KEY, exact.clone().set_fast("raw")),
         body: builder.add_text_field("body", TextOptions::default().set_indexing_options(words)),
+        title: builder.add_text_field("title", unscored.clone()),
+        url: builder.add_text_field("url", unscored),
         site: builder.add_text_field("site", exact.clone()),
         kind: builder.add_text_field("kind", exact.clone()),
         lang: builder.add_text_field("lang", exact.clone()),
@@ -124,7 +133,10 @@ impl Fields {
         for _ in 0..TITLE_COPIES {
             encoded.add_text(self.body, &document.title);
         }
-        encoded.add_text(self.body, url_words(&document.url));
+        let url = url_words(&document.url);
+        encoded.add_text(self.title, &document.title);
+        encoded.add_text(self.url, &url);
+        encoded.add_text(self.body, url);
         encoded.add_text(self.body, &document.text);
         for site in sites(&document.host) {
             encoded.add_text(self.site, site);

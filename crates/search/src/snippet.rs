@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use crate::beginning::Beginning;
 use crate::query::{Parsed, Phrase};
 use crate::words::{self, Firsts, Words};
 
@@ -44,8 +45,7 @@ struct Span {
 impl<'q> Snippets<'q> {
     pub(crate) fn new(parsed: &'q Parsed) -> Snippets<'q> {
         let phrases: Vec<&Phrase> = parsed.phrases().map(|(phrase, _)| phrase).collect();
-        let words = phrases.iter().flat_map(|phrase| &phrase.words);
-        let finder = Finder::new(words.map(|(_, word)| word.as_str()));
+        let finder = Finder::new(&phrases);
         Snippets { phrases, finder }
     }
 
@@ -85,7 +85,7 @@ impl<'q> Snippets<'q> {
         for (phrase, words) in self.phrases.iter().enumerate() {
             let first = &words.words[0].1;
             for (index, start) in found.iter().enumerate() {
-                if !self.finder.is(start.word, first) {
+                if !self.finder.is(start, first, words.beginning) {
                     continue;
                 }
                 if let Some(end) = self.phrase_end(&words.words, &found[index..]) {
@@ -107,11 +107,11 @@ impl<'q> Snippets<'q> {
         for (offset, word) in &words[1..] {
             let position = start + offset;
             let index = found.partition_point(|candidate| candidate.position < position);
-            let candidate = found.get(index).filter(|found| found.position == position)?;
-            if !self.finder.is(candidate.word, word) {
-                return None;
-            }
-            end = candidate.range.end;
+            let mut there = found[index..]
+                .iter()
+                .take_while(|found| found.position == position);
+            let next = there.find(|candidate| self.finder.is(candidate, word, false))?;
+            end = next.range.end;
         }
         Some(end)
     }
@@ -121,7 +121,9 @@ impl<'q> Snippets<'q> {
 struct Finder {
     /// Sorted, without repeats.
     words: Vec<String>,
-    /// Whether any of them is one character of a run of pairs, and so the beginning of words.
+    /// What words may begin with, and how it was written.
+    beginnings: Vec<(String, Beginning)>,
+    /// Whether any of the words is one character of a run of pairs, and so the beginning of words.
     has_half_pair: bool,
     firsts: Firsts,
 }
@@ -131,52 +133,80 @@ struct FoundWord {
     /// Number of the word in the text.
     position: usize,
     range: Range<usize>,
-    /// Index among the finder's words.
+    /// Index among the finder's words, or among its beginnings.
     word: usize,
+    is_beginning: bool,
 }
 
 #[derive(Default)]
 struct Scan {
     position: usize,
+    /// By position; one word of the text may be several of the query.
     found: Vec<FoundWord>,
     word: String,
 }
 
 impl Finder {
-    fn new<'w>(words: impl Iterator<Item = &'w str>) -> Finder {
-        let mut words: Vec<String> = words.map(str::to_owned).collect();
+    fn new(phrases: &[&Phrase]) -> Finder {
+        let words = |beginning: bool| {
+            let phrases = phrases.iter().filter(move |phrase| phrase.beginning == beginning);
+            phrases.flat_map(|phrase| phrase.words.iter().map(|(_, word)| word.clone()))
+        };
+        let beginnings: Vec<_> = words(true)
+            .map(|start| (start.clone(), Beginning::new(&start)))
+            .collect();
+        let mut words: Vec<String> = words(false).collect();
         words.sort_unstable();
         words.dedup();
+        let starts = beginnings.iter().flat_map(|(_, beginning)| beginning.starts());
         Finder {
             has_half_pair: words.iter().any(|word| words::is_half_pair(word)),
-            firsts: Firsts::new(&words),
+            firsts: Firsts::new(words.iter().map(String::as_str).chain(starts)),
             words,
+            beginnings,
         }
     }
 
-    fn is(&self, index: usize, word: &str) -> bool {
-        self.words[index] == word
+    /// Whether what was found is that word of the query.
+    fn is(&self, found: &FoundWord, word: &str, beginning: bool) -> bool {
+        found.is_beginning == beginning
+            && if beginning {
+                self.beginnings[found.word].0 == word
+            } else {
+                self.words[found.word] == word
+            }
     }
 
     /// Reads on to `end`; tells whether the text ended.
     fn scan(&self, words: &mut Words<'_>, scan: &mut Scan, end: usize) -> bool {
         while let Some(mut range) = words.next_of(&self.firsts, &mut scan.word) {
+            let start = range.start;
             let mut word = scan.word.as_str();
             if self.has_half_pair && words::is_pair(word) && self.index_of(word).is_none() {
-                // One character of the pair is what is looked for.
+                // One character of the pair is what is looked for. In the text it can be several
+                // (decomposed, or in half width): only the reader knows where it ends.
                 let first = word.chars().next().map_or(0, char::len_utf8);
                 word = &word[..first];
-                range.end = range.start + first;
+                range.end = words.first_end();
             }
-            if let Some(index) = self.index_of(word) {
+            let mut push = |word: usize, is_beginning: bool| {
                 scan.found.push(FoundWord {
                     position: scan.position,
                     range: range.clone(),
-                    word: index,
+                    word,
+                    is_beginning,
                 });
+            };
+            if let Some(index) = self.index_of(word) {
+                push(index, false);
+            }
+            // A word that was passed over is empty.
+            let begun = |(_, beginning): &(String, Beginning)| !word.is_empty() && beginning.holds(word);
+            for index in (0..self.beginnings.len()).filter(|&index| begun(&self.beginnings[index])) {
+                push(index, true);
             }
             scan.position += 1;
-            if range.start >= end {
+            if start >= end {
                 return false;
             }
         }

@@ -1,8 +1,8 @@
 //! What queries find.
 
-use search::{Document, Query, SearchIndex};
+use search::{Document, NoteKind, Query, SearchIndex};
 
-use crate::support::{ask, names, open, page, upsert};
+use crate::support::{ALL, ask, names, open, page, upsert};
 
 /// An index over a few pages of every kind.
 fn library(dir: &std::path::Path) -> SearchIndex {
@@ -42,7 +42,7 @@ fn queries_find_what_they_should() {
         found.sort_unstable();
         assert_eq!(found, expected, "{query}");
         assert_eq!(results.total, expected.len() as u64, "{query}");
-        assert_eq!(results.notes, Vec::<String>::new(), "{query}");
+        assert_eq!(results.notes, [], "{query}");
         assert_eq!(results.epoch, 1);
     };
     check("root zone", &["pdf", "root", "zone"]);
@@ -76,7 +76,18 @@ fn queries_find_what_they_should() {
         "site:example.net OR site:example.org root",
         &["pdf", "root", "zone"],
     );
-    check("", &["bare", "cafe", "pdf", "root", "tokyo", "zone"]);
+    check("title:root", &["root"]);
+    check("title:\"a zone\"", &["zone"]);
+    check("zone -title:zone", &["pdf"]);
+    check("title:京", &["tokyo"]);
+    check("url:münchen", &["bare"]);
+    check("url:http://example.org/url-words root OR url:words", &["bare"]);
+    check("url:database", &[]);
+    check("data*", &["root"]);
+    check("roots*", &["pdf", "root", "zone"]);
+    check("title:roo* OR caf*", &["cafe", "root"]);
+    check("zone -data*", &["pdf", "zone"]);
+    check(ALL, &["bare", "cafe", "pdf", "root", "tokyo", "zone"]);
     check("-root", &["bare", "cafe", "tokyo"]);
     check("nothingofthis", &[]);
 }
@@ -87,7 +98,7 @@ fn titles_and_in_links_come_first() {
     let index = library(dir.path());
     assert_eq!(names(&ask(&index, "root zone", 10))[0], "root");
     assert_eq!(
-        names(&ask(&index, "", 10)),
+        names(&ask(&index, ALL, 10)),
         ["bare", "cafe", "pdf", "root", "tokyo", "zone"]
     );
     let linked = Document {
@@ -169,6 +180,8 @@ fn explained_scores_add_up() {
         "münchen",
         "site:example.org",
         "京",
+        "title:root zone",
+        "data* title:zone url:example",
     ] {
         let query = Query {
             text: text.to_owned(),
@@ -204,6 +217,59 @@ fn snippets_come_from_the_text_of_the_results_shown() {
     assert_eq!(results.hits[0].snippet_html, "a &lt;<mark>root</mark>&gt; text");
     assert_eq!(asked.borrow().len(), 2);
     assert_eq!(results.total, 3);
+}
+
+/// The story: a query of nothing but emoji, or of `OR` alone, returned every page as if they matched.
+#[test]
+fn a_query_without_words_finds_nothing_and_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = library(dir.path());
+    for text in ["", "🍕", "...", "OR", "\"", "site:", "\u{0}"] {
+        let results = ask(&index, text, 10);
+        assert_eq!(
+            (results.total, results.hits.len(), results.epoch),
+            (0, 0, 1),
+            "{text}"
+        );
+        let kinds: Vec<_> = results.notes.iter().map(|note| note.kind).collect();
+        assert!(kinds.contains(&NoteKind::NothingToSearch), "{text}: {kinds:?}");
+    }
+    let results = ask(&index, "\"root zone", 10);
+    assert_eq!(
+        (results.total, results.notes[0].kind),
+        (2, NoteKind::QuoteNotClosed)
+    );
+    assert_eq!(
+        results.notes[0].text,
+        "a quote is not closed: \"root zone\" was read as one phrase"
+    );
+}
+
+/// The story: each spelling found its own page alone.
+#[test]
+fn composed_and_decomposed_words_find_the_same_pages() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(dir.path());
+    let composed = "Київ район データベース 대한민국 café ў";
+    let decomposed = "Київ район テ\u{3099}ータヘ\u{3099}ース 대한민국 cafe\u{301} у\u{306}"
+        .replace('ї', "і\u{308}")
+        .replace('й', "и\u{306}");
+    let halfwidth = "ﾃﾞｰﾀﾍﾞｰｽ";
+    let pages = [
+        page("c", "", composed),
+        page("d", "", &decomposed),
+        page("h", "", halfwidth),
+    ];
+    index.apply(1, pages.map(upsert)).unwrap();
+    index.flush().unwrap();
+    for text in [composed, &decomposed] {
+        for word in text.split(' ').filter(|word| !word.starts_with(['デ', 'テ'])) {
+            assert_eq!(names(&ask(&index, word, 10)), ["c", "d"], "{word}");
+        }
+    }
+    for word in ["データベース", "テ\u{3099}ータ", halfwidth, "ﾀﾍﾞ"] {
+        assert_eq!(ask(&index, word, 10).total, 3, "{word}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use search::{Change, Document, Query, Results, SearchIndex};
 
-use crate::support::{Dice, ask, open, page, upsert};
+use crate::support::{ALL, Dice, ask, open, page, upsert};
 
 pub(crate) type Model = BTreeMap<String, Document>;
 
@@ -71,8 +71,9 @@ fn all(index: &SearchIndex, text: &str) -> Results {
     all
 }
 
-const QUERIES: [&str; 7] = [
-    "",
+const QUERIES: [&str; 8] = [
+    ALL,
+    "roo* title:map",
     "root",
     "root zone",
     "root zone name page",
@@ -84,7 +85,7 @@ const QUERIES: [&str; 7] = [
 /// The index holds the model's documents, and answers as one filled with them in one go.
 pub(crate) fn check(index: &SearchIndex, model: &Model) {
     assert_eq!(index.documents(), model.len() as u64);
-    let found = all(index, "");
+    let found = all(index, ALL);
     for hit in &found.hits {
         let expected = &model[&hit.url_key];
         assert_eq!(
@@ -147,7 +148,7 @@ fn a_cleared_index_is_empty_and_can_be_filled() {
     assert_eq!((index.documents(), index.covered_epoch()), (0, 0));
     index.apply(1, [upsert(page("c", "c", "c"))]).unwrap();
     index.flush().unwrap();
-    assert_eq!(ask(&index, "", 10).total, 1);
+    assert_eq!(ask(&index, ALL, 10).total, 1);
     assert_eq!(ask(&index, "c", 10).total, 1);
 }
 

@@ -13,6 +13,9 @@ pub(crate) fn open(dir: &Path) -> SearchIndex {
     SearchIndex::open(dir, settings).unwrap()
 }
 
+/// A query that every page of these tests holds for: an empty one has no results.
+pub(crate) const ALL: &str = "-nopagehasthisword";
+
 /// A page of `example.org` whose key is `org,example)/NAME`.
 pub(crate) fn page(name: &str, title: &str, text: &str) -> Document {
     Document {

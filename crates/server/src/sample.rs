@@ -298,7 +298,7 @@ fn capture() -> CdxRow {
 fn search() -> SearchBody {
     SearchBody {
         query: "example".into(),
-        notes: vec!["the closing quote is missing".into()],
+        notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
         hits: vec![SearchHit {
             url: "http://example.com/".into(),
             snippet_html: "an <mark>example</mark>".into(),

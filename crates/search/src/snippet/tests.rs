@@ -20,6 +20,32 @@ fn words_are_marked_in_any_form() {
     check("東京", "私は東京都に住む", "私は<mark>東京</mark>都に住む");
     check("京", "私は東京都に住む", "私は東<mark>京</mark>都に住む");
     check("e-mail", "an e-mail", "an <mark>e-mail</mark>");
+    check("boxes", "a box", "a <mark>box</mark>");
+    check(
+        "queri* cach*",
+        "Caches, queries",
+        "<mark>Caches</mark>, <mark>queries</mark>",
+    );
+    check("arch* archive", "archives", "<mark>archives</mark>");
+}
+
+/// Ranges are of the text as it is, however many characters a letter has there.
+#[test]
+fn marks_stand_right_in_texts_of_other_forms() {
+    check(
+        "район",
+        "наш раи\u{306}он тут",
+        "наш <mark>раи\u{306}он</mark> тут",
+    );
+    check("ガ", "ｱｶﾞｲ", "ｱ<mark>ｶﾞ</mark>ｲ");
+    check("ガイ", "ｱｶﾞｲﾄﾞ", "ｱ<mark>ｶﾞｲ</mark>ﾄﾞ");
+    check(
+        "한국",
+        "\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}\u{11a8}\u{110b}",
+        "<mark>\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}\u{11a8}</mark>\u{110b}",
+    );
+    check("find", "a ﬁnd.", "a <mark>ﬁnd</mark>.");
+    check("سلام", "x ﺳﻼﻡ y", "x <mark>ﺳﻼﻡ</mark> y");
 }
 
 #[test]
@@ -90,7 +116,7 @@ proptest! {
     #[test]
     fn any_text_and_query_give_sound_html(
         query in "[a-cé東 \"-]{0,12}",
-        text in "([a-c<>&é東京\u{301}\u{202e} ]|\\PC|.){0,600}",
+        text in "([a-c<>&é東京ｶﾞﷺ½\u{301}\u{202e} ]|\\PC|.){0,600}",
     ) {
         let html = Snippets::new(&parse(&query)).best(&text);
         prop_assert!(unmarked(&html).is_some(), "{html}");

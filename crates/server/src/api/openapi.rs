@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use archive::question::SearchNoteKind;
+
 use super::store;
 use super::table::{ENDPOINTS, Endpoint, Serves};
 use crate::arguments::{Kind, LIMIT_MAX, Parameter, Place};
@@ -113,6 +115,9 @@ fn schemas() -> Map<String, Value> {
         let sample = serde_json::to_value(&answer).unwrap_or_default();
         let mut schema = schema_of(&sample);
         named(&mut schema, name);
+        if name == "search" {
+            describe_notes(&mut schema);
+        }
         schemas.insert(schema_name(name), schema);
     }
     let mut store =
@@ -147,6 +152,16 @@ fn schemas() -> Map<String, Value> {
 fn named(schema: &mut Value, answer: &str) {
     schema["properties"]["answer"] = json!({ "type": "string", "const": answer });
     schema["required"] = json!(["epoch", "answer"]);
+}
+
+/// Says which notes an answer to a search may have.
+fn describe_notes(schema: &mut Value) {
+    let notes = &mut schema["properties"]["notes"];
+    notes["description"] = json!(
+        "What of the query was not used, or was done instead: `kind` for programs, `part` of the query, `text` in words"
+    );
+    notes["items"]["properties"]["kind"] = json!({ "type": "string", "enum": SearchNoteKind::ALL });
+    notes["items"]["required"] = json!(["kind", "part", "text"]);
 }
 
 /// `links` becomes `LinksAnswer`.

@@ -139,11 +139,12 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/search",
-        summary: "Full-text search in the current versions of pages",
+        summary: "Full-text search in the newest versions of pages; older ones are not searched",
         parameters: &[
             required(
                 "q",
-                "words, \"phrases\", -words, site:, type:, lang:, year:, from:, to:, collection:",
+                "words, \"phrases\", -words, OR, beginnings (archiv*), title:, url:, site:, type:, lang:, year:, \
+                 from:, to:, collection:; what is not used of it is in `notes`",
             ),
             limit(20),
             AFTER,

@@ -25,6 +25,7 @@ pub(super) async fn show(context: Context) -> Html {
             p { "Press " kbd { "/" } " on any page to go to the search box." }
         }
         (results::syntax())
+        p.soft { (results::newest_only()) }
         div.reading {
             h2 { "Reading archived pages" }
             p { "An archived page is shown in a sandbox: its scripts do not run, and it reaches nothing outside. Pictures "

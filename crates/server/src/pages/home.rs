@@ -91,7 +91,7 @@ fn headline(status: &StatusBody) -> String {
 fn hints(status: &StatusBody) -> Markup {
     html! {
         p.hint {
-            "Words are all to be found; " code { "\"a phrase\"" } ", " code { "-without" } ", "
+            "All words must match; " code { "\"a phrase\"" } ", " code { "-without" } ", "
             code { "site:example.org" } ", " code { "year:2014" } " and more narrow it down. "
             @if let (Some(first), Some(last)) = (&status.fetch_time_first, &status.fetch_time_last) {
                 "Captured between " (parts::date(first)) " and " (parts::date(last)) "."

@@ -61,6 +61,10 @@ async fn show(context: Context, query: Query, side: Side) -> Shown {
         header.page-head {
             h1 { (heading) span.amount { (present::count(total)) } }
             p.where { @if side == Side::Source { "to " } @else { "of " } (parts::url_link(&url)) }
+            p.soft {
+                @if side == Side::Source { "Counted is the newest version of each page; links that only older captures have are not." }
+                @else { "These are the links of the newest version of the page." }
+            }
         }
         @if rows.is_empty() { p.soft { "None." } } @else { (list(&rows, side)) }
         (parts::pager(after.as_ref().map(|_| address(None)), next.map(|next| address(Some(&next)))))

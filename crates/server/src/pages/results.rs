@@ -81,18 +81,32 @@ fn prompt(context: &State) -> Markup {
     frame.around(parts::nothing(
         "What are you looking for?",
         html! {
-            p { "Write one or more words in the box above. All of them are to be found in a page." }
+            p { "Write one or more words in the box above. All words must match. " (newest_only()) }
             (syntax())
         },
     ))
 }
 
+/// What is searched, until older versions are.
+pub(super) fn newest_only() -> &'static str {
+    "Searched is the newest version of each page; older captures are listed with the page."
+}
+
 /// How to ask, with an example each.
 pub(super) fn syntax() -> Markup {
-    const FORMS: [(&str, &str); 7] = [
-        ("web archive", "both words, anywhere in title, text or address"),
+    const FORMS: [(&str, &str); 10] = [
+        (
+            "web archive",
+            "all words must match, anywhere in title, text or address",
+        ),
         ("\"web archive\"", "the words next to each other"),
         ("archive -museum", "without a word"),
+        ("library OR museum", "one of the two"),
+        ("archiv*", "all words that begin so; three letters or more"),
+        (
+            "title:archive url:museum",
+            "a word in the title, a word in the address",
+        ),
         ("site:example.org", "only of this domain"),
         ("type:text/html lang:en", "only of this type, in this language"),
         ("year:2014, from:2012 to:2014", "only captured then"),
@@ -124,6 +138,7 @@ fn content(asked: &Asked, found: &SearchBody) -> Markup {
                         asked.after.as_ref().map(|_| asked.link(None, asked.explain, 0)),
                         next.map(|next| asked.link(Some(next), asked.explain, shown)),
                     ))
+                    p.soft.more { (newest_only()) }
                 }
             }
             (facets(&found.facets))
@@ -154,7 +169,7 @@ fn summary(asked: &Asked, found: &SearchBody) -> Markup {
 fn notes(found: &SearchBody) -> Markup {
     html! {
         @if !found.notes.is_empty() {
-            ul.notes { @for note in &found.notes { li { (parts::text(note)) } } }
+            ul.notes { @for note in &found.notes { li { (parts::text(&note.text)) } } }
             @if !found.understood.is_empty() {
                 p.soft { "Understood as " code { (parts::text(&found.understood)) } }
             }
@@ -175,7 +190,7 @@ fn no_hits(asked: &Asked) -> Markup {
                 p { "Is it an address? " a href=(link::page(&asked.query)) { "See what the archive knows of it" }
                     ", or " a href=(link::with("/captures", &[("url", Some(&asked.query)), ("match", Some("prefix"))])) { "look up captures" } "." }
             }
-            p { "All words must be found in one page. Fewer or other words may help." }
+            p { "All words must match in one page. Fewer or other words may help." }
             (syntax())
         },
     )

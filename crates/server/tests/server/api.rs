@@ -296,3 +296,14 @@ async fn metrics_are_prometheus_text() {
     assert_eq!(reply.status, 200);
     assert!(reply.body.contains("weft_up_seconds") && !reply.body.contains("weft_epoch"));
 }
+
+#[tokio::test]
+async fn kinds_of_notes_are_documented() {
+    let document = get(&router(sample), "/api/v1/openapi.json").await.json();
+    let notes = &document["components"]["schemas"]["SearchAnswer"]["properties"]["notes"];
+    let kinds = notes["items"]["properties"]["kind"]["enum"]
+        .as_array()
+        .expect("kinds");
+    assert!(kinds.contains(&"quote_not_closed".into()), "{notes}");
+    assert_eq!(kinds.len(), archive::question::SearchNoteKind::ALL.len());
+}

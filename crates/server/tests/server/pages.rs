@@ -224,3 +224,25 @@ async fn links_to_the_live_web_are_only_http() {
         assert!(!shown.contains(&format!("href=\"{url}")), "{url}");
     }
 }
+
+#[tokio::test]
+async fn notes_on_a_query_are_shown_beside_its_results() {
+    let body = get(&router(sample), "/search?q=domain:x").await.body;
+    assert!(
+        body.contains("domain: is not a field and was searched as a word; try site:"),
+        "{body}"
+    );
+}
+
+/// Until older versions can be asked for, pages that leave them out say so.
+#[tokio::test]
+async fn what_comes_from_the_newest_version_alone_says_so() {
+    for path in [
+        "/search?q=example",
+        "/page/inlinks?url=http://example.com/",
+        "/about",
+    ] {
+        let body = get(&router(sample), path).await.body;
+        assert!(body.contains("newest version"), "{path}: {body}");
+    }
+}

@@ -15,7 +15,9 @@ use crate::units::{count, counted};
 const INLINKS_EXAMPLES: &str = "\
 Examples:
   weft inlinks http://www.archive.org/
-  weft inlinks archive.org --limit 1000 --json";
+  weft inlinks archive.org --limit 1000 --json
+
+Counted are the links of the newest version of each page; links that only older captures have are not.";
 
 /// Flags of `weft inlinks`.
 #[derive(Debug, clap::Args)]
@@ -30,7 +32,9 @@ pub(crate) struct InlinksArgs {
 const OUTLINKS_EXAMPLES: &str = "\
 Examples:
   weft outlinks http://www.iana.org/
-  weft outlinks http://www.iana.org/ --limit 10000 --json";
+  weft outlinks http://www.iana.org/ --limit 10000 --json
+
+Listed are the links of the newest version of the page.";
 
 /// Flags of `weft outlinks`.
 #[derive(Debug, clap::Args)]

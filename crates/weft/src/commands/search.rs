@@ -19,7 +19,12 @@ Examples:
   weft search '\"root zone\" -dnssec'           a phrase, without a word
   weft search domain site:iana.org year:2014
   weft search history type:html lang:en from:2008 to:2010 collection:crawl-a
+  weft search 'title:archive OR url:museum'   in the title, or in the address
+  weft search 'archiv*'                       words that begin so (three letters or more)
   weft search domain --explain                how each score came about
+
+Searched are the newest versions of pages; older captures are found by their address (weft cdx). What cannot
+be used of a query is said in a note, never refused.
 
 A query that begins with a minus sign goes after --:  weft search -- -draft report";
 
@@ -27,7 +32,7 @@ A query that begins with a minus sign goes after --:  weft search -- -draft repo
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Words (all must occur), "phrases", -without, site:, type:, lang:, year:, from:, to:, collection:
+    /// Words (all must occur), "phrases", -without, OR, beginnings (archiv*), title:, url:, site:, type:, lang:, year:, from:, to:, collection:
     #[arg(required = true)]
     query: Vec<String>,
     /// Show how each score came about
@@ -87,7 +92,7 @@ fn head(epoch: u64, body: &SearchBody, out: &mut Out) -> std::io::Result<()> {
     }
     writeln!(out, "{line}")?;
     for note in &body.notes {
-        let note = out.style.warn(&clean(note));
+        let note = out.style.warn(&clean(&note.text));
         writeln!(out, "note: {note}")?;
     }
     Ok(())

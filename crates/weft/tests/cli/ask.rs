@@ -229,6 +229,43 @@ fn search() {
 }
 
 #[test]
+fn mistakes_of_a_query_are_told() {
+    let place = loaded();
+    for (query, note) in [
+        (
+            "\"reading room",
+            "a quote is not closed: \"reading room\" was read as one phrase",
+        ),
+        (
+            "domain:library.example",
+            "domain: is not a field and was searched as a word; try site:",
+        ),
+        ("reading OR", "OR joins nothing here and was left out"),
+        ("🍕", "nothing in this query can be searched"),
+    ] {
+        let text = place.good(&["search", query]);
+        assert!(text.contains(&format!("note: {note}\n")), "{query}: {text}");
+    }
+    assert!(place.good(&["search", "..."]).starts_with("0 results"));
+    let found = place.json(&["search", "readin*", "domain:x"]);
+    assert_eq!(found["notes"][0]["kind"], "unknown_field", "{found}");
+    assert_eq!(
+        place.json(&["search", "title:library"])["total"],
+        place.json(&["search", "title:librar*"])["total"]
+    );
+}
+
+/// Until older versions can be asked for, whoever asks is told that they are not.
+#[test]
+fn what_is_asked_of_the_newest_version_alone_says_so() {
+    let place = loaded();
+    for command in ["search", "inlinks", "outlinks"] {
+        let help = place.good(&[command, "--help"]);
+        assert!(help.contains("newest version"), "{command}: {help}");
+    }
+}
+
+#[test]
 fn record() {
     check(
         &[

@@ -1,0 +1,156 @@
+//! Notes on a query: what was not used, or was done instead.
+//!
+//! A note has a kind for programs, the part of the query it is about, and words for people. No query is
+//! refused: whatever is wrong with one is said here, beside the answer.
+
+use serde::{Deserialize, Serialize};
+
+/// What an answer says of its query.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// What it is about.
+    pub kind: NoteKind,
+    /// The part of the query it is about, as written; empty where that is the whole.
+    pub part: String,
+    /// The same in words.
+    pub text: String,
+}
+
+/// Kinds of notes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum NoteKind {
+    /// The query has no word and no filter that can be used: there are no results.
+    NothingToSearch,
+    /// A quote is not closed; all behind it is one phrase.
+    QuoteNotClosed,
+    /// `name:` is no field of this language; it was searched as words.
+    UnknownField,
+    /// A field has no value, and was left out.
+    FieldWithoutValue,
+    /// The value of `site:` is no host name; the filter was left out.
+    NotAHost,
+    /// The value of `year:`, `from:` or `to:` is no date; the filter was left out.
+    NotADate,
+    /// A `*` that does not end a single word was left out.
+    StarIgnored,
+    /// The beginning of a word before `*` is too short; it was searched as a word.
+    BeginningTooShort,
+    /// `AND`, `OR` or `NOT` without something on both sides (behind it) was left out.
+    OperatorAlone,
+    /// `OR` joins no clause that is negated with one that is not; both must hold.
+    OrWithNot,
+    /// Parentheses do not group.
+    Parentheses,
+    /// A part has no letters or digits, and was left out.
+    NoWords,
+    /// The query is longer than what is read of one.
+    QueryCut,
+    /// There are more words than are searched.
+    WordsLeftOut,
+    /// There are more parts than are used.
+    PartsLeftOut,
+    /// No page has all of the words: these have most of them.
+    MostOfTheWords,
+    /// The place to go on from is not known: these are the first results.
+    UnknownCursor,
+}
+
+impl NoteKind {
+    /// All kinds, for descriptions of the interface.
+    pub const ALL: [NoteKind; 17] = [
+        NoteKind::NothingToSearch,
+        NoteKind::QuoteNotClosed,
+        NoteKind::UnknownField,
+        NoteKind::FieldWithoutValue,
+        NoteKind::NotAHost,
+        NoteKind::NotADate,
+        NoteKind::StarIgnored,
+        NoteKind::BeginningTooShort,
+        NoteKind::OperatorAlone,
+        NoteKind::OrWithNot,
+        NoteKind::Parentheses,
+        NoteKind::NoWords,
+        NoteKind::QueryCut,
+        NoteKind::WordsLeftOut,
+        NoteKind::PartsLeftOut,
+        NoteKind::MostOfTheWords,
+        NoteKind::UnknownCursor,
+    ];
+}
+
+/// Fields of other search engines, and what comes nearest to them here.
+const MEANT: [(&str, &str); 16] = [
+    ("domain", "site"),
+    ("host", "site"),
+    ("hostname", "site"),
+    ("intitle", "title"),
+    ("allintitle", "title"),
+    ("inurl", "url"),
+    ("allinurl", "url"),
+    ("link", "url"),
+    ("mime", "type"),
+    ("format", "type"),
+    ("ext", "type"),
+    ("date", "year"),
+    ("after", "from"),
+    ("since", "from"),
+    ("before", "to"),
+    ("until", "to"),
+];
+
+/// The field that comes nearest to one of another search engine.
+pub(crate) fn meant(name: &str) -> Option<&'static str> {
+    MEANT
+        .iter()
+        .find(|(other, _)| *other == name)
+        .map(|(_, field)| *field)
+}
+
+impl Note {
+    /// A note of a kind about a part of the query.
+    pub fn new(kind: NoteKind, part: impl Into<String>) -> Note {
+        let part = part.into();
+        Note {
+            text: words(kind, &part),
+            kind,
+            part,
+        }
+    }
+}
+
+fn words(kind: NoteKind, part: &str) -> String {
+    match kind {
+        NoteKind::NothingToSearch => "nothing in this query can be searched".to_owned(),
+        NoteKind::QuoteNotClosed => format!("a quote is not closed: \"{part}\" was read as one phrase"),
+        NoteKind::UnknownField => match meant(part) {
+            Some(field) => format!("{part}: is not a field and was searched as a word; try {field}:"),
+            None => format!("{part}: is not a field and was searched as a word"),
+        },
+        NoteKind::FieldWithoutValue => format!("{part}: has no value and was left out"),
+        NoteKind::NotAHost => format!("site:{part} is not a host name and was left out"),
+        NoteKind::NotADate => {
+            format!("{part} is not a date (1 to 14 digits or YYYY-MM-DD) and was left out")
+        }
+        NoteKind::StarIgnored => {
+            format!("the star in {part} was ignored: it works at the end of a single word")
+        }
+        NoteKind::BeginningTooShort => format!("{part} is too short a beginning and was searched as a word"),
+        NoteKind::OperatorAlone => format!("{part} joins nothing here and was left out"),
+        NoteKind::OrWithNot => {
+            format!("OR does not join with {part}, which must not occur; both conditions hold")
+        }
+        NoteKind::Parentheses => "parentheses do not group: OR joins only its neighbours".to_owned(),
+        NoteKind::NoWords => format!("{part} has no letters or digits and was left out"),
+        NoteKind::QueryCut => format!("only the first {part} bytes of the query were read"),
+        NoteKind::WordsLeftOut => format!("the query has too many words: {part} were left out"),
+        NoteKind::PartsLeftOut => format!("the query has too many parts: {part} were left out"),
+        NoteKind::MostOfTheWords => {
+            "no page has all of these words; these pages have most of them".to_owned()
+        }
+        NoteKind::UnknownCursor => {
+            "the place to go on from is not known; these are the first results".to_owned()
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Letters in lower case and without diacritics.
+//!
+//! Letters come here in NFKC (`letters`), so compatibility forms (ligatures, full width) are gone, and
+//! each letter with its marks is one character wherever Unicode has one.
+
+use std::sync::OnceLock;
+
+use super::WORD_BYTES_MAX;
+use super::script::is_mark;
+
+/// Adds a letter in lower case and without diacritics.
+pub(super) fn fold(c: char, word: &mut String) {
+    for lower in c.to_lowercase() {
+        match lower {
+            'ß' => push_all(word, "ss"),
+            'æ' | 'ǽ' | 'ǣ' => push_all(word, "ae"),
+            'œ' => push_all(word, "oe"),
+            'þ' => push_all(word, "th"),
+            // Lower case can bring marks of its own: `İ` becomes `i` and a dot above.
+            _ if is_mark(lower) => {}
+            _ => push(word, plain(lower)),
+        }
+    }
+}
+
+/// Adds a character, unless the word has its full length.
+pub(super) fn push(word: &mut String, c: char) {
+    if word.len() + c.len_utf8() <= WORD_BYTES_MAX {
+        word.push(c);
+    }
+}
+
+fn push_all(word: &mut String, text: &str) {
+    text.chars().for_each(|c| push(word, c));
+}
+
+/// Base letters and the forms that fold to them; only lower case, since folding comes after.
+const FOLDS: &[(char, &str)] = &[
+    ('a', "àáâãäåāăąǎǟǡǻȁȃȧḁẚạảấầẩẫậắằẳẵặª"),
+    ('b', "ƀɓḃḅḇ"),
+    ('c', "çćĉċčƈȼḉ"),
+    ('d', "ðďđɖɗḋḍḏḑḓ"),
+    ('e', "èéêëēĕėęěȅȇȩḕḗḙḛḝẹẻẽếềểễệǝ"),
+    ('f', "ƒḟ"),
+    ('g', "ĝğġģǥǧǵɠḡ"),
+    ('h', "ĥħȟḣḥḧḩḫẖ"),
+    ('i', "ìíîïĩīĭįıǐȉȋɨḭḯỉị"),
+    ('j', "ĵǰɉ"),
+    ('k', "ķƙǩḱḳḵĸ"),
+    ('l', "ĺļľŀłƚḷḹḻḽ"),
+    ('m', "ḿṁṃ"),
+    ('n', "ñńņňŉŋɲǹṅṇṉṋ"),
+    ('o', "òóôõöøōŏőơǒǫǭǿȍȏȫȭȯȱṍṏṑṓọỏốồổỗộớờởỡợº"),
+    ('p', "ƥṕṗ"),
+    ('q', "ɋ"),
+    ('r', "ŕŗřȑȓɍṙṛṝṟ"),
+    ('s', "śŝşšșſṡṣṥṧṩẛ"),
+    ('t', "ţťŧƭțṫṭṯṱẗ"),
+    ('u', "ùúûüũūŭůűųưǔǖǘǚǜȕȗʉṳṵṷṹṻụủứừửữự"),
+    ('v', "ṽṿ"),
+    ('w', "ŵẁẃẅẇẉẘ"),
+    ('x', "ẋẍ"),
+    ('y', "ýÿŷƴȳɏẏẙỳỵỷỹ"),
+    ('z', "źżžƶȥẑẓẕ"),
+    ('α', "άἀἁἂἃἄἅἆἇὰάᾀᾁᾂᾃᾄᾅᾆᾇᾰᾱᾲᾳᾴᾶᾷ"),
+    ('ε', "έἐἑἒἓἔἕὲέ"),
+    ('η', "ήἠἡἢἣἤἥἦἧὴήᾐᾑᾒᾓᾔᾕᾖᾗῂῃῄῆῇ"),
+    ('ι', "ίϊΐἰἱἲἳἴἵἶἷὶίῐῑῒΐῖῗ"),
+    ('ο', "όὀὁὂὃὄὅὸό"),
+    ('ρ', "ῤῥ"),
+    ('σ', "ς"),
+    ('υ', "ύϋΰὐὑὒὓὔὕὖὗὺύῠῡῢΰῦῧ"),
+    ('ω', "ώὠὡὢὣὤὥὦὧὼώᾠᾡᾢᾣᾤᾥᾦᾧῲῳῴῶῷ"),
+    ('е', "ёѐ"),
+    ('и', "ѝ"),
+    ('ا', "آأإٱ"),
+    ('ي', "ى"),
+];
+
+/// First character beyond the table of folds.
+const FOLD_END: usize = 0x2000;
+
+fn plain(c: char) -> char {
+    static TABLE: OnceLock<Vec<char>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let mut table: Vec<char> = (0..FOLD_END as u32)
+            .map(|code| char::from_u32(code).unwrap_or('\0'))
+            .collect();
+        for (base, forms) in FOLDS {
+            for form in forms.chars() {
+                table[form as usize] = *base;
+            }
+        }
+        table
+    });
+    table.get(c as usize).copied().unwrap_or(c)
+}
