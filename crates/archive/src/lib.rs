@@ -25,8 +25,10 @@ mod socket;
 
 pub use archive::{Archive, OpenSettings};
 pub use error::{AskError, OpenError};
-pub use inputs::{FoundInput, InputSource, Sources, Stat, found_inputs, is_address};
+pub use inputs::{FoundInput, InputSource, Sources, Stat, found_inputs, is_address, path_of, path_text};
 pub use record::{raw_record, read_record};
+
+pub use weave::refusal;
 
 /// Version of this program; owner and askers must have the same.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -134,7 +134,8 @@ pub struct LoadRequest {
     pub stages_off: Vec<String>,
 }
 
-/// One argument of a load.
+/// One argument of a load. Paths are bytes, so both texts are those of [`crate::path_text`]: a byte that is not part of
+/// UTF-8 stands as `\xNN`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct LoadInput {
@@ -459,6 +460,15 @@ pub struct RecordBody {
     pub original: Option<Box<RecordBody>>,
 }
 
+/// A file that a load passed over.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedFile {
+    /// The text of its name (see [`LoadInput`]).
+    pub name: String,
+    /// What it is instead of an archive.
+    pub why: String,
+}
+
 /// A running or finished load.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[allow(missing_docs)]
@@ -480,8 +490,10 @@ pub struct JobBody {
     pub inputs_loading: u64,
     /// Names of inputs that are cut and were changed a moment ago: whether they grow is seen in a few seconds.
     pub waiting_for: Vec<String>,
-    /// Files in folders that hold no records.
+    /// Files in folders that are no archives: neither named nor beginning like one.
     pub files_skipped: u64,
+    /// The first 1,000 of them.
+    pub skipped: Vec<SkippedFile>,
     pub bytes: u64,
     pub bytes_done: u64,
     pub records: u64,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::SnapshotError;
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
+use crate::name::{name_bytes, name_text};
 use crate::tables::Table;
 
 /// Number of an input within an archive, given at its first load.
@@ -45,9 +46,9 @@ impl std::fmt::Display for InputState {
 /// One row of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerEntry {
-    /// Name as given at the first load, or at the load that continued it.
+    /// Name as given at the first load, or at the load that continued it (the text of it, see [`name_text`]).
     pub input: String,
-    /// Absolute path or URL the bytes are read from.
+    /// Absolute path or URL the bytes are read from (the text of it).
     pub location: String,
     /// `sha256:<hex>` of the first `size` bytes; where there never was anything to read, [`NO_CONTENT`] and the
     /// hash of the location.
@@ -157,7 +158,10 @@ pub(crate) fn entry_key(id: InputId) -> [u8; 4] {
 
 pub(crate) fn encode_entry(entry: &LedgerEntry) -> Vec<u8> {
     let mut out = vec![ENTRY_VERSION];
-    for text in [&entry.input, &entry.location, &entry.digest, &entry.collection] {
+    for name in [&entry.input, &entry.location] {
+        codec::put_bytes(&mut out, &name_bytes(name));
+    }
+    for text in [&entry.digest, &entry.collection] {
         codec::put_bytes(&mut out, text.as_bytes());
     }
     let (state, reason) = match &entry.state {
@@ -190,8 +194,8 @@ pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
         return Err(Corrupt("unknown row version"));
     }
     let mut entry = LedgerEntry {
-        input: r.str()?.to_owned(),
-        location: r.str()?.to_owned(),
+        input: name_text(r.bytes()?),
+        location: name_text(r.bytes()?),
         digest: r.str()?.to_owned(),
         collection: r.str()?.to_owned(),
         state: {
@@ -285,6 +289,18 @@ mod tests {
         (expected.records, expected.captures, expected.quarantined) = (3, 2, 1);
         assert_eq!(decode_entry(row), Ok(expected));
         assert!(decode_entry(b"\x03").is_err());
+    }
+
+    #[test]
+    fn names_that_are_not_utf8_are_stored_as_they_are() {
+        let mut entry = LedgerEntry::pending("caf\\xe9.warc", "/caf\\xe9.warc", "sha256:00", 5, "");
+        let row = encode_entry(&entry);
+        assert!(row.windows(9).any(|bytes| bytes == b"caf\xe9.warc"), "{row:?}");
+        assert_eq!(decode_entry(&row), Ok(entry.clone()));
+        // What looks like an escape in a name of an old row is that name.
+        let old = b"\x01\x07a\\xe9.w\x02/a\x09sha256:00\x00\x00\x00\x05\x00\x00\x00\x00";
+        entry = LedgerEntry::pending("a\\x5cxe9.w", "/a", "sha256:00", 5, "");
+        assert_eq!(decode_entry(old), Ok(entry));
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod error;
 mod ledger;
 #[cfg(any(test, feature = "model"))]
 pub mod model;
+mod name;
 mod place;
 mod progress;
 mod rows;
@@ -38,9 +39,11 @@ pub use dump::{DumpFormat, View};
 pub use epoch::{Batch, Epoch, EpochReport, PageChange};
 pub use error::{ApplyError, DumpError, OpenError, SnapshotError};
 pub use ledger::{InputId, InputProgress, InputState, LedgerEntry, NO_CONTENT, QuarantineEntry};
+pub use name::{name_bytes, name_text};
 pub use rows::{CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TopRow, Totals, UriRow};
 pub use settings::Settings;
 pub use snapshot::{Captures, Snapshot};
+pub use views::captures::refusal;
 pub use weave::Weave;
 
 /// Bucket of a count of in-links, in half-octaves: 0, 1, 2, 3, 4-5, 6-7, 8-11, 12-15, ...

@@ -7,7 +7,7 @@ use extract::Capture;
 use crate::cut::Cut;
 use crate::ledger::{self, InputProgress, LedgerEntry, QuarantineEntry};
 use crate::tables::Table;
-use crate::views::captures::{KEY_BYTES_MAX, is_usable_key};
+use crate::views::captures::refusal;
 use crate::views::totals::TotalsRow;
 use crate::write::Write;
 use crate::{ApplyError, InputId};
@@ -39,19 +39,20 @@ impl<'l> LedgerMoves<'l> {
         &mut self,
         captures: Vec<(InputId, Capture)>,
     ) -> Result<Vec<(InputId, Capture)>, ApplyError> {
-        let (usable, unusable): (Vec<_>, Vec<_>) = captures
-            .into_iter()
-            .partition(|(_, capture)| is_usable_key(&capture.url_key));
-        for (input, capture) in unusable {
+        let mut usable = Vec::with_capacity(captures.len());
+        for (input, capture) in captures {
+            let Some((reason, detail)) = refusal(&capture) else {
+                usable.push((input, capture));
+                continue;
+            };
             self.entry(input)?;
-            let bytes = capture.url_key.len();
             self.quarantine(
                 input,
                 QuarantineEntry {
                     offset: capture.offset,
                     length: capture.length,
-                    reason: "url-key-length".into(),
-                    detail: format!("URL key of {bytes} bytes, must be 1 to {KEY_BYTES_MAX}"),
+                    reason: reason.into(),
+                    detail,
                 },
             );
         }

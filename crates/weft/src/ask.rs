@@ -1,8 +1,10 @@
 //! Opening the archive and asking it.
 
+use std::ffi::OsStr;
+
 use anyhow::{Context as _, bail};
 use archive::question::{Answer, Body, Question};
-use archive::{Archive, OpenSettings};
+use archive::{Archive, OpenSettings, path_text};
 
 use crate::context::Context;
 use crate::exit::WrongUse;
@@ -43,6 +45,13 @@ pub(crate) fn unexpected<T>(body: &Body) -> anyhow::Result<T> {
     bail!(
         "the owner answered {name:?} to another question: is it another version of weft? (weft status shows it)"
     )
+}
+
+/// An input on the command line: its name as it is shown, or as it is.
+pub(crate) fn input_name(typed: &OsStr) -> String {
+    typed
+        .to_str()
+        .map_or_else(|| path_text(typed.as_ref()), str::to_owned)
 }
 
 /// A time on the command line: 1 to 14 digits, or a date such as `2014-01-26` or `2014-01-26T20:06:24Z`.

@@ -21,6 +21,15 @@ pub(super) fn ledger(snapshot: &Snapshot, after: Option<&str>, limit: usize) -> 
     })
 }
 
+/// Whether an input goes by this name or is at this location: as it is shown, or as it is (a name with a backslash in it
+/// may be shown otherwise).
+pub(super) fn is_named(entry: &LedgerEntry, name: &str) -> bool {
+    let text = weave::name_text(name.as_bytes());
+    [name, &text]
+        .iter()
+        .any(|name| entry.input == **name || entry.location == **name)
+}
+
 /// Rows by input, in the order of loading, then offset.
 pub(super) fn quarantine(
     snapshot: &Snapshot,
@@ -40,9 +49,7 @@ pub(super) fn quarantine(
     let wanted: Vec<Option<InputId>> = match input {
         None => vec![None],
         Some(input) => {
-            let same = ledger
-                .iter()
-                .filter(|(_, entry)| entry.input == input || entry.location == input);
+            let same = ledger.iter().filter(|(_, entry)| is_named(entry, input));
             same.map(|(id, _)| Some(*id)).collect()
         }
     };

@@ -7,8 +7,9 @@
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 
-use super::source::{FromStart, Stat, is_address, split};
-use super::{Discovery, Found, Place, glob, list, probe};
+use super::path::address_text;
+use super::source::{FromStart, Stat, split};
+use super::{Discovery, Found, Place, folder, glob, list, probe};
 
 type Looked = io::Result<Option<Stat>>;
 
@@ -38,17 +39,19 @@ impl Discovery<'_> {
     }
 
     fn object_or_list(&mut self, address: &str, stat: Stat) {
-        if list::is_path_list(last_part(address).as_ref()) {
+        if !list::is_path_list(last_part(address).as_ref()) {
+            self.object(address, stat);
+        } else if self.expands_lists {
             self.address_list(address);
         } else {
-            self.object(address, stat);
+            self.skip(address_text(address), folder::PATH_LIST);
         }
     }
 
     fn object(&mut self, address: &str, stat: Stat) {
         if self.seen.insert(address.into()) {
             self.found.push(Found {
-                name: address.to_owned(),
+                name: address_text(address),
                 size: stat.size,
                 place: Place::Address(address.to_owned(), stat),
                 problem: None,
@@ -56,10 +59,10 @@ impl Discovery<'_> {
         }
     }
 
-    fn no_object(&mut self, address: &str, problem: String) {
+    pub(super) fn no_object(&mut self, address: &str, problem: String) {
         if self.seen.insert(address.into()) {
             self.found.push(Found {
-                name: address.to_owned(),
+                name: address_text(address),
                 size: 0,
                 place: Place::Address(address.to_owned(), Stat::default()),
                 problem: Some(problem),
@@ -95,14 +98,19 @@ impl Discovery<'_> {
 
     /// An input in a folder: taken if it holds records.
     fn member(&mut self, address: &str, stat: Stat) {
-        if stat.size == 0 || address.ends_with('/') {
-            self.skipped += 1;
-        } else if probe::is_record_file_name(last_part(address)) {
+        let name = last_part(address);
+        if probe::is_record_file_name(name.as_bytes()) {
             self.object(address, stat);
+        } else if address.ends_with('/') {
+            self.skip(address_text(address), folder::FOLDER_MARK);
+        } else if list::is_path_list(name.as_ref()) {
+            self.skip(address_text(address), folder::PATH_LIST);
+        } else if stat.size == 0 {
+            self.skip(address_text(address), folder::NOT_AN_ARCHIVE);
         } else {
             match self.holds_records(address, &stat) {
                 Ok(true) => self.object(address, stat),
-                Ok(false) => self.skipped += 1,
+                Ok(false) => self.skip(address_text(address), folder::NOT_AN_ARCHIVE),
                 Err(error) => self.no_object(address, format!("cannot be read: {error}")),
             }
         }
@@ -110,7 +118,7 @@ impl Discovery<'_> {
 
     fn holds_records(&self, address: &str, stat: &Stat) -> io::Result<bool> {
         let input = self.sources.of(address)?.open(address, Some(stat))?;
-        probe::holds_records(FromStart::of(input), last_part(address))
+        probe::holds_records(FromStart::of(input))
     }
 
     /// Inputs whose parts match those of the pattern, and those below a folder that does.
@@ -127,7 +135,7 @@ impl Discovery<'_> {
             Ok(below) => below,
             Err(problem) => return self.no_object(address, problem),
         };
-        let before = (self.found.len(), self.skipped, self.seen.len());
+        let before = (self.found.len(), self.skipped.len(), self.seen.len());
         for (object, stat) in below {
             let names: Vec<&str> = object[folder.len()..].split('/').collect();
             if glob::matches_parts(&parts[literal..], &names) {
@@ -136,20 +144,33 @@ impl Discovery<'_> {
                 self.member(&object, stat);
             }
         }
-        if before == (self.found.len(), self.skipped, self.seen.len()) {
+        if before == (self.found.len(), self.skipped.len(), self.seen.len()) {
             self.no_object(address, "no input matches".to_owned());
         }
     }
 
     /// The entries of a list at an address.
     pub(super) fn address_list(&mut self, address: &str) {
-        let opened = self.sources.open(address);
+        let opened = self.sources.open_address(address);
         let entries = match opened.and_then(|input| list::read(FromStart::of(input))) {
             Ok(entries) => entries,
             Err(error) => return self.no_object(address, format!("cannot be read as a path list: {error}")),
         };
-        let entries: Vec<String> = entries.iter().map(|entry| resolve(address, entry)).collect();
-        let mut looked = self.look_at_all(&entries);
+        let mut addresses = Vec::with_capacity(entries.len());
+        for entry in entries {
+            match entry {
+                list::Entry::Address(entry) => addresses.push(entry),
+                list::Entry::Path(entry) => match entry.to_str() {
+                    Some(entry) => addresses.push(resolve(address, entry)),
+                    None => self.no_object(
+                        &resolve(address, &super::path_text(&entry)),
+                        "an address is UTF-8".into(),
+                    ),
+                },
+            }
+        }
+        let entries = addresses;
+        let mut looked = self.look_at_all(entries.iter().map(String::as_str));
         for entry in &entries {
             if let Some(looked) = looked.remove(entry.as_str()) {
                 self.looked(entry, looked);
@@ -157,13 +178,12 @@ impl Discovery<'_> {
         }
     }
 
-    /// Looks at all addresses among `entries` at once.
-    pub(super) fn look_at_all<'a>(&self, entries: &'a [String]) -> HashMap<&'a str, Looked> {
-        let mut addresses: Vec<&str> = entries
-            .iter()
-            .map(String::as_str)
-            .filter(|e| is_address(e))
-            .collect();
+    /// Looks at all these addresses at once.
+    pub(super) fn look_at_all<'a>(
+        &self,
+        addresses: impl Iterator<Item = &'a str>,
+    ) -> HashMap<&'a str, Looked> {
+        let mut addresses: Vec<&str> = addresses.collect();
         addresses.sort_unstable();
         addresses.dedup();
         let (served, foreign): (Vec<&str>, Vec<&str>) =
@@ -179,12 +199,9 @@ impl Discovery<'_> {
     }
 }
 
-/// Where an entry of the list at `list` leads: it is an address, or relative to the list's folder; from the root
+/// Where a path in the list at `list` leads: it is relative to the list's folder; from the root
 /// of host or bucket if it begins with a slash, or repeats the folder, as in the lists of Common Crawl.
 fn resolve(list: &str, entry: &str) -> String {
-    if is_address(entry) {
-        return entry.to_owned();
-    }
     let (root, path) = split(list);
     let folder = path.rfind('/').map_or("", |slash| &path[..=slash]);
     match entry.strip_prefix('/') {
@@ -213,7 +230,6 @@ mod tests {
                 "https://data.example.org/crawl-data/CC-1/s/x.warc.gz",
             ),
             ("/other/x.warc.gz", "https://data.example.org/other/x.warc.gz"),
-            ("s3://b/x.warc.gz", "s3://b/x.warc.gz"),
         ];
         for (entry, expected) in pairs {
             assert_eq!(resolve(list, entry), expected);

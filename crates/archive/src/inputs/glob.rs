@@ -1,69 +1,114 @@
 //! File name patterns: `*`, `?`, `[a-z]`, `[!a-z]` within a name, and `**` for any number of folders.
 //!
-//! Names that begin with a dot match only patterns that do.
+//! Names that begin with a dot match only patterns that do. Names are bytes: one that is not part of UTF-8 is a character
+//! of its own.
 
 use std::ffi::OsString;
-use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-pub(super) fn is_pattern(path: &str) -> bool {
-    path.contains(['*', '?', '['])
+pub(super) fn is_pattern(path: impl AsRef<[u8]>) -> bool {
+    path.as_ref().iter().any(|byte| b"*?[".contains(byte))
 }
 
-/// Existing paths that match the absolute pattern `path`, sorted; each with its name as the pattern
-/// `given` (the same one, as the user wrote it) would have it.
-pub(super) fn expand(given: &str, path: &Path) -> Vec<(PathBuf, PathBuf)> {
+/// What a pattern leads to: each with its name as the pattern `given` (the same one, as the user wrote it) would
+/// have it.
+#[derive(Default)]
+pub(super) struct Expanded {
+    /// Existing paths that match, sorted.
+    pub(super) matches: Vec<(PathBuf, PathBuf)>,
+    /// Folders that may hold more, and cannot be listed.
+    pub(super) unlisted: Vec<(PathBuf, PathBuf, io::Error)>,
+}
+
+/// What the absolute pattern `path` leads to.
+pub(super) fn expand(given: &Path, path: &Path) -> Expanded {
     let (root, pattern) = split(path);
-    let (given_root, _) = split(Path::new(given));
-    let mut found = Vec::new();
-    walk(&root, Path::new(""), &pattern, &mut found);
+    let (given_root, _) = split(given);
+    let mut walk = Walk {
+        root: &root,
+        found: Vec::new(),
+        unlisted: Vec::new(),
+    };
+    walk.below(Path::new(""), &pattern);
+    let Walk {
+        mut found, unlisted, ..
+    } = walk;
     found.sort();
     found.dedup();
-    found
-        .into_iter()
-        .map(|below| (given_root.join(&below), root.join(&below)))
-        .collect()
+    let both = |below: PathBuf| (given_root.join(&below), root.join(&below));
+    let unlisted = unlisted.into_iter().map(|(below, error)| {
+        let (name, path) = both(below);
+        (name, path, error)
+    });
+    Expanded {
+        unlisted: unlisted.collect(),
+        matches: found.into_iter().map(both).collect(),
+    }
 }
 
 /// The part without wildcards, and the components from the first one with a wildcard.
 fn split(path: &Path) -> (PathBuf, Vec<OsString>) {
     let mut components = path.components().peekable();
     let mut root = PathBuf::new();
-    while let Some(component) = components.next_if(|c| !is_pattern(&c.as_os_str().to_string_lossy())) {
+    while let Some(component) = components.next_if(|c| !is_pattern(c.as_os_str().as_bytes())) {
         root.push(component);
     }
     (root, components.map(|c| c.as_os_str().to_owned()).collect())
 }
 
-fn walk(root: &Path, below: &Path, pattern: &[OsString], found: &mut Vec<PathBuf>) {
-    let Some((first, rest)) = pattern.split_first() else {
-        found.push(below.to_owned());
-        return;
-    };
-    let any_depth = first == "**";
-    if any_depth {
-        walk(root, below, rest, found);
-    }
-    let folder = root.join(below);
-    let Ok(entries) = fs::read_dir(if folder.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        &folder
-    }) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let shown = name.to_string_lossy();
+struct Walk<'a> {
+    root: &'a Path,
+    found: Vec<PathBuf>,
+    unlisted: Vec<(PathBuf, io::Error)>,
+}
+
+impl Walk<'_> {
+    fn below(&mut self, below: &Path, pattern: &[OsString]) {
+        let Some((first, rest)) = pattern.split_first() else {
+            self.found.push(below.to_owned());
+            return;
+        };
+        let any_depth = first == "**";
         if any_depth {
-            if is_folder && !shown.starts_with('.') {
-                walk(root, &below.join(&name), pattern, found);
+            self.below(below, rest);
+        }
+        let folder = self.root.join(below);
+        for name in self.names(below, &folder) {
+            let path = folder.join(&name);
+            if any_depth {
+                // A link to a folder may lead in a circle.
+                let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+                if is_folder && !name.as_bytes().starts_with(b".") {
+                    self.below(&below.join(&name), pattern);
+                }
+            } else if (rest.is_empty() || path.is_dir()) && matches(first.as_bytes(), name.as_bytes()) {
+                self.below(&below.join(&name), rest);
             }
-        } else if (rest.is_empty() || folder.join(&name).is_dir())
-            && matches(&first.to_string_lossy(), &shown)
-        {
-            walk(root, &below.join(&name), rest, found);
+        }
+    }
+
+    /// What is in a folder; one that is not there holds nothing that matches.
+    fn names(&mut self, below: &Path, folder: &Path) -> Vec<OsString> {
+        let folder = match folder.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => folder,
+        };
+        let listed = fs::read_dir(folder).and_then(|entries| {
+            entries
+                .map(|entry| entry.map(|entry| entry.file_name()))
+                .collect()
+        });
+        match listed {
+            Ok(names) => names,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            // `**` comes by twice.
+            Err(_) if self.unlisted.iter().any(|(known, _)| known == below) => Vec::new(),
+            Err(error) => {
+                self.unlisted.push((below.to_owned(), error));
+                Vec::new()
+            }
         }
     }
 }
@@ -76,26 +121,43 @@ pub(super) fn matches_parts(pattern: &[&str], parts: &[&str]) -> bool {
             matches_parts(rest, parts)
                 || first.is_some_and(|(name, below)| !name.starts_with('.') && matches_parts(pattern, below))
         }
-        (Some((first, rest)), Some((name, below))) => matches(first, name) && matches_parts(rest, below),
+        (Some((first, rest)), Some((name, below))) => {
+            matches(first.as_bytes(), name.as_bytes()) && matches_parts(rest, below)
+        }
         (Some(_), None) => false,
     }
 }
 
-fn matches(pattern: &str, name: &str) -> bool {
-    if name.starts_with('.') && !pattern.starts_with('.') {
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    if name.starts_with(b".") && !pattern.starts_with(b".") {
         return false;
     }
-    let pattern: Vec<char> = pattern.chars().collect();
-    let name: Vec<char> = name.chars().collect();
-    matches_chars(&pattern, &name)
+    matches_units(&units(pattern), &units(name))
+}
+
+/// A character, or a byte that is part of none: those stand above all characters.
+type Unit = u32;
+
+fn units(name: &[u8]) -> Vec<Unit> {
+    let mut units = Vec::with_capacity(name.len());
+    for chunk in name.utf8_chunks() {
+        units.extend(chunk.valid().chars().map(Unit::from));
+        let bytes = chunk.invalid().iter();
+        units.extend(bytes.map(|byte| Unit::from(char::MAX) + 1 + Unit::from(*byte)));
+    }
+    units
+}
+
+const fn unit(c: char) -> Unit {
+    c as Unit
 }
 
 /// Goes back to the last `*` only, so the time is at most the product of the lengths.
-fn matches_chars(pattern: &[char], name: &[char]) -> bool {
+fn matches_units(pattern: &[Unit], name: &[Unit]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     while n < name.len() {
-        if pattern.get(p) == Some(&'*') {
+        if pattern.get(p) == Some(&unit('*')) {
             retry = Some((p, n));
             p += 1;
         } else if let Some(length) = one(&pattern[p..], name[n]) {
@@ -109,18 +171,18 @@ fn matches_chars(pattern: &[char], name: &[char]) -> bool {
             return false;
         }
     }
-    pattern[p..].iter().all(|c| *c == '*')
+    pattern[p..].iter().all(|c| *c == unit('*'))
 }
 
 /// Length of the pattern's first element if it matches `c`.
-fn one(pattern: &[char], c: char) -> Option<usize> {
-    match pattern.first()? {
-        '?' => Some(1),
-        '[' => match Set::parse(pattern) {
+fn one(pattern: &[Unit], c: Unit) -> Option<usize> {
+    match *pattern.first()? {
+        first if first == unit('?') => Some(1),
+        first if first == unit('[') => match Set::parse(pattern) {
             Some(set) => set.contains(c).then_some(set.length),
-            None => (c == '[').then_some(1),
+            None => (c == first).then_some(1),
         },
-        literal => (*literal == c).then_some(1),
+        literal => (literal == c).then_some(1),
     }
 }
 
@@ -130,20 +192,20 @@ struct Set {
     length: usize,
     negated: bool,
     /// First and last character of each range.
-    members: Vec<(char, char)>,
+    members: Vec<(Unit, Unit)>,
 }
 
 impl Set {
     /// `None` if it is not closed and so stands for itself.
-    fn parse(pattern: &[char]) -> Option<Set> {
-        let negated = matches!(pattern.get(1), Some('!' | '^'));
+    fn parse(pattern: &[Unit]) -> Option<Set> {
+        let negated = pattern.get(1).is_some_and(|c| [unit('!'), unit('^')].contains(c));
         let start = if negated { 2 } else { 1 };
         // A bracket right at the start is a member.
-        let end = start + 1 + pattern.get(start + 1..)?.iter().position(|c| *c == ']')?;
+        let end = start + 1 + pattern.get(start + 1..)?.iter().position(|c| *c == unit(']'))?;
         let mut members = Vec::new();
         let mut at = start;
         while at < end {
-            if at + 2 < end && pattern[at + 1] == '-' {
+            if at + 2 < end && pattern[at + 1] == unit('-') {
                 members.push((pattern[at], pattern[at + 2]));
                 at += 3;
             } else {
@@ -158,7 +220,7 @@ impl Set {
         })
     }
 
-    fn contains(&self, c: char) -> bool {
+    fn contains(&self, c: Unit) -> bool {
         let inside = self.members.iter().any(|(low, high)| (*low..=*high).contains(&c));
         inside != self.negated
     }
@@ -192,10 +254,22 @@ mod tests {
             ("a", ""),
         ];
         for (pattern, name) in yes {
-            assert!(matches(pattern, name), "{pattern} {name}");
+            assert!(matches(pattern.as_bytes(), name.as_bytes()), "{pattern} {name}");
         }
         for (pattern, name) in no {
-            assert!(!matches(pattern, name), "{pattern} {name}");
+            assert!(!matches(pattern.as_bytes(), name.as_bytes()), "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_byte_that_is_no_character_matches_itself_alone() {
+        for (pattern, fits) in [
+            (&b"caf?"[..], true),
+            (b"caf\xe9", true),
+            (b"caf[!a-z]", true),
+            (b"caf\xea", false),
+        ] {
+            assert_eq!(matches(pattern, b"caf\xe9"), fits, "{pattern:?}");
         }
     }
 
@@ -221,6 +295,6 @@ mod tests {
 
     #[test]
     fn many_stars_end_in_time() {
-        assert!(!matches(&"*a".repeat(50), &"a".repeat(49)));
+        assert!(!matches("*a".repeat(50).as_bytes(), "a".repeat(49).as_bytes()));
     }
 }

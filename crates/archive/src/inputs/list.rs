@@ -1,21 +1,33 @@
 //! Path lists: one path or address a line, as Common Crawl publishes them; `#` begins a comment line.
 
+use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
-use std::path::Path;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
+
+use super::{is_address, probe};
 
 /// Longest list, decompressed: about a million paths.
 const LIST_BYTES_MAX: u64 = 256 << 20;
 
-/// Whether a file is a path list by its name.
-pub(super) fn is_path_list(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.ends_with(".paths") || name.ends_with(".paths.gz")
+/// A line of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Entry {
+    Address(String),
+    /// Paths are bytes.
+    Path(PathBuf),
 }
 
-/// The paths in a list, gzip or plain by content.
-pub(super) fn read(list: impl Read) -> io::Result<Vec<String>> {
+/// Whether a file is a path list by its name.
+pub(super) fn is_path_list(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    name.ends_with(b".paths") || name.ends_with(b".paths.gz")
+}
+
+/// The entries of a list, gzip or plain by content.
+pub(super) fn read(list: impl Read) -> io::Result<Vec<Entry>> {
     let mut file = BufReader::new(list);
     let gzip = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
     let content: Box<dyn Read + '_> = if gzip {
@@ -23,17 +35,37 @@ pub(super) fn read(list: impl Read) -> io::Result<Vec<String>> {
     } else {
         Box::new(file)
     };
-    let mut text = String::new();
-    content.take(LIST_BYTES_MAX + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > LIST_BYTES_MAX {
-        return Err(io::Error::new(
+    let mut bytes = Vec::new();
+    content.take(LIST_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    check(&bytes)?;
+    let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    Ok(lines
+        .filter(|line| !line.is_empty() && !line.starts_with(b"#"))
+        .map(entry)
+        .collect())
+}
+
+/// Each line of a file that is no list would become an input that fails.
+fn check(bytes: &[u8]) -> io::Result<()> {
+    let wrong = |kind, text: String| Err(io::Error::new(kind, text));
+    let is_control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
+    if bytes.len() as u64 > LIST_BYTES_MAX {
+        wrong(
             ErrorKind::FileTooLarge,
             format!("longer than {LIST_BYTES_MAX} bytes"),
-        ));
+        )
+    } else if probe::is_record_start(bytes) {
+        wrong(ErrorKind::InvalidData, "it holds records, not paths".into())
+    } else if bytes.iter().any(is_control) {
+        wrong(ErrorKind::InvalidData, "it holds control characters".into())
+    } else {
+        Ok(())
     }
-    let lines = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('#'));
-    Ok(lines.map(str::to_owned).collect())
+}
+
+fn entry(line: &[u8]) -> Entry {
+    match std::str::from_utf8(line) {
+        Ok(text) if is_address(text) => Entry::Address(text.to_owned()),
+        _ => Entry::Path(OsString::from_vec(line.to_vec()).into()),
+    }
 }

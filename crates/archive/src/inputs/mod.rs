@@ -2,29 +2,37 @@
 //!
 //! Invariants:
 //!  - a file, glob or path list that leads nowhere gives an entry with a problem; what a folder holds is an
-//!    entry or counted as skipped: nothing vanishes silently;
+//!    entry or named as skipped: nothing vanishes silently;
+//!  - paths are bytes; names and locations are their text ([`path_text`]);
 //!  - no two entries name the same file (links resolved), the first mention wins;
 //!  - the order is that of the arguments, within a folder or glob that of the names.
 
 mod address;
 mod digest;
+mod file;
+mod folder;
 mod glob;
 mod known;
 mod list;
+mod path;
 mod probe;
 mod source;
 mod spool;
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use warc::Input;
 
 pub(crate) use digest::{ContentDigest, digest, text as digest_text};
+pub(crate) use file::open_file;
+pub(crate) use folder::Skipped;
 pub(crate) use known::KnownDigests;
+pub use path::{path_of, path_text};
 pub(crate) use source::FromStart;
 pub use source::{InputSource, Sources, Stat, is_address};
 pub(crate) use spool::{Spool, SpoolRoom};
@@ -34,7 +42,7 @@ use crate::question::LoadInput;
 /// An input to load, or a name that leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Name for the ledger.
+    /// Name for the ledger: the text of it.
     pub(crate) name: String,
     pub(crate) place: Place,
     /// Bytes now, 0 if there is a problem.
@@ -53,18 +61,18 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// Path or address, as the ledger keeps it.
+    /// The text of path or address, as the ledger keeps it.
     pub(crate) fn location(&self) -> String {
         match self {
-            Place::File(path) => text(path),
-            Place::Address(address, _) => address.clone(),
+            Place::File(path) => path_text(path),
+            Place::Address(address, _) => path::address_text(address),
         }
     }
 
     /// Opens the input as it was seen.
     pub(crate) fn open(&self, sources: &Sources) -> io::Result<Arc<dyn Input>> {
         match self {
-            Place::File(path) => Ok(Arc::new(File::open(path)?)),
+            Place::File(path) => Ok(Arc::new(open_file(path)?)),
             Place::Address(address, stat) => sources.of(address)?.open(address, Some(stat)),
         }
     }
@@ -83,7 +91,7 @@ impl Place {
 pub struct FoundInput {
     /// Its name in the ledger.
     pub name: String,
-    /// Absolute path or address.
+    /// Absolute path or address (the text of it, see [`path_text`]).
     pub location: String,
     /// Why it cannot be read.
     pub problem: Option<String>,
@@ -105,23 +113,27 @@ pub fn found_inputs(inputs: &[LoadInput], sources: &Sources) -> Vec<FoundInput> 
 #[derive(Debug)]
 pub(crate) struct Discovery<'a> {
     pub(crate) found: Vec<Found>,
-    /// Files in folders that hold no records by their first bytes.
-    pub(crate) skipped: u64,
+    /// What is in folders, or matches patterns, and is no archive.
+    pub(crate) skipped: Vec<Skipped>,
+    /// Path lists are expanded without a mark: nothing but lists was named, so that is what is meant.
+    expands_lists: bool,
     sources: &'a Sources,
     /// Real paths and addresses.
     seen: HashSet<PathBuf>,
 }
 
 /// Whether an input begins like records, or cannot be looked at.
-pub(crate) fn may_hold_records(content: impl Read, location: &str) -> bool {
-    probe::holds_records(content, location.rsplit('/').next().unwrap_or(location)).unwrap_or(true)
+pub(crate) fn may_hold_records(content: impl Read, name: &str) -> bool {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    probe::is_record_file_name(name.as_bytes()) || probe::holds_records(content).unwrap_or(true)
 }
 
 /// Expands folders, globs and path lists.
 pub(crate) fn discover<'a>(inputs: &[LoadInput], sources: &'a Sources) -> Discovery<'a> {
     let mut discovery = Discovery {
         found: Vec::new(),
-        skipped: 0,
+        skipped: Vec::new(),
+        expands_lists: inputs.iter().all(is_list),
         sources,
         seen: HashSet::new(),
     };
@@ -131,31 +143,45 @@ pub(crate) fn discover<'a>(inputs: &[LoadInput], sources: &'a Sources) -> Discov
     discovery
 }
 
+/// Whether an argument is a path list, by its mark or its name.
+fn is_list(input: &LoadInput) -> bool {
+    input.name.starts_with('@') || list::is_path_list(Path::new(&input.path))
+}
+
 impl Discovery<'_> {
     fn argument(&mut self, input: &LoadInput) {
-        if let Some(name) = input.name.strip_prefix('@') {
-            let path = input.path.strip_prefix('@').unwrap_or(&input.path);
-            if is_address(path) {
-                return self.address_list(path);
-            }
-            return self.list(Path::new(name), Path::new(path));
+        let marked = input.name.strip_prefix('@');
+        let path = match marked {
+            Some(_) => input.path.strip_prefix('@').unwrap_or(&input.path),
+            None => &input.path,
+        };
+        if is_address(path) {
+            return match path::address_of(path) {
+                Some(address) if marked.is_some() => self.address_list(&address),
+                Some(address) => self.address(&address),
+                None => self.no_object(path, "an address is UTF-8".to_owned()),
+            };
         }
-        if is_address(&input.path) {
-            return self.address(&input.path);
+        let path = path_of(path);
+        if let Some(name) = marked {
+            return self.list(&path_of(name), &path);
         }
-        let path = Path::new(&input.path);
-        if !path.exists() && glob::is_pattern(&input.path) {
-            return self.glob(input);
+        let name = path_of(&input.name);
+        if !path.exists() && glob::is_pattern(path.as_os_str().as_bytes()) {
+            return self.glob(&name, &path);
         }
-        self.named(Path::new(&input.name), path);
+        self.named(&name, &path);
     }
 
-    /// What an argument or a glob leads to.
+    /// What an argument or a glob leads to. A path list among other files was most likely caught by a pattern, of
+    /// the shell or ours: what it lists is not loaded by surprise.
     fn named(&mut self, name: &Path, path: &Path) {
-        if list::is_path_list(path) && path.is_file() {
+        if !(list::is_path_list(path) && path.is_file()) {
+            self.listed(name, path);
+        } else if self.expands_lists {
             self.list(name, path);
         } else {
-            self.listed(name, path);
+            self.skip(path_text(name), folder::PATH_LIST);
         }
     }
 
@@ -164,7 +190,7 @@ impl Discovery<'_> {
         if path.is_dir() {
             self.folder(name, path);
         } else {
-            self.file(text(name), path);
+            self.file(path_text(name), path);
         }
     }
 
@@ -175,8 +201,10 @@ impl Discovery<'_> {
             return;
         }
         let (size, problem) = match fs::metadata(path) {
-            Ok(metadata) if metadata.is_file() => (metadata.len(), None),
-            Ok(_) => (0, Some("not a regular file".to_owned())),
+            Ok(metadata) => match file::irregular(metadata.file_type()) {
+                None => (metadata.len(), None),
+                Some(what) => (0, Some(file::not_regular(what))),
+            },
             Err(error) if error.kind() == ErrorKind::NotFound => (0, Some("no such file".to_owned())),
             Err(error) => (0, Some(format!("cannot be read: {error}"))),
         };
@@ -197,81 +225,49 @@ impl Discovery<'_> {
         });
     }
 
-    /// All files below a folder whose first bytes look like records. Symbolic links to folders are not followed,
-    /// so that a loop ends.
-    fn folder(&mut self, name: &Path, path: &Path) {
-        let entries = match sorted_entries(path) {
-            Ok(entries) => entries,
-            Err(error) => return self.problem(text(name), path, format!("cannot be listed: {error}")),
-        };
-        for entry in entries {
-            let (name, path) = (name.join(&entry), path.join(&entry));
-            match fs::symlink_metadata(&path) {
-                Ok(metadata) if metadata.is_dir() => self.folder(&name, &path),
-                Ok(_) if !fs::metadata(&path).is_ok_and(|metadata| metadata.is_file()) => self.skipped += 1,
-                Ok(_) => match holds_records(&path) {
-                    Ok(true) => self.file(text(&name), &path),
-                    Ok(false) => self.skipped += 1,
-                    Err(error) => self.problem(text(&name), &path, format!("cannot be read: {error}")),
-                },
-                Err(error) => self.problem(text(&name), &path, format!("cannot be read: {error}")),
-            }
+    fn glob(&mut self, name: &Path, path: &Path) {
+        let expanded = glob::expand(name, path);
+        if expanded.matches.is_empty() && expanded.unlisted.is_empty() {
+            self.problem(path_text(name), path, "no file matches".to_owned());
         }
-    }
-
-    fn glob(&mut self, input: &LoadInput) {
-        let matches = glob::expand(&input.name, Path::new(&input.path));
-        if matches.is_empty() {
-            self.problem(
-                input.name.clone(),
-                Path::new(&input.path),
-                "no file matches".to_owned(),
-            );
+        for (name, path, error) in expanded.unlisted {
+            self.problem(path_text(&name), &path, format!("cannot be listed: {error}"));
         }
-        for (name, path) in matches {
+        for (name, path) in expanded.matches {
             self.named(&name, &path);
         }
     }
 
     /// Entries of a path list are relative to the list's folder, absolute, or addresses.
     fn list(&mut self, name: &Path, path: &Path) {
-        let entries = match File::open(path).and_then(list::read) {
+        let entries = match file::open_stream(path).and_then(list::read) {
             Ok(entries) => entries,
             Err(error) => {
                 return self.problem(
-                    text(name),
+                    path_text(name),
                     path,
                     format!("cannot be read as a path list: {error}"),
                 );
             }
         };
-        let beside = |path: &Path, entry: &str| path.parent().unwrap_or(Path::new("")).join(entry);
-        let mut looked = self.look_at_all(&entries);
+        let beside = |path: &Path, entry: &Path| path.parent().unwrap_or(Path::new("")).join(entry);
+        let addresses = entries.iter().filter_map(|entry| match entry {
+            list::Entry::Address(address) => Some(address.as_str()),
+            list::Entry::Path(_) => None,
+        });
+        let mut looked = self.look_at_all(addresses);
         for entry in &entries {
-            if let Some(looked) = looked.remove(entry.as_str()) {
-                self.looked(entry, looked);
-            } else if !is_address(entry) {
-                self.listed(&beside(name, entry), &beside(path, entry));
+            match entry {
+                list::Entry::Path(entry) => self.listed(&beside(name, entry), &beside(path, entry)),
+                // An address that stands there twice was taken out with the first.
+                list::Entry::Address(address) => {
+                    if let Some(looked) = looked.remove(address.as_str()) {
+                        self.looked(address, looked);
+                    }
+                }
             }
         }
     }
-}
-
-fn holds_records(path: &Path) -> io::Result<bool> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    probe::holds_records(File::open(path)?, &name)
-}
-
-fn sorted_entries(path: &Path) -> std::io::Result<Vec<std::ffi::OsString>> {
-    let mut entries = fs::read_dir(path)?
-        .map(|entry| entry.map(|entry| entry.file_name()))
-        .collect::<Result<Vec<_>, _>>()?;
-    entries.sort();
-    Ok(entries)
-}
-
-fn text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Whether a file in a folder is worth loading, by its first bytes.
+//! Whether a file in a folder is worth loading: by its name, else by its first bytes.
 //!
-//! Only the first few hundred bytes are decompressed. A file whose name says that it is an archive but whose
-//! beginning is damaged counts as one, so that the damage is reported instead of passed over.
+//! Only the first few hundred bytes are decompressed. The two are asked apart: a file whose name says that it is an
+//! archive is one whatever its beginning, so that damage is reported instead of passed over.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -10,7 +10,8 @@ use flate2::read::MultiGzDecoder;
 /// Bytes looked at after decompression.
 const HEAD_BYTES: u64 = 512;
 
-pub(super) fn holds_records(content: impl Read, name: &str) -> io::Result<bool> {
+/// Whether content begins like records.
+pub(super) fn holds_records(content: impl Read) -> io::Result<bool> {
     let mut file = BufReader::new(content);
     let magic = file.fill_buf()?.to_vec();
     let head = match magic.as_slice() {
@@ -24,7 +25,7 @@ pub(super) fn holds_records(content: impl Read, name: &str) -> io::Result<bool> 
         [0x04, 0x22, 0x4d, 0x18, ..] => head_of(lz4_flex::frame::FrameDecoder::new(file)),
         plain => return Ok(is_record_start(&plain[..plain.len().min(HEAD_BYTES as usize)])),
     };
-    Ok(is_record_start(&head) || is_archive_name(name))
+    Ok(is_record_start(&head))
 }
 
 /// As much as can be had: damage behind the first bytes does not matter here.
@@ -34,7 +35,8 @@ fn head_of(content: impl Read) -> Vec<u8> {
     head
 }
 
-fn is_record_start(head: &[u8]) -> bool {
+/// Whether decompressed content begins like a record.
+pub(super) fn is_record_start(head: &[u8]) -> bool {
     let head = head.trim_ascii_start();
     head.starts_with(b"WARC/") || head.starts_with(b"filedesc:") || is_arc_line(head)
 }
@@ -50,24 +52,15 @@ fn is_arc_line(head: &[u8]) -> bool {
     (url.starts_with(b"http") || url.starts_with(b"dns:")) && digits(date) && digits(length)
 }
 
-/// `x.warc.gz`, `x.arc`, `x.warc.wat.gz`, `x.warc.zst.open` and the like.
-fn is_archive_name(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    name.split('.').skip(1).any(is_archive_word)
-}
-
-/// Whether nothing but records is to be expected of a file called so: `x.warc.gz`, but not `x.warc.gz.md5`.
-pub(super) fn is_record_file_name(name: &str) -> bool {
+/// Whether nothing but records is to be expected of a file called so: `x.warc.gz`, `x.arc`, `x.warc.wat.gz`,
+/// `x.warc.zst.open` and the like, but not `x.warc.gz.md5`.
+pub(super) fn is_record_file_name(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     let mut words = name
-        .rsplit('.')
-        .skip_while(|word| matches!(*word, "open" | "gz" | "zst" | "lz4"));
+        .rsplit(|byte| *byte == b'.')
+        .skip_while(|word| matches!(*word, b"open" | b"gz" | b"zst" | b"lz4"));
     let last = words.next().unwrap_or_default();
-    is_archive_word(last) && words.next().is_some()
-}
-
-fn is_archive_word(word: &str) -> bool {
-    matches!(word, "warc" | "arc" | "wat" | "wet")
+    matches!(last, b"warc" | b"arc" | b"wat" | b"wet") && words.next().is_some()
 }
 
 #[cfg(test)]
@@ -84,10 +77,10 @@ mod tests {
             "x.warc.wat.gz",
             "x.warc.zst",
         ] {
-            assert!(is_record_file_name(name), "{name}");
+            assert!(is_record_file_name(name.as_bytes()), "{name}");
         }
         for name in ["warc", "x.warc.gz.md5", "x.warc.cdx.gz", "x.gz", "", "warc.gz"] {
-            assert!(!is_record_file_name(name), "{name}");
+            assert!(!is_record_file_name(name.as_bytes()), "{name}");
         }
     }
 }

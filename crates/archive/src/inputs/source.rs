@@ -1,12 +1,13 @@
 //! Where inputs are: files of this machine, and what an [`InputSource`] of the program's choice reaches.
 
 use std::fmt;
-use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::path::Path;
 use std::sync::Arc;
 
 use warc::Input;
+
+use super::file::open_file;
+use super::path::{address_of, path_of};
 
 /// Inputs that are not files of this machine, named by addresses (`scheme://...`).
 ///
@@ -48,15 +49,22 @@ impl Sources {
         Sources(Some(source))
     }
 
-    /// Opens the input at a location: an absolute path or an address.
+    /// Opens the input at a location: the text of an absolute path or an address (see [`path_text`](crate::path_text)).
     ///
     /// # Errors
-    /// As the file system or the source says it.
+    /// As the file system or the source says it; what is no regular file is refused at once.
     pub fn open(&self, location: &str) -> io::Result<Arc<dyn Input>> {
-        if is_address(location) {
-            return self.of(location)?.open(location, None);
+        if is_address(location)
+            && let Some(address) = address_of(location)
+        {
+            return self.open_address(&address);
         }
-        Ok(Arc::new(File::open(Path::new(location))?))
+        Ok(Arc::new(open_file(&path_of(location))?))
+    }
+
+    /// Opens the input at an address.
+    pub(super) fn open_address(&self, address: &str) -> io::Result<Arc<dyn Input>> {
+        self.of(address)?.open(address, None)
     }
 
     /// The input at an address, or all below it if it is a folder, whatever they hold.

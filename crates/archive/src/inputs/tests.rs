@@ -38,15 +38,18 @@ fn tree() -> tempfile::TempDir {
     root
 }
 
-fn check(arguments: &[&str], expected: &[&str], skipped: u64) {
-    let root = tree();
+fn check(arguments: &[&str], expected: &[&str], skipped: &[&str]) {
+    check_in(&tree(), arguments, expected, skipped);
+}
+
+fn check_in(root: &tempfile::TempDir, arguments: &[&str], expected: &[&str], skipped: &[&str]) {
     let inputs: Vec<LoadInput> = arguments
         .iter()
         .map(|name| {
-            let path = root.path().join(name.trim_start_matches('@'));
+            let path = root.path().join(path_of(name.trim_start_matches('@')));
             LoadInput {
                 name: (*name).into(),
-                path: path.to_string_lossy().into(),
+                path: path_text(&path),
             }
         })
         .collect();
@@ -64,7 +67,8 @@ fn check(arguments: &[&str], expected: &[&str], skipped: u64) {
         })
         .collect();
     assert_eq!(found, expected, "{arguments:?}");
-    assert_eq!(discovery.skipped, skipped, "{arguments:?}");
+    let passed_over: Vec<&str> = discovery.skipped.iter().map(|skipped| &*skipped.name).collect();
+    assert_eq!(passed_over, skipped, "{arguments:?}");
 }
 
 #[test]
@@ -76,28 +80,34 @@ fn a_folder_gives_what_holds_records() {
         "in/deep/damaged.warc.gz",
         "in/deep/old.bin",
     ];
-    check(&["in"], &all, 4);
+    let others = [
+        "in/list.paths",
+        "in/list.paths.gz",
+        "in/notes.txt",
+        "in/table.cdx.gz",
+    ];
+    check(&["in"], &all, &others);
 }
 
 #[test]
 fn a_named_file_is_taken_whatever_it_holds() {
-    check(&["in/notes.txt"], &["in/notes.txt"], 0);
-    check(&["in/absent.warc"], &["in/absent.warc: no such file"], 0);
+    check(&["in/notes.txt"], &["in/notes.txt"], &[]);
+    check(&["in/absent.warc"], &["in/absent.warc: no such file"], &[]);
 }
 
 #[test]
 fn globs() {
-    check(&["in/*.warc"], &["in/a.warc"], 0);
+    check(&["in/*.warc"], &["in/a.warc"], &[]);
     check(
         &["in/**/*.gz"],
         &["in/deep/c.arc.gz", "in/deep/damaged.warc.gz", "in/table.cdx.gz"],
-        0,
+        &["in/list.paths.gz"],
     );
-    check(&["in/*.lz4"], &["in/*.lz4: no file matches"], 0);
+    check(&["in/*.lz4"], &["in/*.lz4: no file matches"], &[]);
     check(
         &["i?/de*"],
         &["in/deep/c.arc.gz", "in/deep/damaged.warc.gz", "in/deep/old.bin"],
-        0,
+        &[],
     );
 }
 
@@ -106,28 +116,124 @@ fn path_lists() {
     check(
         &["in/list.paths"],
         &["in/a.warc", "in/deep/absent.warc.gz: no such file"],
-        0,
+        &[],
     );
-    check(&["in/list.paths.gz"], &["in/deep/c.arc.gz"], 0);
+    check(&["in/list.paths.gz"], &["in/deep/c.arc.gz"], &[]);
     check(
         &["@in/list.paths"],
         &["in/a.warc", "in/deep/absent.warc.gz: no such file"],
-        0,
+        &[],
     );
-    check(&["@in/notes.txt"], &["in/just text: no such file"], 0);
+    check(&["@in/notes.txt"], &["in/just text: no such file"], &[]);
     check(
         &["@in/none"],
         &["in/none: cannot be read as a path list: No such file or directory (os error 2)"],
-        0,
+        &[],
     );
+}
+
+#[test]
+fn a_path_list_caught_by_a_pattern_is_not_expanded_by_surprise() {
+    check(
+        &["in/*.warc", "in/list.paths"],
+        &["in/a.warc"],
+        &["in/list.paths"],
+    );
+    check(
+        &["in/[al]*"],
+        &["in/a.warc"],
+        &["in/list.paths", "in/list.paths.gz"],
+    );
+    // Nothing but lists: they are meant.
+    let listed = [
+        "in/a.warc",
+        "in/deep/absent.warc.gz: no such file",
+        "in/deep/c.arc.gz",
+    ];
+    check(&["in/*.paths*"], &[], &["in/list.paths", "in/list.paths.gz"]);
+    check(&["in/list.paths", "in/list.paths.gz"], &listed, &[]);
+}
+
+#[test]
+fn nothing_in_a_folder_is_passed_over_without_a_word() {
+    use std::os::unix::fs::symlink;
+    let root = tree();
+    let path = |name: &str| root.path().join(name);
+    fs::create_dir(path("f")).unwrap();
+    for (name, content) in [
+        ("empty.warc.gz", &b""[..]),
+        ("zeros.warc", &[0; 700]),
+        ("cut.arc.gz", b"\x1f\x8b"),
+        ("page.warc.gz", b"<html>404"),
+        ("x.warc.gz.md5", b"00"),
+        ("core.dat", b"\x7fELF"),
+    ] {
+        fs::write(path("f").join(name), content).unwrap();
+    }
+    symlink("nowhere", path("f/dangling.warc")).unwrap();
+    symlink("nowhere", path("f/dangling.txt")).unwrap();
+    symlink("../in", path("f/link.warc")).unwrap();
+    for pipe in ["f/pipe.warc.gz", "f/pipe"] {
+        rustix::fs::mkfifoat(rustix::fs::CWD, path(pipe), rustix::fs::Mode::RWXU).unwrap();
+    }
+    let inputs = [
+        "f/cut.arc.gz",
+        "f/dangling.warc: no such file",
+        "f/empty.warc.gz",
+        "f/page.warc.gz",
+        "f/pipe.warc.gz: not a regular file but a named pipe",
+        "f/zeros.warc",
+    ];
+    let others = [
+        "f/core.dat",
+        "f/dangling.txt",
+        "f/link.warc",
+        "f/pipe",
+        "f/x.warc.gz.md5",
+    ];
+    check_in(&root, &["f"], &inputs, &others);
+}
+
+#[test]
+fn names_are_bytes() {
+    let root = tree();
+    let name = |bytes: &[u8]| root.path().join(path_of(&weave::name_text(bytes)));
+    fs::create_dir(name(b"f\xff")).unwrap();
+    for file in [
+        &b"f\xff/caf\xe8.warc"[..],
+        b"f\xff/caf\xe9.warc",
+        b"f\xff/caf\\xe9.warc",
+    ] {
+        fs::write(name(file), b"WARC/1.0\r\n").unwrap();
+    }
+    fs::write(name(b"f\xff/l.paths"), b"caf\xe9.warc\n").unwrap();
+    let all = [
+        "f\\xff/caf\\x5cxe9.warc",
+        "f\\xff/caf\\xe8.warc",
+        "f\\xff/caf\\xe9.warc",
+    ];
+    check_in(&root, &["f\\xff"], &all, &["f\\xff/l.paths"]);
+    check_in(&root, &["f\\xff/caf?.warc"], &all[1..], &[]);
+    check_in(&root, &["f\\xff/caf\\xe9.*"], &all[2..], &[]);
+    check_in(&root, &["@f\\xff/l.paths"], &all[2..], &[]);
+}
+
+#[test]
+fn what_is_no_path_list_does_not_become_a_thousand_inputs() {
+    let records = "in/b.dat: cannot be read as a path list: it holds records, not paths";
+    check(&["@in/b.dat"], &[records], &[]);
+    let root = tree();
+    fs::write(root.path().join("in/blob"), b"a\0b\n").unwrap();
+    let blob = "in/blob: cannot be read as a path list: it holds control characters";
+    check_in(&root, &["@in/blob"], &[blob], &[]);
 }
 
 #[test]
 fn a_file_named_twice_is_loaded_once() {
     check(
-        &["in/a.warc", "in/*.warc", "in/list.paths"],
+        &["in/a.warc", "in/*.warc", "@in/list.paths"],
         &["in/a.warc", "in/deep/absent.warc.gz: no such file"],
-        0,
+        &[],
     );
 }
 

@@ -8,10 +8,14 @@ use flow::{Monitor, StageReport};
 use parking_lot::Mutex;
 use weave::{InputId, InputState, LedgerEntry};
 
-use crate::question::{JobBody, LedgerRow, LoadRequest, QuarantineRow, StageRow};
+use crate::inputs::Skipped;
+use crate::question::{JobBody, LedgerRow, LoadRequest, QuarantineRow, SkippedFile, StageRow};
 
 /// Defects that are listed; all are counted.
 const DEFECTS_MAX: usize = 1000;
+
+/// Files passed over that are named; all are counted.
+const SKIPPED_MAX: usize = 1000;
 
 /// Ledger rows that are listed as problems.
 const PROBLEMS_MAX: usize = 1000;
@@ -38,7 +42,7 @@ pub(crate) struct Counters {
     pub(crate) inputs_known: Counter,
     pub(crate) inputs_failed: Counter,
     pub(crate) inputs_cut: Counter,
-    pub(crate) files_skipped: Counter,
+    files_skipped: Counter,
     pub(crate) bytes: Counter,
     pub(crate) bytes_done: Counter,
     pub(crate) records: Counter,
@@ -63,6 +67,7 @@ pub(crate) struct Job {
     /// Inputs of this load, with the position each has reached.
     touched: Mutex<HashMap<InputId, u64>>,
     defects: Mutex<Vec<(InputId, QuarantineRow)>>,
+    skipped: Mutex<Vec<SkippedFile>>,
     /// Names of inputs whose growth is waited for.
     waiting_for: Mutex<Vec<String>>,
 }
@@ -113,6 +118,7 @@ impl Job {
             state: Mutex::default(),
             touched: Mutex::default(),
             defects: Mutex::default(),
+            skipped: Mutex::default(),
             waiting_for: Mutex::default(),
         }
     }
@@ -189,6 +195,16 @@ impl Job {
         *before = bytes_done.max(*before);
     }
 
+    /// Notes what was passed over.
+    pub(crate) fn skip(&self, skipped: &[Skipped]) {
+        self.counters.files_skipped.add(skipped.len() as u64);
+        let named = skipped.iter().take(SKIPPED_MAX).map(|skipped| SkippedFile {
+            name: skipped.name.clone(),
+            why: skipped.why.to_owned(),
+        });
+        *self.skipped.lock() = named.collect();
+    }
+
     pub(crate) fn add_defect(&self, input: InputId, offset: u64, defect: &warc::Defect) {
         self.counters.defects.add(1);
         let mut defects = self.defects.lock();
@@ -251,6 +267,7 @@ impl Job {
             inputs_loading: inputs.iter().filter(|(_, entry)| is_unfinished(entry)).count() as u64,
             waiting_for: self.waiting_for.lock().clone(),
             files_skipped: c.files_skipped.get(),
+            skipped: self.skipped.lock().clone(),
             bytes: c.bytes.get(),
             bytes_done: c.bytes_done.get(),
             records: c.records.get(),

@@ -5,7 +5,6 @@
 //! remembered; what an input of known digest continues is then looked for only among those of its own address,
 //! with or without `.open` at the end, because comparing means reading.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -46,7 +45,7 @@ fn no_read(error: io::Error) -> String {
 
 /// Of a growing file, only what was there when it was found.
 fn file(context: &Context, path: &Path, size: u64) -> io::Result<ContentDigest> {
-    inputs::digest(File::open(path)?.take(size), &context.prefix_sizes, |_| {})
+    inputs::digest(inputs::open_file(path)?.take(size), &context.prefix_sizes, |_| {})
 }
 
 fn at_address(context: &Context, address: &str, stat: &Stat) -> io::Result<(ContentDigest, Option<Spool>)> {

@@ -81,7 +81,7 @@ pub(crate) fn run(parts: &Arc<Parts>, job: &Arc<Job>) -> Result<(), LoadError> {
     parts.weave.recover()?;
     parts.catch_up_search()?;
     let discovery = inputs::discover(&job.request.inputs, &parts.sources);
-    job.counters.files_skipped.add(discovery.skipped);
+    job.skip(&discovery.skipped);
     job.counters.inputs.add(discovery.found.len() as u64);
     job.counters
         .bytes

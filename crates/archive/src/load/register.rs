@@ -40,7 +40,12 @@ pub(super) fn register(
     }
     let (digest, size, continues) = match &content {
         Ok(content) => (
-            content.digest.clone(),
+            // All empty files have one content: each has a row of its own all the same.
+            if content.size == 0 {
+                no_content(&location)
+            } else {
+                content.digest.clone()
+            },
             content.size,
             context.continues(claimed, &location, content),
         ),
@@ -114,12 +119,10 @@ impl Context {
         let absent = no_content(location);
         let prefix_of = |entry: &LedgerEntry| content.prefixes.get(&entry.size) == Some(&entry.digest);
         let free = self.unfinished.iter().filter(|(id, _)| !claimed.contains(id));
-        let matching = free.filter(|(_, entry)| match entry.state {
+        let matching = free.filter(|(_, entry)| {
+            let is_here = entry.location == location && (entry.digest == absent || prefix_of(entry));
             // Every content begins with nothing: a name alone is no sign.
-            InputState::Loading => {
-                entry.size > 0 && prefix_of(entry) || entry.location == location && prefix_of(entry)
-            }
-            _ => entry.location == location && (entry.digest == absent || prefix_of(entry)),
+            is_here || entry.state == InputState::Loading && entry.size > 0 && prefix_of(entry)
         });
         let longest = matching.max_by_key(|(_, entry)| entry.size);
         longest.map(|(id, _)| *id)

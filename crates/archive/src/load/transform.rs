@@ -50,7 +50,14 @@ fn add_record(context: &Context, result: &mut Extract, record: &Record) {
     note_defects(context, result.progress.input, record);
     match extract_guarded(context, record) {
         Extracted::Counted => {}
-        Extracted::Capture(capture) => add_capture(context, result, *capture),
+        // Refused here as the index would, so that it is counted as the loss that it is.
+        Extracted::Capture(capture) => match weave::refusal(&capture) {
+            None => add_capture(context, result, *capture),
+            Some((reason, detail)) => {
+                let defect = Defect::new(reason, detail);
+                result.progress.quarantined.push(quarantine(record.span, defect));
+            }
+        },
         Extracted::Unusable(defect) => result.progress.quarantined.push(quarantine(record.span, defect)),
     }
 }

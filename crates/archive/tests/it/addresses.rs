@@ -316,20 +316,20 @@ fn folders_patterns_and_lists_lead_where_paths_would() {
     memory.put("mem://b/in/all.paths", list, "l");
     std::fs::write(root.path().join("local.paths"), "mem://b/in/a.warc.gz\n").unwrap();
     let local = format!("{}/local.paths", root.path().display());
-    let all = ["[odd].warc.gz", "a.warc.gz", "deep/b.warc.gz", "deep/c.dat"];
+    // By its name it is an archive, so it is told of.
+    let empty = "empty.warc.gz: failed(no WARC or ARC record in it)";
+    let all = [
+        "[odd].warc.gz",
+        "a.warc.gz",
+        "deep/b.warc.gz",
+        "deep/c.dat",
+        empty,
+    ];
     let cases: [(&str, &[&str], u64); 10] = [
-        ("mem://b/in", &all, 3),
-        ("mem://b/in/", &all, 3),
+        ("mem://b/in", &all, 2),
+        ("mem://b/in/", &all, 2),
         ("mem://b/in/[odd].warc.gz", &["[odd].warc.gz"], 0),
-        (
-            "mem://b/in/*.warc.gz",
-            &[
-                "[odd].warc.gz",
-                "a.warc.gz",
-                "empty.warc.gz: failed(no WARC or ARC record in it)",
-            ],
-            0,
-        ),
+        ("mem://b/in/*.warc.gz", &["[odd].warc.gz", "a.warc.gz", empty], 0),
         ("mem://b/*/deep", &["deep/b.warc.gz", "deep/c.dat"], 0),
         ("mem://b/in/**/b.*", &["deep/b.warc.gz"], 0),
         ("mem://b/in/x*", &["x*: failed(no input matches)"], 0),

@@ -38,7 +38,7 @@ pub(crate) fn shared() -> Option<PathBuf> {
 pub(crate) fn input(shared: &Path, name: &str) -> LoadInput {
     LoadInput {
         name: name.to_owned(),
-        path: shared.join(name).to_string_lossy().into_owned(),
+        path: archive::path_text(&shared.join(archive::path_of(name))),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use archive::question::{Body, LedgerRow, LoadRequest, Question};
-use archive::{Archive, AskError};
+use archive::{Archive, AskError, path_of};
 
 use crate::data::{self, dump, load, own, status};
 
@@ -61,6 +61,85 @@ fn failed_inputs_are_in_the_ledger_and_do_not_stop_the_others() {
     assert_eq!((job.inputs_done, job.inputs_failed), (1, 2));
     assert_eq!(states(&archive)[0], ("absent.warc.gz".into(), "done".into()));
     assert_eq!(status(&archive).inputs, 4);
+}
+
+#[test]
+fn inputs_with_a_damaged_beginning_are_in_the_ledger() {
+    let Some(shared) = data::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("a"));
+    let job = load(&archive, &data::request(&shared, &["regress/folder"]));
+    assert_eq!((job.inputs, job.files_skipped), (5, 0), "{job:#?}");
+    let names: Vec<String> = ledger(&archive).into_iter().map(|row| row.input).collect();
+    let expected = [
+        "damaged.warc",
+        "damaged.warc.gz",
+        "good.warc",
+        "nohead.arc",
+        "zeros-first.warc",
+    ];
+    assert_eq!(names, expected.map(|name| format!("regress/folder/{name}")));
+}
+
+#[test]
+fn two_empty_files_are_two_inputs_that_failed() {
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("a"));
+    let folder = root.path().join("in");
+    fs::create_dir(&folder).unwrap();
+    for name in ["a.warc.gz", "b.warc.gz", "notes.txt"] {
+        fs::write(folder.join(name), "").unwrap();
+    }
+    let job = load(&archive, &data::request(root.path(), &["in"]));
+    assert_eq!((job.inputs, job.inputs_failed, job.problems.len()), (2, 2, 2));
+    assert_eq!((job.files_skipped, &*job.skipped[0].name), (1, "in/notes.txt"));
+}
+
+#[test]
+fn names_that_are_not_utf8_are_inputs_like_others() {
+    let Some(shared) = data::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("a"));
+    let folder = root.path().join("in");
+    fs::create_dir(&folder).unwrap();
+    // Both are one name to who replaces what is not UTF-8.
+    let files = [
+        ("crawls/hackfest.warc.gz", "caf\\xe8.warc.gz"),
+        ("crawls/dupes.warc.gz", "caf\\xe9.warc.gz"),
+    ];
+    for (file, name) in files {
+        fs::copy(shared.join(file), folder.join(path_of(name))).unwrap();
+    }
+    let job = load(&archive, &data::request(root.path(), &["in"]));
+    assert_eq!((job.inputs_done, job.inputs_failed), (2, 0));
+    let names = || -> Vec<String> { ledger(&archive).into_iter().map(|row| row.input).collect() };
+    let expected = files.map(|(_, name)| format!("in/{name}"));
+    assert_eq!(names(), expected);
+    for row in ledger(&archive) {
+        assert!(path_of(&row.location).is_file(), "{}", row.location);
+    }
+    drop(archive);
+    let archive = own(&root.path().join("a"));
+    let captures = dump(&archive, "captures");
+    assert!(
+        captures.contains("in/caf\\\\xe9.warc.gz"),
+        "the text of the name, escaped as a dump is"
+    );
+    let capture = captures
+        .lines()
+        .find(|line| line.contains("xe9") && line.contains("\t200\t"))
+        .unwrap();
+    let question = Question::Record {
+        url: capture.split('\t').nth(2).unwrap().to_owned(),
+        at: None,
+    };
+    let Body::Record(place) = data::ask(&archive, question) else {
+        panic!()
+    };
+    archive::read_record(archive.sources(), &place, 1 << 20).unwrap();
+    // Loaded again by name, as a command line gives it.
+    let job = load(&archive, &data::request(root.path(), &[&expected[0]]));
+    assert_eq!((job.inputs_known, job.inputs_failed), (1, 0));
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn job_facts(job: &JobBody) -> Vec<Markup> {
     }
     if job.files_skipped > 0 {
         facts.push(
-            html! { (present::counted(job.files_skipped, "file", "files")) " without records passed over" },
+            html! { (present::counted(job.files_skipped, "file", "files")) " passed over (no archive)" },
         );
     }
     if job.defects_total > 0 {

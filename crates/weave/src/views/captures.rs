@@ -18,6 +18,13 @@ pub(crate) const KEY_BYTES_MAX: usize = 60_000;
 const ROW_VERSION: u8 = 1;
 const SUFFIX_BYTES: usize = 1 + 8 + 4 + 8;
 
+/// Why a capture cannot be woven: a reason for the quarantine and what was found; `None` for one that can.
+pub fn refusal(capture: &Capture) -> Option<(&'static str, String)> {
+    let bytes = capture.url_key.len();
+    let wrong = || format!("URL key of {bytes} bytes, must be 1 to {KEY_BYTES_MAX}");
+    (!is_usable_key(&capture.url_key)).then(|| ("url-key-length", wrong()))
+}
+
 /// Whether a URL key can be woven.
 pub(crate) fn is_usable_key(url_key: &str) -> bool {
     !url_key.is_empty() && url_key.len() <= KEY_BYTES_MAX

@@ -6,6 +6,7 @@ mod account;
 mod files;
 mod row;
 
+use std::ffi::OsString;
 use std::io::Write;
 
 use anyhow::Context as _;
@@ -26,7 +27,8 @@ Examples:
   weft inspect --summary s3://bucket/crawls/
   weft inspect --json crawl.warc.gz | jq -r 'select(.type==\"response\") | .target'
 
-Exit code 1: a file has defects or bytes that could not be read as records.";
+Exit code 1: a file has defects, bytes that could not be read as records, or
+records that a load must refuse (their URL cannot be a key, say).";
 
 /// Flags of `weft inspect`.
 #[derive(Debug, clap::Args)]
@@ -34,7 +36,7 @@ Exit code 1: a file has defects or bytes that could not be read as records.";
 pub(crate) struct Args {
     /// Files, folders of files, or addresses (s3://, https://, store://)
     #[arg(required = true, value_name = "INPUT")]
-    inputs: Vec<String>,
+    inputs: Vec<OsString>,
     /// Print only the sums
     #[arg(long)]
     summary: bool,

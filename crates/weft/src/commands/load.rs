@@ -7,11 +7,12 @@ mod keep;
 mod progress;
 mod summary;
 
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use archive::question::{Answer, Body, JobBody, LoadInput, LoadRequest};
-use archive::{Archive, OpenSettings, is_address};
+use archive::{Archive, OpenSettings, is_address, path_of, path_text};
 use clap::ValueEnum;
 use extract::LinkScope;
 
@@ -27,7 +28,7 @@ use progress::Progress;
 const EXAMPLES: &str = "\
 Examples:
   weft load crawls/*.warc.gz
-  weft load crawls/ --collection autumn     a folder, its archive files found by content
+  weft load crawls/ --collection autumn     a folder, its archive files found by name and content
   weft load @list.txt                       a path list: one file a line (also *.paths, *.paths.gz)
   weft load s3://bucket/crawls/             a folder of an S3 store, or one of its objects
   weft load 's3://bucket/crawls/*.wat.gz'   patterns work there, too
@@ -47,7 +48,12 @@ AWS_ENDPOINT_URL for other stores than Amazon's; without keys requests are not
 signed, as for public buckets. While weft serve runs, its variables count: it is
 the one that reads.
 Exit code 1: an input failed or its end is cut off (weft status --ledger), or
-records went to quarantine (weft status --quarantine).";
+records went to quarantine (weft status --quarantine).
+
+Of a folder everything is an input that has an archive's name (x.warc.gz,
+x.arc, ...), whatever state it is in, or begins like an archive; how many other
+files there are is told, -v names them. A path list among other inputs is not
+expanded unless it is marked (@list.paths).";
 
 /// Flags of `weft load`.
 #[derive(Debug, clap::Args)]
@@ -55,7 +61,7 @@ records went to quarantine (weft status --quarantine).";
 pub(crate) struct Args {
     /// Files, folders, globs or path lists; paths, or addresses (s3://, https://, http://, store://)
     #[arg(required = true, value_name = "INPUT")]
-    inputs: Vec<String>,
+    inputs: Vec<OsString>,
     /// A label for these inputs, to filter by
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
@@ -165,8 +171,8 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
 /// A folder without files is no failure beside other inputs, but nobody names one on purpose.
 fn warn_of_empty_folders(request: &LoadRequest, context: &Context) {
     for input in &request.inputs {
-        let path = Path::new(&input.path);
-        if path.is_dir() && !holds_a_file(path) {
+        let path = path_of(&input.path);
+        if path.is_dir() && !holds_a_file(&path) {
             let text = format!(
                 "{} {} holds no files",
                 context.err_style.warn("warning:"),
@@ -263,21 +269,20 @@ fn request(args: &Args) -> anyhow::Result<LoadRequest> {
     })
 }
 
-/// The owner may stand in another directory: it is sent absolute paths, and addresses as they are.
-fn input(name: &str, here: &Path) -> Result<LoadInput, WrongUse> {
-    let path = name.strip_prefix('@').unwrap_or(name);
+/// The owner may stand in another directory: it is sent absolute paths, and addresses as they are. Both as text: what is
+/// typed may be any bytes.
+fn input(name: &OsStr, here: &Path) -> Result<LoadInput, WrongUse> {
+    let name = path_text(name.as_ref());
+    let path = name.strip_prefix('@').unwrap_or(&name);
     if path.is_empty() {
         return Err(WrongUse(format!("{name:?} names no input")));
     }
     let path = if is_address(path) {
         path.to_owned()
     } else {
-        here.join(path).display().to_string()
+        path_text(&here.join(path_of(path)))
     };
-    Ok(LoadInput {
-        name: name.to_owned(),
-        path,
-    })
+    Ok(LoadInput { path, name })
 }
 
 #[cfg(test)]
@@ -287,7 +292,11 @@ mod tests {
     #[test]
     fn inputs_are_sent_absolute_and_keep_their_names() {
         let here = Path::new("/data");
-        let pair = |name| input(name, here).map(|input| (input.name, input.path)).ok();
+        let pair = |name: &str| {
+            input(name.as_ref(), here)
+                .map(|input| (input.name, input.path))
+                .ok()
+        };
         assert_eq!(
             pair("a/b.warc"),
             Some(("a/b.warc".into(), "/data/a/b.warc".into()))
@@ -298,6 +307,13 @@ mod tests {
             assert_eq!(pair(address), Some((address.into(), address.into())));
         }
         assert_eq!(pair("@s3://b/l"), Some(("@s3://b/l".into(), "s3://b/l".into())));
+        // A backslash that would be read as an escape is escaped itself; bytes that are no text are.
+        assert_eq!(pair("\\xe9"), Some(("\\x5cxe9".into(), "/data/\\x5cxe9".into())));
+        let bytes: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"caf\xe9");
+        assert_eq!(
+            input(bytes, here).map(|input| input.path).ok(),
+            Some("/data/caf\\xe9".into())
+        );
         assert_eq!(pair("@"), None);
         assert_eq!(pair(""), None);
     }

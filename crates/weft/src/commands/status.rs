@@ -1,5 +1,6 @@
 //! `weft status`: what the archive holds; the ledger, the quarantine and the stages of loading.
 
+use std::ffi::OsString;
 use std::io::Write;
 
 use archive::Archive;
@@ -38,7 +39,7 @@ struct What {
     ledger: bool,
     /// Every loss: input, offset, reason (of one INPUT, or of all)
     #[arg(long, value_name = "INPUT", num_args = 0..=1)]
-    quarantine: Option<Option<String>>,
+    quarantine: Option<Option<OsString>>,
 }
 
 /// Rows asked for at once; lists are put together from as many questions as they need.
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         What {
             quarantine: Some(input),
             ..
-        } => all_quarantine(&archive, input.clone())?,
+        } => all_quarantine(&archive, input.as_deref().map(ask::input_name))?,
         _ => archive.ask(&Question::Status)?,
     };
     if context.json {

@@ -87,6 +87,37 @@ fn junk_between_records() {
 }
 
 #[test]
+fn urls_that_a_load_must_refuse_are_told() {
+    let place = Place::new();
+    let url = format!("http://example.com/{}", "x".repeat(60_000));
+    place.write_old(
+        "long.warc",
+        &fixture::warc(&[(&url, "2014-01-26T20:06:24Z", "<title>Long</title>")]),
+    );
+    let run = place.run(&["inspect", "--json", "long.warc"]);
+    assert_eq!(run.code, Some(1));
+    let lines = json_lines(&run.stdout);
+    assert_eq!(
+        (&lines[1]["outcome"], &lines[1]["reason"]),
+        (&"lost".into(), &"url-key-length".into())
+    );
+    assert_eq!(
+        (&lines[2]["captures"], &lines[2]["unusable"]),
+        (&0.into(), &1.into())
+    );
+    // The same as the load says.
+    let loaded = place.run(&["load", "long.warc"]);
+    assert_eq!(loaded.code, Some(1));
+    assert!(
+        loaded
+            .stdout
+            .contains("url-key-length: URL key of 60013 bytes, must be 1 to 60000"),
+        "{}",
+        loaded.stdout
+    );
+}
+
+#[test]
 fn not_an_archive_file() {
     let place = Place::new();
     place.write("notes.txt", b"Just some notes.\n");

@@ -153,6 +153,126 @@ fn a_cut_file_that_was_changed_a_moment_ago_is_waited_for_and_told() {
 }
 
 #[test]
+fn what_a_folder_holds_besides_archives_is_told() {
+    let place = web();
+    for (name, content) in [
+        ("crawl/a.warc", &fixture::small_web()[..]),
+        ("crawl/b.warc.gz", b""),
+        ("crawl/notes.txt", b"x"),
+    ] {
+        place.write_old(name, content);
+    }
+    let run = place.run(&["load", "crawl"]);
+    expect![[r#"
+        2 inputs: 1 done, 1 failed
+        6 records, 5 captures, 5 pages, 9 links
+        1 file is not an archive and passed over
+          crawl/notes.txt: no archive's name, and no record at its beginning
+
+        crawl/b.warc.gz: failed(no WARC or ARC record in it)
+    "#]]
+    .assert_eq(&without_rates(&run));
+    for name in ["c.md5", "d.md5", "e.md5"] {
+        place.write(&format!("crawl/{name}"), b"00");
+    }
+    let brief = place.run(&["load", "crawl"]).stdout;
+    assert!(
+        brief.contains("4 files are not an archive and passed over (weft load -v names them)"),
+        "{brief}"
+    );
+    let named = place.run(&["load", "crawl", "-v"]).stdout;
+    assert!(named.contains("crawl/e.md5: no archive's name"), "{named}");
+    let last = json_lines(&place.run(&["load", "crawl", "--json"]).stdout)
+        .pop()
+        .expect("a line");
+    assert_eq!(last["skipped"][0]["name"], "crawl/c.md5", "{last}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_are_not_utf8_go_from_end_to_end() {
+    use std::os::unix::ffi::OsStrExt;
+    let place = Place::new();
+    let file = |bytes: &'static [u8]| place.path("").join(std::ffi::OsStr::from_bytes(bytes));
+    std::fs::create_dir(place.path("in")).expect("create a folder");
+    std::fs::write(file(b"in/caf\xe8.warc"), fixture::small_web()).expect("write a file");
+    std::fs::write(file(b"in/caf\xe9.warc"), fixture::other_web()).expect("write a file");
+    let by_name = |arguments: &[&str], name: &'static [u8]| {
+        let mut command = place.command(arguments);
+        command.arg(std::ffi::OsStr::from_bytes(name));
+        Run::of(command.output().expect("it starts"))
+    };
+    assert_eq!(by_name(&["load"], b"in/caf\xe9.warc").code, Some(0));
+    let run = place.run(&["load", "in"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let ledger = place.good(&["dump", "ledger"]);
+    let names: Vec<&str> = ledger
+        .lines()
+        .filter_map(|line| line.split('\t').next())
+        .collect();
+    // The text of a name, and a dump doubles backslashes.
+    assert_eq!(names, ["in/caf\\\\xe8.warc", "in/caf\\\\xe9.warc"]);
+    assert_eq!(
+        place.json(&["status", "--ledger"])["rows"][1]["input"],
+        "in/caf\\xe9.warc"
+    );
+    assert!(place.good(&["status", "--ledger"]).contains("in/caf\\xe9.warc"));
+    let capture = place.json(&["cdx", "http://museum.example/maps", "--limit", "1"]);
+    assert!(
+        capture["rows"][0]["filename"]
+            .as_str()
+            .is_some_and(|name| name.contains("\\xe")),
+        "{capture}"
+    );
+    assert!(
+        place
+            .good(&["record", "http://museum.example/maps", "--payload"])
+            .contains("<title>")
+    );
+    assert!(
+        by_name(&["inspect", "--summary"], b"in/caf\xe8.warc")
+            .stdout
+            .starts_with("in/caf\\xe8.warc\n")
+    );
+    let run = place.run(&["verify"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_devices_are_refused_at_once() {
+    let place = web();
+    let made = Command::new("mkfifo")
+        .arg(place.path("pipe.warc"))
+        .status()
+        .expect("mkfifo runs");
+    assert!(made.success());
+    let run = place.run(&["load", "pipe.warc", "/dev/null", "web.warc"]);
+    assert_eq!(run.code, Some(1));
+    for told in [
+        "pipe.warc: failed(not a regular file but a named pipe)",
+        "/dev/null: failed(not a regular file but a device)",
+        "3 inputs: 1 done, 2 failed",
+    ] {
+        assert!(run.stdout.contains(told), "{}", run.stdout);
+    }
+    place.check(
+        &["inspect", "--summary", "pipe.warc", "@pipe.warc"],
+        &expect![[r#"
+            exit code 1
+            2> error: read pipe.warc: not a regular file but a named pipe
+            2> error: read @pipe.warc: No such file or directory (os error 2)
+        "#]],
+    );
+    let run = place.run(&["load", "@pipe.warc"]);
+    assert!(
+        run.stdout
+            .contains("cannot be read as a path list: not a regular file but a named pipe"),
+        "{run:?}"
+    );
+}
+
+#[test]
 fn nothing_to_load_is_an_error_that_says_so() {
     let place = Place::new();
     std::fs::create_dir(place.path("empty")).expect("create a folder");

@@ -1,27 +1,31 @@
 //! Which files are inspected: those named, and all below folders named, in the order of their names. The same of
-//! addresses.
+//! addresses. Locations are text, as the archive has them.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use archive::{Sources, is_address};
+use archive::{Sources, is_address, path_text};
 
 /// Paths and addresses of the files that `inputs` stand for.
-pub(super) fn expand(inputs: &[String], sources: &Sources) -> anyhow::Result<Vec<String>> {
+pub(super) fn expand(inputs: &[OsString], sources: &Sources) -> anyhow::Result<Vec<String>> {
     let mut locations = Vec::new();
     for input in inputs {
-        if is_address(input) {
-            let found = sources.expand(input).with_context(|| format!("find {input}"))?;
-            locations.extend(found);
-        } else if Path::new(input).is_dir() {
+        let path = Path::new(input);
+        if let Some(address) = input.to_str().filter(|input| is_address(input)) {
+            let found = sources
+                .expand(address)
+                .with_context(|| format!("find {address}"))?;
+            locations.extend(found.iter().map(|address| path_text(address.as_ref())));
+        } else if path.is_dir() {
             let mut files = Vec::new();
-            walk(Path::new(input), &mut files)?;
+            walk(path, &mut files)?;
             if files.is_empty() {
-                bail!("{input} holds no files");
+                bail!("{} holds no files", path_text(path));
             }
-            locations.extend(files.iter().map(|file| file.display().to_string()));
+            locations.extend(files.iter().map(|file| path_text(file)));
         } else {
-            locations.push(input.clone());
+            locations.push(path_text(path));
         }
     }
     Ok(locations)
@@ -38,7 +42,8 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
         // A link to a folder may lead in a circle; links to files are fine.
         if path.is_dir() && !path.is_symlink() {
             walk(&path, files)?;
-        } else if path.is_file() {
+        } else if !path.is_dir() {
+            // What is no regular file, or a link that leads nowhere, is told of when it is opened.
             files.push(path);
         }
     }

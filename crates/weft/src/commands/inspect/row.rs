@@ -192,10 +192,16 @@ fn of_record(record: &Record) -> Row {
     let mut defects = record.defects.clone();
     let outcome = match extract::extract(record, &settings()) {
         Extracted::Counted => Use::Counted,
-        Extracted::Capture(capture) => Use::Capture {
-            status: capture.status,
-            mime: capture.mime.clone(),
-            page: capture.page.is_some(),
+        Extracted::Capture(capture) => match archive::refusal(&capture) {
+            None => Use::Capture {
+                status: capture.status,
+                mime: capture.mime.clone(),
+                page: capture.page.is_some(),
+            },
+            Some((reason, detail)) => {
+                defects.push(Defect::new(reason, detail));
+                Use::Lost(reason)
+            }
         },
         Extracted::Unusable(defect) => {
             let reason = defect.reason;

@@ -13,7 +13,7 @@ use std::path::{Component, Path};
 
 use anyhow::{Context as _, bail};
 use archive::question::LoadInput;
-use archive::{FoundInput, found_inputs, is_address};
+use archive::{FoundInput, found_inputs, is_address, path_of};
 use data_encoding::HEXLOWER;
 use futures_util::StreamExt;
 use serde::Serialize;
@@ -71,7 +71,7 @@ pub(super) fn keep(
                 });
                 continue;
             }
-            match keep_file(session, &input.name, &location, bucket, context).await {
+            match keep_file(session, &input.name, &path_of(&location), bucket, context).await {
                 Ok(address) => kept.push(LoadInput {
                     name: address.clone(),
                     path: address,
@@ -120,7 +120,7 @@ fn problem_of<'a>(
 ) -> anyhow::Result<()> {
     let FoundInput { name, location, .. } = input;
     let key = Key::new(bucket, &object_name(name)).map_err(|error| WrongUse(error.to_string()))?;
-    File::open(location).with_context(|| format!("read {name}"))?;
+    File::open(path_of(location)).with_context(|| format!("read {name}"))?;
     match named.insert(key.to_string(), name) {
         Some(other) => Err(WrongUse(format!("{other} and {name} would both become store://{key}")).into()),
         None => Ok(()),
@@ -131,13 +131,13 @@ fn problem_of<'a>(
 async fn keep_file(
     session: &Session,
     name: &str,
-    path: &str,
+    path: &Path,
     bucket: &str,
     context: &mut Context,
 ) -> anyhow::Result<String> {
     let key = Key::new(bucket, &object_name(name)).with_context(|| format!("keep {name}"))?;
     let digested = path.to_owned();
-    let (sha256, size) = tokio::task::spawn_blocking(move || digest(Path::new(&digested)))
+    let (sha256, size) = tokio::task::spawn_blocking(move || digest(&digested))
         .await?
         .with_context(|| format!("read {name}"))?;
     let store = session.store();
@@ -147,7 +147,7 @@ async fn keep_file(
             false
         }
         Err(StoreError::NotFound(_)) => {
-            write(session, &key, path, sha256, size, context).await?;
+            write(session, &key, path, name, sha256, size, context).await?;
             true
         }
         Err(error) => return Err(error).with_context(|| format!("keep {name}")),
@@ -197,15 +197,16 @@ fn short(sha256: &[u8]) -> String {
 async fn write(
     session: &Session,
     key: &Key,
-    path: &str,
+    path: &Path,
+    name: &str,
     sha256: [u8; 32],
     size: u64,
     context: &Context,
 ) -> anyhow::Result<()> {
-    let source = content::open(path)
+    let source = content::open_file(path)
         .await
-        .with_context(|| format!("read {path}"))?;
-    let bar = content::bar(path, Some(size), context.json);
+        .with_context(|| format!("read {name}"))?;
+    let bar = content::bar(name, Some(size), context.json);
     let body = source.stream(bar.clone(), session.stop.clone());
     let put = Put {
         size: Some(size),
@@ -215,7 +216,7 @@ async fn write(
     };
     let result = session.store().put(key, body, put).await;
     bar.finish_and_clear();
-    result.with_context(|| format!("keep {path}"))?;
+    result.with_context(|| format!("keep {name}"))?;
     Ok(())
 }
 

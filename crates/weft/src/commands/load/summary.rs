@@ -14,6 +14,9 @@ use crate::units::{bytes, count, counted, duration_ms, per_second};
 const INPUTS_LISTED: usize = 10;
 const REASONS_LISTED: usize = 5;
 
+/// Files passed over that are named without being asked for.
+const SKIPPED_LISTED: u64 = 3;
+
 /// Prints the sums of a job that has ended, and its losses.
 pub(super) fn print(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     writeln!(context.out, "{}", inputs(job))?;
@@ -24,6 +27,7 @@ pub(super) fn print(archive: &Archive, job: &JobBody, context: &mut Context) -> 
     if context.verbose > 0 {
         print_stages(&job.stages, context)?;
     }
+    passed_over(job, context)?;
     losses(archive, job, context)?;
     defects(job, context)?;
     if job.state == "cancelled" {
@@ -57,6 +61,27 @@ fn inputs(job: &JobBody) -> String {
     } else {
         format!("{inputs}: {}", states.join(", "))
     }
+}
+
+/// Files that are no archives: how many, and with `-v` which. Few are named in any case.
+fn passed_over(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
+    if job.files_skipped == 0 {
+        return Ok(());
+    }
+    let named = context.verbose > 0 || job.files_skipped <= SKIPPED_LISTED;
+    let hint = if named { "" } else { " (weft load -v names them)" };
+    let files = counted(job.files_skipped, "file is", "files are");
+    writeln!(context.out, "{files} not an archive and passed over{hint}")?;
+    if named {
+        for file in &job.skipped {
+            writeln!(context.out, "  {}: {}", clean(&file.name), clean(&file.why))?;
+        }
+        let hidden = job.files_skipped.saturating_sub(job.skipped.len() as u64);
+        if hidden > 0 {
+            writeln!(context.out, "  and {} more", count(hidden))?;
+        }
+    }
+    Ok(())
 }
 
 fn sums(job: &JobBody) -> String {

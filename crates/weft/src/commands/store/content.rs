@@ -36,7 +36,15 @@ pub(crate) async fn open(path: &str) -> io::Result<Source> {
             size: None,
         });
     }
-    let file = tokio::fs::File::open(Path::new(path)).await?;
+    open_file(Path::new(path)).await
+}
+
+/// Opens a file.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) async fn open_file(path: &Path) -> io::Result<Source> {
+    let file = tokio::fs::File::open(path).await?;
     let metadata = file.metadata().await?;
     if metadata.is_dir() {
         return Err(io::Error::new(

@@ -1,0 +1,86 @@
+//! What is in a folder: inputs, and what is passed over, by name.
+//!
+//! A file with an archive's name is an input whatever it holds, and whether or not it can be opened: an empty or damaged
+//! file or a link that leads nowhere then fails, visibly. Of all others the first bytes decide. Links to
+//! folders are not followed, so that a loop ends.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::file::{irregular, open_file};
+use super::{Discovery, list, path_text, probe};
+
+/// Something that is passed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Skipped {
+    /// The text of its name.
+    pub(crate) name: String,
+    pub(crate) why: &'static str,
+}
+
+pub(super) const NOT_AN_ARCHIVE: &str = "no archive's name, and no record at its beginning";
+pub(super) const PATH_LIST: &str = "a path list; @NAME loads what it lists";
+pub(super) const FOLDER_MARK: &str = "the mark of a folder";
+const LINK_TO_FOLDER: &str = "a link to a folder; name it to load what is in there";
+const LINK_TO_NOTHING: &str = "a link that leads nowhere";
+
+impl Discovery<'_> {
+    pub(super) fn skip(&mut self, name: String, why: &'static str) {
+        self.skipped.push(Skipped { name, why });
+    }
+
+    /// Everything below a folder.
+    pub(super) fn folder(&mut self, name: &Path, path: &Path) {
+        let entries = match sorted_entries(path) {
+            Ok(entries) => entries,
+            Err(error) => {
+                return self.problem(path_text(name), path, format!("cannot be listed: {error}"));
+            }
+        };
+        for entry in entries {
+            let (name, path) = (name.join(&entry), path.join(&entry));
+            match fs::symlink_metadata(&path) {
+                Ok(metadata) if metadata.is_dir() => self.folder(&name, &path),
+                Ok(metadata) => self.folder_entry(&name, &path, &metadata),
+                Err(error) => self.problem(path_text(&name), &path, format!("cannot be read: {error}")),
+            }
+        }
+    }
+
+    fn folder_entry(&mut self, name: &Path, path: &Path, metadata: &Metadata) {
+        let target = fs::metadata(path);
+        if target.as_ref().is_ok_and(Metadata::is_dir) {
+            return self.skip(path_text(name), LINK_TO_FOLDER);
+        }
+        // Before the file is opened: what has the name is told of even where it cannot be.
+        if probe::is_record_file_name(path.file_name().unwrap_or_default().as_bytes()) {
+            return self.file(path_text(name), path);
+        }
+        match target {
+            Err(_) if metadata.is_symlink() => self.skip(path_text(name), LINK_TO_NOTHING),
+            Ok(target) if irregular(target.file_type()).is_some() => {
+                self.skip(path_text(name), irregular(target.file_type()).unwrap_or_default());
+            }
+            _ if list::is_path_list(path) => self.skip(path_text(name), PATH_LIST),
+            _ => match holds_records(path) {
+                Ok(true) => self.file(path_text(name), path),
+                Ok(false) => self.skip(path_text(name), NOT_AN_ARCHIVE),
+                Err(error) => self.problem(path_text(name), path, format!("cannot be read: {error}")),
+            },
+        }
+    }
+}
+
+fn holds_records(path: &Path) -> io::Result<bool> {
+    probe::holds_records(open_file(path)?)
+}
+
+fn sorted_entries(path: &Path) -> io::Result<Vec<std::ffi::OsString>> {
+    let mut entries = fs::read_dir(path)?
+        .map(|entry| entry.map(|entry| entry.file_name()))
+        .collect::<Result<Vec<_>, _>>()?;
+    entries.sort();
+    Ok(entries)
+}

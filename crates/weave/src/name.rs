@@ -1,0 +1,88 @@
+//! Names of inputs: a path is bytes, rows hold those bytes, and everything above the rows reads text.
+//!
+//! The text of a name is the name itself where that is UTF-8. A byte that is not part of UTF-8 stands as `\xNN`, and a
+//! backslash that would be read so stands as `\x5c`. So no two names have the same text, and the bytes can always be
+//! had back from it.
+
+use std::fmt::Write as _;
+
+/// Bytes of `\xNN`.
+const ESCAPE_BYTES: usize = 4;
+
+/// The text of a name.
+pub fn name_text(name: &[u8]) -> String {
+    let mut text = String::with_capacity(name.len());
+    for chunk in name.utf8_chunks() {
+        let valid = chunk.valid();
+        for (at, c) in valid.char_indices() {
+            // Left alone, it would come back as the byte that it spells.
+            if c == '\\' && escaped_byte(&valid.as_bytes()[at..]).is_some() {
+                text.push_str("\\x5c");
+            } else {
+                text.push(c);
+            }
+        }
+        for byte in chunk.invalid() {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
+
+/// The name that has this text: the inverse of [`name_text`].
+pub fn name_bytes(text: &str) -> Vec<u8> {
+    let mut name = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        match escaped_byte(rest) {
+            Some(byte) => {
+                name.push(byte);
+                rest = &rest[ESCAPE_BYTES..];
+            }
+            None => {
+                name.push(first);
+                rest = after;
+            }
+        }
+    }
+    name
+}
+
+/// The byte that `\xNN` at the start of `text` spells.
+fn escaped_byte(text: &[u8]) -> Option<u8> {
+    let [b'\\', b'x', high, low, ..] = text else {
+        return None;
+    };
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    Some((digit(high)? << 4 | digit(low)?) as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn names_that_are_text_stay_as_they_are() {
+        for name in ["a.warc.gz", "é/ä ö.warc", "a\\b", "\\x4", "\\xzz", "x\n\t", ""] {
+            assert_eq!(name_text(name.as_bytes()), name);
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_escaped() {
+        assert_eq!(name_text(b"caf\xe9.warc"), "caf\\xe9.warc");
+        assert_eq!(name_text(b"caf\\xe9.warc"), "caf\\x5cxe9.warc");
+        assert_eq!(name_text(b"\\x\xff"), "\\x\\xff");
+    }
+
+    proptest! {
+        #[test]
+        fn every_name_comes_back(name in proptest::collection::vec(
+            prop_oneof![Just(b'\\'), Just(b'x'), Just(b'4'), Just(b'f'), any::<u8>()], 0..24)) {
+            prop_assert_eq!(name_bytes(&name_text(&name)), name);
+        }
+    }
+}
