@@ -26,5 +26,7 @@ pub mod store;
 pub mod upkeep;
 pub mod volume;
 
+mod union;
+
 #[cfg(test)]
 mod testing;

@@ -66,7 +66,10 @@ impl StoreReport {
                 troubles.push(format!("{number} {subject} {verb} {next}{age}"));
             }
         };
-        let lost = format!("lost: no good replica is left{}", names(&census.lost));
+        let lost = format!(
+            "lost: some of the bytes are right in no replica{}",
+            names(&census.lost)
+        );
         say(
             census.objects_lost,
             "object",
@@ -293,7 +296,7 @@ mod tests {
                 (census.replicas_missing, census.replicas_bad, census.strays) = (2, 1, 1);
             },
             &[
-                "1 object is lost: no good replica is left (b/x); bring back",
+                "1 object is lost: some of the bytes are right in no replica (b/x); bring back",
                 "2 replicas are missing where the layout wants a copy; weft store repair makes or moves what can be (counted 2 h 0 min ago)",
                 "1 replica is bad",
                 "1 file is no replica of anything",

@@ -1,55 +1,42 @@
-//! Reading: block by block from one replica, every block compared with its digest before it goes on, and from the next
-//! replica at that block when one is bad, breaks off or stalls.
+//! Reading: every block compared with its digest before it goes on, and taken from another replica when one has it
+//! wrong, breaks off or stalls.
 //!
-//! No byte leaves here that was not verified: the replica's table must make up the BLAKE3 that the version's
-//! description names, and each block must be what the table says.
+//! No byte leaves here that was not verified: the table must make up the BLAKE3 that the version's description names,
+//! and each block must be what the table says ([`crate::union`]). A replica that is known to be bad comes last, and is
+//! read all the same: what it has right may be right nowhere else.
 
-use std::collections::VecDeque;
+use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
+use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
-use tokio::time::timeout;
 
 use super::current::Look;
 use super::{Damage, Object, Store, StoreError};
 use crate::key::Key;
 use crate::meta::{BLOCK_BYTES, Meta};
-use crate::volume::blocks::block_count;
-use crate::volume::{ByteStream, Cause, ReplicaRead, Verdict, VolumeError, VolumeId};
+use crate::union::{Union, Ways};
+use crate::volume::{ByteStream, Cause, Verdict, VolumeError, VolumeId};
 
 /// How often a key is looked up again because the version found was replaced before it could be opened.
 const OVERTAKEN_TRIES: usize = 8;
 
-/// A version being read.
+/// A range of a version being read.
 struct Reader {
-    plan: Plan,
-    source: Option<Source>,
-}
-
-/// What is to be read, and from where.
-struct Plan {
-    store: Store,
-    meta: Meta,
+    union: Union,
     /// Bytes of the content that are wanted.
     range: Range<u64>,
-    /// The next block to give.
-    block: u64,
-    /// The block after the last.
-    end: u64,
-    /// Volumes not tried yet, best first, and whether they said that they hold the version.
-    candidates: VecDeque<(VolumeId, bool)>,
-    /// What each volume tried has said.
-    failures: Vec<String>,
 }
 
-/// An open replica.
-struct Source {
-    volume: VolumeId,
-    replica: ReplicaRead,
-    /// Received beyond the block given last; less than a block and a piece.
-    rest: Bytes,
+/// Who may have a version, best first.
+struct Candidates {
+    volumes: Vec<VolumeId>,
+    /// Those that said so: that one of them has no file is damage.
+    holders: BTreeSet<VolumeId>,
+    /// Those that know that their replica is bad: nobody needs to tell them.
+    bad: BTreeSet<VolumeId>,
 }
 
 impl Store {
@@ -63,7 +50,7 @@ impl Store {
             // The first block is read before anything is answered, so that a lost object is an error and no answer.
             match reader.next().await {
                 Ok(first) => {
-                    let meta = reader.plan.meta.clone();
+                    let meta = reader.union.meta().clone();
                     let body = stream::iter(first.map(Ok)).chain(reader.into_stream());
                     return Ok(Object {
                         meta,
@@ -74,7 +61,7 @@ impl Store {
                 Err(error) => {
                     let again = self.look(key).await;
                     let newest = again.newest.as_ref().map(|meta| meta.version);
-                    if newest <= Some(reader.plan.meta.version) || tries == OVERTAKEN_TRIES {
+                    if newest <= Some(reader.union.meta().version) || tries == OVERTAKEN_TRIES {
                         return Err(error);
                     }
                     tries += 1;
@@ -85,14 +72,18 @@ impl Store {
 
     /// All verified bytes of a version, from these volumes only.
     pub(super) fn read_back(&self, meta: &Meta, volumes: &[VolumeId]) -> ByteStream {
-        let candidates = volumes.iter().map(|volume| (volume.clone(), true)).collect();
+        let candidates = Candidates {
+            volumes: volumes.to_vec(),
+            holders: volumes.iter().cloned().collect(),
+            bad: BTreeSet::new(),
+        };
         let reader = Reader::new(self, meta.clone(), 0..meta.size, candidates);
         Box::pin(reader.into_stream())
     }
 
-    /// Who may have a version: this node's volumes first, then the others that said so in random order, then whoever
-    /// did not say that its copy is bad.
-    fn candidates(&self, look: &Look) -> VecDeque<(VolumeId, bool)> {
+    /// This node's volumes first, then the others that said so in random order, then those whose replica is bad, then
+    /// whoever was not heard or did not know of it.
+    fn candidates(&self, look: &Look) -> Candidates {
         let view = self.cluster().view();
         let is_here = |volume: &VolumeId| {
             let roles = view.layouts.current.roles.volumes.iter();
@@ -102,14 +93,21 @@ impl Store {
                 .next();
             node.is_some() && node == self.cluster().me()
         };
-        let mut holders: Vec<_> = look.good.iter().map(|volume| (volume.clone(), true)).collect();
-        holders.sort_by_cached_key(|(volume, _)| (!is_here(volume), rand::random::<u32>()));
-        let others = view
-            .volumes
-            .keys()
-            .filter(|volume| !look.good.contains(volume) && !look.bad.contains(volume))
-            .map(|volume| (volume.clone(), false));
-        holders.into_iter().chain(others).collect()
+        let mut volumes = look.good.clone();
+        volumes.sort_by_cached_key(|volume| (!is_here(volume), rand::random::<u32>()));
+        volumes.extend(look.bad.iter().cloned());
+        let holders: BTreeSet<_> = volumes.iter().cloned().collect();
+        volumes.extend(
+            view.volumes
+                .keys()
+                .filter(|volume| !holders.contains(*volume))
+                .cloned(),
+        );
+        Candidates {
+            volumes,
+            holders,
+            bad: look.bad.iter().cloned().collect(),
+        }
     }
 }
 
@@ -130,19 +128,13 @@ fn cut(meta: &Meta, range: Option<Range<u64>>) -> Result<Range<u64>, StoreError>
 }
 
 impl Reader {
-    fn new(store: &Store, meta: Meta, range: Range<u64>, candidates: VecDeque<(VolumeId, bool)>) -> Self {
-        let block = range.start / BLOCK_BYTES;
-        let end = range.end.div_ceil(BLOCK_BYTES);
-        let plan = Plan {
-            store: store.clone(),
-            meta,
+    fn new(store: &Store, meta: Meta, range: Range<u64>, candidates: Candidates) -> Self {
+        let blocks = range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES);
+        let ways = store.ways(&meta, candidates.holders, candidates.bad);
+        Self {
+            union: Union::new(meta, blocks, candidates.volumes, ways),
             range,
-            block,
-            end,
-            candidates,
-            failures: Vec::new(),
-        };
-        Self { plan, source: None }
+        }
     }
 
     fn into_stream(self) -> impl stream::Stream<Item = io::Result<Bytes>> + Send {
@@ -154,162 +146,64 @@ impl Reader {
 
     /// The next verified bytes of the range; `None` at its end.
     async fn next(&mut self) -> Result<Option<Bytes>, StoreError> {
-        let plan = &mut self.plan;
-        if plan.block >= plan.end {
-            return Ok(None);
-        }
-        loop {
-            let mut source = match self.source.take() {
-                Some(source) => source,
-                None => plan.open_next().await?,
-            };
-            match plan.block_of(&mut source).await {
-                Ok(block) => {
-                    let bytes = plan.wanted(&block);
-                    self.source = Some(source);
-                    plan.block += 1;
-                    return Ok(Some(bytes));
-                }
-                Err(error) => plan.failed(&source.volume, true, &error),
-            }
-        }
+        let start = self.union.position() * BLOCK_BYTES;
+        let block = self.union.next().await.map_err(|unreadable| StoreError::Lost {
+            key: self.union.meta().key.to_string(),
+            detail: unreadable.to_string(),
+        })?;
+        Ok(block.map(|block| wanted(&block, start, &self.range)))
     }
 }
 
-impl Plan {
-    /// Opens the next replica that can be opened.
-    async fn open_next(&mut self) -> Result<Source, StoreError> {
-        while let Some((volume, holder)) = self.candidates.pop_front() {
-            match self.open_on(&volume).await {
-                Ok(source) => return Ok(source),
-                Err(error) => self.failed(&volume, holder, &error),
-            }
-        }
-        Err(StoreError::Lost {
-            key: self.meta.key.to_string(),
-            detail: match self.failures.as_slice() {
-                [] => "no volume holds one that is not known to be bad".to_owned(),
-                failures => failures.join("; "),
-            },
-        })
-    }
-
-    async fn open_on(&self, volume: &VolumeId) -> Result<Source, VolumeError> {
-        let (meta, blocks) = (&self.meta, self.block..self.end);
-        let opening = self.store.ask(volume, |asked| {
-            let blocks = blocks.clone();
-            async move { asked.read(&meta.key, meta.version, blocks).await }
-        });
-        let replica = timeout(self.store.patience().stall, opening)
-            .await
-            .map_err(|_| stalled(volume))??;
-        let (found, blocks) = (replica.table.root(), replica.table.values().len() as u64);
-        if found != Some(self.meta.digests.blake3) || blocks != block_count(self.meta.size) {
-            let hex = |digest: &[u8; 32]| data_encoding::HEXLOWER.encode(digest);
-            return Err(VolumeError::Corrupt {
-                volume: volume.clone(),
-                what: format!("table of blocks of {} version {}", meta.key, meta.version),
-                found: format!(
-                    "{blocks} blocks, BLAKE3 {}",
-                    found.as_ref().map_or_else(String::new, hex)
-                ),
-                expected: format!(
-                    "{} blocks, BLAKE3 {}",
-                    block_count(meta.size),
-                    hex(&meta.digests.blake3)
-                ),
-            });
-        }
-        Ok(Source {
-            volume: volume.clone(),
-            replica,
-            rest: Bytes::new(),
-        })
-    }
-
-    /// Receives the next block and verifies it.
-    async fn block_of(&self, source: &mut Source) -> Result<Bytes, VolumeError> {
-        let start = self.block * BLOCK_BYTES;
-        let length = usize::try_from((self.meta.size - start).min(BLOCK_BYTES)).unwrap_or(usize::MAX);
-        let volume = source.volume.clone();
-        let block = timeout(self.store.patience().stall, source.receive(length))
-            .await
-            .map_err(|_| stalled(&volume))??;
-        if source.replica.table.holds(self.block, &block) {
-            return Ok(block);
-        }
-        Err(VolumeError::Corrupt {
-            volume,
-            what: format!(
-                "block {} of {} version {}",
-                self.block, self.meta.key, self.meta.version
-            ),
-            found: "other bytes".to_owned(),
-            expected: "those of its digest".to_owned(),
-        })
-    }
-
-    /// What of the block lies in the range.
-    fn wanted(&self, block: &Bytes) -> Bytes {
-        let start = self.block * BLOCK_BYTES;
-        let place = |byte: u64| {
-            usize::try_from(byte.saturating_sub(start))
-                .unwrap_or(usize::MAX)
-                .min(block.len())
-        };
-        block.slice(place(self.range.start)..place(self.range.end))
-    }
-
-    /// Notes why a replica was left, and has it looked at if the way to it is not to blame.
-    fn failed(&mut self, volume: &VolumeId, holder: bool, error: &VolumeError) {
-        use VolumeError::{Corrupt, Failed, Missing};
-        self.failures.push(error.to_string());
-        if !holder && matches!(error, Missing { .. }) {
-            return;
-        }
-        tracing::warn!(key = %self.meta.key, version = %self.meta.version, %volume, %error, "a replica could not be read");
-        if matches!(error, Corrupt { .. } | Failed { .. } | Missing { .. }) {
-            self.store.suspect(&self.meta, volume.clone(), error.to_string());
-        }
-    }
-}
-
-impl Source {
-    /// The next `length` bytes.
-    async fn receive(&mut self, length: usize) -> Result<Bytes, VolumeError> {
-        if self.rest.len() >= length {
-            return Ok(self.rest.split_to(length));
-        }
-        let mut joined = BytesMut::new();
-        loop {
-            if joined.is_empty() && self.rest.len() >= length {
-                return Ok(self.rest.split_to(length));
-            }
-            let take = self.rest.len().min(length - joined.len());
-            if joined.is_empty() {
-                joined.reserve(length);
-            }
-            joined.extend_from_slice(&self.rest.split_to(take));
-            if joined.len() == length {
-                return Ok(joined.freeze());
-            }
-            self.rest = match self.replica.bytes.next().await {
-                Some(Ok(piece)) => piece,
-                Some(Err(error)) => return Err(self.broke_off(error)),
-                None => return Err(self.broke_off(format_args!("{} of {length} bytes", joined.len()))),
-            };
-        }
-    }
-
-    fn broke_off(&self, detail: impl std::fmt::Display) -> VolumeError {
-        VolumeError::Failed {
-            volume: self.volume.clone(),
-            detail: format!("read of {} broke off: {detail}", self.replica.meta.key),
-        }
-    }
+/// What of a block that begins at `start` lies in the range.
+fn wanted(block: &Bytes, start: u64, range: &Range<u64>) -> Bytes {
+    let place = |byte: u64| {
+        usize::try_from(byte.saturating_sub(start))
+            .unwrap_or(usize::MAX)
+            .min(block.len())
+    };
+    block.slice(place(range.start)..place(range.end))
 }
 
 impl Store {
+    /// The ways to the replicas of a version: asked under whichever layout is in force, and looked at when they fail.
+    fn ways(&self, meta: &Meta, holders: BTreeSet<VolumeId>, bad: BTreeSet<VolumeId>) -> Ways {
+        let (store, key, version) = (self.clone(), meta.key.clone(), meta.version);
+        let open = move |volume: &VolumeId, blocks: Range<u64>| {
+            let (store, volume, key) = (store.clone(), volume.clone(), key.clone());
+            async move {
+                let question = |asked: std::sync::Arc<dyn crate::volume::Volume>| {
+                    let (key, blocks) = (key.clone(), blocks.clone());
+                    async move { asked.read(&key, version, blocks).await }
+                };
+                store.ask(&volume, question).await
+            }
+            .boxed()
+        };
+        let (store, meta) = (self.clone(), meta.clone());
+        let failed = move |volume: &VolumeId, error: &VolumeError| {
+            let missing = matches!(error, VolumeError::Missing { .. });
+            if bad.contains(volume) || (missing && !holders.contains(volume)) {
+                return;
+            }
+            store.failed(&meta, volume, error);
+        };
+        Ways {
+            open: Box::new(open),
+            failed: Box::new(failed),
+            stall: self.patience().stall,
+        }
+    }
+
+    /// Notes why a replica was left, and has it looked at if the way to it is not to blame.
+    fn failed(&self, meta: &Meta, volume: &VolumeId, error: &VolumeError) {
+        use VolumeError::{Corrupt, Failed, Missing};
+        tracing::warn!(key = %meta.key, version = %meta.version, %volume, %error, "a replica could not be read");
+        if matches!(error, Corrupt { .. } | Failed { .. } | Missing { .. }) {
+            self.suspect(meta, volume.clone(), error.to_string());
+        }
+    }
+
     /// Has a replica re-read, marked if it is bad, and told to repair unless it proves good; nobody waits for it.
     fn suspect(&self, meta: &Meta, volume: VolumeId, detail: String) {
         let (store, key, version) = (self.clone(), meta.key.clone(), meta.version);
@@ -333,12 +227,5 @@ impl Store {
                 store.damaged(damage);
             }
         });
-    }
-}
-
-fn stalled(volume: &VolumeId) -> VolumeError {
-    VolumeError::Unreachable {
-        volume: volume.clone(),
-        detail: "it has stalled".to_owned(),
     }
 }

@@ -39,10 +39,14 @@ pub struct Census {
     pub files_missing: u64,
     /// Good copies on volumes of no current partition: hand-offs and moves not finished, older versions.
     pub replicas_surplus: u64,
-    /// Objects of which no good replica was found anywhere: lost unless a missing volume comes back.
+    /// Objects of which no good replica was found anywhere, and some bytes are right in no bad one: lost unless a missing
+    /// volume comes back.
     pub objects_lost: u64,
     /// Their keys, the first hundred.
     pub lost: Vec<String>,
+    /// Their keys with the bytes that are right nowhere; all others can still be read. The first hundred.
+    #[serde(default)]
+    pub lost_bytes: Vec<String>,
     /// Objects whose good replicas of one version disagree about its digest. Cannot be but by damage; all are kept.
     #[serde(default)]
     pub conflicts: u64,
@@ -219,10 +223,12 @@ impl Count {
         census.replicas_missing += finding.missing;
         census.files_missing += finding.files_missing;
         match &finding.fate {
-            Fate::Safe => {}
-            Fate::Lost(_) => {
+            // Its replicas are counted as bad: repair makes a whole one of them.
+            Fate::Safe | Fate::Torn(_) => {}
+            Fate::Lost(why) => {
                 census.objects_lost += 1;
                 name(&mut census.lost, finding.key.to_string());
+                name(&mut census.lost_bytes, format!("{}: {why}", finding.key));
             }
             Fate::Conflict(digests) => {
                 census.conflicts += 1;

@@ -47,10 +47,13 @@ pub struct RepairReport {
     pub strays_settled: u64,
     /// Volumes whose rebuilding ended.
     pub rebuilt: Vec<String>,
-    /// Objects without a good copy.
+    /// Objects of which no whole replica is left or can be made.
     pub objects_lost: u64,
     /// Their keys, the first hundred.
     pub lost: Vec<String>,
+    /// Their keys with the bytes that are right nowhere; all others can still be read. The first hundred.
+    #[serde(default)]
+    pub lost_bytes: Vec<String>,
     /// Objects whose good replicas disagree.
     pub conflicts: u64,
     /// Replicas still missing or bad at the end; those of lost objects are not among them.
@@ -144,9 +147,10 @@ impl RepairReport {
         self.conflicts += done.conflicts.len() as u64;
         self.wanting += done.wanting;
         self.failures += done.failures.len() as u64;
-        done.lost
-            .into_iter()
-            .for_each(|(key, _)| name(&mut self.lost, key.to_string()));
+        done.lost.into_iter().for_each(|(key, why)| {
+            name(&mut self.lost, key.to_string());
+            name(&mut self.lost_bytes, format!("{key}: {why}"));
+        });
         done.failures
             .into_iter()
             .for_each(|(what, why)| name(&mut self.failed, format!("{what}: {why}")));

@@ -246,7 +246,7 @@ impl Reading<'_> {
         }
         Ok(match self.volume.verify(key, version, Cause::Scrub).await? {
             Verdict::Good { bytes } => Outcome::Good(bytes),
-            Verdict::Bad { detail } => Outcome::Bad(detail),
+            Verdict::Bad { detail, .. } => Outcome::Bad(detail),
             Verdict::Missing => {
                 let head = self.volume.head(key).await?.found;
                 match head {

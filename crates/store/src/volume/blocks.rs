@@ -118,13 +118,19 @@ impl BlockHasher {
     }
 }
 
+/// Length of a block of an object of `size` bytes; 0 behind its end, and for the one block of an empty object.
+pub(crate) fn block_bytes(block: u64, size: u64) -> usize {
+    let rest = size.saturating_sub(block.saturating_mul(BLOCK_BYTES));
+    usize::try_from(rest.min(BLOCK_BYTES)).unwrap_or(usize::MAX)
+}
+
 /// How many blocks an object of `size` bytes has: at least one.
 pub fn block_count(size: u64) -> u64 {
     size.div_ceil(BLOCK_BYTES).max(1)
 }
 
-/// The value of one block.
-fn block_value(index: u64, bytes: &[u8], only: bool) -> [u8; 32] {
+/// The value of one block; `only` if the object has no other.
+pub(crate) fn block_value(index: u64, bytes: &[u8], only: bool) -> [u8; 32] {
     let mut hasher = Hasher::new();
     if only {
         return *hasher.update(bytes).finalize().as_bytes();

@@ -14,6 +14,7 @@ use crate::clock::Version;
 use crate::key::{Key, Partition};
 use crate::meta::Meta;
 
+pub mod block_set;
 pub mod blocks;
 pub mod disk;
 pub mod fixity;
@@ -21,6 +22,7 @@ pub mod replica;
 
 pub use disk::CRASH_POINTS;
 
+use block_set::BlockSet;
 use blocks::BlockTable;
 
 /// Entries after which the answer to a survey ends, with the partition that it has come to: some 2 MB of JSON.
@@ -66,8 +68,11 @@ pub struct Head {
 pub struct Held {
     /// The object.
     pub meta: Meta,
-    /// Whether the replica may be read.
+    /// What is known of its bytes.
     pub state: ReplicaState,
+    /// Of a bad replica: which blocks are bad, if that is known. All others are right.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bad_blocks: Option<BlockSet>,
 }
 
 /// What is known of a replica's bytes.
@@ -75,16 +80,16 @@ pub struct Held {
 pub enum ReplicaState {
     /// Not known to be bad.
     Good,
-    /// Found bad, with what was found and expected; never a source of reads or repairs.
+    /// Found bad, with what was found and expected. Only what no other replica has is read from it, block by block.
     Bad(String),
 }
 
 /// A replica opened for reading. Its bytes are not verified yet: whoever takes them to a client or to another
 /// volume compares every block with the table, and the table with `meta.digests.blake3`.
 pub struct ReplicaRead {
-    /// The object.
+    /// The object, as the volume's index knows it.
     pub meta: Meta,
-    /// Digests of all its blocks.
+    /// Digests of all its blocks, as they are stored; empty if they cannot be read.
     pub table: Arc<BlockTable>,
     /// The bytes of the blocks asked for, in order, without gaps.
     pub bytes: ByteStream,
@@ -125,8 +130,11 @@ pub enum Surveyed {
         size: u64,
         /// BLAKE3 of the content, in hexadecimal.
         blake3: String,
-        /// Whether it may be read. A file of another length than the index says is bad.
+        /// What is known of its bytes. A file of another length than the index says is bad.
         state: ReplicaState,
+        /// As in [`Held`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bad_blocks: Option<BlockSet>,
     },
     /// An entry of the index without its file.
     FileMissing {
@@ -160,6 +168,9 @@ pub enum Verdict {
     Bad {
         /// Block, found and expected digest, or what else is wrong.
         detail: String,
+        /// The bad blocks, if that could be found out: of none, only what is around the content is damaged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        blocks: Option<BlockSet>,
     },
     /// The volume holds no such version.
     Missing,
@@ -347,7 +358,9 @@ pub trait Volume: Send + Sync + 'static {
     /// The newest version held of a key, live or tombstone. Reads the index only.
     async fn head(&self, key: &Key) -> Result<Head, VolumeError>;
 
-    /// Opens a replica and reads whole blocks of it, from the file, unverified; see [`ReplicaRead`].
+    /// Opens a replica and reads whole blocks of it, from the file, unverified; see [`ReplicaRead`]. A replica that is
+    /// known to be bad is opened all the same: its other blocks may be right nowhere else. The bytes end with an
+    /// error at a block that cannot be read.
     async fn read(&self, key: &Key, version: Version, blocks: Range<u64>)
     -> Result<ReplicaRead, VolumeError>;
 

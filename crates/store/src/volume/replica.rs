@@ -150,6 +150,24 @@ pub fn read(file: &dyn DiskFile) -> Result<Replica, ReplicaError> {
     })
 }
 
+/// The table of blocks as it is stored in the file of a replica of `size` bytes, whatever else is damaged. Whether it is
+/// right, its root says.
+///
+/// # Errors
+/// When the file is too short for it, or cannot be read there.
+pub fn stored_table(file: &dyn DiskFile, size: u64) -> io::Result<BlockTable> {
+    let at = CONTENT_AT.saturating_add(size);
+    let table_bytes = block_count(size).saturating_mul(32);
+    // Before anything is allocated: the size is the index's word, not the file's.
+    if file.stat()?.bytes < at.saturating_add(table_bytes) {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let mut bytes = vec![0; usize::try_from(table_bytes).map_err(io::Error::other)?];
+    file.read_at(&mut bytes, at)?;
+    let (values, _) = bytes.as_chunks::<32>();
+    Ok(BlockTable::from_values(values.to_vec()))
+}
+
 /// Reads the head alone.
 ///
 /// # Errors

@@ -30,7 +30,7 @@ fn taken(census: &Census, now_ms: u64) -> Markup {
             (ago) " ago, against layout " (present::count(census.layout)) "."
         }
         (parts::figures(&figures(census)))
-        @if !census.lost.is_empty() { (keys("Objects without a good replica", &census.lost)) }
+        @if !census.lost_bytes.is_empty() { (keys("Objects with bytes that are right in no replica", &census.lost_bytes)) }
         @if !census.conflicting.is_empty() { (keys("Objects whose replicas disagree", &census.conflicting)) }
         @if !census.volumes_unreachable.is_empty() { (keys("Volumes that did not answer", &census.volumes_unreachable)) }
     }

@@ -7,6 +7,7 @@ mod model;
 mod parts;
 mod races;
 mod reads;
+mod torn;
 mod writes;
 
 use crate::key::Key;

@@ -164,7 +164,10 @@ impl MemoryVolume {
 
     /// The replica is no longer known to be bad.
     pub(crate) fn restore(&self, key: &Key, version: Version) {
-        self.damage(key, version, |replica| replica.bad = None);
+        self.damage(key, version, |replica| {
+            replica.bad = None;
+            replica.bad_blocks = None;
+        });
     }
 
     /// Loses everything, as an empty disk put in its place.
@@ -216,6 +219,7 @@ impl Replica {
         Held {
             meta: self.meta.clone(),
             state: self.state(),
+            bad_blocks: self.bad_blocks.clone(),
         }
     }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
 
-use crate::meta::Meta;
+use crate::meta::{BLOCK_BYTES, Meta};
+use crate::volume::block_set::BlockSet;
 use crate::volume::blocks::{BlockHasher, BlockTable};
 use crate::volume::{ReplicaState, Surveyed};
 
@@ -15,6 +16,7 @@ pub(crate) struct Replica {
     pub(crate) table: Arc<BlockTable>,
     pub(crate) content: Option<Vec<u8>>,
     pub(crate) bad: Option<String>,
+    pub(crate) bad_blocks: Option<BlockSet>,
 }
 
 impl Replica {
@@ -24,6 +26,7 @@ impl Replica {
             table: Arc::new(table(&content).0),
             content: Some(content),
             bad: None,
+            bad_blocks: None,
         }
     }
 
@@ -31,6 +34,20 @@ impl Replica {
     pub(crate) fn is_sound(&self) -> bool {
         let root = |content: &Vec<u8>| table(content).1;
         self.content.as_ref().map(root) == Some(self.meta.digests.blake3)
+    }
+
+    /// The blocks that are not as they were written, by the content alone.
+    pub(super) fn find_bad_blocks(&self) -> BlockSet {
+        let content = self.content.as_deref().unwrap_or_default();
+        let mut bad = BlockSet::default();
+        for block in 0..crate::volume::blocks::block_count(self.meta.size) {
+            let place = |at: u64| usize::try_from(at * BLOCK_BYTES).unwrap().min(content.len());
+            let there = &content[place(block)..place(block + 1)];
+            if !self.table.holds(block, there) {
+                bad.push(block..block + 1);
+            }
+        }
+        bad
     }
 
     pub(super) fn surveyed(&self) -> Surveyed {
@@ -55,6 +72,7 @@ impl Replica {
             size,
             blake3: HEXLOWER.encode(&self.meta.digests.blake3),
             state,
+            bad_blocks: self.bad_blocks.clone(),
         }
     }
 }

@@ -216,8 +216,13 @@ impl Volume for MemoryVolume {
             (None, "verified", Verdict::Good { bytes })
         } else {
             let detail = "digest differs".to_owned();
-            (Some(detail.clone()), "bad", Verdict::Bad { detail })
+            let blocks = Some(replica.find_bad_blocks());
+            replica.bad_blocks = blocks.clone();
+            (Some(detail.clone()), "bad", Verdict::Bad { detail, blocks })
         };
+        if bad.is_none() {
+            replica.bad_blocks = None;
+        }
         replica.bad = bad;
         state.log.push(self.event(event, key, version, cause, ""));
         Ok(verdict)

@@ -1,25 +1,25 @@
 //! Making one replica out of others: no byte is written that was not compared with the object's digest.
 //!
-//! Each block is compared with the table of blocks, the table with the digest that all good replicas agree about. A
-//! source whose block differs is read again by its own volume (which marks it bad), and the next source goes on from
-//! that block. What the target received it digests itself, and that digest must be the object's too.
+//! Each block comes from any replica that has it right ([`crate::union`]), so that a whole copy can be made of several
+//! bad ones. A source whose block differs is read through by its own volume, which marks it bad. What the target received
+//! it digests itself, and that digest must be the object's too.
 
-use std::collections::VecDeque;
-use std::io;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
 use data_encoding::HEXLOWER;
-use futures_util::{StreamExt, stream};
+use futures_util::{FutureExt, StreamExt, stream};
 use parking_lot::Mutex;
 
 use crate::clock::Version;
 use crate::key::Key;
-use crate::meta::{BLOCK_BYTES, Meta};
+use crate::meta::Meta;
+use crate::union::{Union, Unreadable, Ways};
 use crate::upkeep::throttle::Throttle;
-use crate::volume::blocks::{BlockTable, block_count};
+use crate::volume::block_set::BlockSet;
+use crate::volume::blocks::block_count;
 use crate::volume::{ByteStream, Cause, StageId, Volume, VolumeError, VolumeId};
 
 /// A source that gives nothing for this long is left for the next one.
@@ -29,13 +29,14 @@ const SOURCE_STALLS: Duration = Duration::from_secs(60);
 pub(super) struct Job<'a> {
     pub key: &'a Key,
     pub version: Version,
-    /// Length of the content.
-    pub size: u64,
     /// In hexadecimal; empty when unknown.
     pub blake3: &'a str,
     pub cause: Cause,
     pub to: &'a Arc<dyn Volume>,
+    /// Good as far as known, best first.
     pub from: Vec<Arc<dyn Volume>>,
+    /// Known to be bad.
+    pub torn: Vec<Arc<dyn Volume>>,
     pub throttle: Arc<Throttle>,
 }
 
@@ -57,6 +58,16 @@ pub enum CopyError {
         /// What each source said.
         detail: String,
     },
+    /// Some blocks are right in no replica.
+    #[error("{key} version {version}: {detail}")]
+    Unreadable {
+        /// The object.
+        key: Key,
+        /// Its version.
+        version: Version,
+        /// Their bytes, all of them, and what each source said of the first.
+        detail: String,
+    },
 }
 
 /// A copy made.
@@ -69,47 +80,40 @@ pub(super) struct Copied {
 
 /// Copies a live replica.
 pub(super) async fn content(job: &Job<'_>) -> Result<Copied, CopyError> {
+    let meta = meta_of(job).await?;
     let trouble: Trouble = Arc::default();
-    let mut sources: VecDeque<_> = job.from.iter().cloned().collect();
-    let Some((meta, first)) = open_first(job, &mut sources, &trouble).await else {
-        return Err(job.no_source(&trouble));
-    };
-    let meta = Arc::new(meta);
-    let used = Arc::new(Mutex::new(vec![first.volume.id().clone()]));
+    let blocks = 0..block_count(meta.size);
+    let volumes = job.sources().map(|volume| volume.id().clone());
+    let union = Union::new(meta.clone(), blocks, volumes, job.ways(&trouble));
     let reading = Reading {
-        meta: meta.clone(),
-        current: Some(first),
-        sources,
-        next_block: 0,
-        blocks: block_count(meta.size),
-        used: used.clone(),
-        trouble: trouble.clone(),
-        throttle: job.throttle.clone(),
+        union: Arc::new(tokio::sync::Mutex::new(union)),
+        failed: Arc::default(),
     };
     let stage = StageId::random();
-    match write(job, stage, &meta, reading.stream(), &used).await {
-        Ok(()) => Ok(Copied {
-            bytes: meta.size,
-            bad_sources: trouble.lock().len() as u64,
-        }),
-        Err(error) => {
-            job.to.abort(stage).await;
-            // An interrupted body is the sources' fault, whatever the target calls it.
-            let exhausted = matches!(error, VolumeError::Body(_)) && !trouble.lock().is_empty();
-            Err(if exhausted {
-                job.no_source(&trouble)
-            } else {
-                CopyError::Target(error)
-            })
-        }
-    }
+    let written = write(job, stage, &meta, &reading).await;
+    let bad_sources = look_at_bad(job, &meta, &trouble).await;
+    let Err(error) = written else {
+        let bytes = meta.size;
+        return Ok(Copied { bytes, bad_sources });
+    };
+    job.to.abort(stage).await;
+    // An interrupted body is the sources' fault, whatever the target calls it.
+    let unreadable = reading.failed.lock().take();
+    let Some(unreadable) = unreadable else {
+        return Err(CopyError::Target(error));
+    };
+    Err(CopyError::Unreadable {
+        key: job.key.clone(),
+        version: job.version,
+        detail: reading.all_unreadable(unreadable, meta.size).await,
+    })
 }
 
 /// Copies a tombstone: it has no content, only what an index or a file says of it.
 pub(super) async fn tombstone(job: &Job<'_>) -> Result<Copied, CopyError> {
-    let trouble: Trouble = Arc::default();
+    let mut said = Vec::new();
     for source in &job.from {
-        let said = match source.head(job.key).await {
+        let answer = match source.head(job.key).await {
             Ok(head) => match head.found {
                 Some(held) if held.meta.version == job.version && held.meta.deleted => {
                     let stage = StageId::random();
@@ -127,101 +131,97 @@ pub(super) async fn tombstone(job: &Job<'_>) -> Result<Copied, CopyError> {
             },
             Err(error) => error.to_string(),
         };
-        trouble.lock().push(said);
+        said.push(answer);
     }
-    Err(job.no_source(&trouble))
+    Err(job.no_source(&said))
 }
 
-/// What went wrong with sources, in words.
-type Trouble = Arc<Mutex<Vec<String>>>;
+/// Volumes whose replica turned out bad.
+type Trouble = Arc<Mutex<BTreeSet<VolumeId>>>;
 
 impl Job<'_> {
-    fn no_source(&self, trouble: &Trouble) -> CopyError {
+    fn sources(&self) -> impl Iterator<Item = &Arc<dyn Volume>> {
+        self.from.iter().chain(&self.torn)
+    }
+
+    fn no_source(&self, said: &[String]) -> CopyError {
         CopyError::Sources {
             key: self.key.clone(),
             version: self.version,
             to: self.to.id().clone(),
-            detail: trouble.lock().join("; "),
+            detail: said.join("; "),
         }
     }
-}
 
-/// The first source that opens, and what it says of the object, checked as far as can be without its bytes.
-async fn open_first(
-    job: &Job<'_>,
-    sources: &mut VecDeque<Arc<dyn Volume>>,
-    trouble: &Trouble,
-) -> Option<(Meta, Source)> {
-    while let Some(volume) = sources.pop_front() {
-        match open(volume, job.key, job.version, 0..block_count(job.size), None).await {
-            Ok((meta, source)) => {
-                let digest = HEXLOWER.encode(&meta.digests.blake3);
-                if job.blake3.is_empty() || digest == job.blake3 {
-                    return Some((meta, source));
-                }
-                let volume = source.volume.id();
-                let said = format!("{volume} has a replica of {digest}, not {}", job.blake3);
-                trouble.lock().push(said);
+    fn ways(&self, trouble: &Trouble) -> Ways {
+        let sources: Vec<Arc<dyn Volume>> = self.sources().cloned().collect();
+        let (key, version) = (self.key.clone(), self.version);
+        let open = move |id: &VolumeId, blocks: Range<u64>| {
+            let source = sources.iter().find(|volume| volume.id() == id).cloned();
+            let (id, key) = (id.clone(), key.clone());
+            async move {
+                let unknown = VolumeError::Unreachable {
+                    volume: id,
+                    detail: "it is no source".to_owned(),
+                };
+                source.ok_or(unknown)?.read(&key, version, blocks).await
             }
-            Err(said) => trouble.lock().push(said),
+            .boxed()
+        };
+        let trouble = trouble.clone();
+        let failed = move |volume: &VolumeId, error: &VolumeError| {
+            tracing::warn!(%volume, %error, "a source of a copy failed");
+            if !matches!(error, VolumeError::Unreachable { .. } | VolumeError::Out { .. }) {
+                trouble.lock().insert(volume.clone());
+            }
+        };
+        Ways {
+            open: Box::new(open),
+            failed: Box::new(failed),
+            stall: SOURCE_STALLS,
         }
     }
-    None
 }
 
-/// A replica being read, from some block on.
-struct Source {
-    volume: Arc<dyn Volume>,
-    table: Arc<BlockTable>,
-    bytes: ByteStream,
-    /// Received, not yet a whole block.
-    buffer: BytesMut,
-}
-
-/// Opens a replica at a block. Its table is that of its digest, and that of `like` if given.
-async fn open(
-    volume: Arc<dyn Volume>,
-    key: &Key,
-    version: Version,
-    blocks: Range<u64>,
-    like: Option<&Meta>,
-) -> Result<(Meta, Source), String> {
-    let read = volume
-        .read(key, version, blocks.clone())
-        .await
-        .map_err(|error| error.to_string())?;
-    let meta = read.meta;
-    let same = like.is_none_or(|like| like.digests.blake3 == meta.digests.blake3 && like.size == meta.size);
-    let sound = read.table.root() == Some(meta.digests.blake3)
-        && read.table.values().len() as u64 == blocks.end
-        && block_count(meta.size) == blocks.end;
-    if !(same && sound && meta.key == *key && meta.version == version && !meta.deleted) {
-        let said = format!(
-            "{}: the replica's head, size or table of blocks is not that of its digest",
-            volume.id()
-        );
-        // So that its volume marks it bad; what it answers changes nothing here.
-        let _ = volume.verify(key, version, Cause::Repair).await;
-        return Err(said);
+/// What the first source that still has it says of the object.
+async fn meta_of(job: &Job<'_>) -> Result<Meta, CopyError> {
+    let mut said = Vec::new();
+    for source in job.sources() {
+        match source.head(job.key).await.map(|head| head.found) {
+            Ok(Some(held)) if held.meta.version == job.version && !held.meta.deleted => {
+                let digest = HEXLOWER.encode(&held.meta.digests.blake3);
+                if job.blake3.is_empty() || digest == job.blake3 {
+                    return Ok(held.meta);
+                }
+                said.push(format!(
+                    "{} has a replica of {digest}, not {}",
+                    source.id(),
+                    job.blake3
+                ));
+            }
+            Ok(_) => said.push(format!("{} no longer has it", source.id())),
+            Err(error) => said.push(error.to_string()),
+        }
     }
-    let source = Source {
-        volume,
-        table: read.table,
-        bytes: read.bytes,
-        buffer: BytesMut::new(),
-    };
-    Ok((meta, source))
+    Err(job.no_source(&said))
+}
+
+/// Has the sources read through that failed on the way and were thought good, so that their volumes mark them. Gives
+/// their number.
+async fn look_at_bad(job: &Job<'_>, meta: &Meta, trouble: &Trouble) -> u64 {
+    let bad = std::mem::take(&mut *trouble.lock());
+    let mut number = 0;
+    for source in job.from.iter().filter(|source| bad.contains(source.id())) {
+        number += 1;
+        // What it answers changes nothing here.
+        let _ = source.verify(&meta.key, meta.version, Cause::Repair).await;
+    }
+    number
 }
 
 /// Stages, prepares and commits.
-async fn write(
-    job: &Job<'_>,
-    stage: StageId,
-    meta: &Meta,
-    body: ByteStream,
-    used: &Mutex<Vec<VolumeId>>,
-) -> Result<(), VolumeError> {
-    let staged = job.to.stage(stage, body).await?;
+async fn write(job: &Job<'_>, stage: StageId, meta: &Meta, reading: &Reading) -> Result<(), VolumeError> {
+    let staged = job.to.stage(stage, reading.stream(job.throttle.clone())).await?;
     if staged.size != meta.size || staged.blake3 != meta.digests.blake3 {
         return Err(VolumeError::Corrupt {
             volume: job.to.id().clone(),
@@ -230,7 +230,8 @@ async fn write(
             expected: format!("{} bytes {}", meta.size, HEXLOWER.encode(&meta.digests.blake3)),
         });
     }
-    let names = used.lock().iter().map(ToString::to_string).collect::<Vec<_>>();
+    let used = reading.union.lock().await.used();
+    let names = used.iter().map(ToString::to_string).collect::<Vec<_>>();
     let digest = HEXLOWER.encode(&meta.digests.blake3);
     let evidence = format!(
         "copied from {}, every block compared with blake3 {digest}",
@@ -244,105 +245,47 @@ async fn make_visible(job: &Job<'_>, stage: StageId, meta: &Meta, evidence: &str
     job.to.commit(stage, job.cause, evidence).await
 }
 
-/// A replica on its way, verified block by block, from as many sources as it takes.
+/// The content on its way to the target.
 struct Reading {
-    meta: Arc<Meta>,
-    current: Option<Source>,
-    /// Not yet used.
-    sources: VecDeque<Arc<dyn Volume>>,
-    next_block: u64,
-    blocks: u64,
-    used: Arc<Mutex<Vec<VolumeId>>>,
-    trouble: Trouble,
-    throttle: Arc<Throttle>,
+    union: Arc<tokio::sync::Mutex<Union>>,
+    /// What broke it off.
+    failed: Arc<Mutex<Option<Unreadable>>>,
 }
 
 impl Reading {
-    fn stream(self) -> ByteStream {
-        let blocks = stream::unfold(Some(self), |reading| async move {
-            let mut reading = reading?;
-            match reading.next().await {
-                Ok(Some(block)) => Some((Ok(block), Some(reading))),
+    fn stream(&self, throttle: Arc<Throttle>) -> ByteStream {
+        let state = Some((self.union.clone(), self.failed.clone(), throttle));
+        let blocks = stream::unfold(state, |state| async move {
+            let (union, failed, throttle) = state?;
+            let next = union.lock().await.next().await;
+            match next {
+                Ok(Some(block)) => {
+                    throttle.take(block.len() as u64).await;
+                    Some((Ok(block), Some((union, failed, throttle))))
+                }
                 Ok(None) => None,
-                Err(error) => Some((Err(error), None)),
+                Err(unreadable) => {
+                    let error = std::io::Error::other(unreadable.to_string());
+                    *failed.lock() = Some(unreadable);
+                    Some((Err(error), None))
+                }
             }
         });
         // A volume may ask once more after the end, which `unfold` alone answers with a panic.
         Box::pin(blocks.fuse())
     }
 
-    /// The next block, right; `None` after the last.
-    async fn next(&mut self) -> io::Result<Option<Bytes>> {
-        while self.next_block < self.blocks {
-            if let Some(block) = self.current_block().await {
-                self.next_block += 1;
-                self.throttle.take(block.len() as u64).await;
-                return Ok(Some(block));
-            }
-            self.go_on_elsewhere().await?;
-        }
-        Ok(None)
-    }
-
-    /// The next block from the source being read; `None` if it cannot give it right.
-    async fn current_block(&mut self) -> Option<Bytes> {
-        let source = self.current.as_mut()?;
-        let rest = self.meta.size - (self.next_block * BLOCK_BYTES).min(self.meta.size);
-        let length = usize::try_from(rest.min(BLOCK_BYTES)).ok()?;
-        let said = match source.block(length).await {
-            Ok(block) if source.table.holds(self.next_block, &block) => return Some(block),
-            Ok(_) => format!(
-                "{}: block {} differs from its digest",
-                source.volume.id(),
-                self.next_block
-            ),
-            Err(error) => format!("{}: block {}: {error}", source.volume.id(), self.next_block),
-        };
-        self.trouble.lock().push(said);
-        let volume = source.volume.clone();
-        self.current = None;
-        // So that its volume marks it bad; what it answers changes nothing here.
-        let _ = volume
-            .verify(&self.meta.key, self.meta.version, Cause::Repair)
-            .await;
-        None
-    }
-
-    /// Opens the next source at the block where the last one failed.
-    async fn go_on_elsewhere(&mut self) -> io::Result<()> {
-        while let Some(volume) = self.sources.pop_front() {
-            let (key, version) = (&self.meta.key, self.meta.version);
-            match open(
-                volume,
-                key,
-                version,
-                self.next_block..self.blocks,
-                Some(&self.meta),
-            )
-            .await
-            {
-                Ok((_, source)) => {
-                    self.used.lock().push(source.volume.id().clone());
-                    self.current = Some(source);
-                    return Ok(());
-                }
-                Err(said) => self.trouble.lock().push(said),
-            }
-        }
-        Err(io::Error::other(self.trouble.lock().join("; ")))
-    }
-}
-
-impl Source {
-    /// The next `length` bytes; fewer if the stream ends before.
-    async fn block(&mut self, length: usize) -> io::Result<Bytes> {
-        while self.buffer.len() < length {
-            match tokio::time::timeout(SOURCE_STALLS, self.bytes.next()).await {
-                Ok(Some(piece)) => self.buffer.extend_from_slice(&piece?),
-                Ok(None) => break,
-                Err(_) => return Err(io::Error::new(io::ErrorKind::TimedOut, "no bytes for a minute")),
-            }
-        }
-        Ok(self.buffer.split_to(length.min(self.buffer.len())).freeze())
+    /// All bytes that are right in no replica, and what was said of the first of them: the rest is read for it.
+    async fn all_unreadable(&self, first: Unreadable, size: u64) -> String {
+        let mut union = self.union.lock().await;
+        union.pass_over(&first);
+        let mut ranges = vec![first.blocks.clone()];
+        ranges.extend(union.rest_unreadable().await.ranges().iter().cloned());
+        let all = BlockSet::from(ranges);
+        format!(
+            "{} are right in no replica: {}",
+            all.bytes_text(size),
+            first.detail()
+        )
     }
 }

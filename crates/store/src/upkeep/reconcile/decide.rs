@@ -3,9 +3,11 @@
 //! For every key the newest version anywhere decides, whatever its state: a bad replica or an entry without its file
 //! is evidence that the version existed. In these rules "home" are the R volumes of the partition by the current layout:
 //!  1. good replicas of the newest version that disagree about its digest: a conflict; nothing is touched;
-//!  2. no good replica of a live newest version: lost; nothing is touched but that bad replicas are read once more. An
-//!     older good version is never taken instead;
-//!  3. a home volume without a good replica gets a copy, from good ones, or from what still reads right of bad ones;
+//!  2. no good replica of a live newest version: torn, unless some of its blocks are known to be bad in every replica.
+//!     Then it is lost; nothing is touched but that bad replicas are read once more. An older good version is never taken
+//!     instead;
+//!  3. a home volume without a good replica gets a copy, from good ones, and block by block from bad ones what no good
+//!     one has right (any more);
 //!  4. for a home volume away longer than the grace time, or full, a stand-in elsewhere;
 //!  5. when every volume in force answered and all home volumes are going to hold the newest version, they are
 //!     verified, and then all other replicas of the key are dropped;
@@ -17,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::gather::Gathered;
 use crate::clock::Version;
 use crate::key::Key;
+use crate::volume::block_set::BlockSet;
 use crate::volume::{Cause, ReplicaState, Surveyed, VolumeId};
 
 /// What the decision goes by besides what was found.
@@ -71,7 +74,9 @@ pub struct Finding {
 pub enum Fate {
     /// There is a good replica of the newest version.
     Safe,
-    /// There is none, with what was found instead.
+    /// There is none, but as far as is known every block is right somewhere, with what was found instead.
+    Torn(String),
+    /// There is none, and none can be made, with the bytes that are right nowhere.
     Lost(String),
     /// Good replicas disagree, with their digests.
     Conflict(String),
@@ -88,6 +93,8 @@ pub enum Step {
         on: VolumeId,
         /// Why.
         cause: Cause,
+        /// What is known of its bad blocks: when they turn out to be others, it is worth while to decide again.
+        known: Option<BlockSet>,
     },
     /// Remove a replica that does not belong, once all of `home` were verified or made in this run.
     Drop {
@@ -110,8 +117,10 @@ pub enum Step {
 pub struct Copy {
     /// Where.
     pub to: VolumeId,
-    /// From one of these, best first.
+    /// From these, best first.
     pub from: Vec<VolumeId>,
+    /// Bad replicas, read for the blocks that none of `from` has right.
+    pub torn: Vec<VolumeId>,
     /// What is there instead.
     pub instead: Instead,
     /// BLAKE3 that the content must have, in hexadecimal; empty if no replica could tell (a tombstone's entry).
@@ -177,6 +186,7 @@ struct Entry<'a> {
     size: u64,
     blake3: &'a str,
     kind: Kind,
+    bad_blocks: Option<&'a BlockSet>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -197,6 +207,7 @@ impl<'a> Entry<'a> {
                 size,
                 blake3,
                 state,
+                bad_blocks,
             } => {
                 let kind = match state {
                     ReplicaState::Good => Kind::Good,
@@ -211,6 +222,7 @@ impl<'a> Entry<'a> {
                         size: *size,
                         blake3,
                         kind,
+                        bad_blocks: bad_blocks.as_ref(),
                     },
                 ))
             }
@@ -229,6 +241,7 @@ impl<'a> Entry<'a> {
                         size: 0,
                         blake3: "",
                         kind,
+                        bad_blocks: None,
                     },
                 ))
             }
@@ -291,6 +304,7 @@ impl<'a> Case<'a> {
         let steps = match fate {
             Fate::Conflict(_) => Vec::new(),
             Fate::Lost(_) => self.second_looks(),
+            Fate::Torn(_) => self.joins(),
             Fate::Safe => self.steps(),
         };
         let home = |entry: &&Entry<'_>| self.is_home(entry.volume);
@@ -333,7 +347,36 @@ impl<'a> Case<'a> {
             Kind::Good | Kind::Bad => format!("{}: bad", entry.volume),
         };
         let what = self.newest.iter().map(says).collect::<Vec<_>>().join("; ");
-        Fate::Lost(format!("version {}: {what}", self.version))
+        match self.right_nowhere() {
+            None => Fate::Torn(format!("version {}: {what}", self.version)),
+            Some(nowhere) => Fate::Lost(format!("version {}: {nowhere}; {what}", self.version)),
+        }
+    }
+
+    /// Without a good replica: what is known to be right nowhere, in words.
+    fn right_nowhere(&self) -> Option<String> {
+        let mut bad = self.of(Kind::Bad);
+        let Some(first) = bad.next() else {
+            return Some("there is no file".to_owned());
+        };
+        if self.of(Kind::Bad).any(|entry| entry.face() != first.face()) {
+            return Some("the bad replicas disagree about its digest".to_owned());
+        }
+        // Of a replica whose bad blocks are not known, each may be right.
+        let mut nowhere = first.bad_blocks?.clone();
+        for entry in bad {
+            nowhere = nowhere.shared_with(entry.bad_blocks?);
+        }
+        let text = || format!("{} are right in no replica", nowhere.bytes_text(first.size));
+        (!nowhere.is_empty()).then(text)
+    }
+
+    /// Makes a whole replica of bad ones. Where it is not known what is bad of each, they are read through first: one may
+    /// prove good.
+    fn joins(&self) -> Vec<Step> {
+        let known = self.of(Kind::Bad).all(|entry| entry.bad_blocks.is_some());
+        let looks = if known { Vec::new() } else { self.second_looks() };
+        looks.into_iter().chain(self.copies()).collect()
     }
 
     /// A replica may have been marked bad by a passing error of its disk: that is found out by reading it again.
@@ -342,6 +385,7 @@ impl<'a> Case<'a> {
             .map(|entry| Step::Verify {
                 on: entry.volume.clone(),
                 cause: Cause::Repair,
+                known: entry.bad_blocks.cloned(),
             })
             .collect()
     }
@@ -355,6 +399,7 @@ impl<'a> Case<'a> {
             steps.extend(self.found.home.iter().map(|on| Step::Verify {
                 on: on.clone(),
                 cause: Cause::Rebalance,
+                known: None,
             }));
         }
         steps.extend(drops);
@@ -401,10 +446,13 @@ impl<'a> Case<'a> {
         };
         let moving =
             instead == Instead::Nothing && self.of(Kind::Good).any(|entry| !self.is_home(entry.volume));
-        let digest = self.of(Kind::Good).map(|entry| entry.blake3).next();
+        let digests = self.of(Kind::Good).chain(self.of(Kind::Bad));
+        let digest = digests.map(|entry| entry.blake3).next();
+        let torn = self.of(Kind::Bad).filter(|_| !self.deleted);
         Step::Copy(Copy {
             to: to.clone(),
             from: self.sources(),
+            torn: torn.map(|entry| entry.volume.clone()).collect(),
             instead,
             blake3: digest.unwrap_or_default().to_owned(),
             cause: if moving { Cause::Rebalance } else { Cause::Repair },

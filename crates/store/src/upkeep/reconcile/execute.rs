@@ -17,6 +17,7 @@ use crate::key::{Key, Partition};
 use crate::upkeep::settings::UpkeepSettings;
 use crate::upkeep::throttle::Throttle;
 use crate::upkeep::time::now_ms;
+use crate::volume::block_set::BlockSet;
 use crate::volume::{Cause, ReplicaState, Surveyed, Verdict, Volume, VolumeError, VolumeId};
 
 /// Times a partition is looked at again after something changed. A source found bad, a full target and a late
@@ -53,7 +54,7 @@ pub struct Done {
     pub collected: u64,
     /// Strays settled.
     pub settled: u64,
-    /// Objects without a good replica, and what was found of them.
+    /// Objects of which no whole replica can be made, and the bytes that are right nowhere.
     pub lost: Vec<(Key, String)>,
     /// Objects whose good replicas disagree.
     pub conflicts: Vec<(Key, String)>,
@@ -206,9 +207,13 @@ impl Run<'_> {
     async fn finding(&mut self, finding: &Finding) {
         self.certain.clear();
         for step in &finding.steps {
+            if matches!(finding.fate, Fate::Torn(_)) && !self.certain.is_empty() {
+                // There is a whole replica now: the next round goes on from it.
+                break;
+            }
             let outcome = match step {
                 Step::Copy(copy) => self.copy(finding, copy).await,
-                Step::Verify { on, cause } => self.verify(finding, on, *cause).await,
+                Step::Verify { on, cause, known } => self.verify(finding, on, *cause, known.as_ref()).await,
                 Step::Drop { on, version, home } => self.drop(finding, on, *version, home).await,
                 Step::Collect { home } => self.collect(finding, home).await,
             };
@@ -243,12 +248,16 @@ impl Run<'_> {
         let job = Job {
             key: &finding.key,
             version: finding.version,
-            size: finding.size,
             blake3: &copy.blake3,
             cause: copy.cause,
             to: &target,
             from: copy
                 .from
+                .iter()
+                .filter_map(|id| self.view.volumes.get(id).cloned())
+                .collect(),
+            torn: copy
+                .torn
                 .iter()
                 .filter_map(|id| self.view.volumes.get(id).cloned())
                 .collect(),
@@ -270,6 +279,10 @@ impl Run<'_> {
                 self.done.found += made.bad_sources;
                 Ok(())
             }
+            Err(CopyError::Unreadable { detail, .. }) if matches!(finding.fate, Fate::Torn(_)) => {
+                self.done.is_lost(finding, detail);
+                Ok(())
+            }
             Err(error) => {
                 if let CopyError::Target(VolumeError::Full { .. }) = &error {
                     self.reconciler.outages.was_full(&copy.to);
@@ -281,7 +294,13 @@ impl Run<'_> {
         }
     }
 
-    async fn verify(&mut self, finding: &Finding, on: &VolumeId, cause: Cause) -> Result<(), String> {
+    async fn verify(
+        &mut self,
+        finding: &Finding,
+        on: &VolumeId,
+        cause: Cause,
+        known: Option<&BlockSet>,
+    ) -> Result<(), String> {
         if self.certain.contains(on) {
             return Ok(());
         }
@@ -290,7 +309,11 @@ impl Run<'_> {
             .volume(on)?
             .verify(&finding.key, finding.version, cause)
             .await;
-        let good = matches!(verdict.map_err(|error| error.to_string())?, Verdict::Good { .. });
+        let verdict = verdict.map_err(|error| error.to_string())?;
+        let good = matches!(verdict, Verdict::Good { .. });
+        if let Verdict::Bad { blocks, .. } = &verdict {
+            self.changed |= blocks.as_ref() != known;
+        }
         if good {
             self.certain.insert(on.clone());
             self.done.verified += 1;
@@ -404,6 +427,20 @@ impl Done {
     /// done about them.
     pub fn is_complete(&self) -> bool {
         self.home_complete && self.failures.is_empty() && self.away.is_empty()
+    }
+
+    /// Notes that the blocks of a torn object do not make up a whole one. Nothing can be done about it, so it does not count
+    /// as wanting.
+    fn is_lost(&mut self, finding: &Finding, why: String) {
+        if self.lost.iter().any(|(key, _)| *key == finding.key) {
+            return;
+        }
+        // That a copy failed before, when one of its sources was thought good, is part of this.
+        let key = finding.key.to_string();
+        self.failures.retain(|(what, _)| *what != key);
+        self.lost.push((finding.key.clone(), why));
+        self.wanting = self.wanting.saturating_sub(finding.missing + finding.bad);
+        self.home_complete = self.wanting == 0;
     }
 
     /// Notes what failed in a round. What failed in one before stays noted as long as its key is wanting, for the plan

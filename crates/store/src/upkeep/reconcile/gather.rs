@@ -76,11 +76,11 @@ async fn look(volume: &Arc<dyn Volume>, key: &Key, read_through: bool) -> Result
         return Ok(Vec::new());
     };
     let meta = held.meta;
-    let mut state = held.state;
+    let (mut state, mut bad_blocks) = (held.state, held.bad_blocks);
     if read_through {
-        state = match volume.verify(key, meta.version, Cause::Repair).await? {
-            Verdict::Good { .. } => ReplicaState::Good,
-            Verdict::Bad { detail } => ReplicaState::Bad(detail),
+        (state, bad_blocks) = match volume.verify(key, meta.version, Cause::Repair).await? {
+            Verdict::Good { .. } => (ReplicaState::Good, None),
+            Verdict::Bad { detail, blocks } => (ReplicaState::Bad(detail), blocks),
             Verdict::Missing => {
                 return Ok(vec![Surveyed::FileMissing {
                     key: meta.key,
@@ -97,6 +97,7 @@ async fn look(volume: &Arc<dyn Volume>, key: &Key, read_through: bool) -> Result
         size: meta.size,
         blake3: HEXLOWER.encode(&meta.digests.blake3),
         state,
+        bad_blocks,
     }])
 }
 

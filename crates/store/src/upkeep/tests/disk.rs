@@ -16,10 +16,15 @@ use crate::clock::Version;
 use crate::cluster::{Cluster, Connect, LayoutTag};
 use crate::key::Key;
 use crate::layout::{Layout, Layouts, NodeRole, VolumeRole};
+use crate::meta::BLOCK_BYTES;
 use crate::node::Node;
+use crate::store::Store;
+use crate::testing::Dice;
+use crate::testing::rig::read;
 use crate::upkeep::{RepairOptions, RepairReport, census, repair_all, scrub_all};
 use crate::volume::disk::{DiskSettings, DiskVolume};
 use crate::volume::fixity::FixityLog;
+use crate::volume::replica::CONTENT_AT;
 use crate::volume::{Cause, StageId, Volume, VolumeId};
 
 /// Volumes in directories, with objects on them.
@@ -81,7 +86,12 @@ impl Disks {
     }
 
     async fn write(&mut self, i: u64) {
-        let (key, content) = (key(i), content(i, [1000, 262_144, 700_000][(i % 3) as usize]));
+        self.write_as(i, content(i, [1000, 262_144, 700_000][(i % 3) as usize]))
+            .await;
+    }
+
+    async fn write_as(&mut self, i: u64, content: Vec<u8>) {
+        let key = key(i);
         let mut version = self.cluster.clock.now();
         // Not mistaken for a write under way.
         version.millis -= 3_600_000;
@@ -206,4 +216,93 @@ async fn a_directory_wiped_while_it_is_open_is_filled_again() {
         files_below(&disks.path(&volume).join("objects")).len() as u64,
         held
     );
+}
+
+/// Where a replica of `blocks` blocks is damaged besides its content.
+fn damage_frame(file: &Path, size: usize, dice: &mut Dice, table_too: bool) {
+    let mut bytes = fs::read(file).expect("read");
+    match dice.roll(4) {
+        0 => bytes[100] ^= 1,
+        1 if table_too => bytes[CONTENT_AT as usize + size + 33] ^= 1,
+        2 if table_too => bytes.truncate(CONTENT_AT as usize + size + 40),
+        _ => {}
+    }
+    fs::write(file, bytes).expect("written");
+}
+
+/// Two copies of a file, each with bad blocks of its own and with a damaged head, table or tail: everything is read, and
+/// both copies are whole again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_damaged_at_different_blocks_are_joined() {
+    for seed in 0..12 {
+        println!("seed {seed}");
+        let mut dice = Dice(seed);
+        let mut disks = Disks::with_objects(1).await;
+        let blocks = 2 + dice.roll(4);
+        let size = usize::try_from((blocks - 1) * BLOCK_BYTES + 1 + dice.roll(BLOCK_BYTES)).unwrap();
+        let whole = content(seed, size);
+        disks.write_as(9, whole.clone()).await;
+        let files = [disks.file(9, 0), disks.file(9, 1)];
+        let mut right_nowhere = None;
+        for block in 0..blocks {
+            let at = (CONTENT_AT + block * BLOCK_BYTES) as usize;
+            let victim = dice.roll(3) as usize;
+            let victims: &[PathBuf] = match victim {
+                // The last seeds lose a block for good.
+                _ if seed >= 8 && block == 1 => {
+                    right_nowhere = Some(block);
+                    &files
+                }
+                2 => &[],
+                one => &files[one..=one],
+            };
+            for file in victims {
+                let mut bytes = fs::read(file).expect("read");
+                bytes[at] ^= 1;
+                fs::write(file, bytes).expect("written");
+            }
+        }
+        damage_frame(&files[0], size, &mut dice, true);
+        damage_frame(&files[1], size, &mut dice, false);
+        let store = Store::new(disks.cluster.clone());
+        let Some(block) = right_nowhere else {
+            assert!(read(&store, &key(9), None).await.expect("read") == whole);
+            scrub_all(&disks.cluster.view(), &[], None, &|_| {}).await;
+            assert!(read(&store, &key(9), None).await.expect("read") == whole);
+            let report = disks.repair().await;
+            assert!(report.is_clean(), "{report:?}");
+            disks.check_whole().await;
+            continue;
+        };
+        let (start, end) = (block * BLOCK_BYTES, (block + 1) * BLOCK_BYTES);
+        scrub_all(&disks.cluster.view(), &[], None, &|_| {}).await;
+        let report = disks.repair().await;
+        let told = format!("bytes {start}-{} of {size}", end.min(size as u64) - 1);
+        assert!(report.lost_bytes[0].contains(&told), "{told}: {report:?}");
+        let before = read(&store, &key(9), Some(0..start)).await.expect("read");
+        assert!(before == whole[..start as usize]);
+        if end < size as u64 {
+            let after = read(&store, &key(9), Some(end..size as u64)).await.expect("read");
+            assert!(after == whole[end as usize..]);
+        }
+        read(&store, &key(9), None).await.expect_err("the whole is lost");
+    }
+}
+
+/// A directory in the place of a replica's file: no new copy could be renamed to where it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_directory_in_the_place_of_a_replica_makes_way() {
+    let disks = Disks::with_objects(3).await;
+    let file = disks.file(1, 0);
+    fs::remove_file(&file).expect("removed");
+    fs::create_dir(&file).expect("made");
+    fs::write(file.join("notes.txt"), "mine").expect("written");
+    let volume = disks.cluster.view().home(key(1).partition())[0].clone();
+    let report = scrub_all(&disks.cluster.view(), &[], None, &|_| {}).await;
+    assert_eq!(report.bad, 1, "{report:?}");
+    let report = disks.repair().await;
+    assert!(report.is_clean(), "{report:?}");
+    disks.check_whole().await;
+    let kept = files_below(&disks.path(&volume).join("lost+found"));
+    assert_eq!(kept.len(), 1, "what was in it is kept: {kept:?}");
 }

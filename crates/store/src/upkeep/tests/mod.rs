@@ -7,6 +7,7 @@ mod nodes;
 mod queue;
 mod repair;
 mod scrub;
+mod torn;
 mod walk;
 mod workers;
 mod world;

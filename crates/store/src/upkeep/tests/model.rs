@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clock::Version;
 use crate::key::Key;
+use crate::testing::Dice;
 use crate::upkeep::reconcile::gather::Away;
 use crate::upkeep::reconcile::{Fate, Finding, Gathered, Plan, Rules, Step, decide};
 use crate::volume::{ReplicaState, Surveyed, VolumeId};
@@ -33,19 +34,6 @@ struct Model {
     older_layouts: bool,
     /// Versions that are tombstones.
     deleted: BTreeSet<u64>,
-}
-
-/// Numbers from a seed (splitmix64).
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % sides
-    }
 }
 
 const NOW_MS: u64 = 1_000_000;
@@ -150,6 +138,7 @@ impl Model {
             size: number,
             blake3,
             state,
+            bad_blocks: None,
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use super::index::{Change, Entry, Outcome};
 use super::inner::Inner;
 use super::life::{is_gone, make_directory};
-use super::names::{KeyHash, hash_of, partition_dir, partition_of, replica_path, staging_path};
+use super::names::{KeyHash, hash_of, partition_dir, partition_of, relative, replica_path, staging_path};
 use super::staging::Prepared;
 use crate::clock::Version;
 use crate::key::{Key, Partition};
@@ -89,6 +89,7 @@ impl Inner {
             meta,
             file_bytes,
             bad: None,
+            bad_blocks: None,
         };
         let outcome = index
             .change(Change::Put(entry), false)
@@ -130,6 +131,12 @@ impl Inner {
     ) -> Result<(), VolumeError> {
         self.require_dir(partition)?;
         let renamed = self.disk.rename(from, to).or_else(|error| {
+            if is_directory(&error) {
+                // A directory cannot be replaced by a file, so the replica would stay bad for ever.
+                self.put_aside(&relative(&self.root, to))
+                    .map_err(|error| io::Error::other(error.to_string()))?;
+                return self.disk.rename(from, to);
+            }
             if !is_gone(&error) {
                 return Err(error);
             }
@@ -171,6 +178,9 @@ impl Inner {
     /// Removes a file; one that is gone already is no error.
     pub(super) fn remove_file(&self, path: &Path) -> Result<(), VolumeError> {
         match self.disk.remove(path) {
+            Err(_) if self.disk.stat(path).is_ok_and(|found| found.is_dir) => {
+                self.put_aside(&relative(&self.root, path))
+            }
             Err(error) if !is_gone(&error) => Err(self.failed(format!("remove {}", path.display()), &error)),
             _ => Ok(()),
         }
@@ -180,6 +190,14 @@ impl Inner {
     pub(super) fn step(&self, name: &'static str) -> Result<(), VolumeError> {
         self.disk.step(name).map_err(|error| self.failed(name, &error))
     }
+}
+
+/// Whether a rename failed because a directory is where the file is to be.
+fn is_directory(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::IsADirectory | io::ErrorKind::DirectoryNotEmpty
+    )
 }
 
 /// What the fixity log says of a commit. Clients' writes are not in it: the replica itself says when it was written.

@@ -22,6 +22,7 @@ use super::names::{KeyHash, hash_of, hashes_of};
 use crate::clock::Version;
 use crate::key::{Key, Partition};
 use crate::meta::Meta;
+use crate::volume::block_set::BlockSet;
 use crate::volume::{Held, ListQuery, ReplicaState};
 
 /// `bucket/name` -> entry as JSON.
@@ -46,9 +47,21 @@ pub(super) struct Entry {
     pub(super) meta: Meta,
     /// Length of the replica's file.
     pub(super) file_bytes: u64,
-    /// Why it may not be read.
+    /// Why it is bad.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) bad: Option<String>,
+    /// Which blocks are, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) bad_blocks: Option<BlockSet>,
+}
+
+/// What is wrong with a replica.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Flaw {
+    /// What was found and what was expected.
+    pub(super) detail: String,
+    /// The bad blocks; `None` if they are not known.
+    pub(super) blocks: Option<BlockSet>,
 }
 
 /// A change of the index.
@@ -59,7 +72,7 @@ pub(super) enum Change {
     Mark {
         key: Key,
         version: Version,
-        bad: Option<String>,
+        bad: Option<Flaw>,
     },
     /// A version is about to be removed.
     Remove { key: Key, version: Version },
@@ -110,6 +123,7 @@ impl Entry {
         Held {
             meta: self.meta,
             state: self.bad.map_or(ReplicaState::Good, ReplicaState::Bad),
+            bad_blocks: self.bad_blocks,
         }
     }
 }
@@ -390,12 +404,12 @@ impl<'t> Tables<'t> {
         }
     }
 
-    fn mark(&mut self, key: &Key, version: Version, bad: Option<String>) -> Result<Outcome, redb::Error> {
+    fn mark(&mut self, key: &Key, version: Version, bad: Option<Flaw>) -> Result<Outcome, redb::Error> {
         let Some(mut entry) = self.get(key)?.filter(|entry| entry.meta.version == version) else {
             return Ok(Outcome::Absent);
         };
         self.count(&entry, |count, by| count.saturating_sub(by))?;
-        entry.bad = bad;
+        (entry.bad, entry.bad_blocks) = bad.map_or((None, None), |flaw| (Some(flaw.detail), flaw.blocks));
         self.insert(&entry)?;
         Ok(Outcome::Done)
     }

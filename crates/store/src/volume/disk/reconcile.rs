@@ -178,6 +178,7 @@ impl Comparing<'_> {
             meta: replica.meta,
             file_bytes: replica.file_bytes,
             bad: None,
+            bad_blocks: None,
         }))
     }
 

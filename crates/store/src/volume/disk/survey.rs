@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use data_encoding::HEXLOWER;
 
-use super::index::{Change, Entry, Index, Outcome};
+use super::index::{Change, Entry, Flaw, Index, Outcome};
 use super::inner::Inner;
 use super::io::Stat;
 use super::life::is_gone;
@@ -15,7 +15,7 @@ use super::names::{
     KeyHash, file_name, hash_of, parse_file_name, parse_partition_name, partition_dir, partition_of,
     relative, replica_path,
 };
-use super::verify::compare_content;
+use super::verify::bad_blocks;
 use crate::key::Partition;
 use crate::volume::replica::{self, Replica};
 use crate::volume::{Cause, ReplicaState, SURVEY_ENTRIES, Surveyed, VolumeError};
@@ -156,8 +156,8 @@ impl Inner {
     fn whole(&self, path: &str) -> Option<Replica> {
         let file = self.disk.open(&self.root.join(path)).ok()?;
         let replica = replica::read(file.as_ref()).ok()?;
-        compare_content(file.as_ref(), &replica.table, replica.meta.size).ok()?;
-        Some(replica)
+        let bad = bad_blocks(file.as_ref(), &replica.table, replica.meta.size);
+        bad.is_empty().then_some(replica)
     }
 
     /// Names in a partition's directory; none if there is no such directory.
@@ -182,11 +182,19 @@ impl Inner {
         match self.disk.stat(&path) {
             Ok(found) => {
                 if entry.bad.is_none() && !fits(&entry, &found) {
-                    let detail = format!(
-                        "length of the file: found {}, expected {}",
-                        found.bytes, entry.file_bytes
-                    );
-                    self.mark_bad(&key, version, Cause::Scrub, &detail);
+                    let detail = match found.is_dir {
+                        true => "a directory is in its place".to_owned(),
+                        false => format!(
+                            "length of the file: found {}, expected {}",
+                            found.bytes, entry.file_bytes
+                        ),
+                    };
+                    // Which blocks it has lost, reading it will say.
+                    let flaw = Flaw {
+                        detail: detail.clone(),
+                        blocks: None,
+                    };
+                    self.mark_bad(&key, version, Cause::Scrub, flaw);
                     entry.bad = Some(detail);
                 }
                 Ok(Some(surveyed(entry)))
@@ -279,6 +287,7 @@ impl Inner {
             meta: replica.meta,
             file_bytes: replica.file_bytes,
             bad: None,
+            bad_blocks: None,
         };
         let outcome = index
             .change(Change::Put(entry), false)
@@ -290,8 +299,8 @@ impl Inner {
         Ok(())
     }
 
-    /// Moves a stray to `lost+found/`, under a name that says where it was.
-    fn put_aside(&self, path: &str) -> Result<(), VolumeError> {
+    /// Moves a stray, or what is in a replica's place, to `lost+found/`, under a name that says where it was.
+    pub(super) fn put_aside(&self, path: &str) -> Result<(), VolumeError> {
         let from = self.root.join(path);
         let lost = self.root.join("lost+found");
         let random = HEXLOWER.encode(&rand::random::<[u8; 4]>());
@@ -322,6 +331,7 @@ fn surveyed(entry: Entry) -> Surveyed {
         deleted: entry.meta.deleted,
         size: entry.meta.size,
         state: entry.bad.map_or(ReplicaState::Good, ReplicaState::Bad),
+        bad_blocks: entry.bad_blocks,
     }
 }
 

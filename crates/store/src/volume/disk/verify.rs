@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use data_encoding::HEXLOWER;
 
-use super::index::{Change, Entry, Outcome};
+use super::index::{Change, Entry, Flaw, Outcome};
 use super::inner::Inner;
 use super::io::DiskFile;
 use super::life::is_gone;
@@ -13,7 +13,8 @@ use super::read::read_piece;
 use crate::clock::Version;
 use crate::key::Key;
 use crate::meta::BLOCK_BYTES;
-use crate::volume::blocks::{BlockTable, block_count};
+use crate::volume::block_set::{BlockSet, RANGES_MAX};
+use crate::volume::blocks::{BlockHasher, BlockTable, block_bytes, block_count};
 use crate::volume::{Cause, Verdict, VolumeError, replica};
 
 /// What the index says of a replica whose file is gone.
@@ -67,22 +68,27 @@ impl Inner {
             return;
         }
         self.tables.forget(hash_of(key), version);
-        if self.mark(key, version, Some(FILE_MISSING.to_owned())) {
+        let flaw = Flaw {
+            detail: FILE_MISSING.to_owned(),
+            blocks: Some(all_blocks(&entry)),
+        };
+        if self.mark(key, version, Some(flaw)) {
             let detail = format!("the replica's file of {} bytes is gone", entry.file_bytes);
             self.log("missing", key, version, cause, &detail, true);
         }
     }
 
     /// Marks a replica as bad and logs it. The key is locked.
-    pub(super) fn mark_bad(&self, key: &Key, version: Version, cause: Cause, detail: &str) {
+    pub(super) fn mark_bad(&self, key: &Key, version: Version, cause: Cause, flaw: Flaw) {
         self.tables.forget(hash_of(key), version);
-        if self.mark(key, version, Some(detail.to_owned())) {
-            self.log("bad", key, version, cause, detail, true);
+        let detail = flaw.detail.clone();
+        if self.mark(key, version, Some(flaw)) {
+            self.log("bad", key, version, cause, &detail, true);
         }
     }
 
     /// Sets what the index says of a version; false if it holds no such version or cannot be written.
-    fn mark(&self, key: &Key, version: Version, bad: Option<String>) -> bool {
+    fn mark(&self, key: &Key, version: Version, bad: Option<Flaw>) -> bool {
         let Ok(index) = self.index() else {
             return false;
         };
@@ -109,7 +115,7 @@ impl Inner {
         &self,
         entry: &Entry,
         cause: Cause,
-        found: Result<u64, String>,
+        found: Result<u64, Flaw>,
     ) -> Result<Verdict, VolumeError> {
         let (key, version) = (&entry.meta.key, entry.meta.version);
         // The entry may be that of another version by now.
@@ -124,44 +130,107 @@ impl Inner {
                 self.log("verified", key, version, cause, "", false);
                 Ok(Verdict::Good { bytes })
             }
-            Err(detail) => {
-                self.mark_bad(key, version, cause, &detail);
-                Ok(Verdict::Bad { detail })
+            Err(flaw) => {
+                self.mark_bad(key, version, cause, flaw.clone());
+                let Flaw { detail, blocks } = flaw;
+                Ok(Verdict::Bad { detail, blocks })
             }
         }
     }
 }
 
 /// Compares a whole file with what the index says of it. Gives the bytes read, or what differs.
-pub(super) fn compare(file: &dyn DiskFile, entry: &Entry) -> Result<u64, String> {
-    let found = replica::read(file).map_err(|error| error.to_string())?;
+pub(super) fn compare(file: &dyn DiskFile, entry: &Entry) -> Result<u64, Flaw> {
+    let size = entry.meta.size;
+    // What is around the content is damaged: the content may be right all the same, and be needed.
+    let around = |detail| {
+        Err(Flaw {
+            detail,
+            blocks: bad_without_frame(file, entry),
+        })
+    };
+    let found = match replica::read(file) {
+        Ok(found) => found,
+        Err(error) => return around(error.to_string()),
+    };
     if found.meta != entry.meta {
-        return Err(differs("meta", json(&found.meta), json(&entry.meta)));
+        return around(differs("meta", json(&found.meta), json(&entry.meta)));
     }
     if found.file_bytes != entry.file_bytes {
-        return Err(differs("length of the file", found.file_bytes, entry.file_bytes));
+        return around(differs("length of the file", found.file_bytes, entry.file_bytes));
     }
-    compare_content(file, &found.table, entry.meta.size)?;
-    Ok(found.file_bytes)
+    let bad = bad_blocks(file, &found.table, size);
+    match bad.ranges().first() {
+        None => Ok(found.file_bytes),
+        Some(first) => Err(Flaw {
+            detail: told(file, &found.table, size, first.start, &bad),
+            blocks: (bad.ranges().len() <= RANGES_MAX).then_some(bad),
+        }),
+    }
 }
 
-/// Compares the content with its table, block by block.
-pub(super) fn compare_content(file: &dyn DiskFile, table: &BlockTable, size: u64) -> Result<(), String> {
+/// The blocks of the content that are not what the table says, or cannot be read. All are read: what is right in a bad
+/// replica may be right nowhere else.
+pub(super) fn bad_blocks(file: &dyn DiskFile, table: &BlockTable, size: u64) -> BlockSet {
+    let mut bad = BlockSet::default();
     for block in 0..block_count(size) {
-        let start = block * BLOCK_BYTES;
-        let bytes = read_piece(file, &(start..(start + BLOCK_BYTES).min(size)))
-            .map_err(|error| format!("block {block} cannot be read: {error}"))?;
-        if !table.holds(block, &bytes) {
+        if !read_block(file, block, size).is_ok_and(|bytes| table.holds(block, &bytes)) {
+            bad.push(block..block + 1);
+        }
+    }
+    bad
+}
+
+/// The bad blocks of a replica that does not describe itself any more, by the digest in the index; `None` if that cannot
+/// say which they are.
+fn bad_without_frame(file: &dyn DiskFile, entry: &Entry) -> Option<BlockSet> {
+    let (size, blake3) = (entry.meta.size, entry.meta.digests.blake3);
+    if let Ok(table) = replica::stored_table(file, size)
+        && table.root() == Some(blake3)
+    {
+        let bad = bad_blocks(file, &table, size);
+        return (bad.ranges().len() <= RANGES_MAX).then_some(bad);
+    }
+    let (mut hasher, mut unreadable) = (BlockHasher::default(), BlockSet::default());
+    for block in 0..block_count(size) {
+        match read_block(file, block, size) {
+            Ok(bytes) => hasher.update(&bytes),
+            Err(_) => unreadable.push(block..block + 1),
+        }
+    }
+    if unreadable == all_blocks(entry) {
+        return Some(unreadable);
+    }
+    (unreadable.is_empty() && hasher.finish().1 == blake3).then(BlockSet::default)
+}
+
+fn all_blocks(entry: &Entry) -> BlockSet {
+    BlockSet::of(0..block_count(entry.meta.size))
+}
+
+fn read_block(file: &dyn DiskFile, block: u64, size: u64) -> std::io::Result<bytes::Bytes> {
+    let start = block * BLOCK_BYTES;
+    read_piece(file, &(start..start + block_bytes(block, size) as u64))
+}
+
+/// What is wrong with the first bad block, and how many others there are.
+fn told(file: &dyn DiskFile, table: &BlockTable, size: u64, block: u64, bad: &BlockSet) -> String {
+    let first = match read_block(file, block, size) {
+        Err(error) => format!("block {block} cannot be read: {error}"),
+        Ok(bytes) => {
             let index = usize::try_from(block).unwrap_or(usize::MAX);
             let expected = table
                 .values()
                 .get(index)
                 .map_or_else(String::new, |value| HEXLOWER.encode(value));
             let found = HEXLOWER.encode(&table.value_of(block, &bytes));
-            return Err(differs(format!("block {block}"), found, expected));
+            differs(format!("block {block}"), found, expected)
         }
+    };
+    match bad.count() {
+        1 => first,
+        count => format!("{first}; {} other blocks are bad too", count - 1),
     }
-    Ok(())
 }
 
 fn json(meta: &crate::meta::Meta) -> String {

@@ -81,7 +81,7 @@ fn print(census: &Census, elapsed_ms: u64, context: &mut Context) -> anyhow::Res
             "lost",
             census.objects_lost,
             true,
-            "objects without a good replica anywhere",
+            "objects with bytes that are right in no replica",
         ),
         (
             "disagree",
@@ -101,7 +101,7 @@ fn print(census: &Census, elapsed_ms: u64, context: &mut Context) -> anyhow::Res
         writeln!(out, "{}", line.trim_end())?;
     }
     let named = [
-        ("lost", &census.lost),
+        ("lost", &census.lost_bytes),
         ("disagree", &census.conflicting),
         ("no answer", &census.volumes_unreachable),
     ];

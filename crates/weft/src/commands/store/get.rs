@@ -3,7 +3,9 @@
 //! A file appears under its name only when all of it is there, compared with the object's digest, and synced.
 
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use anyhow::{Context as _, bail};
 use futures_util::TryStreamExt;
@@ -26,8 +28,11 @@ Examples:
   weft store get store://crawls/a.warc.gz               becomes ./a.warc.gz
   weft store get crawls/a.warc.gz /tmp/copy.warc.gz
   weft store get crawls/a.warc.gz - | zcat | head
+  weft store get crawls/a.warc.gz --range 0-262143 part-1
+                                                        the first 256 KiB, first and last byte as in HTTP
 
-A file of that name is replaced, but only by the whole object, verified.";
+A file of that name is replaced, but only by the whole object or range, verified. Of an object that has bytes that are
+right in no replica, --range gets all others; the error says which they are.";
 
 /// Flags of `weft store get`.
 #[derive(Debug, clap::Args)]
@@ -39,6 +44,32 @@ pub(super) struct Args {
     /// A file or a folder; - for standard output [default: the last part of the object's name]
     #[arg(value_name = "FILE")]
     file: Option<String>,
+    /// Only these bytes, first to last, both counted from 0; without the last, all from the first on
+    #[arg(long, value_name = "FIRST-LAST")]
+    range: Option<ByteRange>,
+}
+
+/// Bytes of an object as the command line gives them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ByteRange(Range<u64>);
+
+impl FromStr for ByteRange {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?}: expected FIRST-LAST or FIRST-, such as 0-262143");
+        let (first, last) = text.split_once('-').ok_or_else(wrong)?;
+        let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
+        let first = number(first)?;
+        let end = match last {
+            "" => u64::MAX,
+            last => number(last)?.saturating_add(1),
+        };
+        if first >= end {
+            return Err(wrong());
+        }
+        Ok(Self(first..end))
+    }
 }
 
 /// Runs `weft store get`.
@@ -51,9 +82,10 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         Some("-") => None,
         file => Some(target(&key, file)?),
     };
+    let range = args.range.as_ref().map(|range| range.0.clone());
     with_store(place, Begin::Refused, async |session| match &target {
-        Some(target) => to_file(session, &key, target, context).await,
-        None => to_output(session, &key, context).await,
+        Some(target) => to_file(session, &key, range, target, context).await,
+        None => to_output(session, &key, range, context).await,
     })
 }
 
@@ -73,11 +105,13 @@ fn target(key: &Key, file: Option<&str>) -> Result<PathBuf, WrongUse> {
 async fn to_file(
     session: &Session,
     key: &Key,
+    range: Option<Range<u64>>,
     target: &Path,
     context: &mut Context,
 ) -> anyhow::Result<Outcome> {
-    let object = session.store().get(key, None).await?;
+    let object = session.store().get(key, range).await?;
     let meta = object.meta.clone();
+    let wanted = object.range.end - object.range.start;
     let folder = match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -86,7 +120,7 @@ async fn to_file(
         .prefix(".weft-get-")
         .tempfile_in(folder)
         .with_context(|| format!("write into {}", folder.display()))?;
-    let bar = content::bar(key.name(), Some(meta.size), context.json);
+    let bar = content::bar(key.name(), Some(wanted), context.json);
     let copied = copy(object, &mut file, &bar).await;
     bar.finish_and_clear();
     copied.with_context(|| format!("get {key}"))?;
@@ -108,14 +142,19 @@ async fn to_file(
             context.out,
             "{address} -> {}  {}",
             clean(&target.display().to_string()),
-            bytes(meta.size)
+            bytes(wanted)
         )?;
     }
     Ok(Outcome::Done)
 }
 
-async fn to_output(session: &Session, key: &Key, context: &mut Context) -> anyhow::Result<Outcome> {
-    let object = session.store().get(key, None).await?;
+async fn to_output(
+    session: &Session,
+    key: &Key,
+    range: Option<Range<u64>>,
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
+    let object = session.store().get(key, range).await?;
     let bar = ProgressBar::hidden();
     copy(object, &mut context.out, &bar)
         .await
@@ -123,7 +162,8 @@ async fn to_output(session: &Session, key: &Key, context: &mut Context) -> anyho
     Ok(Outcome::Done)
 }
 
-/// Copies all of an object and compares the digest of what was written with its own.
+/// Copies what was opened of an object. Its blocks were compared on their way; of a whole object the digest of what was
+/// written is compared with its own as well.
 async fn copy(mut object: Object, to: &mut impl Write, bar: &ProgressBar) -> anyhow::Result<()> {
     let mut hasher = BlockHasher::default();
     while let Some(piece) = object.body.try_next().await? {
@@ -132,8 +172,9 @@ async fn copy(mut object: Object, to: &mut impl Write, bar: &ProgressBar) -> any
         bar.inc(piece.len() as u64);
     }
     to.flush()?;
+    let whole = object.range == (0..object.meta.size);
     let (_, found) = hasher.finish();
-    if found != object.meta.digests.blake3 {
+    if whole && found != object.meta.digests.blake3 {
         bail!("what arrived is not what the object's BLAKE3 says; nothing was kept");
     }
     Ok(())
@@ -153,6 +194,18 @@ fn readable_as_usual(_file: &std::fs::File) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranges_are_first_and_last_byte() {
+        let range = |text: &str| text.parse::<ByteRange>().ok().map(|range| range.0);
+        assert_eq!(range("0-0"), Some(0..1));
+        assert_eq!(range("5-9"), Some(5..10));
+        assert_eq!(range("5-"), Some(5..u64::MAX));
+        assert_eq!(range("0-18446744073709551615"), Some(0..u64::MAX));
+        for wrong in ["", "-", "-5", "9-5", "5", "a-b", "1-2-3"] {
+            assert_eq!(range(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn a_file_is_named_by_the_last_part_and_never_leaves_its_folder() {

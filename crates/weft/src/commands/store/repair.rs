@@ -83,7 +83,7 @@ fn would(census: &Census, context: &mut Context) -> anyhow::Result<Outcome> {
         (census.strays, "stray files to settle"),
         (
             census.objects_lost,
-            "objects without a good replica, which no repair can bring back",
+            "objects with bytes that are right in no replica, which no repair can bring back",
         ),
         (
             census.conflicts,
@@ -118,7 +118,7 @@ fn print(report: &RepairReport, elapsed_ms: u64, context: &mut Context) -> anyho
         writeln!(out, "rebuilt: {}", clean(volume))?;
     }
     let named = [
-        ("lost:", &report.lost),
+        ("lost:", &report.lost_bytes),
         ("failed:", &report.failed),
         ("no answer:", &report.volumes_unreachable),
     ];
@@ -129,7 +129,8 @@ fn print(report: &RepairReport, elapsed_ms: u64, context: &mut Context) -> anyho
     }
     if report.objects_lost + report.conflicts > 0 {
         let line = format!(
-            "{} objects without a good replica, {} whose replicas disagree: what is left of them is kept",
+            "{} objects with bytes that are right in no replica, {} whose replicas disagree: what is left of them is kept, \
+             and can be read by ranges",
             count(report.objects_lost),
             count(report.conflicts)
         );

@@ -93,7 +93,10 @@ fn a_flipped_bit_is_read_around_found_and_replaced() {
 fn an_object_without_a_good_copy_is_an_error_not_wrong_bytes() {
     let kept = Kept::filled();
     for volume in ["a", "b"] {
-        kept.replica_files(volume).iter().for_each(|file| flip(file));
+        // The first byte of each content.
+        kept.replica_files(volume)
+            .iter()
+            .for_each(|file| flip_at(file, 2048));
     }
     let run = kept.run(&["get", "crawls/2014/large.warc.gz", "copy"]);
     assert_eq!(run.code, Some(1));
@@ -102,7 +105,57 @@ fn an_object_without_a_good_copy_is_an_error_not_wrong_bytes() {
     let repair = kept.run(&["repair"]);
     assert_eq!(repair.code, Some(1));
     assert!(repair.stdout.contains("lost"), "{}", repair.stdout);
-    assert_eq!(kept.json(&["census"])[0]["objects_lost"], 3);
+    let lost = kept.json(&["census"])[0]["lost"].to_string();
+    assert!(
+        lost.contains("large.warc.gz") && lost.contains("small.txt"),
+        "{lost}"
+    );
+}
+
+/// The story: both copies of a file lose a block, each another one. Every block is right somewhere, and yet the file was
+/// called lost.
+#[test]
+fn two_copies_damaged_at_different_blocks_are_one_whole_file() {
+    let kept = Kept::filled();
+    flip_at(&largest(&kept.replica_files("a")), 2048 + 10);
+    flip_at(&largest(&kept.replica_files("b")), 2048 + 300_000);
+    let read = || {
+        kept.good(&["get", "crawls/2014/large.warc.gz", "copy"]);
+        let found = std::fs::read(kept.place.path("copy")).expect("a file");
+        assert!(found == content(700_000));
+    };
+    read();
+    let scrub = kept.run(&["scrub"]);
+    assert!(scrub.stdout.contains("2 bad"), "{}", scrub.stdout);
+    read();
+    assert_eq!(kept.json(&["census"])[0]["objects_lost"], 0);
+    kept.good(&["repair"]);
+    kept.check_well();
+    read();
+}
+
+/// What is lost is a block, not the file: the rest of it can be read, and the commands say which bytes are gone.
+#[test]
+fn a_block_that_is_bad_in_both_copies_is_all_that_is_lost() {
+    let kept = Kept::filled();
+    for volume in ["a", "b"] {
+        flip_at(&largest(&kept.replica_files(volume)), 2048 + 300_000);
+    }
+    let lost = "bytes 262144-524287 of 700000 are right in no replica";
+    let name = "crawls/2014/large.warc.gz";
+    let get = kept.run(&["get", name, "copy"]);
+    assert!(get.code == Some(1) && get.stderr.contains(lost), "{}", get.stderr);
+    for (range, place) in [("0-262143", 0..262_144), ("524288-", 524_288..700_000)] {
+        kept.good(&["get", name, "part", "--range", range]);
+        let found = std::fs::read(kept.place.path("part")).expect("a file");
+        assert!(found == content(700_000)[place]);
+    }
+    kept.run(&["scrub"]);
+    for command in ["repair", "census"] {
+        let run = kept.run(&[command]);
+        assert!(run.code == Some(1) && run.stdout.contains(lost), "{}", run.stdout);
+    }
+    kept.good(&["get", name, "part", "--range", "0-262143"]);
 }
 
 /// The story: a volume has no room left, a file on it is gone, a bit of another flipped. Nothing can be put right until
@@ -207,7 +260,9 @@ fn status_tells_of_what_a_rebuilding_could_not_restore() {
     flip(&largest(&kept.replica_files("a")));
     kept.wipe("b");
     assert_eq!(kept.run(&["repair"]).code, Some(1));
-    kept.check_troubled(&["1 object is lost: no good replica is left (crawls/2014/large.warc.gz)"]);
+    kept.check_troubled(&[
+        "1 object is lost: some of the bytes are right in no replica (crawls/2014/large.warc.gz)",
+    ]);
     assert_eq!(kept.run(&["scrub"]).code, Some(1));
 }
 
@@ -229,9 +284,13 @@ fn largest(files: &[PathBuf]) -> PathBuf {
 }
 
 fn flip(file: &Path) {
+    let bytes = std::fs::metadata(file).expect("a file").len();
+    flip_at(file, usize::try_from(bytes / 2).expect("a length"));
+}
+
+fn flip_at(file: &Path, at: usize) {
     let mut bytes = std::fs::read(file).expect("a file");
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
+    bytes[at] ^= 1;
     std::fs::write(file, bytes).expect("write");
 }
 

@@ -1,0 +1,291 @@
+//! The union of a version's replicas: its content, each block from any replica that has it right.
+//!
+//! Invariants:
+//!  - a block is given only if the table says that it is right, and the table makes up the BLAKE3 of the version;
+//!  - a replica that fails at a block is asked for the blocks after it again, however often it has failed: only one
+//!    that does not exist is left for good;
+//!  - a block is called unreadable only after every replica was asked for that block.
+//!
+//! Not decided here: which volumes may hold the version, and what becomes of a replica that failed. Memory is that of
+//! one replica being read, and of the table.
+
+use std::mem::Discriminant;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use tokio::time::timeout;
+
+use crate::meta::{BLOCK_BYTES, Meta};
+use crate::volume::block_set::BlockSet;
+use crate::volume::blocks::{BlockTable, block_bytes, block_count};
+use crate::volume::{ReplicaRead, VolumeError, VolumeId};
+
+mod reading;
+mod table;
+
+use reading::Reading;
+
+/// Opens a replica at some blocks.
+type Open =
+    Box<dyn Fn(&VolumeId, Range<u64>) -> BoxFuture<'static, Result<ReplicaRead, VolumeError>> + Send + Sync>;
+
+/// Is told why a replica failed: of each kind of failure of a replica once.
+type Failed = Box<dyn FnMut(&VolumeId, &VolumeError) + Send>;
+
+/// The ways to the replicas.
+pub(crate) struct Ways {
+    pub(crate) open: Open,
+    pub(crate) failed: Failed,
+    /// Longest wait for a replica to open, and for each block.
+    pub(crate) stall: Duration,
+}
+
+/// Blocks that no replica has right.
+#[derive(Debug, thiserror::Error)]
+#[error("{} are right in no replica: {detail}", BlockSet::of(blocks.clone()).bytes_text(*size))]
+pub(crate) struct Unreadable {
+    /// One block; all that are left when no table could be found to compare them with.
+    pub(crate) blocks: Range<u64>,
+    size: u64,
+    /// What each replica said.
+    detail: String,
+}
+
+impl Unreadable {
+    /// What each replica said.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+}
+
+/// A version being read.
+pub(crate) struct Union {
+    meta: Meta,
+    /// In the order in which they were named.
+    replicas: Vec<Replica>,
+    ways: Ways,
+    /// The right one, once it is found.
+    table: Option<Arc<BlockTable>>,
+    reading: Option<Reading>,
+    /// The next block to give.
+    next: u64,
+    /// The block after the last.
+    end: u64,
+}
+
+/// What is known of one replica.
+struct Replica {
+    volume: VolumeId,
+    /// The block at which it failed last.
+    failed_at: Option<u64>,
+    failures: u64,
+    /// Why it failed last.
+    said: String,
+    /// Its volume did not answer when it was last asked: tried again only where all others have failed.
+    away: bool,
+    /// There is no such replica.
+    gone: bool,
+    told: Option<Discriminant<VolumeError>>,
+    /// It gave a block.
+    used: bool,
+}
+
+impl Union {
+    /// Some blocks of a version, from these volumes, best first.
+    pub(crate) fn new(
+        meta: Meta,
+        blocks: Range<u64>,
+        volumes: impl IntoIterator<Item = VolumeId>,
+        ways: Ways,
+    ) -> Self {
+        // The table of an object of one block is its digest.
+        let table =
+            (meta.size <= BLOCK_BYTES).then(|| Arc::new(BlockTable::from_values(vec![meta.digests.blake3])));
+        Self {
+            replicas: volumes.into_iter().map(Replica::new).collect(),
+            ways,
+            table,
+            reading: None,
+            next: blocks.start,
+            end: blocks.end.min(block_count(meta.size)),
+            meta,
+        }
+    }
+
+    /// The version.
+    pub(crate) fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// The next block to be given.
+    pub(crate) fn position(&self) -> u64 {
+        self.next
+    }
+
+    /// The next block, right; `None` at the end. After an error the same block is tried again, unless it is passed over.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Unreadable> {
+        if self.next >= self.end {
+            return Ok(None);
+        }
+        let table = self.find_table().await?;
+        let (block, stall) = (self.next, self.ways.stall);
+        let length = block_bytes(block, self.meta.size);
+        while let Some(mut reading) = self.open_next().await {
+            let index = reading.replica;
+            match reading.block(length, stall).await {
+                Ok(bytes) if table.holds(block, &bytes) => {
+                    self.replicas[index].used = true;
+                    self.reading = Some(reading);
+                    self.next += 1;
+                    return Ok(Some(bytes));
+                }
+                Ok(_) => {
+                    let error = self.corrupt(index, &format!("block {block}"));
+                    self.failed(index, &error);
+                }
+                Err(error) => self.failed(index, &error),
+            }
+        }
+        // The next caller asks everybody again: what failed may have been passing.
+        self.replicas
+            .iter_mut()
+            .for_each(|replica| replica.failed_at = None);
+        Err(self.unreadable(block..block + 1))
+    }
+
+    /// Passes over blocks that cannot be read.
+    pub(crate) fn pass_over(&mut self, unreadable: &Unreadable) {
+        self.next = unreadable.blocks.end.max(self.next);
+        self.reading = None;
+    }
+
+    /// Reads on to the end, and gives the blocks that cannot be read.
+    pub(crate) async fn rest_unreadable(&mut self) -> BlockSet {
+        let mut found = BlockSet::default();
+        loop {
+            match self.next().await {
+                Ok(None) => return found,
+                Ok(Some(_)) => {}
+                Err(unreadable) => {
+                    self.pass_over(&unreadable);
+                    found.push(unreadable.blocks);
+                }
+            }
+        }
+    }
+
+    /// The volumes that gave a block.
+    pub(crate) fn used(&self) -> Vec<VolumeId> {
+        let used = self.replicas.iter().filter(|replica| replica.used);
+        used.map(|replica| replica.volume.clone()).collect()
+    }
+
+    /// The replica being read, or the best of those that have not failed at this block, opened there.
+    async fn open_next(&mut self) -> Option<Reading> {
+        if let Some(reading) = self.reading.take() {
+            return Some(reading);
+        }
+        while let Some(index) = self.best() {
+            match self.open(index, self.next..self.end).await {
+                Ok(reading) => {
+                    let table = self.table.as_ref();
+                    if table.is_some_and(|table| *table != reading.table) {
+                        let error = self.corrupt(index, "table of blocks");
+                        self.tell(index, &error);
+                    }
+                    return Some(reading);
+                }
+                Err(error) => self.failed(index, &error),
+            }
+        }
+        None
+    }
+
+    /// Of those that have not failed at this block the one that has failed least.
+    fn best(&self) -> Option<usize> {
+        let open = |replica: &Replica| !replica.gone && replica.failed_at != Some(self.next);
+        let all = self.replicas.iter().enumerate();
+        all.filter(|(_, replica)| open(replica))
+            .min_by_key(|(index, replica)| (replica.away, replica.failures, *index))
+            .map(|(index, _)| index)
+    }
+
+    async fn open(&mut self, index: usize, blocks: Range<u64>) -> Result<Reading, VolumeError> {
+        let volume = self.replicas[index].volume.clone();
+        let opening = (self.ways.open)(&volume, blocks);
+        let opened = timeout(self.ways.stall, opening).await;
+        let read = opened.map_err(|_| reading::stalled(&volume))??;
+        let (ours, theirs) = (&self.meta, &read.meta);
+        let same = (&ours.key, ours.version, ours.size, ours.digests.blake3)
+            == (&theirs.key, theirs.version, theirs.size, theirs.digests.blake3);
+        if !same {
+            return Err(self.corrupt(index, "meta"));
+        }
+        self.replicas[index].away = false;
+        Ok(Reading::new(index, volume, read))
+    }
+
+    /// A replica did not give the next block.
+    fn failed(&mut self, index: usize, error: &VolumeError) {
+        use VolumeError::{Missing, OtherLayout, Out, Unreachable};
+        let replica = &mut self.replicas[index];
+        replica.failed_at = Some(self.next);
+        replica.failures += 1;
+        replica.said = error.to_string();
+        replica.away = matches!(error, Unreachable { .. } | Out { .. } | OtherLayout { .. });
+        replica.gone = matches!(error, Missing { .. });
+        self.tell(index, error);
+    }
+
+    fn tell(&mut self, index: usize, error: &VolumeError) {
+        let replica = &mut self.replicas[index];
+        let kind = std::mem::discriminant(error);
+        if replica.told.replace(kind) != Some(kind) {
+            (self.ways.failed)(&replica.volume, error);
+        }
+    }
+
+    fn corrupt(&self, index: usize, part: &str) -> VolumeError {
+        VolumeError::Corrupt {
+            volume: self.replicas[index].volume.clone(),
+            what: format!("{part} of {} version {}", self.meta.key, self.meta.version),
+            found: "other bytes".to_owned(),
+            expected: "those of its digest".to_owned(),
+        }
+    }
+
+    fn unreadable(&self, blocks: Range<u64>) -> Unreadable {
+        let said: Vec<&str> = self
+            .replicas
+            .iter()
+            .map(|replica| replica.said.as_str())
+            .filter(|said| !said.is_empty())
+            .collect();
+        Unreadable {
+            blocks,
+            size: self.meta.size,
+            detail: match said.as_slice() {
+                [] => "no volume holds one".to_owned(),
+                said => said.join("; "),
+            },
+        }
+    }
+}
+
+impl Replica {
+    fn new(volume: VolumeId) -> Self {
+        Self {
+            volume,
+            failed_at: None,
+            failures: 0,
+            said: String::new(),
+            away: false,
+            gone: false,
+            told: None,
+            used: false,
+        }
+    }
+}

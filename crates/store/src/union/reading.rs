@@ -1,0 +1,76 @@
+//! One replica being read, block by block as they come.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use tokio::time::timeout;
+
+use crate::volume::blocks::BlockTable;
+use crate::volume::{ByteStream, ReplicaRead, VolumeError, VolumeId};
+
+/// An open replica, at some block.
+pub(super) struct Reading {
+    /// Its place among the replicas of the union.
+    pub(super) replica: usize,
+    /// Its table as it is stored.
+    pub(super) table: std::sync::Arc<BlockTable>,
+    volume: VolumeId,
+    bytes: ByteStream,
+    /// Received beyond the block given last; less than a block and a piece.
+    rest: Bytes,
+}
+
+impl Reading {
+    pub(super) fn new(replica: usize, volume: VolumeId, read: ReplicaRead) -> Self {
+        Self {
+            replica,
+            table: read.table,
+            volume,
+            bytes: read.bytes,
+            rest: Bytes::new(),
+        }
+    }
+
+    /// The next `length` bytes, unverified.
+    pub(super) async fn block(&mut self, length: usize, stall: Duration) -> Result<Bytes, VolumeError> {
+        if self.rest.len() >= length {
+            return Ok(self.rest.split_to(length));
+        }
+        let mut joined = BytesMut::new();
+        loop {
+            // A block that came in one piece is not copied.
+            if joined.is_empty() && self.rest.len() >= length {
+                return Ok(self.rest.split_to(length));
+            }
+            let take = self.rest.len().min(length - joined.len());
+            if joined.is_empty() {
+                joined.reserve(length);
+            }
+            joined.extend_from_slice(&self.rest.split_to(take));
+            if joined.len() == length {
+                return Ok(joined.freeze());
+            }
+            let piece = timeout(stall, self.bytes.next()).await;
+            self.rest = match piece.map_err(|_| stalled(&self.volume))? {
+                Some(Ok(piece)) => piece,
+                Some(Err(error)) => return Err(self.broke_off(error)),
+                None => return Err(self.broke_off(format_args!("{} of {length} bytes", joined.len()))),
+            };
+        }
+    }
+
+    fn broke_off(&self, detail: impl std::fmt::Display) -> VolumeError {
+        VolumeError::Failed {
+            volume: self.volume.clone(),
+            detail: format!("read broke off: {detail}"),
+        }
+    }
+}
+
+pub(super) fn stalled(volume: &VolumeId) -> VolumeError {
+    VolumeError::Unreachable {
+        volume: volume.clone(),
+        detail: "it has stalled".to_owned(),
+    }
+}

@@ -1,0 +1,93 @@
+//! The table of blocks that all others are compared with.
+//!
+//! Each replica has a copy of it. When every copy is damaged, the table is joined from what the copies and the contents
+//! say of each block: two of them that say the same say it for good reason, and the digest of the version, which the
+//! whole table must make up, has the last word.
+
+use std::sync::Arc;
+
+use super::{Union, Unreadable};
+use crate::volume::blocks::{BlockTable, block_bytes, block_count, block_value};
+
+impl Union {
+    /// The right table. Where a replica had it, that one is open at the next block.
+    pub(super) async fn find_table(&mut self) -> Result<Arc<BlockTable>, Unreadable> {
+        if let Some(table) = &self.table {
+            return Ok(table.clone());
+        }
+        let mut damaged = Vec::new();
+        for index in 0..self.replicas.len() {
+            match self.open(index, self.next..self.end).await {
+                Ok(reading) if self.is_right(&reading.table) => {
+                    let table = reading.table.clone();
+                    self.reading = Some(reading);
+                    return Ok(self.found(table));
+                }
+                Ok(reading) => {
+                    // Its table is wrong, but its blocks may be right: it has not failed at any.
+                    let error = self.corrupt(index, "table of blocks");
+                    self.replicas[index].said = error.to_string();
+                    self.tell(index, &error);
+                    damaged.push(reading.table);
+                }
+                Err(error) => self.failed(index, &error),
+            }
+        }
+        match self.join_tables(&damaged).await {
+            Some(table) => Ok(self.found(Arc::new(table))),
+            None => Err(self.unreadable(self.next..self.end)),
+        }
+    }
+
+    fn found(&mut self, table: Arc<BlockTable>) -> Arc<BlockTable> {
+        self.table = Some(table.clone());
+        table
+    }
+
+    fn is_right(&self, table: &BlockTable) -> bool {
+        table.root() == Some(self.meta.digests.blake3)
+            && table.values().len() as u64 == block_count(self.meta.size)
+    }
+
+    /// The table that damaged ones and the contents make up together.
+    async fn join_tables(&mut self, damaged: &[Arc<BlockTable>]) -> Option<BlockTable> {
+        let blocks = block_count(self.meta.size);
+        let mut values = Vec::new();
+        for block in 0..blocks {
+            let at = usize::try_from(block).ok()?;
+            let stored = damaged.iter().filter_map(|table| table.values().get(at));
+            let mut said: Vec<[u8; 32]> = stored.copied().collect();
+            if said.len() < 2 || said.iter().any(|value| *value != said[0]) {
+                said.extend(self.values_of(block).await);
+            }
+            values.push(most_said(&said)?);
+        }
+        let table = BlockTable::from_values(values);
+        self.is_right(&table).then_some(table)
+    }
+
+    /// What the contents that are there make of a block.
+    async fn values_of(&mut self, block: u64) -> Vec<[u8; 32]> {
+        let length = block_bytes(block, self.meta.size);
+        let mut values = Vec::new();
+        for index in 0..self.replicas.len() {
+            if self.replicas[index].gone || self.replicas[index].away {
+                continue;
+            }
+            let Ok(mut reading) = self.open(index, block..block + 1).await else {
+                continue;
+            };
+            if let Ok(bytes) = reading.block(length, self.ways.stall).await {
+                values.push(block_value(block, &bytes, false));
+            }
+        }
+        values
+    }
+}
+
+/// The value that is said most often; of several the last, because contents come after tables: where a table is known
+/// to be damaged, a content may be whole.
+fn most_said(said: &[[u8; 32]]) -> Option<[u8; 32]> {
+    let times = |value: &&[u8; 32]| said.iter().filter(|other| other == value).count();
+    said.iter().max_by_key(times).copied()
+}
