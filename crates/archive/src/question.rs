@@ -46,6 +46,8 @@ pub enum Question {
     },
     Domains {
         #[serde(default)]
+        order: DomainOrder,
+        #[serde(default)]
         after: Option<String>,
         limit: usize,
     },
@@ -101,6 +103,19 @@ pub enum MatchType {
     Prefix,
     Host,
     Domain,
+}
+
+/// How domains are listed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DomainOrder {
+    /// By name, from wherever a list goes on.
+    #[default]
+    Name,
+    /// Those with most pages first; reads all domains.
+    Pages,
+    /// Those with most in-links from other domains first; reads all domains.
+    Inlinks,
 }
 
 /// Full-text search.

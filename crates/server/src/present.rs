@@ -29,20 +29,20 @@ pub(crate) fn rate(value: f64) -> String {
     }
 }
 
-/// Bytes in decimal units: `999 B`, `1.4 MB`.
+/// Bytes in the units of the terminal, powers of 1,024: `999 B`, `1.4 MiB`.
 pub(crate) fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
-    if bytes < 1000 {
+    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    if bytes < 1024 {
         return format!("{bytes} B");
     }
-    let mut value = bytes as f64 / 1000.0;
+    let mut value = bytes as f64 / 1024.0;
     let mut unit = 0;
-    while value >= 999.5 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
+    // What would be rounded to 1,024.0 is 1.0 of the next unit.
+    while value >= 1023.95 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
         unit += 1;
     }
-    let decimals = usize::from(value < 9.95);
-    format!("{value:.decimals$} {}", UNITS[unit])
+    format!("{value:.1} {}", UNITS[unit])
 }
 
 /// Milliseconds as people say it: `0.4 s`, `2 min 3 s`, `1 h 4 min`.
@@ -107,9 +107,22 @@ impl Moment {
         format!("{} {} {}", self.day, MONTHS[self.month as usize - 1], self.year)
     }
 
+    /// `January 2014`
+    pub(crate) fn month_and_year(self) -> String {
+        format!("{} {}", MONTHS[self.month as usize - 1], self.year)
+    }
+
     /// `26 January 2014, 20:06`
     pub(crate) fn date_and_time(self) -> String {
         format!("{}, {:02}:{:02}", self.date(), self.hour, self.minute)
+    }
+
+    /// `20140126200624`, for addresses.
+    pub(crate) fn digits(self) -> String {
+        format!(
+            "{:04}{:02}{:02}{:02}{:02}{:02}",
+            self.year, self.month, self.day, self.hour, self.minute, self.second
+        )
     }
 
     /// `2014-01-26T20:06:24Z`, for machines.
@@ -192,10 +205,10 @@ mod tests {
         );
         assert_eq!(counted(1, "page", "pages"), "1 page");
         assert_eq!([0.0, 0.25, 9.96, 12345.6].map(rate), ["0", "0.2", "10", "12,346"]);
-        let sizes = [0, 999, 1000, 1_449_000, 999_499, 999_500, 25_000_000_000];
+        let sizes = [0, 1023, 1024, 1 << 19, (1 << 20) - 1, 25_000_000_000];
         assert_eq!(
             sizes.map(size),
-            ["0 B", "999 B", "1.0 kB", "1.4 MB", "999 kB", "1.0 MB", "25 GB"]
+            ["0 B", "1023 B", "1.0 KiB", "512.0 KiB", "1.0 MiB", "23.3 GiB"]
         );
         assert_eq!(
             [400, 42_000, 123_000, 3_840_000].map(span),

@@ -286,10 +286,8 @@ impl Snapshot {
         self.all_domains(after).take(limit).collect()
     }
 
-    pub(crate) fn all_domains(
-        &self,
-        after: Option<&str>,
-    ) -> impl Iterator<Item = Result<DomainRow, SnapshotError>> {
+    /// Every domain, sorted by name: those after `after`.
+    pub fn all_domains(&self, after: Option<&str>) -> impl Iterator<Item = Result<DomainRow, SnapshotError>> {
         domains::scan(self.cut(), after).map(|row| {
             let (key, value) = row?;
             let decoded =

@@ -1,4 +1,4 @@
-//! Domains and rankings.
+//! A domain, and rankings.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use weave::Snapshot;
 
 use super::{clamp, cursor, key, page_of};
 use crate::AskError;
-use crate::question::{Body, DomainBody, DomainRow, LinkingDomain, TopRow};
+use crate::question::{Body, DomainBody, LinkingDomain, TopRow};
 
 /// URIs of a domain shown with it.
 const TOP_OF_DOMAIN: usize = 20;
@@ -71,23 +71,6 @@ fn linking_domains(
         .collect();
     domains.sort_by(|a, b| b.links.cmp(&a.links).then_with(|| a.domain.cmp(&b.domain)));
     Ok((domains, seen))
-}
-
-pub(super) fn domains(snapshot: &Snapshot, after: Option<&str>, limit: usize) -> Result<Body, AskError> {
-    let after: Option<String> = cursor::decode(after)?;
-    let limit = clamp(limit);
-    let mut rows = snapshot.domains(after.as_deref(), limit + 1)?;
-    let next = page_of(&mut rows, limit, |row| cursor::encode(&row.domain));
-    let rows = rows.into_iter().map(|row| DomainRow {
-        domain: row.domain,
-        uris: row.uris,
-        pages: row.pages,
-        inlinks_external: row.inlinks_external,
-    });
-    Ok(Body::Domains {
-        rows: rows.collect(),
-        next,
-    })
 }
 
 pub(super) fn top(

@@ -7,6 +7,7 @@
 mod cdx;
 mod cursor;
 mod domain;
+mod domains;
 mod jobs;
 mod key;
 mod ledger;
@@ -61,7 +62,9 @@ fn answer_at_once(parts: &Parts, question: &Question) -> Result<Answer, AskError
         Question::Inlinks { url, after, limit } => links::inlinks(&snapshot, url, after.as_deref(), *limit),
         Question::Outlinks { url, after, limit } => links::outlinks(&snapshot, url, after.as_deref(), *limit),
         Question::Domain { name } => domain::domain(&snapshot, name),
-        Question::Domains { after, limit } => domain::domains(&snapshot, after.as_deref(), *limit),
+        Question::Domains { order, after, limit } => {
+            domains::domains(&snapshot, *order, after.as_deref(), *limit)
+        }
         Question::Top { domain, after, limit } => {
             domain::top(&snapshot, domain.as_deref(), after.as_deref(), *limit)
         }

@@ -19,6 +19,7 @@ fn questions() -> Vec<Question> {
             limit: 100,
         },
         Question::Domains {
+            order: archive::question::DomainOrder::Pages,
             after: None,
             limit: 10,
         },

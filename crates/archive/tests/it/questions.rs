@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 
 use archive::question::{
-    Body, CdxQuestion, CdxRow, LinkRow, MatchType, PageBody, Question, RecordBody, SearchQuestion,
+    Body, CdxQuestion, CdxRow, DomainOrder, LinkRow, MatchType, PageBody, Question, RecordBody,
+    SearchQuestion,
 };
 use archive::{Archive, read_record};
 
@@ -246,6 +247,29 @@ fn links_agree_with_the_views_whatever_the_page_size() {
     }
 }
 
+/// By name a list begins with whatever has digits and odd hosts; by counts it begins with what matters.
+#[test]
+fn domains_by_pages_or_in_links_are_all_there_whatever_the_page_size() {
+    let Some(archive) = archive() else { return };
+    for (order, column) in [(DomainOrder::Pages, 2), (DomainOrder::Inlinks, 3)] {
+        let mut expected = rows(archive, "domains");
+        let count = |row: &Vec<String>| row[column].parse::<u64>().unwrap();
+        expected.sort_by_key(|row| (std::cmp::Reverse(count(row)), row[0].clone()));
+        for limit in [70, 5000] {
+            let found = all(
+                archive,
+                |after| Question::Domains { order, after, limit },
+                |body| match body {
+                    Body::Domains { rows, next } => (rows, next),
+                    other => panic!("{other:?}"),
+                },
+            );
+            let found: Vec<_> = found.iter().map(|row| &row.domain).collect();
+            assert_eq!(found, expected.iter().map(|row| &row[0]).collect::<Vec<_>>());
+        }
+    }
+}
+
 #[test]
 fn domains_and_rankings_agree_with_the_views() {
     let Some(archive) = archive() else { return };
@@ -253,7 +277,11 @@ fn domains_and_rankings_agree_with_the_views() {
     for limit in [2, 5000] {
         let found = all(
             archive,
-            |after| Question::Domains { after, limit },
+            |after| Question::Domains {
+                order: DomainOrder::Name,
+                after,
+                limit,
+            },
             |body| match body {
                 Body::Domains { rows, next } => (rows, next),
                 other => panic!("{other:?}"),

@@ -1,6 +1,6 @@
 //! The one table of the API: routing, the checks of parameters and the OpenAPI document all come from it.
 
-use archive::question::{CdxQuestion, MatchType, Question, SearchQuestion};
+use archive::question::{CdxQuestion, DomainOrder, MatchType, Question, SearchQuestion};
 
 use crate::arguments::{Arguments, Kind, Parameter, Place};
 use crate::failure::Failure;
@@ -230,12 +230,21 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/api/v1/domains",
-        summary: "All domains, in the order of their names",
-        parameters: &[AFTER, limit(100)],
+        summary: "All domains, by name, or with most pages or in-links from other domains first",
+        parameters: &[
+            query(
+                "order",
+                Kind::OneOf(&["name", "pages", "inlinks"]),
+                "`name` where nothing else is said; the others read all domains for each answer",
+            ),
+            AFTER,
+            limit(100),
+        ],
         serves: Serves::Answer {
             answer: "domains",
             question: |a| {
                 Ok(Question::Domains {
+                    order: domain_order(a.text("order")),
                     after: a.owned("after"),
                     limit: rows(a),
                 })
@@ -398,6 +407,15 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
 
 fn rows(arguments: &Arguments) -> usize {
     arguments.limit("limit").unwrap_or(crate::arguments::LIMIT_MAX)
+}
+
+/// The order of domains of that name; by name for any other.
+pub(crate) fn domain_order(name: Option<&str>) -> DomainOrder {
+    match name {
+        Some("pages") => DomainOrder::Pages,
+        Some("inlinks") => DomainOrder::Inlinks,
+        _ => DomainOrder::Name,
+    }
 }
 
 fn search(arguments: &Arguments) -> Result<Question, Failure> {

@@ -4,7 +4,7 @@ use archive::question::{Body, CdxQuestion, MatchType, Question};
 use maud::{Markup, html};
 
 use super::layout::{Frame, Section};
-use super::{Context, Html, Query, Shown, chart, expect_body, parts};
+use super::{Context, Html, Query, Shown, calendar, expect_body, parts};
 use crate::api::table::url_and_match;
 use crate::state::State;
 use crate::{link, present};
@@ -105,7 +105,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         } @else if rows.is_empty() {
             (none(&form))
         } @else {
-            @if form.match_type == MatchType::Exact && after.is_none() { (chart::timeline(&rows)) }
+            @if form.match_type == MatchType::Exact && after.is_none() { (calendar::strip(&form.url, &rows, None)) }
             (parts::captures(&rows, true))
             p.actions { a.button.quiet href=(form.link("/cdx", "matchType", None)) { "As CDXJ" } }
         }

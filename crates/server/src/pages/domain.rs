@@ -1,11 +1,12 @@
 //! A domain, and the list of all domains.
 
-use archive::question::{Body, DomainBody, LinkingDomain, Question};
+use archive::question::{Body, DomainBody, DomainOrder, LinkingDomain, Question};
 use maud::{Markup, html};
 
 use super::layout::{Frame, Section};
 use super::parts::{Align, Column};
 use super::{Context, Html, Query, Shown, expect_body, parts, ranking};
+use crate::api::table::domain_order;
 use crate::failure::Failure;
 use crate::{link, present};
 
@@ -92,9 +93,33 @@ fn linking_row(row: &LinkingDomain, most: u64) -> Markup {
     }
 }
 
+/// Orders of the list: as they stand in the address, and in words. The first is what readers want who do
+/// not say: by name a list begins with whatever has digits and odd hosts.
+const ORDERS: [(&str, &str); 3] = [
+    ("pages", "most pages first"),
+    ("inlinks", "most in-links first"),
+    ("name", "by name"),
+];
+
+/// Links to the list in each order.
+fn orders(order: DomainOrder) -> Markup {
+    html! {
+        nav aria-label="Order" {
+            ul.chips {
+                @for (name, words) in ORDERS {
+                    li { a href=(link::with("/domains", &[("order", Some(name))])) aria-current=[(domain_order(Some(name)) == order).then_some("true")] { (words) } }
+                }
+            }
+        }
+    }
+}
+
 pub(super) async fn list(context: Context, query: Query) -> Shown {
     let after = query.owned("after");
+    let order_name = query.get("order").unwrap_or(ORDERS[0].0);
+    let order = domain_order(Some(order_name));
     let question = Question::Domains {
+        order,
         after: after.clone(),
         limit: ROWS,
     };
@@ -115,18 +140,19 @@ pub(super) async fn list(context: Context, query: Query) -> Shown {
         ]
     });
     let content = html! {
-        header.page-head { h1 { "Domains" } p.soft { "Every registered domain of a URL that is captured or linked to, by name." } }
+        header.page-head { h1 { "Domains" } p.soft { "Every registered domain of a URL that is captured or linked to." } }
         form.inline action="/domain" method="get" {
             label for="name" { "Go to a domain" }
             input #name type="text" name="name" placeholder="example.org" autocapitalize="off" spellcheck="false" required;
             button type="submit" { "Show" }
         }
         @if rows.is_empty() && after.is_none() { (parts::nothing_loaded()) } @else {
+            (orders(order))
             (parts::table("Domains", &columns, table_rows.collect()))
         }
         (parts::pager(
-            after.as_ref().map(|_| "/domains".to_owned()),
-            next.map(|next| link::with("/domains", &[("after", Some(&next))])),
+            after.as_ref().map(|_| link::with("/domains", &[("order", Some(order_name))])),
+            next.map(|next| link::with("/domains", &[("order", Some(order_name)), ("after", Some(&next))])),
         ))
     };
     let frame = Frame {

@@ -83,6 +83,8 @@ impl Frame<'_> {
                         (search_box(self.query, false))
                     }
                     nav aria-label="Main" {
+                        // On narrow screens the list below is folded until this stands open; no script is needed.
+                        details.menu { summary { "Menu" } }
                         ul {
                             @for (section, address, name) in NAVIGATION.into_iter().filter(|entry| self.store || entry.0 != Section::Store) {
                                 li { a href=(address) aria-current=[(section == self.section).then_some("page")] { (name) } }

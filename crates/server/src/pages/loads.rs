@@ -225,8 +225,14 @@ fn state(row: &LedgerRow) -> Markup {
         "pending" | "loading" => "plain",
         _ => "bad",
     };
+    // `failed(REASON)`: the badge is the word alone, so that it stays on one line.
+    let reason = row
+        .state
+        .strip_prefix("failed(")
+        .map(|rest| rest.strip_suffix(')').unwrap_or(rest));
     html! {
-        span class=(format!("badge {class}")) { (parts::text(&row.state)) }
+        span class=(format!("badge {class}")) { @if reason.is_some() { "failed" } @else { (parts::text(&row.state)) } }
+        @if let Some(reason) = reason { " " (parts::text(reason)) }
         @if row.state == "loading" && row.size > 0 {
             " " span.soft { (row.bytes_done.min(row.size) as u128 * 100 / u128::from(row.size)) " %" }
         }

@@ -5,8 +5,10 @@
 
 mod about;
 mod assets;
+mod calendar;
 mod captures;
 mod chart;
+mod dated;
 mod domain;
 pub(crate) mod failure;
 mod home;
@@ -21,6 +23,7 @@ mod results;
 mod snippet;
 mod statistics;
 pub(crate) mod store;
+mod text;
 
 use std::sync::Arc;
 

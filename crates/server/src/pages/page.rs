@@ -1,10 +1,10 @@
-//! All that is known of one URL.
+//! All that is known of one URL: its newest version with text and links, or what was captured at a date.
 
 use archive::question::{Body, CdxRow, LinkRow, PageBody, Question};
 use maud::{Markup, html};
 
 use super::layout::{Frame, Section};
-use super::{Context, Html, Query, Shown, beside, chart, expect_body, links, parts};
+use super::{Context, Html, Query, Shown, beside, calendar, dated, expect_body, links, parts, text};
 use crate::failure::Failure;
 use crate::state::State;
 use crate::{link, present, sandbox};
@@ -13,12 +13,6 @@ use crate::{link, present, sandbox};
 const LINKS: usize = 12;
 /// Captures shown; the rest is a click away.
 const CAPTURES: usize = 12;
-/// Characters of the text that stand open.
-const TEXT_OPEN: usize = 800;
-
-/// Previews of this length are taken to go on.
-const PREVIEW_CHARS: usize = 1990;
-
 /// Links of one direction: those shown, and how many there are.
 type Links = Option<(Vec<LinkRow>, u64)>;
 
@@ -26,6 +20,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let Some(url) = query.owned("url") else {
         return Err(Failure::bad_request("which page? The address names no URL.").into());
     };
+    let at = query.time("at");
     let questions = [
         Question::Page { url: url.clone() },
         Question::Inlinks {
@@ -61,7 +56,13 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         query: "",
         epoch: Some(epoch),
     };
-    let content = content(&page, &beside(inlinks, links), &beside(outlinks, links));
+    let capture = at
+        .as_deref()
+        .and_then(|at| dated::nearest(&page.captures, at).map(|found| (at, found)));
+    let content = match capture {
+        Some((at, (index, capture))) => dated::content(&page, index, capture, at),
+        None => content(&page, &beside(inlinks, links), &beside(outlinks, links)),
+    };
     Ok(Html::ok(frame.around(content)))
 }
 
@@ -94,22 +95,25 @@ fn content(page: &PageBody, inlinks: &Links, outlinks: &Links) -> Markup {
     html! {
         article.page {
             (head(page))
-            @if !page.captured {
-                p.callout { "This URL was never captured: the archive knows it only from the links to it." }
-            }
-            div.with-aside.wide {
-                div.main-column {
-                    (reading(page))
-                    (captures(page))
-                }
-                aside aria-label="Links" {
-                    (link_list("In-links", "inlinks", &page.url, inlinks, links::Side::Source))
-                    @if page.captured {
+            @if page.captured {
+                @if let Some(index) = current(page) { (dated::neighbours(page, index)) }
+                div.with-aside.wide {
+                    div.main-column {
+                        (reading(page))
+                        (captures(page))
+                    }
+                    aside aria-label="Links" {
+                        (link_list("In-links", "inlinks", &page.url, inlinks, links::Side::Source))
                         (link_list("Links on this page", "outlinks", &page.url, outlinks, links::Side::Target))
                         @if page.links_dropped > 0 {
                             p.soft { (present::counted(page.links_dropped, "more link was", "more links were")) " beyond what is kept." }
                         }
                     }
+                }
+            } @else {
+                p.callout { "This URL was never captured: the archive knows it only from the links to it." }
+                div.main-column {
+                    (link_list("Pages that link to it", "inlinks", &page.url, inlinks, links::Side::Source))
                 }
             }
         }
@@ -167,7 +171,7 @@ fn reading(page: &PageBody) -> Markup {
         @if !text.is_empty() {
             section aria-labelledby="text" {
                 h2 #text { "Text" }
-                (text_of(text, page.text_truncated))
+                (text::text(text, page.text_truncated))
             }
         }
         @if page.fetch_time.is_some() {
@@ -175,35 +179,6 @@ fn reading(page: &PageBody) -> Markup {
                 h2 #archived { "Archived page" }
                 (archived(page))
             }
-        }
-    }
-}
-
-/// The beginning stands open; the rest of a long text folds out.
-fn text_of(text: &str, truncated: bool) -> Markup {
-    let (head, cut) = present::cut(text, TEXT_OPEN);
-    let rest = text[head.len()..].trim_start();
-    html! {
-        div.reading dir="auto" {
-            (paragraphs(head))
-            @if cut {
-                details {
-                    summary { "More of the text" }
-                    (paragraphs(rest))
-                    @if truncated || text.chars().count() >= PREVIEW_CHARS {
-                        p.soft { "The preview ends here. The archived page below has all of it." }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn paragraphs(text: &str) -> Markup {
-    let text = present::clean_lines(text);
-    html! {
-        @for line in text.split('\n').map(str::trim).filter(|line| !line.is_empty()) {
-            p dir="auto" { (line) }
         }
     }
 }
@@ -221,8 +196,7 @@ fn archived(page: &PageBody) -> Markup {
         @if shown {
             details.frame {
                 summary { "Show it here, without scripts and without reaching the network" }
-                iframe sandbox="" loading="lazy" referrerpolicy="no-referrer" title="Archived page, in a sandbox"
-                    src=(link::sandbox(&page.url, at)) {}
+                (parts::frame(&page.url, at))
             }
         }
         @if (300..400).contains(&page.status) {
@@ -237,10 +211,14 @@ fn archived(page: &PageBody) -> Markup {
     }
 }
 
-/// Kind of the capture that is the current version, where it is among those listed.
+/// Place of the current version among the captures, where it is listed.
+fn current(page: &PageBody) -> Option<usize> {
+    let current = |row: &CdxRow| Some(&row.fetch_time) == page.fetch_time.as_ref() && row.kind != "revisit";
+    page.captures.iter().position(current)
+}
+
 fn current_kind(page: &PageBody) -> Option<&str> {
-    let current = |row: &&CdxRow| Some(&row.fetch_time) == page.fetch_time.as_ref() && row.kind != "revisit";
-    page.captures.iter().find(current).map(|row| row.kind.as_str())
+    current(page).map(|index| page.captures[index].kind.as_str())
 }
 
 fn captures(page: &PageBody) -> Markup {
@@ -249,7 +227,7 @@ fn captures(page: &PageBody) -> Markup {
         @if !page.captures.is_empty() {
             section aria-labelledby="captures" {
                 h2 #captures { "Captures" span.amount { (present::count(page.captures.len() as u64)) } }
-                (chart::timeline(&page.captures))
+                (calendar::strip(&page.url, &page.captures, page.fetch_time.as_deref()))
                 (parts::captures(&page.captures[..page.captures.len().min(CAPTURES)], false))
                 @if page.captures.len() > CAPTURES { p { a.more href=(all) { "All captures" } } }
             }

@@ -9,6 +9,9 @@ use crate::{link, present, sandbox};
 /// Most characters of a URL or an anchor that are shown; the rest is in the address or the download.
 const SHOWN_MAX: usize = 300;
 
+/// URLs of more bytes than this may be broken into lines.
+const URL_BREAKS_MIN: usize = 30;
+
 /// Archived text in its own direction.
 pub(super) fn text(text: &str) -> Markup {
     let (shown, cut) = present::cut(text, SHOWN_MAX);
@@ -21,7 +24,15 @@ pub(super) fn url_text(url: &str) -> Markup {
         Some((end, _)) => (&url[..end], true),
         None => (url, false),
     };
-    html! { bdi.url dir="ltr" { (present::clean(shown)) @if cut { "\u{2026}" } } }
+    let shown = present::clean(shown);
+    let breaks = shown.len() > URL_BREAKS_MIN;
+    html! {
+        bdi.url dir="ltr" {
+            // Where a line ends it ends behind a separator, not inside a name.
+            @for part in shown.split_inclusive(['/', '?', '&', '=']) { (part) @if breaks && part != "/" && !part.ends_with(":/") { wbr; } }
+            @if cut { "\u{2026}" }
+        }
+    }
 }
 
 /// A URL, leading to what the archive knows of it.
@@ -137,6 +148,14 @@ pub(super) fn pager(first: Option<String>, next: Option<String>) -> Markup {
     }
 }
 
+/// Archived content in a frame that can do nothing.
+pub(super) fn frame(url: &str, at: Option<&str>) -> Markup {
+    html! {
+        iframe sandbox="" loading="lazy" referrerpolicy="no-referrer" title="Archived page, in a sandbox"
+            src=(link::sandbox(url, at)) {}
+    }
+}
+
 /// What is said where there is nothing to show.
 pub(super) fn nothing(heading: &str, content: Markup) -> Markup {
     html! { section.nothing { h2 { (heading) } (content) } }
@@ -170,10 +189,16 @@ pub(super) fn status(status: u16, kind: &str) -> Markup {
     let (class, word) = match (status, kind) {
         (_, "revisit") => ("plain", "unchanged"),
         (0, _) => ("plain", "no status"),
-        (200..=299, _) => ("good", "found"),
+        (204, _) => ("good", "no content"),
+        (206, _) => ("good", "part"),
+        (200..=299, _) => ("good", "OK"),
+        (301 | 308, _) => ("plain", "moved"),
         (300..=399, _) => ("plain", "redirect"),
+        (401 | 403, _) => ("bad", "forbidden"),
+        (404, _) => ("bad", "not found"),
+        (410, _) => ("bad", "gone"),
         (400..=499, _) => ("bad", "refused"),
-        _ => ("bad", "failed"),
+        _ => ("bad", "server error"),
     };
     html! {
         span class=(format!("badge {class}")) {
@@ -195,7 +220,8 @@ pub(super) fn captures(rows: &[CdxRow], with_url: bool) -> Markup {
     ];
     let columns: Vec<Column> = COLUMNS.into_iter().filter(|c| with_url || c.0 != "URL").collect();
     let rows = rows.iter().map(|row| {
-        let mut cells = vec![html! { (time(&row.fetch_time)) }];
+        let at = link::with("/page", &[("url", Some(&row.url)), ("at", Some(&row.timestamp))]);
+        let mut cells = vec![html! { a href=(at) { (time(&row.fetch_time)) } }];
         if with_url {
             cells.push(url_link(&row.url));
         }

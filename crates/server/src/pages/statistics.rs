@@ -1,8 +1,11 @@
 //! What the archive holds and what it is doing: totals, charts of the last minutes, the table of stages.
 
+use std::time::Duration;
+
 use archive::question::{Body, Question, StageRow, StatusBody};
 use maud::{Markup, html};
 
+use super::chart::Scale;
 use super::layout::{Frame, Section};
 use super::parts::{Align, Column};
 use super::{Context, Html, Shown, beside, chart, expect_body, parts};
@@ -46,7 +49,7 @@ async fn live_part(state: &State) -> Result<(u64, Markup), super::PageFailure> {
         _ => None,
     });
     let content = html! {
-        (charts(&state.history.points()))
+        (charts(&state.history.points(), state.settings.sample_interval))
         section aria-labelledby="stages" {
             h2 #stages { "Stages of loading" }
             (stage_table(&stages.unwrap_or_default()))
@@ -59,16 +62,16 @@ async fn live_part(state: &State) -> Result<(u64, Markup), super::PageFailure> {
     Ok((epoch, content))
 }
 
-fn charts(points: &[Point]) -> Markup {
+fn charts(points: &[Point], every: Duration) -> Markup {
     let values = |value: fn(&Point) -> f64| points.iter().map(value).collect::<Vec<f64>>();
     html! {
         div.charts {
-            (chart::line("Pages per second", &values(|p| p.pages_per_s), present::rate))
-            (chart::line("Links per second", &values(|p| p.links_per_s), present::rate))
-            (chart::line("Epochs per second", &values(|p| p.epochs_per_s), present::rate))
-            (chart::line("Items in flight", &values(|p| p.in_flight as f64), |v| present::count(v as u64)))
-            (chart::line("Memory", &values(|p| p.memory_bytes as f64), |v| present::size(v as u64)))
-            (chart::line("Requests per second", &values(|p| p.requests_per_s), present::rate))
+            (chart::line("Pages per second", &values(|p| p.pages_per_s), every, Scale::Decimal, present::rate))
+            (chart::line("Links per second", &values(|p| p.links_per_s), every, Scale::Decimal, present::rate))
+            (chart::line("Epochs per second", &values(|p| p.epochs_per_s), every, Scale::Decimal, present::rate))
+            (chart::line("Items in flight", &values(|p| p.in_flight as f64), every, Scale::Decimal, present::rate))
+            (chart::line("Memory", &values(|p| p.memory_bytes as f64), every, Scale::Binary, |v| present::size(v as u64)))
+            (chart::line("Requests per second", &values(|p| p.requests_per_s), every, Scale::Decimal, present::rate))
         }
     }
 }

@@ -104,7 +104,7 @@ fn search_and_follow_to_a_page_an_in_link_a_domain_and_back() {
     assert!(browser.text("aside").contains("In-links"));
     assert!(
         browser
-            .script("return document.querySelectorAll('.timeline rect').length")
+            .script("return document.querySelectorAll('.calendar a').length")
             .as_u64()
             >= Some(2)
     );

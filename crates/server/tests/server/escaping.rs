@@ -21,8 +21,8 @@ fn structure(html: &str) -> BTreeMap<String, usize> {
     for token in Tokenizer::new(html) {
         let Ok(Token::StartTag(tag)) = token else { continue };
         let name = String::from_utf8_lossy(&tag.name).into_owned();
-        // The match mark of snippets depends on the text.
-        if name == "mark" && tag.attributes.is_empty() {
+        // The match mark of snippets depends on the text, and so do the places where an address may be broken.
+        if matches!(name.as_str(), "mark" | "wbr") && tag.attributes.is_empty() {
             continue;
         }
         let mut described = name;
@@ -45,8 +45,13 @@ fn structure(html: &str) -> BTreeMap<String, usize> {
 fn filled(question: &Question, text: &str) -> Result<Answer, archive::AskError> {
     let mut value = serde_json::to_value(sample(question)?).expect("answers are JSON");
     let tag = value["answer"].take();
+    // A kind is a word of ours, as the tag is.
+    let kind = value.pointer("/notes/0/kind").cloned();
     fill(&mut value, text);
     value["answer"] = tag;
+    if let (Some(kind), Some(place)) = (kind, value.pointer_mut("/notes/0/kind")) {
+        *place = kind;
+    }
     Ok(serde_json::from_value(value).expect("still an answer"))
 }
 
@@ -103,8 +108,13 @@ fn check(text: &str) {
     if text.trim().is_empty() {
         return; // Asks for nothing, which has a page of its own.
     }
-    // As many lines of text, because the preview shows lines.
-    let letters: String = text.chars().map(|c| if c == '\n' { c } else { 'x' }).collect();
+    // As many lines and words of text, as long, because the preview shows lines, and the long ones first.
+    let letter = |c: char| match c {
+        c if c.is_whitespace() || matches!(c, '。' | '！' | '？') => c,
+        c if c.is_ascii() => 'x',
+        _ => 'é',
+    };
+    let letters: String = text.chars().map(letter).collect();
     let harmless = structures(&letters);
     for ((path, expected), got) in PAGES.iter().zip(harmless).zip(structures(text)) {
         for (element, count) in &got {

@@ -5,15 +5,18 @@ use archive::question::{Answer, Body, PageBody, Question, SearchBody, StatusBody
 use crate::fake::{error, get, router, sample};
 
 /// Every page, with the parameters it needs.
-pub(crate) const PAGES: [&str; 16] = [
+pub(crate) const PAGES: [&str; 19] = [
     "/",
     "/search?q=example",
     "/search?q=example&explain=1&before=20&after=x",
     "/page?url=http://example.com/",
+    "/page?url=http://example.com/&at=2014",
     "/page/inlinks?url=http://example.com/",
     "/page/outlinks?url=http://example.com/",
     "/domain?name=example.com",
     "/domains",
+    "/domains?order=inlinks",
+    "/domains?order=name&after=x",
     "/ranking",
     "/ranking?domain=example.com",
     "/captures?url=http://example.com/",
@@ -245,4 +248,97 @@ async fn what_comes_from_the_newest_version_alone_says_so() {
         let body = get(&router(sample), path).await.body;
         assert!(body.contains("newest version"), "{path}: {body}");
     }
+}
+
+/// The story: the pages said "200 found" of what had been answered, and "Words are all to be found".
+#[tokio::test]
+async fn words_are_those_of_the_web() {
+    let page = get(&router(sample), "/captures?url=http://example.com/")
+        .await
+        .body;
+    assert!(page.contains("200 OK") && !page.contains("found"), "{page}");
+    let prompt = get(&router(sample), "/search").await.body;
+    assert!(prompt.contains("All words must match"), "{prompt}");
+}
+
+/// A URL that is only linked to has nothing to read: what is known of it stands in the main column.
+#[tokio::test]
+async fn a_url_that_is_only_linked_to_has_no_empty_column() {
+    let router = router(|question| match question {
+        Question::Page { .. } => Ok(Answer {
+            epoch: 1,
+            body: Body::Page(Box::new(PageBody {
+                url: "http://a/".into(),
+                ..PageBody::default()
+            })),
+        }),
+        other => sample(other),
+    });
+    let body = get(&router, "/page?url=http://a/").await.body;
+    assert!(
+        body.contains("Pages that link to it") && !body.contains("<aside"),
+        "{body}"
+    );
+}
+
+#[tokio::test]
+async fn a_page_at_a_date_shows_the_capture_of_that_time() {
+    let capture = |time: &str| archive::question::CdxRow {
+        url: "http://a/".into(),
+        fetch_time: time.into(),
+        timestamp: time.into(),
+        status: 200,
+        mime: "text/html".into(),
+        kind: "response".into(),
+        ..archive::question::CdxRow::default()
+    };
+    let captures: Vec<_> = ["20160101000000", "20140126200624", "20100101000000"]
+        .map(capture)
+        .into();
+    let router = router(move |question| match question {
+        Question::Page { .. } => Ok(Answer {
+            epoch: 1,
+            body: Body::Page(Box::new(PageBody {
+                url: "http://a/".into(),
+                captured: true,
+                fetch_time: Some("20160101000000".into()),
+                text_preview: "the newest text".into(),
+                captures: captures.clone(),
+                ..PageBody::default()
+            })),
+        }),
+        _ => Err(error("not_found")),
+    });
+    let body = get(&router, "/page?url=http://a/&at=20140126").await.body;
+    assert!(
+        body.contains("/sandbox/content?url=http%3A%2F%2Fa%2F&amp;at=20140126200624"),
+        "{body}"
+    );
+    assert!(
+        body.contains("at=20100101000000") && body.contains("at=20160101000000"),
+        "{body}"
+    );
+    assert!(!body.contains("the newest text"), "{body}");
+    let newest = get(&router, "/page?url=http://a/").await.body;
+    assert!(
+        newest.contains("the newest text") && newest.contains("rel=\"prev\""),
+        "{newest}"
+    );
+}
+
+#[tokio::test]
+async fn the_list_of_domains_keeps_its_order_from_page_to_page() {
+    let body = get(&router(sample), "/domains?order=inlinks").await.body;
+    assert!(body.contains("/domains?order=inlinks&amp;after="), "{body}");
+    assert!(body.contains("/domains?order=name\""), "{body}");
+}
+
+/// On a phone the navigation is folded, and unfolds without a script.
+#[tokio::test]
+async fn the_navigation_folds_without_script() {
+    let body = get(&router(sample), "/about").await.body;
+    assert!(
+        body.contains("<details class=\"menu\"><summary>Menu</summary></details><ul>"),
+        "{body}"
+    );
 }

@@ -178,6 +178,7 @@ async fn records_of_a_crawl_are_sent_as_stored() {
     let ledger = loaded
         .archive
         .ask(&Question::Domains {
+            order: archive::question::DomainOrder::Name,
             after: None,
             limit: 1000,
         })

@@ -15,13 +15,16 @@ use crate::loaded::{load, shared_data};
 use crate::port::Running;
 use crate::web;
 
-const PAGES: [(&str, &str); 23] = [
+const PAGES: [(&str, &str); 28] = [
     ("home", "/"),
     ("search", "/search?q=domain"),
     ("search-explained", "/search?q=domain+names&explain=1"),
     ("search-none", "/search?q=nothingatall"),
     ("search-prompt", "/search"),
     ("page", "/page?url=http://www.iana.org/domains/root"),
+    ("search-notes", "/search?q=domain:iana.org+%22root+zone"),
+    ("page-at", "/page?url=http://www.iana.org/&at=2014"),
+    ("page-many", "/page?url=http://www.iana.org/"),
     ("page-long", "/page?url=http://www.looms.example.org/"),
     ("page-hostile", "/page?url=http://hostile.example.net/page"),
     (
@@ -33,6 +36,8 @@ const PAGES: [(&str, &str); 23] = [
     ("outlinks", "/page/outlinks?url=http://www.iana.org/"),
     ("domain", "/domain?name=iana.org"),
     ("domains", "/domains"),
+    ("domains-by-name", "/domains?order=name"),
+    ("captures-of-one", "/captures?url=http://www.iana.org/"),
     ("ranking", "/ranking"),
     ("captures-form", "/captures"),
     ("captures", "/captures?url=iana.org&match=domain"),
@@ -85,8 +90,12 @@ fn screenshots() {
             &format!("http://{}{path}", running.address),
         );
     }
-    browser.size(1280, 900);
+    browser.size(390, 844);
     browser.dark(false);
+    browser.go(&format!("http://{}/about", running.address));
+    browser.click(".menu summary");
+    std::fs::write(folder.join("menu-390.png"), browser.picture()).expect("a picture");
+    browser.size(1280, 900);
     browser.go(&format!(
         "http://{}/page?url=http://www.iana.org/domains/root",
         running.address

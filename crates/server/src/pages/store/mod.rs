@@ -1,9 +1,12 @@
 //! The replicated store: whether all is well, its volumes and nodes, how fast it works, and what its workers do.
 
+use std::time::Duration;
+
 use axum::extract::State as Shared;
 use maud::{Markup, html};
 use store::node::RequestCount;
 
+use super::chart::Scale;
 use super::layout::{Frame, Section};
 use super::parts::{self, Align, Column};
 use super::{Context, Html, Shown, chart};
@@ -27,7 +30,7 @@ pub(super) async fn show(Shared(context): Context) -> Shown {
                 noscript { " " a href="/store" { "Refresh" } }
             }
         }
-        div data-live="/store/live" data-every-ms="2000" { (live_part(watch, &report)) }
+        div data-live="/store/live" data-every-ms="2000" { (live_part(watch, &report, context.settings.sample_interval)) }
     };
     let frame = Frame {
         title: "Store",
@@ -43,7 +46,11 @@ pub(super) async fn show(Shared(context): Context) -> Shown {
 pub(super) async fn live(Shared(context): Context) -> Shown {
     let watch = attached(&context)?;
     let report = watch.report().await;
-    Ok(Html::ok(live_part(watch, &report)))
+    Ok(Html::ok(live_part(
+        watch,
+        &report,
+        context.settings.sample_interval,
+    )))
 }
 
 /// The store of this server.
@@ -59,14 +66,14 @@ fn copies(replicas: u8) -> String {
     present::counted(u64::from(replicas), "copy", "copies")
 }
 
-fn live_part(watch: &Watch, report: &StoreReport) -> Markup {
+fn live_part(watch: &Watch, report: &StoreReport, every: Duration) -> Markup {
     html! {
         (verdict(report))
         (totals(report))
         section aria-labelledby="volumes" { h2 #volumes { "Volumes" } (volumes::show(report)) }
         section aria-labelledby="activity" {
             h2 #activity { "Activity" }
-            (charts(&watch.history.points()))
+            (charts(&watch.history.points(), every))
         }
         @if !report.s3.is_empty() {
             section aria-labelledby="s3" {
@@ -130,16 +137,16 @@ fn totals(report: &StoreReport) -> Markup {
     ])
 }
 
-fn charts(points: &[Point]) -> Markup {
+fn charts(points: &[Point], every: Duration) -> Markup {
     let values = |value: fn(&Point) -> f64| points.iter().map(value).collect::<Vec<f64>>();
     let size = |v: f64| format!("{}/s", present::size(v as u64));
     html! {
         div.charts {
-            (chart::line("Requests per second", &values(|p| p.requests_per_s), present::rate))
-            (chart::line("Mean answer time", &values(|p| p.ms_mean), |v| format!("{v:.1} ms")))
-            (chart::line("Received", &values(|p| p.bytes_in_per_s), size))
-            (chart::line("Sent", &values(|p| p.bytes_out_per_s), size))
-            (chart::line("Read by scrub and repair", &values(|p| p.upkeep_bytes_per_s), size))
+            (chart::line("Requests per second", &values(|p| p.requests_per_s), every, Scale::Decimal, present::rate))
+            (chart::line("Mean answer time", &values(|p| p.ms_mean), every, Scale::Decimal, |v| format!("{v:.1} ms")))
+            (chart::line("Received", &values(|p| p.bytes_in_per_s), every, Scale::Binary, size))
+            (chart::line("Sent", &values(|p| p.bytes_out_per_s), every, Scale::Binary, size))
+            (chart::line("Read by scrub and repair", &values(|p| p.upkeep_bytes_per_s), every, Scale::Binary, size))
         }
     }
 }

@@ -1,0 +1,85 @@
+//! The list of domains, by name or by a count.
+//!
+//! By name it is read from where the cursor stands. By a count there is no view: all domains are read, and
+//! as many are held as the answer has rows. Either way a cursor names the last row, not a number of rows.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use weave::Snapshot;
+
+use super::{clamp, cursor, page_of};
+use crate::AskError;
+use crate::question::{Body, DomainOrder, DomainRow};
+
+/// A row's place in the order of a count: the highest count first, then by name.
+type Place = (Reverse<u64>, String);
+
+pub(super) fn domains(
+    snapshot: &Snapshot,
+    order: DomainOrder,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Body, AskError> {
+    let limit = clamp(limit);
+    let (rows, next) = match order {
+        DomainOrder::Name => by_name(snapshot, after, limit)?,
+        DomainOrder::Pages => by_count(snapshot, after, limit, |row| row.pages)?,
+        DomainOrder::Inlinks => by_count(snapshot, after, limit, |row| row.inlinks_external)?,
+    };
+    let row = |row: weave::DomainRow| DomainRow {
+        domain: row.domain,
+        uris: row.uris,
+        pages: row.pages,
+        inlinks_external: row.inlinks_external,
+    };
+    Ok(Body::Domains {
+        rows: rows.into_iter().map(row).collect(),
+        next,
+    })
+}
+
+/// Rows, and the cursor behind them if there are more.
+type Rows = (Vec<weave::DomainRow>, Option<String>);
+
+fn by_name(snapshot: &Snapshot, after: Option<&str>, limit: usize) -> Result<Rows, AskError> {
+    let after: Option<String> = cursor::decode(after)?;
+    let mut rows = snapshot.domains(after.as_deref(), limit + 1)?;
+    let next = page_of(&mut rows, limit, |row| cursor::encode(&row.domain));
+    Ok((rows, next))
+}
+
+fn by_count(
+    snapshot: &Snapshot,
+    after: Option<&str>,
+    limit: usize,
+    count: fn(&weave::DomainRow) -> u64,
+) -> Result<Rows, AskError> {
+    let after: Option<(u64, String)> = cursor::decode(after)?;
+    let after: Option<Place> = after.map(|(count, name)| (Reverse(count), name));
+    let mut rows = best(snapshot.all_domains(None), after.as_ref(), limit + 1, count)?;
+    let next = page_of(&mut rows, limit, |row| cursor::encode(&(count(row), &row.domain)));
+    Ok((rows, next))
+}
+
+/// The first `wanted` rows behind `after`, in the order of their places.
+fn best<E>(
+    rows: impl Iterator<Item = Result<weave::DomainRow, E>>,
+    after: Option<&Place>,
+    wanted: usize,
+    count: fn(&weave::DomainRow) -> u64,
+) -> Result<Vec<weave::DomainRow>, E> {
+    let mut held: BTreeMap<Place, weave::DomainRow> = BTreeMap::new();
+    for row in rows {
+        let row = row?;
+        let place = (Reverse(count(&row)), row.domain.clone());
+        if after.is_some_and(|after| place <= *after) {
+            continue;
+        }
+        held.insert(place, row);
+        if held.len() > wanted {
+            held.pop_last();
+        }
+    }
+    Ok(held.into_values().collect())
+}
