@@ -3,7 +3,8 @@
 //!
 //! URLs in ARC files hold spaces, carriage returns and any bytes, dates have 10 to 18 digits or are no dates,
 //! types are empty or hold spaces, and date and address may have changed places. So a line is read around
-//! its IP address, from the right.
+//! its IP address, from the right. The line of the version block (`filedesc:`) is known by its scheme: its other fields
+//! may all be dashes, or nonsense.
 
 use memchr::memchr;
 
@@ -76,12 +77,18 @@ pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
 fn into_head(line: &Line<'_>, headers: &mut Headers) -> Head {
     headers.clear();
     let mut defects = Vec::new();
-    let filedesc = line.url.starts_with(b"filedesc:");
+    let filedesc = is_filedesc(line.url);
     let kind = if filedesc { Kind::Warcinfo } else { Kind::Response };
     headers.push("WARC-Type", kind.as_str());
     headers.push_bytes(b"WARC-Target-URI", line.url);
-    push_date(line.date, headers, &mut defects);
-    headers.push_bytes(b"WARC-IP-Address", line.ip);
+    // A version block may leave out what it does not know.
+    let is_known = |field: &[u8]| !filedesc || field != b"-";
+    if is_known(line.date) {
+        push_date(line.date, headers, &mut defects);
+    }
+    if is_known(line.ip) {
+        headers.push_bytes(b"WARC-IP-Address", line.ip);
+    }
     let version = push_rest(&line.rest, headers);
     headers.push_bytes(b"Content-Length", line.length);
     if line.transposed {
@@ -158,11 +165,17 @@ fn read_line(line: &[u8], trust: Trust) -> Option<Line<'_>> {
     let dated = (10..=18).contains(&digits);
     let counted = parse_length(length.strip_prefix(b"-").unwrap_or(length)).is_some();
     let sure = match trust {
+        Trust::Expected if is_filedesc(fields.url) => true,
         Trust::Expected if is_ip(fields.ip) => dated || counted,
         Trust::Expected => dated && counted,
         Trust::Searching => is_ip(fields.ip) && dated && counted && !fields.url.contains(&b'<'),
     };
     sure.then_some(fields)
+}
+
+/// Whether a URL is that of a version block, with which an ARC file begins.
+fn is_filedesc(url: &[u8]) -> bool {
+    url.starts_with(b"filedesc:")
 }
 
 /// The last word of a line, and what stands before it.
@@ -331,6 +344,41 @@ mod tests {
             "http://a.b/ 1.2.3.4 20031219215023 text/plain -285",
             Searching,
             Some(negative),
+        );
+    }
+
+    #[test]
+    fn version_blocks_need_no_field_but_their_scheme() {
+        use Trust::{Expected, Searching};
+        let dashes = ["filedesc://", "-", "-", "-", "76"];
+        check("filedesc:// - - - 76", Expected, Some(dashes));
+        check("filedesc:// - - - 76", Searching, None);
+        let nonsense = [
+            "filedesc://x|\\\\y",
+            "a.b.c.d",
+            "blue_monday",
+            "gif\\image",
+            "one",
+        ];
+        check(
+            "filedesc://x|\\\\y a.b.c.d blue_monday gif\\image one",
+            Expected,
+            Some(nonsense),
+        );
+        let defects = |line: &str| match parse(line.as_bytes(), &mut Headers::new()) {
+            Parsed::Head(head, _) => {
+                assert_eq!(head.kind, Kind::Warcinfo);
+                head.defects
+                    .iter()
+                    .map(|defect| defect.reason)
+                    .collect::<Vec<_>>()
+            }
+            _ => panic!("{line}"),
+        };
+        assert!(defects("filedesc:// - - - 76\n").is_empty());
+        assert_eq!(
+            defects("filedesc://x a.b.c.d blue_monday gif\\image one\n"),
+            [reason::DATE_INVALID, reason::LENGTH_INVALID]
         );
     }
 

@@ -1,7 +1,8 @@
 //! Dates of records: W3C form in WARC (`2014-03-04T05:14:21.251Z`), digits in ARC (`20140304051421`).
 //!
 //! Lenient: a date of which only the beginning can be understood gives that beginning (and is not `exact`),
-//! because a capture at a roughly known time is worth more than none.
+//! because a capture at a roughly known time is worth more than none. Not so where the year lies far ahead, as in
+//! twenty digits of a damaged file: such a capture would be the newest of its page for ever.
 
 /// A point in time as understood from a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +13,12 @@ pub struct RecordDate {
     pub exact: bool,
 }
 
-/// Reads `WARC-Date`, or digits as in ARC and CDX. `None` if there is not even a year.
+/// Years in which pages were archived. The last one is fixed, not taken from a clock: whether a record can be used
+/// must not depend on when it is read.
+const YEARS: std::ops::RangeInclusive<i64> = 1990..=2099;
+
+/// Reads `WARC-Date`, or digits as in ARC and CDX. `None` if there is not even a year, or one after 2099; years
+/// before the web are read but not `exact`.
 ///
 /// ```
 /// assert_eq!(warc::parse_date("1970-01-02T00:00:00.5Z").unwrap().ms, 86_400_500);
@@ -26,8 +32,13 @@ pub fn parse_date(text: &str) -> Option<RecordDate> {
     let exact = match digits {
         0..4 => return None,
         4 => fields.read_w3c(bytes),
+        // A year of more than four digits.
+        _ if bytes.get(digits) == Some(&b'-') => return None,
         _ => fields.read_digits(&bytes[..digits]) && digits == 14 && bytes.len() == 14,
     };
+    if fields.year > *YEARS.end() {
+        return None;
+    }
     Some(fields.into_date(exact))
 }
 
@@ -121,15 +132,24 @@ impl Fields {
     }
 
     fn into_date(mut self, mut exact: bool) -> RecordDate {
+        // From the first part that cannot be on, nothing is understood: parts are only ever replaced by their first
+        // value, so that a date that is not exact is never later than what was meant.
+        let mut understood = true;
         let mut within = |value: &mut i64, min: i64, max: i64| {
-            exact &= (min..=max).contains(value);
-            *value = (*value).clamp(min, max);
+            understood &= (min..=max).contains(value);
+            if !understood {
+                *value = min;
+            }
         };
         within(&mut self.month, 1, 12);
         within(&mut self.day, 1, days_in_month(self.year, self.month));
         within(&mut self.hour, 0, 23);
         within(&mut self.minute, 0, 59);
         within(&mut self.second, 0, 60);
+        if !understood {
+            (self.millisecond, self.zone_minutes) = (0, 0);
+        }
+        exact &= understood && YEARS.contains(&self.year);
         let days = days_since_epoch(self.year, self.month, self.day);
         let minutes = days * 1440 + self.hour * 60 + self.minute - self.zone_minutes;
         RecordDate {
@@ -241,12 +261,29 @@ mod tests {
         check("201512000000000", "2015-12-01T00:00:00Z", false);
         check("20160211000000jpg", "2016-02-11T00:00:00Z", false);
         check("200009180023002953", "2000-09-18T00:23:00Z", false);
-        check("2014-13-45T25:61:61Z", "2015-01-01T00:00:00Z", false);
+        check("2014-13-45T25:61:61Z", "2014-01-01T00:00:00Z", false);
+        check("2014-02-30T10:00:00Z", "2014-02-01T00:00:00Z", false);
+        check("2014-01-05T25:00:00.5+05:00", "2014-01-05T00:00:00Z", false);
+        check("20140199991199", "2014-01-01T00:00:00Z", false);
+        check("2099-12-31T23:59:59Z", "2099-12-31T23:59:59Z", true);
+        check("1969-12-31T23:59:59Z", "1969-12-31T23:59:59Z", false);
+        check("00000000000000", "0000-01-01T00:00:00Z", false);
     }
 
     #[test]
     fn not_a_date() {
-        for text in ["", "x", "20x", "a0d1fdddf3165d04", "-2014"] {
+        for text in [
+            "",
+            "x",
+            "20x",
+            "a0d1fdddf3165d04",
+            "-2014",
+            "9999-12-31T23:59:59Z",
+            "2100-01-01T00:00:00Z",
+            "99999999999999",
+            "99991231235960999999",
+            "10000-01-01T00:00:00Z",
+        ] {
             assert_eq!(parse_date(text), None, "{text}");
         }
     }

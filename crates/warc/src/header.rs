@@ -117,8 +117,7 @@ impl Reader {
 }
 
 fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
-    let prefix = bytes.len().min(5);
-    match bytes[..prefix] == b"WARC/"[..prefix] {
+    match warc_header::may_be_version_line(bytes) {
         true if bytes.len() < warc_header::VERSION_LINE_BYTES_MAX && !bytes.contains(&b'\n') => {
             Parsed::Incomplete
         }

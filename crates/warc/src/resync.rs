@@ -4,7 +4,7 @@
 //! line or not (what stood before may have been cut anywhere); an ARC record only at the start of a line whose
 //! fields all have their form. Every byte is looked at a bounded number of times.
 
-use memchr::{memchr, memmem};
+use memchr::{memchr, memchr_iter};
 
 use crate::arc_header::{self, LINE_BYTES_MAX, Trust};
 use crate::warc_header;
@@ -73,21 +73,26 @@ impl Searcher {
 }
 
 fn search_warc(bytes: &[u8], last: bool) -> Search {
+    let word = warc_header::MAGIC.len() - 1;
     let mut from = 0;
-    while let Some(found) = memmem::find(&bytes[from..], b"WARC/") {
-        let at = from + found;
+    // By the slash that ends the word: in text it is rarer than any letter of the word in either case.
+    for slash in memchr_iter(b'/', bytes) {
+        let at = slash.saturating_sub(word);
+        if slash < word || at < from || !warc_header::may_be_version_line(&bytes[at..=slash]) {
+            continue;
+        }
         if warc_header::plausible(&bytes[at..]) {
             return Search::Found(at);
         }
         if !last && bytes.len() - at < warc_header::PLAUSIBLE_BYTES {
             return Search::NotBefore(at);
         }
-        from = at + 5;
+        from = slash + 1;
     }
     if last {
         Search::NotBefore(bytes.len())
     } else {
-        Search::NotBefore(bytes.len().saturating_sub(4).max(from))
+        Search::NotBefore(bytes.len().saturating_sub(word).max(from))
     }
 }
 
@@ -106,9 +111,8 @@ pub(crate) fn start_of(bytes: &[u8], last: bool) -> Start {
     if warc_header::version_line(bytes).is_some() {
         return Start::Warc;
     }
-    let prefix = bytes.len().min(5);
     let may_be_warc =
-        bytes[..prefix] == b"WARC/"[..prefix] && bytes.len() < warc_header::VERSION_LINE_BYTES_MAX;
+        warc_header::may_be_version_line(bytes) && bytes.len() < warc_header::VERSION_LINE_BYTES_MAX;
     match arc_header::is_header(bytes, Trust::Expected) {
         Some(true) => Start::Arc,
         _ if last => Start::Neither,
@@ -146,6 +150,10 @@ mod tests {
         let warc = b"junk WARC/1.0 \r\nWARC/x\nxxWARC/1.0\r\nWARC-Type: response\r\n\r\nWARC/1.0\nA: b\n";
         check(warc, Some(25));
         check(b"WARC/1.0\r\n\r\nWARC", None);
+        check(
+            b"<p>warc/1.0\nx</p>\n/warc/1.1\r\nwarc-type: response\r\n",
+            Some(19),
+        );
         let arc = b"http://a.b/ 1.2.3.4\nhttp://a.b/ 1.2.3.4 20000823054100 image/gif 881\nWARC/1.0\nAb: c\n";
         check(arc, Some(20));
         check(&arc[30..], Some(39));
@@ -156,6 +164,8 @@ mod tests {
         assert_eq!(start_of(b"WARC/1.", false), Start::Unsure);
         assert_eq!(start_of(b"WARC/1.", true), Start::Neither);
         assert_eq!(start_of(b"WARC/1.0\n", false), Start::Warc);
+        assert_eq!(start_of(b"warc/1.0\r\n", false), Start::Warc);
+        assert_eq!(start_of(b"warc/", false), Start::Unsure);
         assert_eq!(start_of(b"<!doctype", false), Start::Neither);
         assert_eq!(start_of(b"http://x/ 1.2.3.4 2000", false), Start::Unsure);
     }

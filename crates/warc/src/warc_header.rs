@@ -15,9 +15,21 @@ use crate::record::{Format, Kind};
 /// Longest version line accepted, its line end included.
 pub(crate) const VERSION_LINE_BYTES_MAX: usize = 64;
 
+/// What a version line begins with, in any case: some writers have it in lower case.
+pub(crate) const MAGIC: &[u8] = b"WARC/";
+
+/// Whether `bytes` begin like a version line, as far as they go.
+pub(crate) fn may_be_version_line(bytes: &[u8]) -> bool {
+    let prefix = bytes.len().min(MAGIC.len());
+    bytes[..prefix].eq_ignore_ascii_case(&MAGIC[..prefix])
+}
+
 /// The version line at the start of `bytes`: its format and length. `None` if it is none or not whole.
 pub(crate) fn version_line(bytes: &[u8]) -> Option<(Format, usize)> {
-    let rest = bytes.strip_prefix(b"WARC/")?;
+    let (magic, rest) = bytes.split_at_checked(MAGIC.len())?;
+    if !magic.eq_ignore_ascii_case(MAGIC) {
+        return None;
+    }
     let (major, rest) = small_number(rest)?;
     let (minor, rest) = small_number(rest.strip_prefix(b".")?)?;
     let blanks = rest
@@ -64,7 +76,7 @@ pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
             position += length + 1;
             break;
         }
-        if line.starts_with(b"WARC/") && version_line(&bytes[position..]).is_some() {
+        if may_be_version_line(line) && version_line(&bytes[position..]).is_some() {
             let detail = format!("another record begins {position} bytes into this header");
             return Parsed::Invalid(position, Defect::new(reason::TRUNCATED_HEADER, detail));
         }
