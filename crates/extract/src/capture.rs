@@ -5,9 +5,7 @@ use crate::html;
 use crate::http::{self, Head, chunked, coding};
 use crate::page::{self, PageSource};
 use crate::target::{self, Target, defect};
-use crate::{
-    Capture, CaptureKind, Extracted, LinkScope, Settings, charset, digest, links, mime, reason, resolve,
-};
+use crate::{Capture, CaptureKind, Extracted, Settings, charset, digest, mime, reason, redirect};
 use std::borrow::Cow;
 
 /// What every capture needs of its record's header.
@@ -117,6 +115,7 @@ pub(crate) fn extract_revisit(record: &warc::Record) -> Extracted {
         kind: CaptureKind::Revisit,
         page: None,
         redirect: None,
+        redirects_to_itself: false,
     }))
 }
 
@@ -178,7 +177,13 @@ impl Answer<'_> {
         } else {
             None
         };
-        let redirect = self.redirect(settings.links);
+        let redirect = redirect::of(
+            self.head.status,
+            self.head.location.as_deref(),
+            &self.facts.url,
+            &self.facts.url_key,
+            settings.links,
+        );
         Extracted::Capture(Box::new(Capture {
             url_key: self.facts.url_key,
             url: self.facts.url,
@@ -190,7 +195,8 @@ impl Answer<'_> {
             length: self.record.span.length,
             kind: self.kind,
             page,
-            redirect,
+            redirect: redirect.link,
+            redirects_to_itself: redirect.to_itself,
         }))
     }
 
@@ -223,28 +229,4 @@ impl Answer<'_> {
         page.text_truncated |= settings.text && (decoded.truncated || !self.record.body_is_whole());
         Some(page)
     }
-
-    fn redirect(&self, scope: LinkScope) -> Option<crate::Link> {
-        if !matches!(self.head.status, 300..=399) {
-            return None;
-        }
-        redirect_to(
-            self.head.location.as_deref()?,
-            &self.facts.url,
-            &self.facts.url_key,
-            scope,
-        )
-    }
-}
-
-/// The link that a `Location` makes.
-pub(crate) fn redirect_to(location: &str, url: &str, url_key: &str, scope: LinkScope) -> Option<crate::Link> {
-    let resolver = resolve::Resolver::new(url, None)?;
-    let mut set = links::LinkSet::new(&resolver, url_key, scope);
-    set.add(links::Occurrence {
-        reference: location,
-        anchor: "",
-        nofollow: false,
-    });
-    set.finish().0.pop()
 }

@@ -19,6 +19,7 @@ mod links;
 mod mime;
 mod page;
 pub mod reason;
+mod redirect;
 mod resolve;
 mod simple;
 mod target;
@@ -64,7 +65,7 @@ pub enum Extracted {
     Unusable(warc::Defect),
 }
 
-/// One archived answer for a URL at a time (DESIGN 4.1).
+/// One archived answer for a URL at a time (docs/views.md).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Capture {
     /// SURT form of `url`.
@@ -90,6 +91,10 @@ pub struct Capture {
     pub page: Option<Page>,
     /// For status 3xx: the `Location` target, as the only link.
     pub redirect: Option<Link>,
+    /// For status 3xx: whether the `Location`, resolved, has the capture's own URL key, as from http to https or
+    /// from the apex to `www`. Such a capture is never current: it would hide the page behind its own address.
+    #[serde(default)]
+    pub redirects_to_itself: bool,
 }
 
 /// Kind of record a capture was made from.
@@ -122,7 +127,7 @@ pub struct Page {
     pub robots: Option<String>,
     /// Links (4.2), one per target key, in document order.
     pub links: Vec<Link>,
-    /// Links beyond 10,000.
+    /// Links not kept: beyond 10,000, or longer than 64 KiB.
     pub links_dropped: u32,
 }
 

@@ -80,12 +80,14 @@ fn redirects_and_errors_are_no_pages() {
         "HTTP/1.1 302 Found\r\nLocation: //b.org/x#y\r\nContent-Type: text/html\r\n\r\n<a href=/z>",
     ));
     assert_eq!(moved.page, None);
-    assert_eq!(moved.redirect.map(|l| l.url).as_deref(), Some("http://b.org/x"));
+    let target = moved.redirect.as_ref().map(|l| l.url.as_str());
+    assert_eq!(target, Some("http://b.org/x"));
     let own_key = capture_of(&response(
         "http://a.org/",
         "HTTP/1.1 301 Moved\r\nLocation: https://www.a.org/\r\n\r\n",
     ));
     assert_eq!((own_key.redirect, own_key.mime.as_str()), (None, "unk"));
+    assert!(own_key.redirects_to_itself && !moved.redirects_to_itself);
     let missing = capture_of(&response(
         "http://a.org/",
         "HTTP/1.1 404 Not Found\r\nLocation: /x\r\n\r\n<html>",

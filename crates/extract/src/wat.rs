@@ -8,12 +8,13 @@ mod entities;
 mod envelope;
 mod json;
 
-use crate::capture::{Facts, facts_of, redirect_to};
+use crate::capture::{Facts, facts_of};
 use crate::links::LinkSet;
 use crate::resolve::Resolver;
 use crate::text::Collapser;
 use crate::{
     Capture, CaptureKind, Extracted, LinkScope, Page, Settings, digest, html, language, mime, page, reason,
+    redirect,
 };
 use entities::References;
 use envelope::{Envelope, LinkEntry};
@@ -68,12 +69,8 @@ fn capture(record: &warc::Record, envelope: &Envelope, facts: Facts, scope: Link
         .find_map(|text| digest::declared(&text.decode()));
     let is_html = mime::may_be_html(&mime) && (mime != mime::UNKNOWN || envelope.has_html);
     let page = (matches!(status, 200..=299) && is_html).then(|| page_of(envelope, &facts, scope));
-    let redirect = match envelope.location {
-        Some(location) if matches!(status, 300..=399) => {
-            redirect_to(&location.decode(), &facts.url, &facts.url_key, scope)
-        }
-        _ => None,
-    };
+    let location = envelope.location.map(Text::decode);
+    let redirect = redirect::of(status, location.as_deref(), &facts.url, &facts.url_key, scope);
     Capture {
         url_key: facts.url_key,
         url: facts.url,
@@ -85,7 +82,8 @@ fn capture(record: &warc::Record, envelope: &Envelope, facts: Facts, scope: Link
         length: record.span.length,
         kind: CaptureKind::Wat,
         page,
-        redirect,
+        redirect: redirect.link,
+        redirects_to_itself: redirect.to_itself,
     }
 }
 

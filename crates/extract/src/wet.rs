@@ -26,6 +26,7 @@ pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
         kind: CaptureKind::Wet,
         page: Some(page(record, settings)),
         redirect: None,
+        redirects_to_itself: false,
     }))
 }
 

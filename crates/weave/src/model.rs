@@ -106,13 +106,14 @@ impl Model {
             .map(|(_, c)| text(c))
     }
 
-    /// Greatest fetch time of the version and of later revisits.
+    /// Greatest fetch time of the version, of later revisits and of later redirects to the key itself.
     pub fn last_seen_ms(&self, url_key: &str) -> Option<i64> {
         let version = *self.versions().get(url_key)?;
         let revisits = self
             .captures
             .values()
-            .filter(|c| c.url_key == url_key && c.kind == CaptureKind::Revisit);
+            .filter(|c| c.url_key == url_key)
+            .filter(|c| c.kind == CaptureKind::Revisit || c.redirects_to_itself);
         revisits
             .map(|c| c.fetch_time_ms)
             .chain([version.fetch_time_ms])
@@ -285,7 +286,7 @@ impl Model {
         all.filter(|(_, c)| match c.kind {
             CaptureKind::Revisit => false,
             CaptureKind::Resource | CaptureKind::Wet => true,
-            _ => (200..=399).contains(&c.status),
+            _ => (200..=399).contains(&c.status) && !c.redirects_to_itself,
         })
     }
 

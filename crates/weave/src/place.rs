@@ -2,6 +2,10 @@
 //!
 //! A new index is made complete under a temporary name and then renamed, so that a directory of the right name
 //! is always a whole index. Row `format` in table `meta` says how rows are to be read.
+//!
+//! An index of an older format is read, and becomes one of this format when it is opened: programs that cannot read
+//! the rows that are written from now on refuse it by name. What its old rows do not say stays unknown, which is
+//! told at each opening.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,8 +19,8 @@ use crate::tables::{Table, Tables};
 use crate::write::Write;
 use crate::{OpenError, Settings, crash};
 
-/// Format written and the newest read.
-const FORMAT: u64 = 1;
+/// Format written and the newest read. Since 2, captures say whether they are redirects to their own key.
+const FORMAT: u64 = 2;
 const FORMAT_ROW: &str = "format";
 const MAGIC: &[u8] = b"weft index";
 
@@ -37,7 +41,18 @@ pub(crate) fn open(
     }
     let tables = Tables::open(dir, settings).map_err(|e| OpenError::engine("open", dir, &e))?;
     let tables = Arc::new(tables);
-    let stored = read_format(dir, &Cut::take(&tables))?;
+    let format = read_format(dir, &Cut::take(&tables))?;
+    if format.written < FORMAT {
+        upgrade(&tables, &format).map_err(|e| OpenError::engine("open", dir, &e))?;
+    }
+    if format.oldest < FORMAT {
+        tracing::warn!(
+            dir = %dir.display(),
+            "loaded in part by an older version: pages whose address redirects to itself may be missing until their \
+             inputs are loaded into a new archive"
+        );
+    }
+    let stored = format.links;
     match links {
         Some(wanted) if wanted != stored => Err(OpenError::LinkScope {
             dir: dir.display().to_string(),
@@ -86,19 +101,49 @@ fn making_dir(dir: &Path) -> PathBuf {
 
 fn fill(making: &Path, links: LinkScope, settings: &Settings) -> fjall::Result<()> {
     let tables = Tables::open(making, settings)?;
-    let mut write = Write::new(&tables);
+    write_format(
+        &tables,
+        &Format {
+            written: FORMAT,
+            links,
+            oldest: FORMAT,
+        },
+    )
+}
+
+/// What row `format` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Format {
+    /// Format that rows are written in.
+    written: u64,
+    links: LinkScope,
+    /// Format of the oldest rows that may be there.
+    oldest: u64,
+}
+
+fn upgrade(tables: &Tables, format: &Format) -> fjall::Result<()> {
+    let now = Format {
+        written: FORMAT,
+        ..format.clone()
+    };
+    write_format(tables, &now)
+}
+
+fn write_format(tables: &Tables, format: &Format) -> fjall::Result<()> {
+    let mut write = Write::new(tables);
     let mut row = MAGIC.to_vec();
-    codec::put_varint(&mut row, FORMAT);
-    row.push(match links {
+    codec::put_varint(&mut row, format.written);
+    row.push(match format.links {
         LinkScope::All => 0,
         LinkScope::External => 1,
     });
+    codec::put_varint(&mut row, format.oldest);
     write.put(Table::Meta, FORMAT_ROW, row);
     write.commit()?;
     tables.db.persist(PersistMode::SyncAll)
 }
 
-fn read_format(dir: &Path, cut: &Cut) -> Result<LinkScope, OpenError> {
+fn read_format(dir: &Path, cut: &Cut) -> Result<Format, OpenError> {
     let foreign = |detail: &str| OpenError::Foreign {
         dir: dir.display().to_string(),
         detail: detail.into(),
@@ -118,11 +163,21 @@ fn read_format(dir: &Path, cut: &Cut) -> Result<LinkScope, OpenError> {
             supported: FORMAT,
         });
     }
-    match r.u8() {
-        Ok(0) => Ok(LinkScope::All),
-        Ok(1) => Ok(LinkScope::External),
-        _ => Err(foreign("unknown link scope")),
-    }
+    let links = match r.u8() {
+        Ok(0) => LinkScope::All,
+        Ok(1) => LinkScope::External,
+        _ => return Err(foreign("unknown link scope")),
+    };
+    // Format 1 ends here.
+    let oldest = match r.is_empty() {
+        true => format,
+        false => r.varint().map_err(|_| foreign("unknown format row"))?,
+    };
+    Ok(Format {
+        written: format,
+        links,
+        oldest,
+    })
 }
 
 fn scope_name(scope: LinkScope) -> &'static str {
@@ -154,8 +209,8 @@ mod tests {
             matches!(
                 error,
                 OpenError::Newer {
-                    found: 2,
-                    supported: 1,
+                    found: 3,
+                    supported: 2,
                     ..
                 }
             ),
@@ -167,6 +222,25 @@ mod tests {
         std::fs::write(other.join("notes.txt"), "mine").unwrap();
         let error = open(&other, None, &Settings::default()).err().unwrap();
         assert!(matches!(error, OpenError::Foreign { .. }), "{error}");
+    }
+
+    #[test]
+    fn an_index_of_format_1_becomes_one_of_this_format_and_remembers_its_age() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("index");
+        {
+            let (tables, _) = open(&dir, None, &Settings::default()).unwrap();
+            let mut write = Write::new(&tables);
+            // As format 1 wrote it.
+            write.put(Table::Meta, FORMAT_ROW, b"weft index\x01\x01".to_vec());
+            write.commit().unwrap();
+        }
+        for _ in 0..2 {
+            let (tables, scope) = open(&dir, None, &Settings::default()).unwrap();
+            assert_eq!(scope, LinkScope::External);
+            let format = read_format(&dir, &Cut::take(&tables)).unwrap();
+            assert_eq!((format.written, format.oldest), (FORMAT, 1));
+        }
     }
 
     #[test]

@@ -112,14 +112,14 @@ impl Snapshot {
         Ok(Some(page_row(url_key, row, last_seen_ms, collection)))
     }
 
-    /// Greatest fetch time of the version and of revisits since.
+    /// Greatest fetch time of the version, of revisits since and of redirects to the key itself since.
     fn last_seen(&self, url_key: &str, fetch_time_ms: i64) -> Result<i64, SnapshotError> {
         for capture in self.captures_backwards(url_key) {
             let capture = capture?;
             if capture.fetch_time_ms <= fetch_time_ms {
                 break;
             }
-            if capture.kind == extract::CaptureKind::Revisit {
+            if capture.confirms() {
                 return Ok(capture.fetch_time_ms);
             }
         }

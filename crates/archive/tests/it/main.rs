@@ -3,6 +3,8 @@
 mod addresses;
 mod data;
 mod growing;
+mod histories;
+mod hostile;
 mod iana;
 mod inputs;
 mod owners;

@@ -53,7 +53,7 @@ fn capture() -> impl Strategy<Value = Capture> {
         2 => Just(CaptureKind::Wet),
         2 => Just(CaptureKind::Revisit),
     ];
-    let status = prop_oneof![6 => Just(200u16), 1 => Just(0), 1 => Just(302), 1 => Just(404), 1 => Just(503)];
+    let status = prop_oneof![6 => Just(200u16), 1 => Just(0), 1 => Just(301), 1 => Just(302), 1 => Just(404), 1 => Just(503)];
     (
         0..URLS.len(),
         0..4i64,
@@ -65,6 +65,7 @@ fn capture() -> impl Strategy<Value = Capture> {
     )
         .prop_map(|(url, time, kind, status, digest, page, redirect)| Capture {
             url_key: urlkey::url_key(URLS[url]).unwrap(),
+            redirects_to_itself: status == 301,
             url: URLS[url].into(),
             fetch_time_ms: time * 1000,
             mime: if page.is_some() {
@@ -78,7 +79,7 @@ fn capture() -> impl Strategy<Value = Capture> {
             length: 100,
             kind,
             page: page.filter(|_| kind != CaptureKind::Revisit),
-            redirect: (300..400).contains(&status).then_some(redirect),
+            redirect: (302..400).contains(&status).then_some(redirect),
         })
 }
 

@@ -20,6 +20,33 @@ fn a_changed_anchor_text_shows() {
     );
 }
 
+/// https first, then http with a redirect to it: one URL key. The redirect was the newest capture, became the current
+/// version, and took the page's title, text and links out of all views and of search.
+#[test]
+fn a_redirect_to_the_own_key_does_not_hide_the_page() {
+    let redirect = |time| {
+        let mut capture = page("http://www.a.com/", time, &[]);
+        (capture.status, capture.page) = (301, None);
+        capture.redirects_to_itself = true;
+        capture
+    };
+    let captures = [page(A, 1, &[(B, "b")]), redirect(3), redirect(2)];
+    for order in [[0, 1, 2], [1, 2, 0], [2, 0, 1]] {
+        let (mut pair, input) = Pair::with_input();
+        pair.load(input, order.map(|n| captures[n].clone()));
+        let snapshot = pair.snapshot();
+        let version = snapshot.version(&key(A)).unwrap().unwrap();
+        assert!(version.is_page && version.title == "Title 1");
+        assert_eq!((version.fetch_time_ms, version.last_seen_ms), (1000, 3000));
+        assert_eq!(snapshot.text(&key(A)).unwrap().as_deref(), Some("Text 1"));
+        assert_eq!(snapshot.inlinks(&key(B), None, 9).unwrap().len(), 1);
+    }
+    let (mut pair, input) = Pair::with_input();
+    pair.load(input, [redirect(1)]);
+    assert_eq!(pair.snapshot().version(&key(A)).unwrap(), None);
+    assert!(pair.snapshot().uri(&key(A)).unwrap().unwrap().captured);
+}
+
 #[test]
 fn a_page_crawled_again_without_links_loses_its_old_ones() {
     let (mut pair, input) = Pair::with_input();

@@ -230,6 +230,7 @@ pub(crate) fn page(url: &str, time: i64, links: &[(&str, &str)]) -> Capture {
             ..Page::default()
         }),
         redirect: None,
+        redirects_to_itself: false,
     }
 }
 

@@ -15,7 +15,11 @@ use crate::{InputId, SnapshotError, url_code};
 /// Longest URL key that is woven, in bytes: the engine's keys end at 65,535, and rows add theirs.
 pub(crate) const KEY_BYTES_MAX: usize = 60_000;
 
-const ROW_VERSION: u8 = 1;
+/// Written; version 1 has no flags.
+const ROW_VERSION: u8 = 2;
+
+const REDIRECTS_TO_ITSELF: u8 = 1;
+
 const SUFFIX_BYTES: usize = 1 + 8 + 4 + 8;
 
 /// Why a capture cannot be woven: a reason for the quarantine and what was found; `None` for one that can.
@@ -43,6 +47,15 @@ pub(crate) struct Stored {
     pub(crate) digest: String,
     pub(crate) length: u64,
     pub(crate) kind: CaptureKind,
+    /// See [`Capture::redirects_to_itself`]; unknown of rows of version 1, so false.
+    pub(crate) redirects_to_itself: bool,
+}
+
+impl Stored {
+    /// Whether it says that the current version was still there, without being a version itself.
+    pub(crate) fn confirms(&self) -> bool {
+        self.kind == CaptureKind::Revisit || self.redirects_to_itself
+    }
 }
 
 /// Sorts a batch, drops what is known, writes the rest and gives it, in key order.
@@ -95,6 +108,12 @@ fn encode(capture: &Capture) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     out.push(ROW_VERSION);
     out.push(kind_code(capture.kind));
+    let flags = if capture.redirects_to_itself {
+        REDIRECTS_TO_ITSELF
+    } else {
+        0
+    };
+    out.push(flags);
     codec::put_varint(&mut out, u64::from(capture.status));
     codec::put_varint(&mut out, capture.length);
     url_code::put(&mut out, &capture.url_key, &capture.url, 0);
@@ -113,8 +132,13 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
     let fetch_time = suffix.take(8)?.first_chunk().ok_or(short)?;
     let input = suffix.take(4)?.first_chunk().ok_or(short)?;
     let offset = suffix.take(8)?.first_chunk().ok_or(short)?;
-    let mut r = Reader::versioned(value, ROW_VERSION)?;
+    let mut r = Reader::new(value);
+    let version = r.u8()?;
+    if !(1..=ROW_VERSION).contains(&version) {
+        return Err(Corrupt("unknown row version"));
+    }
     let kind = kind_of_code(r.u8()?)?;
+    let flags = if version > 1 { r.u8()? } else { 0 };
     let status = u16::try_from(r.varint()?).map_err(|_| Corrupt("status too large"))?;
     let length = r.varint()?;
     let (url, _) = url_code::get(&mut r, &url_key)?;
@@ -131,6 +155,7 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
         digest,
         length,
         kind,
+        redirects_to_itself: flags & REDIRECTS_TO_ITSELF != 0,
     })
 }
 
@@ -182,7 +207,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(digest: &str, fetch_time_ms: i64, url: &str) {
+    fn check(digest: &str, fetch_time_ms: i64, url: &str, redirects_to_itself: bool) {
         let capture = Capture {
             url_key: "com,example)/a".into(),
             url: url.into(),
@@ -195,6 +220,7 @@ mod tests {
             kind: CaptureKind::Arc,
             page: None,
             redirect: None,
+            redirects_to_itself,
         };
         let key = row_key(&capture.url_key, fetch_time_ms, InputId(3), capture.offset);
         assert!(key.starts_with(&key_prefix(&capture.url_key)));
@@ -212,8 +238,23 @@ mod tests {
                 digest: digest.into(),
                 length: 77,
                 kind: CaptureKind::Arc,
+                redirects_to_itself,
             }
         );
+    }
+
+    /// A row as version 1 wrote it.
+    #[test]
+    fn rows_of_version_1_are_read() {
+        let key = row_key("com,example)/a", 5, InputId(3), 7);
+        let mut value = vec![1, 5, 0xc8, 0x01, 77];
+        url_code::put(&mut value, "com,example)/a", "http://example.com/a", 0);
+        value.extend_from_slice(b"\x00\x03sha\x09text/html");
+        let row = decode(&key, &value).unwrap();
+        assert_eq!((row.status, row.length, row.digest.as_str()), (200, 77, "sha"));
+        assert_eq!((row.mime.as_str(), row.redirects_to_itself), ("text/html", false));
+        value[0] = 3;
+        assert_eq!(decode(&key, &value), Err(Corrupt("unknown row version")));
     }
 
     #[test]
@@ -222,12 +263,14 @@ mod tests {
             "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ",
             1_404_000_000_123,
             "http://example.com/A",
+            true,
         );
         check(
             "3i42h3s6nnfq2msvx7xzkyayscx5qbyj",
             0,
             "https://www.example.com/a/",
+            false,
         );
-        check("", -5, "http://example.com/a");
+        check("", -5, "http://example.com/a", false);
     }
 }

@@ -101,6 +101,8 @@ fn restore(cut: &Cut, url_key: &str, row: &VersionRow) -> Result<Vec<(InputId, C
         length: 0,
         kind: row.kind,
         redirect: if is_redirect { links.pop() } else { None },
+        // It is current, so it is none of those.
+        redirects_to_itself: false,
         page: row.is_page.then(|| Page {
             title: row.title.clone(),
             text: String::new(),

@@ -1,7 +1,8 @@
 //! View `versions`: the current version of every URL key that has one.
 //!
 //! Definition: of a key's captures with status 200-399, and those from `resource` or WET records, the greatest
-//! by [`Order`]; revisits never. Its text is that of the greatest such capture with the same fetch time that
+//! by [`Order`]; revisits never, nor redirects to the key itself (http to https, apex to `www`): the page would
+//! vanish behind its own address. Its text is that of the greatest such capture with the same fetch time that
 //! has text (a WAT has links and no text, the WET of the same capture has text and no links).
 //!
 //! The row keeps the order of the capture the text came from, so that a better text can be told from a worse
@@ -54,7 +55,7 @@ pub(crate) fn is_eligible(capture: &Capture) -> bool {
     match capture.kind {
         CaptureKind::Revisit => false,
         CaptureKind::Resource | CaptureKind::Wet => true,
-        _ => (200..400).contains(&capture.status),
+        _ => (200..400).contains(&capture.status) && !capture.redirects_to_itself,
     }
 }
 
