@@ -2,7 +2,8 @@
 //!
 //! Invariants: one link per target key, in the order of first occurrence; `anchor` is the first that
 //! is not empty; `nofollow` holds only if every occurrence says so; never the page's own key; at
-//! most [`LINKS_MAX`] links, the distinct targets beyond that counted in `dropped`.
+//! most [`LINKS_MAX`] links, the distinct targets beyond that counted in `dropped`, and with them the
+//! references that are too long, and all that come after [`LINK_BYTES_MAX`] bytes were spent.
 
 use crate::resolve::Resolver;
 use crate::text::Collapser;
@@ -17,8 +18,12 @@ pub const LINKS_MAX: usize = 10_000;
 /// Characters kept of an anchor text.
 pub const ANCHOR_CHARS_MAX: usize = 256;
 
-/// Longer references are no links: nobody can follow them, and some pages hold megabytes of them.
+/// Longer references are not kept as links, but counted: their keys would be longer than an index can hold.
 pub(crate) const REFERENCE_BYTES_MAX: usize = 64 << 10;
+
+/// Bytes of resolved URLs and keys that one page may cost. A short reference becomes as long as the base that it is
+/// resolved against, so that a page of 100 KB could otherwise ask for gigabytes.
+const LINK_BYTES_MAX: usize = 64 << 20;
 
 /// Whether a `rel` says that the link is no recommendation.
 pub(crate) fn is_nofollow(rel: Option<&[u8]>) -> bool {
@@ -54,8 +59,11 @@ pub(crate) struct LinkSet<'a> {
     links: Vec<Link>,
     /// Places in `links`, by the hash of the key.
     places: HashTable<u32>,
-    /// Hashes of the keys beyond the limit; two keys with one hash would count once.
+    /// Hashes of the keys beyond the limit, and of references that are not resolved; two with one hash would
+    /// count once.
     overflow: HashSet<u64, FxBuildHasher>,
+    /// What is left of [`LINK_BYTES_MAX`].
+    bytes_left: usize,
 }
 
 /// What `LinkScope::External` needs to know to drop a link before resolving it.
@@ -87,6 +95,7 @@ impl<'a> LinkSet<'a> {
             links: Vec::new(),
             places: HashTable::new(),
             overflow: HashSet::default(),
+            bytes_left: LINK_BYTES_MAX,
         }
     }
 
@@ -99,9 +108,6 @@ impl<'a> LinkSet<'a> {
 
     /// Where a reference leads, if that makes a link of this page.
     pub(crate) fn target_of(&mut self, reference: &str) -> Option<LinkTarget> {
-        if reference.len() > REFERENCE_BYTES_MAX {
-            return None;
-        }
         let place = match &mut self.scope {
             Some(scope) => scope.place_of(reference),
             None => Place::External,
@@ -109,8 +115,16 @@ impl<'a> LinkSet<'a> {
         if place == Place::Internal {
             return None;
         }
+        if reference.len() > REFERENCE_BYTES_MAX || self.bytes_left == 0 {
+            // Scripts and pictures as references are no links, however long they are.
+            if !simple::has_other_scheme(reference.trim_ascii_start()) {
+                self.overflow.insert(FxBuildHasher.hash_one(reference));
+            }
+            return None;
+        }
         let url = self.resolver.resolve(reference)?;
         let url_key = urlkey::url_key(&url).ok()?;
+        self.bytes_left = self.bytes_left.saturating_sub(url.len() + url_key.len());
         if url_key == self.page_key {
             return None;
         }
@@ -157,7 +171,7 @@ impl<'a> LinkSet<'a> {
         });
     }
 
-    /// The links, and how many were beyond the limit.
+    /// The links, and how many were not kept.
     pub(crate) fn finish(self) -> (Vec<Link>, u32) {
         (self.links, u32::try_from(self.overflow.len()).unwrap_or(u32::MAX))
     }

@@ -1,7 +1,7 @@
 //! From a document to the page: links resolved, declarations in one spelling, language settled.
 
 use crate::html::Document;
-use crate::links::LinkSet;
+use crate::links::{LinkSet, REFERENCE_BYTES_MAX};
 use crate::resolve::Resolver;
 use crate::text::Collapser;
 use crate::{LinkScope, Page, language};
@@ -37,7 +37,8 @@ pub(crate) fn assemble(source: PageSource) -> Page {
         page.canonical = document
             .canonical
             .as_deref()
-            .and_then(|reference| resolver.resolve(reference));
+            .and_then(|reference| resolver.resolve(reference))
+            .filter(|url| url.len() <= REFERENCE_BYTES_MAX);
     }
     page.robots = document.robots.as_deref().and_then(robots);
     let declared = [

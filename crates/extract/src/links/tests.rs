@@ -140,6 +140,35 @@ fn beyond_the_limit_is_counted() {
     assert_eq!(links[0].anchor, "late anchor");
 }
 
+#[test]
+fn long_references_are_counted_once_each() {
+    let long = |word: &str| format!("{word}{}", "b".repeat(REFERENCE_BYTES_MAX));
+    let (one, other, script) = (long("http://x.org/"), long("/y"), long("javascript:"));
+    let rows = [one.as_str(), &other, &one, &script, "/short"].map(|r| (r, "", false));
+    let (links, dropped) = run(PAGE, None, LinkScope::All, &rows);
+    assert_eq!((links.len(), dropped), (1, 2));
+    // One byte less is a link, for the index to judge.
+    let (links, dropped) = run(
+        PAGE,
+        None,
+        LinkScope::All,
+        &[(&one[..REFERENCE_BYTES_MAX], "", false)],
+    );
+    assert_eq!((links.len(), dropped), (1, 0));
+}
+
+/// 100 KB of markup that would ask for 1.3 GB of links.
+#[test]
+fn a_long_base_does_not_multiply() {
+    let base = format!("http://example.co.uk/{}/", "b".repeat(REFERENCE_BYTES_MAX));
+    let references: Vec<String> = (0..LINKS_MAX).map(|n| n.to_string()).collect();
+    let rows: Vec<Row> = references.iter().map(|r| (r.as_str(), "", false)).collect();
+    let (links, dropped) = run(PAGE, Some(&base), LinkScope::All, &rows);
+    let bytes: usize = links.iter().map(|l| l.url.len() + l.url_key.len()).sum();
+    assert!(bytes < LINK_BYTES_MAX + 4 * REFERENCE_BYTES_MAX, "{bytes}");
+    assert_eq!(links.len() + dropped as usize, LINKS_MAX);
+}
+
 fn reference() -> impl Strategy<Value = String> {
     let host = proptest::sample::select(vec![
         "",
