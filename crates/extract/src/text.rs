@@ -54,9 +54,9 @@ impl Collapser {
         self.truncated = false;
     }
 
-    /// Whether any character was taken.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.out.is_empty()
+    /// Bytes of the text so far.
+    pub(crate) fn len(&self) -> usize {
+        self.out.len()
     }
 
     /// White space without characters, as between table cells.

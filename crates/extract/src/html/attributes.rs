@@ -1,6 +1,5 @@
 //! The few attributes that matter, of the tag being read.
 
-use crate::links::REFERENCE_BYTES_MAX;
 use std::borrow::Cow;
 
 /// Attributes that are looked at.
@@ -36,8 +35,8 @@ impl Attribute {
 
 /// Values of one tag; the buffers serve all tags of a document.
 ///
-/// Of repeated attributes the first counts. A value longer than any reference that is followed is
-/// kept just long enough to be known as such.
+/// Of repeated attributes the first counts. Values are kept whole: none is longer than the document, and a
+/// reference that was cut would look like another one.
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
     values: [Vec<u8>; COUNT],
@@ -82,9 +81,7 @@ impl Attributes {
     pub(super) fn push_value(&mut self, part: &[u8]) {
         self.end();
         if let Reading::Value(attribute) = self.state {
-            let value = &mut self.values[attribute as usize];
-            let room = (REFERENCE_BYTES_MAX + 1).saturating_sub(value.len());
-            value.extend_from_slice(&part[..part.len().min(room)]);
+            self.values[attribute as usize].extend_from_slice(part);
         }
     }
 
@@ -107,7 +104,7 @@ impl Attributes {
         (self.present & (1 << attribute as u8) != 0).then(|| self.values[attribute as usize].as_slice())
     }
 
-    /// As text: the input was UTF-8, but a value may have been cut inside a character.
+    /// As text: the input was UTF-8, so that nothing is replaced.
     pub(super) fn text(&self, attribute: Attribute) -> Option<Cow<'_, str>> {
         let lossy =
             |value| std::str::from_utf8(value).map_or_else(|_| String::from_utf8_lossy(value), Cow::Borrowed);

@@ -1,9 +1,10 @@
 //! What is gathered while a document passes by, tag by tag.
 
 use super::attributes::{Attribute, Attributes};
-use super::raw_links::RawLinks;
+use super::open::OpenElements;
+use super::raw_links::{AnchorEnd, AnchorId, RawLinks};
 use super::refresh;
-use super::tag::{Gap, Kind, Tag};
+use super::tag::{Gap, Kind, Role, Tag};
 use crate::links::Occurrence;
 use crate::text::Collapser;
 
@@ -31,6 +32,7 @@ pub(crate) struct Document {
     /// First `meta name=robots`.
     pub(crate) robots: Option<String>,
     links: RawLinks,
+    open: OpenElements,
     wants_text: bool,
     /// Whether a title has begun; later ones are not the page's.
     has_title: bool,
@@ -39,7 +41,9 @@ pub(crate) struct Document {
     foreign_depth: u32,
     /// Inside a note (tooltip, description) of a drawing.
     in_foreign_note: bool,
-    in_noscript: bool,
+    /// Open `a`s of a drawing.
+    foreign_anchors: Vec<AnchorId>,
+    /// What is inside is no part of the page.
     template_depth: u32,
 }
 
@@ -61,13 +65,14 @@ impl Document {
             base: None,
             canonical: None,
             robots: None,
-            links: RawLinks::new(),
+            links: RawLinks::default(),
+            open: OpenElements::default(),
             wants_text,
             has_title: false,
             raw: Raw::No,
             foreign_depth: 0,
             in_foreign_note: false,
-            in_noscript: false,
+            foreign_anchors: Vec::new(),
             template_depth: 0,
         }
     }
@@ -82,43 +87,71 @@ impl Document {
         self.foreign_depth > 0
     }
 
+    /// A document type is declared.
+    pub(super) fn doctype(&mut self) {
+        self.open.has_doctype = true;
+    }
+
     pub(super) fn text(&mut self, text: &[u8]) {
+        if self.template_depth > 0 || self.raw == Raw::Hidden || self.in_foreign_note {
+            return;
+        }
         if self.raw == Raw::Title {
             self.title.push(text);
             return;
         }
-        if self.raw == Raw::Hidden || self.in_noscript || self.in_foreign_note || self.template_depth > 0 {
-            return;
-        }
         if self.wants_text {
             self.text.push(text);
+        }
+        if !self.is_foreign() {
+            self.open.before_text(text, &mut self.links);
         }
         self.links.text(text);
     }
 
     pub(super) fn start_tag(&mut self, tag: Tag, attributes: &Attributes, self_closing: bool) {
         self.raw = Raw::No;
+        if self.template_depth > 0 {
+            self.template_depth += u32::from(tag.kind == Kind::Template);
+            return;
+        }
         if tag.ends_foreign {
             self.leave_foreign();
         }
         self.gap(tag.gap);
+        if self.is_foreign() {
+            self.start_foreign(tag, attributes, self_closing);
+            return;
+        }
+        self.open.start(tag, attributes, &mut self.links);
         match tag.kind {
-            Kind::Anchor => self.start_anchor(attributes),
             Kind::Area => self.links.push_area(attributes),
-            Kind::Image => self.links.image(attributes),
+            Kind::Image => self.links.image(attributes, self.open.in_noscript()),
             Kind::Base => keep_first(&mut self.base, attributes, Attribute::Href),
             Kind::Link => self.link(attributes),
             Kind::Meta => self.meta(attributes),
             Kind::Html => self.html(attributes),
-            Kind::Body => self.in_noscript = false,
-            Kind::Noscript => self.in_noscript = true,
             Kind::Template => self.template_depth += 1,
             Kind::Foreign if !self_closing => self.foreign_depth += 1,
-            Kind::ForeignNote if self.is_foreign() && !self_closing => self.in_foreign_note = true,
-            Kind::Title if self.is_foreign() => self.in_foreign_note = !self_closing,
             Kind::Title => self.start_title(),
-            Kind::Script | Kind::HiddenRaw | Kind::Textarea if !(self.is_foreign() && self_closing) => {
-                self.raw = Raw::Hidden;
+            Kind::Script | Kind::HiddenRaw | Kind::Textarea => self.raw = Raw::Hidden,
+            _ => {}
+        }
+    }
+
+    /// A start tag inside `svg` or `math`: there the rules of HTML's elements do not hold.
+    fn start_foreign(&mut self, tag: Tag, attributes: &Attributes, self_closing: bool) {
+        match tag.kind {
+            Kind::Foreign if !self_closing => self.foreign_depth += 1,
+            Kind::ForeignNote | Kind::Title if !self_closing => self.in_foreign_note = true,
+            Kind::Script | Kind::HiddenRaw | Kind::Textarea if !self_closing => self.raw = Raw::Hidden,
+            Kind::Anchor => {
+                let anchor = self.links.start_anchor(attributes);
+                match anchor {
+                    Some(anchor) if !self_closing => self.foreign_anchors.push(anchor),
+                    Some(anchor) => self.links.end_anchor(anchor, AnchorEnd::Tag),
+                    None => {}
+                }
             }
             _ => {}
         }
@@ -126,28 +159,58 @@ impl Document {
 
     pub(super) fn end_tag(&mut self, tag: Tag) {
         self.raw = Raw::No;
+        if self.template_depth > 0 {
+            self.template_depth -= u32::from(tag.kind == Kind::Template);
+            return;
+        }
         self.gap(tag.gap);
+        if self.is_foreign() && self.end_foreign(tag) {
+            return;
+        }
+        let depth = self.open.depth();
+        self.open.end(tag, &mut self.links);
+        // The end of an element around a drawing ends the drawing.
+        if self.is_foreign() && self.open.depth() < depth {
+            self.leave_foreign();
+        }
+    }
+
+    /// An end tag inside `svg` or `math`; says whether it is of an element there.
+    fn end_foreign(&mut self, tag: Tag) -> bool {
         match tag.kind {
-            Kind::Anchor => self.links.end_anchor(),
-            Kind::Noscript | Kind::Head => self.in_noscript = false,
-            Kind::Template => self.template_depth = self.template_depth.saturating_sub(1),
             Kind::Foreign => {
-                self.foreign_depth = self.foreign_depth.saturating_sub(1);
-                self.in_foreign_note &= self.is_foreign();
+                self.foreign_depth -= 1;
+                if self.foreign_depth == 0 {
+                    self.leave_foreign();
+                }
+                return true;
             }
-            Kind::ForeignNote | Kind::Title => self.in_foreign_note = false,
+            Kind::ForeignNote | Kind::Title => {
+                self.in_foreign_note = false;
+                return true;
+            }
+            Kind::Anchor => {
+                if let Some(anchor) = self.foreign_anchors.pop() {
+                    self.links.end_anchor(anchor, AnchorEnd::Tag);
+                    return true;
+                }
+            }
             _ => {}
         }
+        tag.role == Role::Inline
     }
 
     /// The input ends.
     pub(super) fn finish(&mut self) {
-        self.links.end_anchor();
+        self.links.end_all();
     }
 
     fn leave_foreign(&mut self) {
         self.foreign_depth = 0;
         self.in_foreign_note = false;
+        for anchor in self.foreign_anchors.drain(..) {
+            self.links.end_anchor(anchor, AnchorEnd::Tag);
+        }
     }
 
     fn gap(&mut self, gap: Gap) {
@@ -162,11 +225,6 @@ impl Document {
     fn start_title(&mut self) {
         self.raw = if self.has_title { Raw::Hidden } else { Raw::Title };
         self.has_title = true;
-    }
-
-    fn start_anchor(&mut self, attributes: &Attributes) {
-        self.links.end_anchor();
-        self.links.start_anchor(attributes);
     }
 
     fn html(&mut self, attributes: &Attributes) {

@@ -6,17 +6,70 @@ use crate::links::{ANCHOR_CHARS_MAX, Occurrence, is_nofollow};
 use crate::text::Collapser;
 use std::ops::Range;
 
+/// Links that collect text at once at most: in table cells an `a` may stand inside another. Of more, the outermost
+/// are done with what they have, so that text costs no more than this.
+const OPEN_MAX: usize = 16;
+
 /// All occurrences, their texts in one buffer.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct RawLinks {
     texts: String,
     list: Vec<RawLink>,
-    /// Place in `list` of an `a` that has not ended.
-    open: Option<usize>,
-    /// Text of the open `a`.
-    anchor: Collapser,
+    /// Those that have not ended, the outermost first.
+    open: Vec<OpenAnchor>,
+    /// Done, to be used again.
+    spare: Vec<OpenAnchor>,
+}
+
+/// How far the words of an `a` had come: bytes of its text, and of its images' texts.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Mark {
+    text_bytes: usize,
+    alt_bytes: usize,
+}
+
+/// Place of a link in the list of occurrences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct AnchorId(u32);
+
+/// How an `a` came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AnchorEnd {
+    /// By its end tag: all its words are its own, also those after a block that closed it for a while.
+    Tag,
+    /// Without one: only the words up to where a block closed it first.
+    Implied,
+}
+
+/// An `a` that has not ended.
+#[derive(Debug)]
+struct OpenAnchor {
+    id: AnchorId,
+    /// Whether text belongs to it now: not where a block closed it, until it is opened again.
+    is_collecting: bool,
+    text: Collapser,
     /// Alternative texts of its images.
     alt: Collapser,
+    /// Where a block closed it first, having words.
+    first_part: Option<Mark>,
+    /// The last image's words, and whether it stands in a `noscript`.
+    image: (Vec<u8>, bool),
+}
+
+impl OpenAnchor {
+    fn mark(&self) -> Mark {
+        Mark {
+            text_bytes: self.text.len(),
+            alt_bytes: self.alt.len(),
+        }
+    }
+
+    /// The first part ends where it has words; without any it goes on.
+    fn end_first_part(&mut self, mark: Mark) {
+        if mark != Mark::default() {
+            self.first_part.get_or_insert(mark);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -29,16 +82,6 @@ struct RawLink {
 }
 
 impl RawLinks {
-    pub(super) fn new() -> RawLinks {
-        RawLinks {
-            texts: String::new(),
-            list: Vec::new(),
-            open: None,
-            anchor: Collapser::line(ANCHOR_CHARS_MAX),
-            alt: Collapser::line(ANCHOR_CHARS_MAX),
-        }
-    }
-
     /// In document order.
     pub(super) fn iter(&self) -> impl Iterator<Item = Occurrence<'_>> {
         self.list.iter().map(|link| Occurrence {
@@ -59,25 +102,90 @@ impl RawLinks {
     }
 
     /// An `a` begins; without `href` it is no link.
-    pub(super) fn start_anchor(&mut self, attributes: &Attributes) {
-        if let Some(reference) = attributes.text(Attribute::Href) {
-            self.open = Some(self.list.len());
-            self.push(&reference, "", is_nofollow(attributes.get(Attribute::Rel)));
+    pub(super) fn start_anchor(&mut self, attributes: &Attributes) -> Option<AnchorId> {
+        let reference = attributes.text(Attribute::Href)?;
+        // More than fit into the type do not fit into a document.
+        let id = AnchorId(u32::try_from(self.list.len()).ok()?);
+        self.push(&reference, "", is_nofollow(attributes.get(Attribute::Rel)));
+        self.collect(id);
+        Some(id)
+    }
+
+    fn collect(&mut self, id: AnchorId) {
+        if self.open.len() == OPEN_MAX {
+            let outermost = self.open.remove(0);
+            self.settle(outermost, AnchorEnd::Implied);
+        }
+        let mut anchor = self.spare.pop().unwrap_or_else(|| OpenAnchor {
+            id,
+            is_collecting: true,
+            text: Collapser::line(ANCHOR_CHARS_MAX),
+            alt: Collapser::line(ANCHOR_CHARS_MAX),
+            first_part: None,
+            image: (Vec::new(), false),
+        });
+        anchor.id = id;
+        anchor.is_collecting = true;
+        self.open.push(anchor);
+    }
+
+    /// A block closes an `a`, which may be opened again behind it.
+    pub(super) fn suspend_anchor(&mut self, id: AnchorId) {
+        if let Some(anchor) = self.open.iter_mut().rfind(|open| open.id == id) {
+            anchor.is_collecting = false;
+            let mark = anchor.mark();
+            anchor.end_first_part(mark);
         }
     }
 
-    /// The open `a`, if there is one, ends.
-    pub(super) fn end_anchor(&mut self) {
-        let Some(place) = self.open.take() else { return };
-        let text = if self.anchor.is_empty() {
-            self.alt.take()
-        } else {
-            self.anchor.take()
-        };
-        let anchor = self.keep(&text);
-        self.list[place].anchor = anchor;
-        self.anchor.clear();
-        self.alt.clear();
+    /// How far the innermost `a` has come.
+    pub(super) fn mark(&self) -> Mark {
+        self.open.last().map_or(Mark::default(), OpenAnchor::mark)
+    }
+
+    /// A block that began at `mark` is taken out of an `a`: what followed is not in its first part.
+    pub(super) fn cut_anchor(&mut self, id: AnchorId, mark: Mark) {
+        if let Some(anchor) = self.open.iter_mut().rfind(|open| open.id == id) {
+            anchor.end_first_part(mark);
+        }
+    }
+
+    /// It is opened again.
+    pub(super) fn resume_anchor(&mut self, id: AnchorId) {
+        if let Some(anchor) = self.open.iter_mut().rfind(|open| open.id == id) {
+            anchor.is_collecting = true;
+        }
+    }
+
+    /// An `a` ends, if it has not ended.
+    pub(super) fn end_anchor(&mut self, id: AnchorId, end: AnchorEnd) {
+        if let Some(place) = self.open.iter().rposition(|open| open.id == id) {
+            let anchor = self.open.remove(place);
+            self.settle(anchor, end);
+        }
+    }
+
+    /// The document ends.
+    pub(super) fn end_all(&mut self) {
+        while let Some(anchor) = self.open.pop() {
+            self.settle(anchor, AnchorEnd::Implied);
+        }
+    }
+
+    fn settle(&mut self, mut anchor: OpenAnchor, end: AnchorEnd) {
+        let (mut text, mut alt) = (anchor.text.take(), anchor.alt.take());
+        if let Some(mark) = anchor.first_part.take()
+            && end == AnchorEnd::Implied
+        {
+            text.truncate(text.floor_char_boundary(mark.text_bytes));
+            alt.truncate(alt.floor_char_boundary(mark.alt_bytes));
+        }
+        let words = if text.is_empty() { &alt } else { &text };
+        self.list[anchor.id.0 as usize].anchor = self.keep(words);
+        anchor.text.clear();
+        anchor.alt.clear();
+        anchor.image.0.clear();
+        self.spare.push(anchor);
     }
 
     pub(super) fn push_area(&mut self, attributes: &Attributes) {
@@ -87,24 +195,34 @@ impl RawLinks {
         }
     }
 
-    pub(super) fn image(&mut self, attributes: &Attributes) {
-        if self.open.is_some()
-            && let Some(alt) = attributes.get(Attribute::Alt)
-        {
-            self.alt.blank();
-            self.alt.push(alt);
+    /// An image. One in a `noscript` may stand for the image beside it that only a script would load: the same words
+    /// of both count once.
+    pub(super) fn image(&mut self, attributes: &Attributes, in_noscript: bool) {
+        let Some(alt) = attributes.get(Attribute::Alt) else {
+            return;
+        };
+        for anchor in self.open.iter_mut().filter(|open| open.is_collecting) {
+            let (before, was_in_noscript) = &anchor.image;
+            if before.trim_ascii() == alt.trim_ascii() && *was_in_noscript != in_noscript {
+                continue;
+            }
+            anchor.alt.blank();
+            anchor.alt.push(alt);
+            anchor.image.0.clear();
+            anchor.image.0.extend_from_slice(alt);
+            anchor.image.1 = in_noscript;
         }
     }
 
     pub(super) fn text(&mut self, text: &[u8]) {
-        if self.open.is_some() {
-            self.anchor.push(text);
+        for anchor in self.open.iter_mut().filter(|open| open.is_collecting) {
+            anchor.text.push(text);
         }
     }
 
     pub(super) fn blank(&mut self) {
-        if self.open.is_some() {
-            self.anchor.blank();
+        for anchor in &mut self.open {
+            anchor.text.blank();
         }
     }
 

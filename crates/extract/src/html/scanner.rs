@@ -20,7 +20,9 @@ pub(super) struct Scanner<'d> {
     name: Vec<u8>,
     is_end_tag: bool,
     self_closing: bool,
-    /// Known once the name has been read, where its attributes are wanted.
+    /// Known once the name has been read.
+    tag: Option<Tag>,
+    /// Whether its attributes are looked at.
     wants_attributes: bool,
     attributes: Attributes,
     /// The start tag whose end tag ends raw text.
@@ -34,6 +36,7 @@ impl<'d> Scanner<'d> {
             name: Vec::new(),
             is_end_tag: false,
             self_closing: false,
+            tag: None,
             wants_attributes: false,
             attributes: Attributes::default(),
             last_start_tag: Vec::new(),
@@ -45,12 +48,18 @@ impl<'d> Scanner<'d> {
         self.attributes.clear();
         self.is_end_tag = is_end_tag;
         self.self_closing = false;
+        self.tag = None;
         self.wants_attributes = false;
+    }
+
+    /// What the tag means whose name has been read.
+    fn tag(&mut self) -> Tag {
+        *self.tag.get_or_insert_with(|| Tag::of(&self.name))
     }
 
     fn start_tag(&mut self) -> Option<State> {
         self.attributes.end();
-        let tag = Tag::of(&self.name);
+        let tag = self.tag();
         self.document.start_tag(tag, &self.attributes, self.self_closing);
         std::mem::swap(&mut self.last_start_tag, &mut self.name);
         // Inside drawings, raw text elements may close themselves, and titles hold markup.
@@ -106,7 +115,8 @@ impl Emitter for Scanner<'_> {
         if !self.is_end_tag {
             return self.start_tag();
         }
-        self.document.end_tag(Tag::of(&self.name));
+        let tag = self.tag();
+        self.document.end_tag(tag);
         self.last_start_tag.clear();
         None
     }
@@ -131,10 +141,12 @@ impl Emitter for Scanner<'_> {
 
     fn push_doctype_name(&mut self, _part: &[u8]) {}
 
-    fn init_doctype(&mut self) {}
+    fn init_doctype(&mut self) {
+        self.document.doctype();
+    }
 
     fn init_attribute(&mut self) {
-        self.wants_attributes = !self.is_end_tag && Tag::of(&self.name).has_wanted_attributes();
+        self.wants_attributes = !self.is_end_tag && self.tag().has_wanted_attributes();
         if self.wants_attributes {
             self.attributes.begin();
         }

@@ -6,13 +6,10 @@ pub(super) enum Kind {
     Anchor,
     Area,
     Base,
-    Body,
-    Head,
     Html,
     Image,
     Link,
     Meta,
-    Noscript,
     /// Everything after it is text.
     Plaintext,
     /// `title` of the page, or the tooltip of a drawing.
@@ -41,73 +38,95 @@ pub(super) enum Gap {
     Line,
 }
 
+/// What the tree builder of the HTML standard does with an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Never among the open elements, and changes nothing there: declarations, raw text, what is ignored in a body.
+    Unseen,
+    /// Holds nothing, but stands in the text: `img`.
+    Void,
+    /// Ends a paragraph and holds nothing of its own: `hr`, raw text in a block.
+    Rule,
+    /// Anything without rules of its own.
+    Inline,
+    Noscript,
+    /// `b` and the like: opened again after a block that closed them.
+    Formatting,
+    Anchor,
+    Block,
+    /// A block in which a list item still ends the one before: `div`, `address`.
+    WeakBlock,
+    /// `ol`, `ul`: an `li` ends no other beyond it.
+    List,
+    Paragraph,
+    Heading,
+    Item,
+    Definition,
+    Form,
+    Button,
+    Select,
+    /// `option`, `optgroup`.
+    Choice,
+    /// Parts of a `ruby`.
+    Ruby,
+    /// `object` and the like: formatting does not reach in.
+    Embedded,
+    Table,
+    Caption,
+    Column,
+    RowGroup,
+    Row,
+    Cell,
+}
+
+impl Role {
+    /// Whether elements inside are out of reach for end tags outside (the standard's "in scope").
+    pub(super) fn ends_scope(self) -> bool {
+        matches!(self, Role::Embedded | Role::Table | Role::Caption | Role::Cell)
+    }
+
+    /// Whether it stops the end tag of an ordinary or formatting element (the standard's "special").
+    pub(super) fn is_special(self) -> bool {
+        !matches!(
+            self,
+            Role::Inline | Role::Formatting | Role::Anchor | Role::Choice | Role::Ruby
+        )
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tag {
     pub(super) kind: Kind,
     pub(super) gap: Gap,
+    pub(super) role: Role,
     /// Whether its start tag ends an `svg` or `math` that was left open (HTML standard, 13.2.6.5).
     pub(super) ends_foreign: bool,
+    /// See [`name_of`].
+    pub(super) name: u32,
+}
+
+/// A number for a name; two names with one number would close each other, which harms nothing but the page that made
+/// them up.
+pub(super) const fn name_of(name: &[u8]) -> u32 {
+    let mut hash = 0x811c_9dc5_u32;
+    let mut at = 0;
+    while at < name.len() {
+        hash = (hash ^ name[at] as u32).wrapping_mul(0x0100_0193);
+        at += 1;
+    }
+    hash
 }
 
 impl Tag {
     /// `name` in lower case.
     pub(super) fn of(name: &[u8]) -> Tag {
-        let inline = |kind| Tag {
+        let (kind, gap, role) = meaning(name);
+        Tag {
             kind,
-            gap: Gap::None,
-            ends_foreign: false,
-        };
-        let spaced = |kind, ends_foreign| Tag {
-            kind,
-            gap: Gap::Blank,
-            ends_foreign,
-        };
-        let block = |kind, ends_foreign| Tag {
-            kind,
-            gap: Gap::Line,
-            ends_foreign,
-        };
-        match name {
-            b"a" => inline(Kind::Anchor),
-            b"area" => inline(Kind::Area),
-            b"base" => inline(Kind::Base),
-            b"link" => inline(Kind::Link),
-            b"meta" => Tag {
-                kind: Kind::Meta,
-                gap: Gap::None,
-                ends_foreign: true,
-            },
-            b"html" => block(Kind::Html, false),
-            b"head" => block(Kind::Head, true),
-            b"body" => block(Kind::Body, true),
-            b"title" => inline(Kind::Title),
-            b"script" => inline(Kind::Script),
-            b"style" | b"iframe" | b"noembed" | b"noframes" => inline(Kind::HiddenRaw),
-            b"textarea" => spaced(Kind::Textarea, false),
-            b"xmp" => block(Kind::Raw, false),
-            b"plaintext" => block(Kind::Plaintext, false),
-            b"noscript" => inline(Kind::Noscript),
-            b"template" => inline(Kind::Template),
-            b"svg" | b"math" => inline(Kind::Foreign),
-            b"desc" | b"metadata" | b"annotation" => inline(Kind::ForeignNote),
-            b"img" => spaced(Kind::Image, true),
-            b"td" | b"th" | b"input" | b"button" | b"video" | b"audio" | b"object" | b"canvas" | b"rt"
-            | b"rp" => spaced(Kind::Other, false),
-            b"b" | b"big" | b"code" | b"em" | b"i" | b"nobr" | b"ruby" | b"s" | b"small" | b"span"
-            | b"strong" | b"strike" | b"sub" | b"sup" | b"tt" | b"u" | b"var" => Tag {
-                kind: Kind::Other,
-                gap: Gap::None,
-                ends_foreign: true,
-            },
-            b"embed" => spaced(Kind::Other, true),
-            b"blockquote" | b"br" | b"center" | b"dd" | b"div" | b"dl" | b"dt" | b"h1" | b"h2" | b"h3"
-            | b"h4" | b"h5" | b"h6" | b"hr" | b"li" | b"listing" | b"menu" | b"ol" | b"p" | b"pre"
-            | b"table" | b"ul" => block(Kind::Other, true),
-            b"address" | b"article" | b"aside" | b"caption" | b"details" | b"dialog" | b"dir"
-            | b"fieldset" | b"figcaption" | b"figure" | b"footer" | b"form" | b"frameset" | b"header"
-            | b"hgroup" | b"legend" | b"main" | b"nav" | b"optgroup" | b"option" | b"search" | b"section"
-            | b"select" | b"summary" | b"tbody" | b"tfoot" | b"thead" | b"tr" => block(Kind::Other, false),
-            _ => inline(Kind::Other),
+            gap,
+            role,
+            ends_foreign: ends_foreign(name),
+            name: name_of(name),
         }
     }
 
@@ -118,4 +137,114 @@ impl Tag {
             Kind::Anchor | Kind::Area | Kind::Base | Kind::Html | Kind::Image | Kind::Link | Kind::Meta
         )
     }
+}
+
+fn meaning(name: &[u8]) -> (Kind, Gap, Role) {
+    let inline = |kind, role| (kind, Gap::None, role);
+    let spaced = |kind, role| (kind, Gap::Blank, role);
+    let line = |kind, role| (kind, Gap::Line, role);
+    match name {
+        b"a" => inline(Kind::Anchor, Role::Anchor),
+        b"area" => inline(Kind::Area, Role::Void),
+        b"base" => inline(Kind::Base, Role::Unseen),
+        b"link" => inline(Kind::Link, Role::Unseen),
+        b"meta" => inline(Kind::Meta, Role::Unseen),
+        b"html" => line(Kind::Html, Role::Unseen),
+        b"head" | b"body" | b"frameset" => line(Kind::Other, Role::Unseen),
+        b"title" => inline(Kind::Title, Role::Unseen),
+        b"script" => inline(Kind::Script, Role::Unseen),
+        b"style" | b"iframe" | b"noembed" | b"noframes" => inline(Kind::HiddenRaw, Role::Unseen),
+        b"param" | b"source" | b"track" | b"frame" => inline(Kind::Other, Role::Unseen),
+        b"textarea" => spaced(Kind::Textarea, Role::Unseen),
+        b"xmp" => line(Kind::Raw, Role::Rule),
+        b"plaintext" => line(Kind::Plaintext, Role::Rule),
+        b"noscript" => inline(Kind::Other, Role::Noscript),
+        b"template" => inline(Kind::Template, Role::Unseen),
+        b"svg" | b"math" => inline(Kind::Foreign, Role::Void),
+        b"desc" | b"metadata" | b"annotation" => inline(Kind::ForeignNote, Role::Inline),
+        b"img" | b"image" => spaced(Kind::Image, Role::Void),
+        b"input" | b"embed" => spaced(Kind::Other, Role::Void),
+        b"wbr" | b"keygen" => inline(Kind::Other, Role::Void),
+        b"br" => line(Kind::Other, Role::Void),
+        b"hr" => line(Kind::Other, Role::Rule),
+        b"video" | b"audio" | b"canvas" => spaced(Kind::Other, Role::Inline),
+        b"rt" | b"rp" => spaced(Kind::Other, Role::Ruby),
+        b"rb" | b"rtc" => inline(Kind::Other, Role::Ruby),
+        b"b" | b"big" | b"code" | b"em" | b"font" | b"i" | b"nobr" | b"s" | b"small" | b"strike"
+        | b"strong" | b"tt" | b"u" => inline(Kind::Other, Role::Formatting),
+        b"div" | b"address" => line(Kind::Other, Role::WeakBlock),
+        b"ol" | b"ul" => line(Kind::Other, Role::List),
+        b"p" => line(Kind::Other, Role::Paragraph),
+        b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" => line(Kind::Other, Role::Heading),
+        b"li" => line(Kind::Other, Role::Item),
+        b"dd" | b"dt" => line(Kind::Other, Role::Definition),
+        b"form" => line(Kind::Other, Role::Form),
+        b"button" => spaced(Kind::Other, Role::Button),
+        b"select" => line(Kind::Other, Role::Select),
+        b"option" | b"optgroup" => line(Kind::Other, Role::Choice),
+        b"object" => spaced(Kind::Other, Role::Embedded),
+        b"applet" | b"marquee" => inline(Kind::Other, Role::Embedded),
+        b"table" => line(Kind::Other, Role::Table),
+        b"caption" => line(Kind::Other, Role::Caption),
+        b"col" | b"colgroup" => inline(Kind::Other, Role::Column),
+        b"tbody" | b"tfoot" | b"thead" => line(Kind::Other, Role::RowGroup),
+        b"tr" => line(Kind::Other, Role::Row),
+        b"td" | b"th" => spaced(Kind::Other, Role::Cell),
+        b"article" | b"aside" | b"blockquote" | b"center" | b"details" | b"dialog" | b"dir" | b"dl"
+        | b"fieldset" | b"figcaption" | b"figure" | b"footer" | b"header" | b"hgroup" | b"listing"
+        | b"main" | b"menu" | b"nav" | b"pre" | b"search" | b"section" | b"summary" => {
+            line(Kind::Other, Role::Block)
+        }
+        b"legend" => line(Kind::Other, Role::Inline),
+        _ => inline(Kind::Other, Role::Inline),
+    }
+}
+
+fn ends_foreign(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"b" | b"big"
+            | b"blockquote"
+            | b"body"
+            | b"br"
+            | b"center"
+            | b"code"
+            | b"dd"
+            | b"div"
+            | b"dl"
+            | b"dt"
+            | b"em"
+            | b"embed"
+            | b"h1"
+            | b"h2"
+            | b"h3"
+            | b"h4"
+            | b"h5"
+            | b"h6"
+            | b"head"
+            | b"hr"
+            | b"i"
+            | b"img"
+            | b"li"
+            | b"listing"
+            | b"menu"
+            | b"meta"
+            | b"nobr"
+            | b"ol"
+            | b"p"
+            | b"pre"
+            | b"ruby"
+            | b"s"
+            | b"small"
+            | b"span"
+            | b"strong"
+            | b"strike"
+            | b"sub"
+            | b"sup"
+            | b"table"
+            | b"tt"
+            | b"u"
+            | b"ul"
+            | b"var"
+    )
 }

@@ -42,7 +42,115 @@ fn anchors() {
         "<a href=x>a<script>b</script><style>c</style>d</a>",
         &[("x", "ad")],
     );
-    check_links("<noscript><a href=x>y</a></noscript>", &[("x", "")]);
+}
+
+/// Without scripts: what is in a `noscript` is there, what is in a `template` is not.
+#[test]
+fn noscript_has_content_and_template_has_none() {
+    check_links("<noscript><a href=x>y</a></noscript>", &[("x", "y")]);
+    check_links("<a href=x>a<noscript> b</noscript></a>", &[("x", "a b")]);
+    check_links(
+        "<noscript><meta http-equiv=refresh content='0;url=plain.html'></noscript>",
+        &[("plain.html", "")],
+    );
+    // The picture that a script would load, and the same one for readers without scripts.
+    check_links(
+        "<a href=x><img src=data: alt=Kiwix><noscript><img src=k.png alt=' Kiwix'></noscript></a>",
+        &[("x", "Kiwix")],
+    );
+    check_links(
+        "<a href=x><noscript><img alt=k></noscript><img alt=k></a>",
+        &[("x", "k")],
+    );
+    check_links(
+        "<a href=x><img alt=k><noscript><img alt=l></noscript></a>",
+        &[("x", "k l")],
+    );
+    check_links("<a href=x><img alt=k><img alt=k></a>", &[("x", "k k")]);
+    check_links(
+        "<template><a href=x>no</a><area href=y><base href=/z/><title>no</title></template><a href=w>yes</a>",
+        &[("w", "yes")],
+    );
+    check_links(
+        "<a href=x>a<template>b<template>c</template></a>d</template>e</a>",
+        &[("x", "ae")],
+    );
+    check_links("<svg><template><a href=x>y</a></template></svg>", &[("x", "y")]);
+    check_title("<template><title>no</title></template><title>yes</title>", "yes");
+}
+
+/// An `a` that nobody closed contains what the tree that browsers build has in it.
+#[test]
+fn an_open_anchor_ends_where_html_ends_it() {
+    check_links(
+        "<table><tr><td><a href=x>cell words</td><td>other cell</td></tr></table><p>after",
+        &[("x", "cell words")],
+    );
+    check_links(
+        "<table><td><a href=x>one<td>two<tr><td>three</table>",
+        &[("x", "one")],
+    );
+    check_links(
+        "<div><a href=x>in</div> after <a href=y>next</a>",
+        &[("x", "in"), ("y", "next")],
+    );
+    check_links("<p><a href=x>one<p>two", &[("x", "one")]);
+    check_links("<ul><li><a href=x>one<li>two</ul>", &[("x", "one")]);
+    check_links("<dl><dt><a href=x>one<dd>two</dl>", &[("x", "one")]);
+    check_links("<span><a href=x>one</span> two", &[("x", "one")]);
+    check_links("<b><a href=x>one</b> two", &[("x", "one")]);
+    check_links("<h1><a href=x>one</h1>two", &[("x", "one")]);
+    check_links("<a href=x><div>one</a> two</div>", &[("x", "one")]);
+    check_links(
+        "<a href=x>one<p>two<a href=y>three",
+        &[("x", "one"), ("y", "three")],
+    );
+    check_links("<a href=x><p>one<a href=y>two", &[("x", "one"), ("y", "two")]);
+    check_links("<form><a href=x>one</form> two</a> three", &[("x", "one two")]);
+    // Without words so far, it goes on behind the block that closed it.
+    check_links("<div><a href=x></div><p>two</p>", &[("x", "two")]);
+    check_links(
+        "<table><tr><a href=x><td>cell</td></tr></table>after",
+        &[("x", "after")],
+    );
+    // Closed by its end tag at last, it has all of its words.
+    check_links(
+        "<p><a href=x>one<ul><li>two</ul> three</a> four",
+        &[("x", "one two three")],
+    );
+    check_links("<div><a href=x>one</div></a> two", &[("x", "one")]);
+    check_links("<div><a href=x><img alt=one></div>two</a>", &[("x", "two")]);
+    check_links("<div><a href=x><img alt=one></div>two", &[("x", "one")]);
+    check_links("<span><a href=x>one</span>two</a>", &[("x", "onetwo")]);
+    // Closed by an end tag before, it does not go on.
+    check_links("<div><a href=x></a></div>two", &[("x", "")]);
+}
+
+#[test]
+fn an_anchor_around_a_table_keeps_its_cells() {
+    check_links(
+        "<a href=x>one<table><td>two</table>three</a>four",
+        &[("x", "one two three")],
+    );
+    check_links(
+        "<a href=x>one<table><td><a href=y>two</a></table>three</a>",
+        &[("x", "one two three"), ("y", "two")],
+    );
+    check_links(
+        "<a href=x><object>one</a></object>two</a>three",
+        &[("x", "one two")],
+    );
+}
+
+#[test]
+fn anchors_of_drawings() {
+    check_links(
+        "<svg><a href=x><text>one</text></a><a href=y>two</svg>three<a href=z>four</a>",
+        &[("x", "one"), ("y", "two"), ("z", "four")],
+    );
+    check_links("<a href=x>one<svg><g>two</a>three", &[("x", "onetwo")]);
+    check_links("<table><td><a href=x><svg>one</td><td>two", &[("x", "one")]);
+    check_links("<svg><a href=x>one</h2>two</b>", &[("x", "one two")]);
 }
 
 #[test]
@@ -114,8 +222,8 @@ fn visible_text() {
         "before after nospace",
     );
     check_text(
-        "<noscript>no</noscript><template>no<template>no</template>no</template>yes",
-        "yes",
+        "<noscript>yes</noscript><template>no<template>no</template>no</template> too",
+        "yes too",
     );
     check_text(
         "<svg><title>no</title><text>yes</text><desc>no</desc></svg> <math><ms><![CDATA[x<y]]></ms></math>",
@@ -127,7 +235,7 @@ fn visible_text() {
     );
     check_text("<svg><style/>a</svg>b", "ab");
     check_text("a<plaintext>b</plaintext>", "a\nb</plaintext>");
-    check_text("<noscript>no<body>yes", "yes");
+    check_text("<noscript>one<body>two", "one\ntwo");
 }
 
 #[test]
@@ -152,7 +260,7 @@ fn declarations() {
 #[test]
 fn text_is_not_kept_where_it_is_not_wanted() {
     let document = read("<a href=x>anchor</a>text", false);
-    assert!(document.text.is_empty());
+    assert_eq!(document.text.len(), 0);
     assert_eq!(
         document.links().next().map(|o| o.anchor.to_owned()).as_deref(),
         Some("anchor")
@@ -173,6 +281,12 @@ fn hostile_documents_take_linear_time_and_no_stack() {
         "<![CDATA[",
         "<title>",
         "<x y='",
+        "<table><td><a href=x>y",
+        "<p><a href=x><b><i><u>",
+        "<form></form><li><p>",
+        "<b><p>",
+        "<noscript><a href=x>",
+        "<object><a href=x>y",
     ] {
         read(&piece.repeat(200_000), true);
     }
@@ -220,6 +334,23 @@ fn piece() -> impl Strategy<Value = &'static str> {
         "</template>",
         "<noscript>",
         "</noscript>",
+        "<a href='/y'>",
+        "<b>",
+        "</b>",
+        "<div>",
+        "</div>",
+        "<li>",
+        "<form>",
+        "</form>",
+        "<table>",
+        "<tr>",
+        "<td>",
+        "</td>",
+        "</table>",
+        "<object>",
+        "</object>",
+        "<h1>",
+        "</h1>",
         "<img alt=q>",
         "<p>",
         "<plaintext>",

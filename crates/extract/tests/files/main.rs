@@ -4,4 +4,5 @@ mod commoncrawl;
 mod data;
 mod edge;
 mod indexes;
+mod regress;
 mod whirlwind;

@@ -1,0 +1,501 @@
+//! Which elements are open: a tree builder without a tree, that knows only where an `a` begins and ends.
+//!
+//! Follows the HTML standard (13.2.6, scripting off) as far as it decides which text an `a` contains: implied end
+//! tags, scopes, table structure, the list of active formatting elements with its markers, the adoption agency.
+//! An `a` that a block closes is opened again by the standard for what follows: it is suspended here, and ends when it
+//! leaves the list of active formatting elements.
+//!
+//! Invariants:
+//! - every element in `stack` that has a number stands in `formatting`, as open;
+//! - each tag costs at most [`WALK_MAX`] steps besides what it takes off the stack, so time is linear.
+//!
+//! Left out: what no link depends on (framesets, foster parents, quirks by name of a document type), and the order of
+//! clones where formatting elements overlap blocks.
+
+use super::attributes::Attributes;
+use super::raw_links::{AnchorEnd, AnchorId, Mark, RawLinks};
+use super::tag::{self, Role, Tag};
+
+/// Open elements looked at to find one; browsers do not nest deeper either.
+const WALK_MAX: usize = 512;
+
+/// Equal formatting elements that are opened again after a block ("Noah's Ark clause").
+const EQUAL_FORMATTING_MAX: usize = 3;
+
+/// An open element.
+#[derive(Debug, Clone, Copy)]
+struct Element {
+    name: u32,
+    role: Role,
+    /// Of a formatting element: its number; else 0.
+    number: u32,
+    /// Of an `a` with a reference.
+    anchor: Option<AnchorId>,
+    /// Where the `a` around it stood when it began.
+    mark: Mark,
+}
+
+/// An entry of the list of active formatting elements.
+#[derive(Debug, Clone, Copy)]
+enum Formatting {
+    /// A cell, caption or object begins: what is before it is not opened again inside.
+    Marker,
+    Element {
+        element: Element,
+        /// Whether it stands in the stack.
+        is_open: bool,
+    },
+}
+
+/// The open elements of a document, without `html` and `body`.
+#[derive(Debug, Default)]
+pub(super) struct OpenElements {
+    stack: Vec<Element>,
+    formatting: Vec<Formatting>,
+    /// Number of the last formatting element.
+    numbered: u32,
+    has_form: bool,
+    noscript_depth: u32,
+    /// A document type was declared.
+    pub(super) has_doctype: bool,
+}
+
+impl OpenElements {
+    /// Whether the place is inside a `noscript`.
+    pub(super) fn in_noscript(&self) -> bool {
+        self.noscript_depth > 0
+    }
+
+    /// Number of open elements.
+    pub(super) fn depth(&self) -> usize {
+        self.stack.len()
+    }
+
+    /// Text follows: opens again what a block had closed.
+    pub(super) fn before_text(&mut self, text: &[u8], links: &mut RawLinks) {
+        let in_table = self
+            .stack
+            .last()
+            .is_some_and(|top| matches!(top.role, Role::Table | Role::RowGroup | Role::Row));
+        // White space between the parts of a table belongs to the table.
+        if !in_table || !text.iter().all(u8::is_ascii_whitespace) {
+            self.reconstruct(links);
+        }
+    }
+
+    /// A start tag.
+    pub(super) fn start(&mut self, tag: Tag, attributes: &Attributes, links: &mut RawLinks) {
+        match tag.role {
+            Role::Unseen => {}
+            Role::Void => self.reconstruct(links),
+            Role::Rule => self.close_paragraph(links),
+            Role::Inline | Role::Noscript => {
+                self.reconstruct(links);
+                self.push(tag, links);
+            }
+            Role::Formatting => {
+                self.reconstruct(links);
+                self.push_formatting(tag, None);
+            }
+            Role::Anchor => {
+                self.end_open_anchor(tag, links);
+                self.reconstruct(links);
+                let anchor = links.start_anchor(attributes);
+                self.push_formatting(tag, anchor);
+            }
+            Role::Block | Role::WeakBlock | Role::List | Role::Paragraph => {
+                self.close_paragraph(links);
+                self.push(tag, links);
+            }
+            Role::Heading => {
+                self.close_paragraph(links);
+                self.pop_top(Role::Heading, links);
+                self.push(tag, links);
+            }
+            Role::Item | Role::Definition => self.start_item(tag, links),
+            Role::Form => self.start_form(tag, links),
+            Role::Button => {
+                self.close_in_scope(tag, links);
+                self.reconstruct(links);
+                self.push(tag, links);
+            }
+            Role::Select => {
+                // A second `select` ends the first.
+                if !self.close_in_scope(tag, links) {
+                    self.reconstruct(links);
+                    self.push(tag, links);
+                }
+            }
+            Role::Choice => {
+                self.pop_top(Role::Choice, links);
+                self.reconstruct(links);
+                self.push(tag, links);
+            }
+            Role::Ruby => {
+                self.pop_top(Role::Ruby, links);
+                self.push(tag, links);
+            }
+            Role::Embedded => {
+                self.reconstruct(links);
+                self.push(tag, links);
+                self.formatting.push(Formatting::Marker);
+            }
+            Role::Table => self.start_table(tag, links),
+            Role::Caption | Role::Column | Role::RowGroup | Role::Row | Role::Cell => {
+                self.start_table_part(tag, links);
+            }
+        }
+    }
+
+    /// An end tag.
+    pub(super) fn end(&mut self, tag: Tag, links: &mut RawLinks) {
+        let same_name = |element: &Element| element.name == tag.name;
+        let found = match tag.role {
+            Role::Unseen | Role::Void | Role::Rule | Role::Column => None,
+            Role::Formatting | Role::Anchor => return self.end_formatting(tag.name, AnchorEnd::Tag, links),
+            Role::Inline | Role::Noscript | Role::Choice | Role::Ruby => {
+                self.find(same_name, Role::is_special)
+            }
+            Role::Paragraph => return self.close_paragraph(links),
+            Role::Heading => self.find(|e| e.role == Role::Heading, Role::ends_scope),
+            Role::Item => self.find(same_name, |role| role.ends_scope() || role == Role::List),
+            Role::Form => return self.end_form(links),
+            Role::Block | Role::WeakBlock | Role::List | Role::Definition => {
+                self.find(same_name, Role::ends_scope)
+            }
+            Role::Button | Role::Select | Role::Embedded => self.find(same_name, Role::ends_scope),
+            Role::Table | Role::Caption | Role::RowGroup | Role::Row | Role::Cell => {
+                self.find(same_name, |role| role == Role::Table)
+            }
+        };
+        if let Some(found) = found {
+            self.pop_to(found, links);
+        }
+    }
+
+    /// Place in the stack of the innermost element that is wanted, if no `boundary` stands above it.
+    fn find(&self, wanted: impl Fn(&Element) -> bool, boundary: impl Fn(Role) -> bool) -> Option<usize> {
+        for (place, element) in self.stack.iter().enumerate().rev().take(WALK_MAX) {
+            if wanted(element) {
+                return Some(place);
+            }
+            if boundary(element.role) {
+                return None;
+            }
+        }
+        None
+    }
+
+    fn push(&mut self, tag: Tag, links: &RawLinks) {
+        self.push_named(tag.name, tag.role, links);
+    }
+
+    fn push_named(&mut self, name: u32, role: Role, links: &RawLinks) {
+        if role == Role::Noscript {
+            self.noscript_depth += 1;
+        }
+        self.stack.push(Element {
+            name,
+            role,
+            number: 0,
+            anchor: None,
+            mark: links.mark(),
+        });
+    }
+
+    fn push_formatting(&mut self, tag: Tag, anchor: Option<AnchorId>) {
+        let mut equal = 0;
+        let mut first = 0;
+        for place in self.active() {
+            if let Formatting::Element { element, .. } = &self.formatting[place]
+                && element.name == tag.name
+            {
+                equal += 1;
+                first = place;
+            }
+        }
+        if equal >= EQUAL_FORMATTING_MAX {
+            self.forget(first);
+        }
+        self.numbered += 1;
+        let element = Element {
+            name: tag.name,
+            role: tag.role,
+            number: self.numbered,
+            anchor,
+            mark: Mark::default(),
+        };
+        self.stack.push(element);
+        self.formatting.push(Formatting::Element {
+            element,
+            is_open: true,
+        });
+    }
+
+    /// Places of the formatting elements since the last marker, the last first.
+    fn active(&self) -> std::iter::Rev<std::ops::Range<usize>> {
+        let count = self
+            .formatting
+            .iter()
+            .rev()
+            .take_while(|entry| matches!(entry, Formatting::Element { .. }))
+            .count();
+        (self.formatting.len() - count..self.formatting.len()).rev()
+    }
+
+    /// Takes a formatting element off the list; if it stays open, it is an ordinary element from now on.
+    fn forget(&mut self, place: usize) {
+        if let Formatting::Element { element, is_open } = self.formatting.remove(place)
+            && is_open
+            && let Some(at) = self.find(|e| e.number == element.number, |_| false)
+        {
+            self.stack[at].number = 0;
+        }
+    }
+
+    /// Opens formatting elements again that were closed from outside.
+    fn reconstruct(&mut self, links: &mut RawLinks) {
+        let is_closed = |entry: &Formatting| matches!(entry, Formatting::Element { is_open: false, .. });
+        let closed = self
+            .formatting
+            .iter()
+            .rev()
+            .take_while(|entry| is_closed(entry))
+            .count();
+        let from = self.formatting.len() - closed;
+        for entry in &mut self.formatting[from..] {
+            if let Formatting::Element { element, is_open } = entry {
+                *is_open = true;
+                self.stack.push(*element);
+                if let Some(anchor) = element.anchor {
+                    links.resume_anchor(anchor);
+                }
+            }
+        }
+    }
+
+    fn pop_to(&mut self, length: usize, links: &mut RawLinks) {
+        while self.stack.len() > length {
+            let Some(element) = self.stack.pop() else { return };
+            self.popped(element, links);
+        }
+    }
+
+    fn popped(&mut self, element: Element, links: &mut RawLinks) {
+        match element.role {
+            Role::Cell | Role::Caption | Role::Embedded => self.clear_to_marker(links),
+            Role::Noscript => self.noscript_depth = self.noscript_depth.saturating_sub(1),
+            _ => {}
+        }
+        if let Some(anchor) = element.anchor {
+            links.suspend_anchor(anchor);
+        }
+        if element.number == 0 {
+            return;
+        }
+        for entry in self.formatting.iter_mut().rev().take(WALK_MAX) {
+            if let Formatting::Element {
+                element: listed,
+                is_open,
+            } = entry
+                && listed.number == element.number
+            {
+                *is_open = false;
+                return;
+            }
+        }
+    }
+
+    /// Pops the innermost element if it has this role.
+    fn pop_top(&mut self, role: Role, links: &mut RawLinks) {
+        if self.stack.last().is_some_and(|top| top.role == role) {
+            self.pop_to(self.stack.len() - 1, links);
+        }
+    }
+
+    fn clear_to_marker(&mut self, links: &mut RawLinks) {
+        while let Some(Formatting::Element { element, .. }) = self.formatting.pop() {
+            if let Some(anchor) = element.anchor {
+                links.end_anchor(anchor, AnchorEnd::Implied);
+            }
+        }
+    }
+
+    fn close_paragraph(&mut self, links: &mut RawLinks) {
+        let boundary = |role: Role| role.ends_scope() || role == Role::Button;
+        if let Some(found) = self.find(|e| e.role == Role::Paragraph, boundary) {
+            self.pop_to(found, links);
+        }
+    }
+
+    /// Ends an element of the tag's name in scope; says whether there was one.
+    fn close_in_scope(&mut self, tag: Tag, links: &mut RawLinks) -> bool {
+        let found = self.find(|e| e.name == tag.name, Role::ends_scope);
+        if let Some(found) = found {
+            self.pop_to(found, links);
+        }
+        found.is_some()
+    }
+
+    /// `li`, `dd`, `dt`: ends the item before it in the same list.
+    fn start_item(&mut self, tag: Tag, links: &mut RawLinks) {
+        let boundary = |role: Role| role.is_special() && !matches!(role, Role::WeakBlock | Role::Paragraph);
+        if let Some(found) = self.find(|e| e.role == tag.role, boundary) {
+            self.pop_to(found, links);
+        }
+        self.close_paragraph(links);
+        self.push(tag, links);
+    }
+
+    fn start_form(&mut self, tag: Tag, links: &mut RawLinks) {
+        if self.has_form {
+            return;
+        }
+        self.has_form = true;
+        let in_table = self
+            .stack
+            .last()
+            .is_some_and(|top| matches!(top.role, Role::Table | Role::RowGroup | Role::Row));
+        // Between the parts of a table a form holds nothing.
+        if !in_table {
+            self.close_paragraph(links);
+            self.push(tag, links);
+        }
+    }
+
+    /// A form's end tag closes the form alone, not what is open in it.
+    fn end_form(&mut self, links: &mut RawLinks) {
+        self.has_form = false;
+        if let Some(found) = self.find(|e| e.role == Role::Form, Role::ends_scope) {
+            let implied = |e: &Element| {
+                matches!(
+                    e.role,
+                    Role::Paragraph | Role::Item | Role::Definition | Role::Choice | Role::Ruby
+                )
+            };
+            while self.stack.last().is_some_and(implied) {
+                self.pop_to(self.stack.len() - 1, links);
+            }
+            self.stack.remove(found);
+        }
+    }
+
+    fn start_table(&mut self, tag: Tag, links: &mut RawLinks) {
+        let in_table = |top: &Element| matches!(top.role, Role::Table | Role::RowGroup | Role::Row);
+        if self.stack.last().is_some_and(in_table) {
+            // A table between the parts of another ends it.
+            self.end(tag, links);
+        }
+        if self.has_doctype {
+            self.close_paragraph(links);
+        }
+        self.push(tag, links);
+    }
+
+    /// `caption`, `col`, `tbody`, `tr`, `td` and the like: end what is open in the table as far as they must, and open
+    /// what they need.
+    fn start_table_part(&mut self, tag: Tag, links: &mut RawLinks) {
+        let Some(table) = self.find(|e| e.role == Role::Table, |_| false) else {
+            return;
+        };
+        let role_at = |open: &OpenElements, place: usize| open.stack.get(place).map(|e| e.role);
+        let mut inside = table + 1;
+        if matches!(tag.role, Role::Row | Role::Cell) {
+            if role_at(self, inside) != Some(Role::RowGroup) {
+                self.pop_to(inside, links);
+                self.push_named(tag::name_of(b"tbody"), Role::RowGroup, links);
+            }
+            inside += 1;
+        }
+        if tag.role == Role::Cell {
+            if role_at(self, inside) != Some(Role::Row) {
+                self.pop_to(inside, links);
+                self.push_named(tag::name_of(b"tr"), Role::Row, links);
+            }
+            inside += 1;
+        }
+        self.pop_to(inside, links);
+        if tag.role == Role::Column {
+            return;
+        }
+        self.push(tag, links);
+        if matches!(tag.role, Role::Cell | Role::Caption) {
+            self.formatting.push(Formatting::Marker);
+        }
+    }
+
+    /// A new `a` ends the one that is open at the same level: they do not nest.
+    fn end_open_anchor(&mut self, tag: Tag, links: &mut RawLinks) {
+        let number_of = |open: &OpenElements, place: usize| match &open.formatting[place] {
+            Formatting::Element { element, .. } if element.role == Role::Anchor => Some(element.number),
+            _ => None,
+        };
+        let Some(number) = self.active().find_map(|place| number_of(self, place)) else {
+            return;
+        };
+        self.end_formatting(tag.name, AnchorEnd::Implied, links);
+        // What the adoption agency left because it was out of scope goes in any case.
+        if let Some(place) = self
+            .active()
+            .find(|&place| number_of(self, place) == Some(number))
+        {
+            if let Some(at) = self.find(|e| e.number == number, |_| false) {
+                self.remove(at, links);
+            }
+            self.end_listed(place, AnchorEnd::Implied, links);
+        }
+    }
+
+    /// Takes one element out of the stack, what is above it stays.
+    fn remove(&mut self, at: usize, links: &mut RawLinks) {
+        let element = self.stack.remove(at);
+        self.popped(element, links);
+    }
+
+    /// Takes an element off the list of active formatting elements: it is not opened again.
+    fn end_listed(&mut self, place: usize, end: AnchorEnd, links: &mut RawLinks) {
+        if let Formatting::Element { element, .. } = self.formatting.remove(place)
+            && let Some(anchor) = element.anchor
+        {
+            links.end_anchor(anchor, end);
+        }
+    }
+
+    /// The adoption agency: the end tag of a formatting element.
+    fn end_formatting(&mut self, name: u32, end: AnchorEnd, links: &mut RawLinks) {
+        let listed = self.active().find_map(|place| match self.formatting[place] {
+            Formatting::Element { element, is_open } if element.name == name => {
+                Some((place, element, is_open))
+            }
+            _ => None,
+        });
+        let Some((place, element, is_open)) = listed else {
+            if let Some(found) = self.find(|e| e.name == name, Role::is_special) {
+                self.pop_to(found, links);
+            }
+            return;
+        };
+        if is_open {
+            let Some(at) = self.find(|e| e.number == element.number, Role::ends_scope) else {
+                return;
+            };
+            let is_special = |e: &Element| e.role.is_special();
+            let inside = &self.stack[at + 1..];
+            match (
+                inside.iter().find(|e| is_special(e)),
+                inside.iter().rposition(is_special),
+            ) {
+                // Blocks in it stay open, without it.
+                (Some(first), Some(last)) => {
+                    if let Some(anchor) = element.anchor {
+                        links.cut_anchor(anchor, first.mark);
+                    }
+                    self.pop_to(at + 1 + last + 1, links);
+                    self.remove(at, links);
+                }
+                _ => self.pop_to(at, links),
+            }
+        }
+        self.end_listed(place, end, links);
+    }
+}
