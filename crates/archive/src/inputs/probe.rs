@@ -38,7 +38,10 @@ fn head_of(content: impl Read) -> Vec<u8> {
 /// Whether decompressed content begins like a record.
 pub(super) fn is_record_start(head: &[u8]) -> bool {
     let head = head.trim_ascii_start();
-    head.starts_with(b"WARC/") || head.starts_with(b"filedesc:") || is_arc_line(head)
+    let is_warc = head
+        .get(..5)
+        .is_some_and(|word| word.eq_ignore_ascii_case(b"WARC/"));
+    is_warc || head.starts_with(b"filedesc:") || is_arc_line(head)
 }
 
 /// An ARC header line: URL, IP address, date, type, length.
