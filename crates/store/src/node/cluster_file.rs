@@ -8,6 +8,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use super::Tls;
 use super::settings::{REPLICAS_MAX, SettingsError, check_name, one, read_toml};
 use crate::layout::{Layout, Layouts, NodeRole, Roles, VolumeRole};
 use crate::volume::{NodeId, VolumeId};
@@ -21,6 +22,9 @@ pub struct ClusterFile {
     /// Salt of the placement; counts only for layout 1.
     #[serde(default)]
     pub seed: u64,
+    /// How connections between its processes are protected. No part of a layout.
+    #[serde(default)]
+    pub tls: Tls,
     /// The nodes.
     #[serde(rename = "node")]
     pub nodes: Vec<MemberNode>,

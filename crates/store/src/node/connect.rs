@@ -11,6 +11,7 @@ use tokio::time::{Duration, Instant, sleep, timeout};
 use super::connector::Connector;
 use super::keeper::Keeper;
 use super::owner::Owner;
+use super::trust::Trust;
 use super::wire::client::Peers;
 use super::wire::remote_node::RemoteNode;
 use super::{
@@ -101,7 +102,8 @@ async fn connect_as(settings: ConnectSettings, makes_volumes: bool) -> Result<Co
         ConnectSettings::Cluster { file, secret } => {
             let cluster = ClusterFile::read(&file)?;
             let secret = Secret::read(&secret).map_err(SettingsError::from)?;
-            return through_cluster(&cluster, secret).await;
+            let trust = Trust::new(secret, cluster.tls)?;
+            return through_cluster(&cluster, trust).await;
         }
     };
     let settings = NodeSettings {
@@ -139,17 +141,17 @@ async fn through_owner(settings: &NodeSettings) -> Option<Connection> {
             continue;
         }
         asked.push(owner.clone());
-        let secret = owner.secret()?;
+        let trust = owner.trust()?;
         let role = NodeRole {
             id: owner.node.clone(),
             zone: String::new(),
             address: owner.address.clone(),
         };
-        if let Some(told) = layouts_of([&role].into_iter(), &secret).await {
+        if let Some(told) = layouts_of([&role].into_iter(), &trust).await {
             let strangers = strangers(settings, &owner);
             let addresses = BTreeMap::from([(owner.node.clone(), owner.address)]);
             return Some(Connection {
-                store: client(told.layouts, secret, addresses),
+                store: client(told.layouts, trust, addresses),
                 through: Through::Owner(owner.node),
                 strangers,
             });
@@ -174,25 +176,25 @@ fn strangers(settings: &NodeSettings, owner: &Owner) -> Vec<PathBuf> {
     strangers
 }
 
-async fn through_cluster(cluster: &ClusterFile, secret: Secret) -> Result<Connection, ConnectError> {
+async fn through_cluster(cluster: &ClusterFile, trust: Trust) -> Result<Connection, ConnectError> {
     let nodes = cluster.roles().nodes;
-    let told = layouts_of(nodes.iter(), &secret).await.ok_or_else(|| {
+    let told = layouts_of(nodes.iter(), &trust).await.ok_or_else(|| {
         let addresses: Vec<_> = nodes.iter().map(|node| node.address.as_str()).collect();
         ConnectError::NoAnswer(format!("asked {}", addresses.join(", ")))
     })?;
     Ok(Connection {
-        store: client(told.layouts, secret, BTreeMap::new()),
+        store: client(told.layouts, trust, BTreeMap::new()),
         through: Through::Owner(told.by),
         strangers: Vec::new(),
     })
 }
 
 /// The store for a process that is no node.
-fn client(layouts: Layouts, secret: Secret, addresses: BTreeMap<NodeId, String>) -> Store {
+fn client(layouts: Layouts, trust: Trust, addresses: BTreeMap<NodeId, String>) -> Store {
     let keeper = Keeper::new(layouts.clone(), Vec::new(), Vec::new());
     let connector = Connector {
         local: None,
-        peers: Peers::new("client", secret, addresses, keeper.clone()),
+        peers: Peers::new("client", trust, addresses, keeper.clone()),
     };
     let cluster = Cluster::new(None, layouts, Box::new(connector));
     // The keeper lives in the handles that the cluster holds.
@@ -211,12 +213,9 @@ pub(super) struct Told {
 }
 
 /// Asks nodes for their layouts, all at once; `None` when none answers.
-pub(super) async fn layouts_of<'a>(
-    nodes: impl Iterator<Item = &'a NodeRole>,
-    secret: &Secret,
-) -> Option<Told> {
+pub(super) async fn layouts_of<'a>(nodes: impl Iterator<Item = &'a NodeRole>, trust: &Trust) -> Option<Told> {
     let keeper = Keeper::new(no_layouts(), Vec::new(), Vec::new());
-    let peers = Peers::new("newcomer", secret.clone(), BTreeMap::new(), keeper);
+    let peers = Peers::new("newcomer", trust.clone(), BTreeMap::new(), keeper);
     let told = join_all(nodes.map(|node| timeout(TELL_MAX, told_by(&peers, node)))).await;
     let told: Vec<_> = told.into_iter().filter_map(|told| told.ok().flatten()).collect();
     let holds = told.iter().any(|told| told.holds);

@@ -269,7 +269,12 @@ impl Others {
         if others.is_empty() {
             return Self::None;
         }
-        match layouts_of(others.iter(), &settings.secret).await {
+        let told = match settings.trust() {
+            Ok(trust) => layouts_of(others.iter(), &trust).await,
+            // Then the node does not start either, and says why.
+            Err(_) => None,
+        };
+        match told {
             Some(told) => Self::Told(told),
             None => {
                 let addresses: Vec<_> = others.iter().map(|node| node.address.as_str()).collect();

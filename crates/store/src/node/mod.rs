@@ -32,6 +32,7 @@ mod secret;
 mod settings;
 mod slot;
 mod start;
+mod trust;
 mod wire;
 
 pub use apply::{ApplyError, announce, apply_layout};
@@ -45,6 +46,7 @@ pub use recover::recover_layouts;
 pub use secret::{SECRET_BYTES_MIN, Secret, SecretError};
 pub use settings::{LOCAL_NODE, NodeSettings, REPLICAS_MAX, SettingsError, VolumeSettings};
 pub use start::{OpenVolume, Opener, RunningNode, StartError, start, start_with};
+pub use trust::Tls;
 
 /// A write whose content lies staged on volumes, to be decided and made visible by the owner of its partition.
 #[derive(Debug, Clone, Serialize, Deserialize)]

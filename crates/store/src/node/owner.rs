@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::trust::{Tls, Trust};
 use super::{Secret, files};
 use crate::volume::NodeId;
 
@@ -28,25 +29,29 @@ pub(super) struct Owner {
     pub(super) address: String,
     /// Its secret in hexadecimal.
     secret: String,
+    /// How it is spoken to.
+    #[serde(default)]
+    tls: Tls,
     /// Its process, for people.
     pub(super) pid: u32,
 }
 
 impl Owner {
     /// This process.
-    pub(super) fn me(node: &NodeId, address: String, secret: &Secret) -> Self {
+    pub(super) fn me(node: &NodeId, address: String, trust: &Trust) -> Self {
         Self {
             format: FORMAT,
             node: node.clone(),
             address,
-            secret: secret.to_hex(),
+            secret: trust.secret.to_hex(),
+            tls: trust.tls,
             pid: std::process::id(),
         }
     }
 
-    /// The secret; `None` for a text that is none.
-    pub(super) fn secret(&self) -> Option<Secret> {
-        Secret::from_hex(&self.secret)
+    /// What it takes to talk to it; `None` for a secret that is none.
+    pub(super) fn trust(&self) -> Option<Trust> {
+        Trust::new(Secret::from_hex(&self.secret)?, self.tls).ok()
     }
 
     /// Who has said to own the volume in this directory; `None` if nobody, or in a format of another version.

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::cluster_file::ClusterFile;
 use super::secret::Secret;
+use super::trust::{Tls, Trust};
 use crate::upkeep::UpkeepSettings;
 use crate::volume::NodeId;
 
@@ -83,6 +84,9 @@ pub enum SettingsError {
     /// The secret.
     #[error(transparent)]
     Secret(#[from] super::secret::SecretError),
+    /// The keys of connections could not be made.
+    #[error("keys of connections between nodes: {0}")]
+    Tls(String),
     /// A `--volume` that cannot be one.
     #[error("volume {text:?}: {detail}: expected DIR[,name=NAME][,zone=ZONE][,weight=NUMBER]")]
     Volume {
@@ -218,6 +222,12 @@ impl NodeSettings {
         };
         settings.check().map_err(wrong)?;
         Ok(settings)
+    }
+
+    /// What this node must have to talk to others.
+    pub(super) fn trust(&self) -> Result<Trust, SettingsError> {
+        let tls = self.cluster.as_ref().map_or(Tls::On, |cluster| cluster.tls);
+        Trust::new(self.secret.clone(), tls)
     }
 
     /// What cannot be right whatever the volumes hold.

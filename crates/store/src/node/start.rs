@@ -17,6 +17,7 @@ use super::marks::Marks;
 use super::news::News;
 use super::owner::Owner;
 use super::slot::{Hands, Slot};
+use super::trust::Trust;
 use super::wire::client::Peers;
 use super::wire::server::Serving;
 use super::{NodeSettings, NodeStatus, SettingsError, open};
@@ -157,6 +158,7 @@ async fn start_node(
     opener: Opener,
     log: Option<Arc<FixityLog>>,
 ) -> Result<RunningNode, StartError> {
+    let trust = settings.trust()?;
     let joined = join(&settings).await?;
     let places = joined.places();
     let keeper = Keeper::new(joined.layouts.clone(), joined.accepted.clone(), places.clone());
@@ -182,12 +184,12 @@ async fn start_node(
         places.into_iter().collect(),
         keeper.clone(),
     );
-    let store = store_of(&node, &settings, address, joined.layouts.clone());
+    let store = store_of(&node, &trust, address, joined.layouts.clone());
     let workers = workers_of(&node, &settings, &store);
     node.begin(store.clone(), workers);
-    let owner = Owner::me(&settings.id, reachable(address).to_string(), &settings.secret);
+    let owner = Owner::me(&settings.id, reachable(address).to_string(), &trust);
     marks.serve(owner, node.paths.iter());
-    let serving = Serving::start(listener, node.clone(), settings.secret.clone());
+    let serving = Serving::start(listener, node.clone(), &trust);
     tracing::info!(node = %node.id, %address, layout = keeper.tag().number, "node serves");
     Ok(RunningNode {
         node,
@@ -279,16 +281,11 @@ fn reachable(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-fn store_of(node: &Arc<LocalNode>, settings: &NodeSettings, address: SocketAddr, layouts: Layouts) -> Store {
+fn store_of(node: &Arc<LocalNode>, trust: &Trust, address: SocketAddr, layouts: Layouts) -> Store {
     let own_address = BTreeMap::from([(node.id.clone(), reachable(address).to_string())]);
     let connector = Connector {
         local: Some(node.clone()),
-        peers: Peers::new(
-            &node.id.0,
-            settings.secret.clone(),
-            own_address,
-            node.keeper.clone(),
-        ),
+        peers: Peers::new(&node.id.0, trust.clone(), own_address, node.keeper.clone()),
     };
     let cluster = Cluster::new(Some(node.id.clone()), layouts, Box::new(connector));
     node.keeper.tell(&cluster);

@@ -49,6 +49,24 @@ impl Files {
         Self { dir, nodes: names }
     }
 
+    /// Says how connections are protected, for those who start from now on.
+    pub(crate) fn set_tls(&self, tls: &str) {
+        let path = self.path().join("cluster.toml");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let others: Vec<_> = text.lines().filter(|line| !line.starts_with("tls = ")).collect();
+        std::fs::write(path, format!("tls = {tls:?}\n{}\n", others.join("\n"))).unwrap();
+    }
+
+    /// Has the others reach a node somewhere else than where it listens; gives where it listens.
+    pub(crate) fn redirect(&self, node: usize, address: &str) -> String {
+        let path = self.path().join("cluster.toml");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut addresses = text.lines().filter_map(|line| line.strip_prefix("address = "));
+        let listens = addresses.nth(node).unwrap().trim_matches('"').to_owned();
+        std::fs::write(path, text.replace(&listens, address)).unwrap();
+        listens
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }

@@ -11,4 +11,5 @@ mod objects;
 mod out;
 mod process;
 mod signatures;
+mod tls;
 mod wire;

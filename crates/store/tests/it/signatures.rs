@@ -1,4 +1,4 @@
-//! Nothing is served without the secret. Requests are made by hand here, from what `docs/format-cluster.md` says.
+//! Nothing is served without the secret, also where connections are not protected. Requests are made by hand here, from what `docs/format-cluster.md` says.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -63,6 +63,7 @@ fn now_ms() -> u64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_served_without_the_secret_nor_late_nor_twice() {
     let files = Files::new(1, 1, 1);
+    files.set_tls("off");
     let node = files.start("n1").await;
     let address = node.address();
     let secret = std::fs::read_to_string(files.path().join("secret")).unwrap();

@@ -140,7 +140,8 @@ impl Gate {
     }
 }
 
-fn mac_of(secret: &Secret) -> Hmac<Sha256> {
+/// HMAC-SHA256 under the secret.
+pub(super) fn mac_of(secret: &Secret) -> Hmac<Sha256> {
     let mut block = [0; 64];
     let key = secret.bytes();
     // HMAC's own rule for keys (RFC 2104): longer ones than a block are hashed, shorter ones padded with zeros.

@@ -12,18 +12,20 @@ use serde::de::DeserializeOwned;
 
 use super::ask::{Manner, NodeAsk};
 use super::body::{self, Body};
-use super::link::{Caller, Http, Link, NoAnswer, Sending, http};
+use super::link::{Caller, Link, NoAnswer, Sending};
+use super::secure::{Http, Wire, http};
 use super::tables::Tables;
 use super::{ANSWER_BYTES_MAX, ASK_BYTES_MAX};
 use crate::cluster::LayoutTag;
 use crate::layout::{Layouts, NodeRole};
-use crate::node::Secret;
 use crate::node::keeper::Keeper;
+use crate::node::trust::{Tls, Trust};
 use crate::volume::NodeId;
 
 /// All other nodes, as this process reaches them.
 pub(crate) struct Peers {
     caller: Caller,
+    tls: Tls,
     http: Http,
     /// Addresses known better than from the layout: those of owner files, and one's own.
     addresses: BTreeMap<NodeId, String>,
@@ -57,14 +59,18 @@ impl Peers {
     /// For a process of this name, which keeps its layouts there.
     pub(crate) fn new(
         name: &str,
-        secret: Secret,
+        trust: Trust,
         addresses: BTreeMap<NodeId, String>,
         keeper: Arc<Keeper>,
     ) -> Arc<Self> {
         let name = name.into();
         Arc::new(Self {
-            caller: Caller { name, secret },
-            http: http(),
+            http: http(&trust),
+            tls: trust.tls,
+            caller: Caller {
+                name,
+                secret: trust.secret,
+            },
             addresses,
             links: Mutex::default(),
             keeper,
@@ -79,7 +85,10 @@ impl Peers {
             .links
             .lock()
             .entry((node.id.clone(), address.clone()))
-            .or_insert_with(|| Link::new(node.id.clone(), address, self.caller.clone(), self.http.clone()))
+            .or_insert_with(|| {
+                let wire = Wire::new(self.tls, self.http.clone());
+                Link::new(node.id.clone(), address, self.caller.clone(), wire)
+            })
             .clone();
         Peer {
             peers: self.clone(),

@@ -16,9 +16,6 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::{Method, Request, Response};
 use hyper::body::Incoming;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant, sleep, timeout};
@@ -26,7 +23,8 @@ use tokio::time::{Duration, Instant, sleep, timeout};
 use super::ask::Manner;
 use super::auth::Signed;
 use super::body::{self, Body};
-use super::{CLIENT_KEEPS, CONNECT_MAX, IDLE_CONNECTIONS_MAX, IDLE_MAX, PATIENCE, RETRY_EVERY};
+use super::secure::Wire;
+use super::{IDLE_MAX, PATIENCE, RETRY_EVERY};
 use crate::cluster::LayoutTag;
 use crate::node::Secret;
 use crate::volume::{ByteStream, NodeId};
@@ -34,15 +32,12 @@ use crate::volume::{ByteStream, NodeId};
 /// Longest time for the answer to a ping. A busy machine with hundreds of runnable threads still answers within it.
 const PING_MAX: Duration = Duration::from_millis(2500);
 
-/// Connections of this process, pooled by address.
-pub(crate) type Http = Client<HttpConnector, Body>;
-
 /// The way to one node.
 pub(crate) struct Link {
     node: NodeId,
     address: String,
     caller: Caller,
-    http: Http,
+    wire: Wire,
     /// Why the node is left alone for now; `None` while it answers.
     down: watch::Sender<Option<String>>,
     /// When it last answered anything.
@@ -85,26 +80,14 @@ impl NoAnswer {
     }
 }
 
-/// A client with pooled connections.
-pub(crate) fn http() -> Http {
-    let mut connector = HttpConnector::new();
-    connector.set_connect_timeout(Some(CONNECT_MAX));
-    connector.set_nodelay(true);
-    Client::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(CLIENT_KEEPS)
-        .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
-        .build(connector)
-}
-
 impl Link {
     /// The way to the node at this address. Nothing is sent yet.
-    pub(crate) fn new(node: NodeId, address: String, caller: Caller, http: Http) -> Arc<Self> {
+    pub(crate) fn new(node: NodeId, address: String, caller: Caller, wire: Wire) -> Arc<Self> {
         Arc::new(Self {
             node,
             address,
             caller,
-            http,
+            wire,
             down: watch::Sender::new(None),
             heard: Mutex::new(None),
             pinging: tokio::sync::Mutex::new(()),
@@ -122,10 +105,12 @@ impl Link {
         what: &Sending<'_>,
         body: Body,
     ) -> Result<Response<Incoming>, NoAnswer> {
-        let request = self
-            .request(Method::POST, what, body)
-            .map_err(NoAnswer::Waiting)?;
-        let answer = self.guard(what.manner.limit, self.http.request(request)).await;
+        let sent = async {
+            let scheme = self.scheme().await;
+            let request = self.request(scheme, Method::POST, what, body)?;
+            Ok::<_, String>(self.wire.http.request(request).await)
+        };
+        let answer = self.guard(what.manner.limit, sent).await.and_then(|sent| sent);
         let answer = answer.map_err(NoAnswer::Waiting)?;
         let answer = answer.map_err(|error| NoAnswer::Broken(self.failed(&error)))?;
         *self.heard.lock() = Some(Instant::now());
@@ -201,23 +186,48 @@ impl Link {
             under: LayoutTag::NONE,
             ask: b"",
         };
-        let request = self.request(Method::GET, &what, body::empty())?;
-        match timeout(PING_MAX, self.http.request(request)).await {
+        let asked = async {
+            let scheme = self.scheme().await;
+            let request = self.request(scheme, Method::GET, &what, body::empty())?;
+            Ok::<_, String>(self.wire.http.request(request).await)
+        };
+        let asked = timeout(PING_MAX, asked).await;
+        match asked.map(|asked| asked.map_err(Err).and_then(|asked| asked.map_err(Ok))) {
             Ok(Ok(_)) => {
                 *self.heard.lock() = Some(Instant::now());
                 Ok(())
             }
-            Ok(Err(error)) => Err(self.failed(&error)),
+            Ok(Err(Ok(error))) => Err(self.failed(&error)),
+            Ok(Err(Err(detail))) => Err(detail),
             Err(_) => Err(self.leave_alone(format!("no answer to a ping within {PING_MAX:?}"))),
         }
     }
 
-    fn request(&self, method: Method, what: &Sending<'_>, body: Body) -> Result<Request<Body>, String> {
+    /// `http` or `https`: found out with a ping where a node may speak either.
+    async fn scheme(&self) -> &'static str {
+        let what = Sending {
+            manner: Manner::PING,
+            path: "/v1/ping",
+            under: LayoutTag::NONE,
+            ask: b"",
+        };
+        self.wire
+            .scheme(|scheme| self.request(scheme, Method::GET, &what, body::empty()))
+            .await
+    }
+
+    fn request(
+        &self,
+        scheme: &str,
+        method: Method,
+        what: &Sending<'_>,
+        body: Body,
+    ) -> Result<Request<Body>, String> {
         let signed = Signed::now(&self.caller.name, what.under, what.ask);
         let headers = signed.headers(&self.caller.secret, &method, what.path);
         let mut request = Request::builder()
             .method(method)
-            .uri(format!("http://{}{}", self.address, what.path))
+            .uri(format!("{scheme}://{}{}", self.address, what.path))
             .body(body)
             .map_err(|error| format!("{}{}: {error}", self.address, what.path))?;
         request.headers_mut().extend(headers);
@@ -226,6 +236,8 @@ impl Link {
 
     /// What an error means, in words; a connection that could not be made in time means that the node is away.
     fn failed(self: &Arc<Self>, error: &hyper_util::client::legacy::Error) -> String {
+        // It may have been restarted with the other way to speak.
+        self.wire.forget();
         let mut detail = format!("{}: {error}", self.address);
         let mut source = error.source();
         while let Some(cause) = source {

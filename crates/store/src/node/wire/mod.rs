@@ -1,4 +1,4 @@
-//! How nodes talk: HTTP/1.1, every method of [`crate::volume::Volume`] and [`crate::node::Node`] a route below `/v1/`.
+//! How nodes talk: HTTP/1.1 in TLS ([`tls`]), every method of [`crate::volume::Volume`] and [`crate::node::Node`] a route below `/v1/`.
 //!
 //! A request is `POST /v1/volume/NODE/NAME/OPERATION` or `POST /v1/node/OPERATION`. Its body is the ask as JSON,
 //! except for `stage` (raw content, the upload's name in the query) and `stage-whole` (a head frame, then the content).
@@ -14,7 +14,8 @@
 //! | other | the `VolumeError` or `NodeError` as JSON |
 //!
 //! Invariants:
-//!  - nothing but a 401 without a body is said to those who do not know the secret;
+//!  - nothing but a refused handshake (a 401 without a body, where there is no TLS) is said to those who do not know the
+//!    secret;
 //!  - a stream that is cut short is an error on the other side, never a short content;
 //!  - no answer is waited for without a limit, and none for long from a process that does not answer pings.
 
@@ -29,10 +30,15 @@ pub(super) mod link;
 pub(super) mod nonces;
 pub(super) mod remote_node;
 pub(super) mod remote_volume;
+pub(super) mod secure;
 pub(super) mod serve_node;
 pub(super) mod serve_volume;
 pub(super) mod server;
 pub(super) mod tables;
+pub(super) mod tls;
+
+/// A stranger has so long to prove that he is none: a handshake is two round trips.
+const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
 
 /// A connection is made in milliseconds or not at all; two seconds leave room for one lost packet.
 const CONNECT_MAX: Duration = Duration::from_secs(2);

@@ -11,6 +11,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::Serialize;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
@@ -19,9 +20,10 @@ use tracing::Instrument as _;
 
 use super::auth::{Gate, Signed};
 use super::body::{self, Body};
+use super::secure::{Connection, Door};
 use super::{CONNECTIONS_MAX, FAREWELL, HEAD_BYTES_MAX, SERVER_KEEPS};
-use crate::node::Secret;
 use crate::node::local::LocalNode;
+use crate::node::trust::Trust;
 
 /// When no more files can be opened, waiting for some to be closed is all there is to do.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -30,6 +32,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub(super) struct Service {
     pub(super) node: Arc<LocalNode>,
     pub(super) gate: Gate,
+    door: Door,
 }
 
 /// A request that was let in.
@@ -49,9 +52,10 @@ pub(crate) struct Serving {
 
 impl Serving {
     /// Begins to serve a node to those who know the secret.
-    pub(crate) fn start(listener: TcpListener, node: Arc<LocalNode>, secret: Secret) -> Self {
-        let gate = Gate::new(secret);
-        let service = Arc::new(Service { node, gate });
+    pub(crate) fn start(listener: TcpListener, node: Arc<LocalNode>, trust: &Trust) -> Self {
+        let gate = Gate::new(trust.secret.clone());
+        let door = Door::new(trust);
+        let service = Arc::new(Service { node, gate, door });
         let (stop, stopped) = watch::channel(false);
         Self {
             stop,
@@ -106,14 +110,23 @@ async fn asked(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-async fn serve(
-    stream: TcpStream,
+async fn serve(stream: TcpStream, peer: SocketAddr, service: Arc<Service>, stopped: watch::Receiver<bool>) {
+    // Without it small answers wait for the acknowledgement of the one before; slower, but no error.
+    let _ = stream.set_nodelay(true);
+    match service.door.enter(stream).await {
+        Ok(Connection::Plain(stream)) => converse(stream, peer, service, stopped).await,
+        Ok(Connection::Secure(stream)) => converse(*stream, peer, service, stopped).await,
+        Err(error) => tracing::debug!(%peer, %error, "a connection was refused"),
+    }
+}
+
+/// Answers the requests of one connection.
+async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     peer: SocketAddr,
     service: Arc<Service>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    // Without it small answers wait for the acknowledgement of the one before; slower, but no error.
-    let _ = stream.set_nodelay(true);
     let answer = service_fn(move |request| {
         let service = service.clone();
         async move { Ok::<_, std::convert::Infallible>(service.answer(request, peer).await) }

@@ -297,7 +297,8 @@ fn members() -> Vec<Member> {
 }
 
 fn write_files(dir: &Path, members: &[Member], small: Option<&SmallDisk>) {
-    let mut cluster = "replicas = 2\nseed = 7\n".to_owned();
+    // The proxies know by the heads of requests who comes.
+    let mut cluster = "replicas = 2\nseed = 7\ntls = \"off\"\n".to_owned();
     for (i, member) in members.iter().enumerate() {
         let Member {
             id,

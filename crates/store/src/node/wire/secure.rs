@@ -1,0 +1,172 @@
+//! Connections with or without TLS: how they are made, how they are accepted, and how two processes find out which.
+//!
+//! Where both are allowed, TLS is tried first, and the plain way is taken only with a process that does not speak TLS at
+//! all. Somebody between the two could feign that: it is for the time of a change only.
+
+use std::io;
+use std::net::Ipv4Addr;
+
+use http::Request;
+use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use parking_lot::Mutex;
+use tokio::net::TcpStream;
+use tokio::time::{Duration, Instant, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::server::TlsStream;
+
+use super::body::Body;
+use super::{CLIENT_KEEPS, CONNECT_MAX, HANDSHAKE_MAX, IDLE_CONNECTIONS_MAX};
+use crate::node::trust::{Tls, Trust};
+
+/// Connections of this process, pooled by address.
+pub(crate) type Http = Client<HttpsConnector<HttpConnector>, Body>;
+
+const SECURE: &str = "https";
+const PLAIN: &str = "http";
+
+/// How long a node that spoke no TLS is taken to speak none.
+const PLAIN_FOR: Duration = Duration::from_secs(30);
+
+/// The first byte of a TLS connection: a handshake record. No HTTP method begins with it.
+const HANDSHAKE: u8 = 0x16;
+
+/// A client with pooled connections.
+pub(crate) fn http(trust: &Trust) -> Http {
+    let mut connector = HttpConnector::new();
+    connector.set_connect_timeout(Some(CONNECT_MAX));
+    connector.set_nodelay(true);
+    connector.enforce_http(false);
+    // A name has to be given; the key decides.
+    let name = ServerName::IpAddress(Ipv4Addr::LOCALHOST.into());
+    let connector = HttpsConnectorBuilder::new()
+        .with_tls_config(trust.keys.client.clone())
+        .https_or_http()
+        .with_server_name_resolver(FixedServerNameResolver::new(name))
+        .enable_http1()
+        .wrap_connector(connector);
+    Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(CLIENT_KEEPS)
+        .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
+        .build(connector)
+}
+
+/// The way to one address.
+pub(crate) struct Wire {
+    tls: Tls,
+    pub(crate) http: Http,
+    /// What was found out, and when.
+    found: Mutex<Option<(&'static str, Instant)>>,
+}
+
+impl Wire {
+    pub(crate) fn new(tls: Tls, http: Http) -> Self {
+        Self {
+            tls,
+            http,
+            found: Mutex::default(),
+        }
+    }
+
+    /// The scheme to ask with. `ping` makes the request that finds it out.
+    pub(crate) async fn scheme(
+        &self,
+        ping: impl Fn(&'static str) -> Result<Request<Body>, String>,
+    ) -> &'static str {
+        match self.tls {
+            Tls::On => return SECURE,
+            Tls::Off => return PLAIN,
+            Tls::Both => {}
+        }
+        let known = *self.found.lock();
+        match known {
+            Some((SECURE, _)) => return SECURE,
+            Some((PLAIN, since)) if since.elapsed() < PLAIN_FOR => return PLAIN,
+            _ => {}
+        }
+        let Ok(request) = ping(SECURE) else {
+            return SECURE;
+        };
+        let found = match self.http.request(request).await {
+            Ok(_) => SECURE,
+            Err(error) if speaks_no_tls(&error) => PLAIN,
+            // Not there, or not for us: the question itself will find that out.
+            Err(_) => return SECURE,
+        };
+        *self.found.lock() = Some((found, Instant::now()));
+        found
+    }
+
+    /// Forgets what was found out.
+    pub(crate) fn forget(&self) {
+        *self.found.lock() = None;
+    }
+}
+
+/// Whether a connection failed because what came from the other side was no TLS.
+fn speaks_no_tls(error: &(dyn std::error::Error + 'static)) -> bool {
+    if let Some(tls) = error.downcast_ref::<rustls::Error>() {
+        return matches!(tls, rustls::Error::InvalidMessage(_));
+    }
+    // What an I/O error carries is not among its sources.
+    let carried = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    match carried {
+        Some(carried) => speaks_no_tls(carried),
+        None => error.source().is_some_and(speaks_no_tls),
+    }
+}
+
+/// Where connections come in.
+pub(super) struct Door {
+    tls: Tls,
+    acceptor: TlsAcceptor,
+}
+
+/// One that came in.
+pub(super) enum Connection {
+    Plain(TcpStream),
+    Secure(Box<TlsStream<TcpStream>>),
+}
+
+impl Door {
+    pub(super) fn new(trust: &Trust) -> Self {
+        Self {
+            tls: trust.tls,
+            acceptor: TlsAcceptor::from(trust.keys.server.clone()),
+        }
+    }
+
+    /// Lets a connection in, if the other side proves in time that it knows the secret. Where there is no TLS, each
+    /// request has to prove it.
+    ///
+    /// # Errors
+    /// Why it is refused.
+    pub(super) async fn enter(&self, stream: TcpStream) -> io::Result<Connection> {
+        let secure = match self.tls {
+            Tls::On => true,
+            Tls::Off => false,
+            Tls::Both => in_time(begins_with_handshake(&stream)).await?,
+        };
+        if !secure {
+            return Ok(Connection::Plain(stream));
+        }
+        let stream = in_time(self.acceptor.accept(stream)).await?;
+        Ok(Connection::Secure(Box::new(stream)))
+    }
+}
+
+async fn begins_with_handshake(stream: &TcpStream) -> io::Result<bool> {
+    let mut first = [0];
+    stream.peek(&mut first).await?;
+    Ok(first == [HANDSHAKE])
+}
+
+async fn in_time<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    let late = || io::Error::new(io::ErrorKind::TimedOut, "no handshake in time");
+    timeout(HANDSHAKE_MAX, work).await.unwrap_or_else(|_| Err(late()))
+}
