@@ -14,11 +14,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let node = store::node::start(NodeSettings::of_volumes(words.map(VolumeSettings::at).collect())).await?;
     let settings = s3::Settings {
-        listen: listen.parse()?,
-        tls: None,
-        keys: PathBuf::from(keys),
-        limits: s3::Limits::default(),
-        node: None,
+        // So that Ceph's tests can be run against it: their forms are signed by version 2.
+        version_2: std::env::var_os("WEFT_S3_VERSION_2").is_some(),
+        ..s3::Settings::at(listen.parse()?, PathBuf::from(keys))
     };
     let face = s3::serve(settings, node.store()).await?;
     println!("http://{}", face.address());

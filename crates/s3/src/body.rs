@@ -17,28 +17,42 @@ use store::volume::ByteStream;
 use tokio::time::Sleep;
 
 use crate::checksum::Summing;
+use crate::chunks::LastChunk;
 use crate::error::fault;
 use crate::exchange::Exchange;
+use crate::xml;
 
-/// A request's body as it comes from the connection: counted, limited in length, and given up when the client is
-/// silent for too long while somebody waits for it.
-pub(crate) struct Incoming<B> {
-    inner: B,
+/// A request's body as it comes from the connection: counted, limited in length, compared with what was declared of it, and
+/// given up when the client is silent for too long while somebody waits for it.
+pub(crate) struct Incoming {
+    /// `None` only while it is dropped.
+    inner: Option<hyper::body::Incoming>,
     exchange: Arc<Exchange>,
     idle_max: Duration,
     left: u64,
     silence: Option<Pin<Box<Sleep>>>,
+    /// Looks for the end of a body in chunks.
+    chunks: Option<LastChunk>,
 }
 
-impl<B> Incoming<B> {
-    /// At most `bytes_max`, and never `idle_max` without a byte.
-    pub(crate) fn new(inner: B, exchange: Arc<Exchange>, idle_max: Duration, bytes_max: u64) -> Self {
+impl Incoming {
+    /// At most `bytes_max`, and never `idle_max` without a byte; `chunked` if it is framed as `aws-chunked`.
+    pub(crate) fn new(
+        inner: hyper::body::Incoming,
+        exchange: Arc<Exchange>,
+        (idle_max, bytes_max): (Duration, u64),
+        chunked: bool,
+    ) -> Self {
+        if inner.is_end_stream() {
+            exchange.body.set_ended();
+        }
         Self {
-            inner,
+            inner: Some(inner),
             exchange,
             idle_max,
             left: bytes_max,
             silence: None,
+            chunks: chunked.then(LastChunk::new),
         }
     }
 
@@ -49,13 +63,40 @@ impl<B> Incoming<B> {
             .get_or_insert_with(|| Box::pin(tokio::time::sleep(idle_max)));
         silence.as_mut().poll(cx).is_ready()
     }
+
+    /// Takes note of more bytes.
+    fn take(&mut self, bytes: &Bytes) -> Result<(), StdError> {
+        self.exchange.received(bytes.len());
+        self.exchange.body.digest(bytes);
+        if let Some(chunks) = &mut self.chunks {
+            chunks.update(bytes);
+        }
+        match self.left.checked_sub(bytes.len() as u64) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => {
+                self.exchange.set_too_large();
+                Err("the body is longer than allowed".into())
+            }
+        }
+    }
+
+    /// The body has ended.
+    fn end(&mut self) -> Result<(), StdError> {
+        self.exchange.body.set_ended();
+        if self.chunks.as_ref().is_some_and(|chunks| !chunks.has_come()) {
+            return Err("the last chunk did not come".into());
+        }
+        match self.exchange.body.compare() {
+            true => Ok(()),
+            false => Err("the body is not what was declared".into()),
+        }
+    }
 }
 
-impl<B> Body for Incoming<B>
-where
-    B: Body<Data = Bytes> + Unpin,
-    B::Error: Into<StdError>,
-{
+impl Body for Incoming {
     type Data = Bytes;
     type Error = StdError;
 
@@ -64,7 +105,10 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, StdError>>> {
         let this = &mut *self;
-        let Poll::Ready(frame) = Pin::new(&mut this.inner).poll_frame(cx) else {
+        let Some(inner) = &mut this.inner else {
+            return Poll::Ready(None);
+        };
+        let Poll::Ready(frame) = Pin::new(inner).poll_frame(cx) else {
             if this.waited_too_long(cx) {
                 this.exchange.set_timed_out();
                 return Poll::Ready(Some(Err("the client was silent for too long".into())));
@@ -72,32 +116,38 @@ where
             return Poll::Pending;
         };
         this.silence = None;
-        let Some(frame) = frame else {
-            return Poll::Ready(None);
+        let outcome = match frame {
+            None => return Poll::Ready(this.end().err().map(Err)),
+            Some(Err(error)) => Err(error.into()),
+            Some(Ok(frame)) => match frame.data_ref() {
+                Some(bytes) => this.take(bytes).map(|()| frame),
+                None => Ok(frame),
+            },
         };
-        let frame = frame.map_err(Into::into);
-        let bytes = frame
-            .as_ref()
-            .ok()
-            .and_then(|frame| frame.data_ref())
-            .map_or(0, Bytes::len);
-        this.exchange.received(bytes);
-        match this.left.checked_sub(bytes as u64) {
-            Some(left) => this.left = left,
-            None => {
-                this.exchange.set_too_large();
-                return Poll::Ready(Some(Err("the body is longer than allowed".into())));
-            }
-        }
-        Poll::Ready(Some(frame))
+        // Nobody asks for the end of a body of known length once its last byte has come.
+        let ended = this.inner.as_ref().is_some_and(Body::is_end_stream);
+        let outcome = match outcome {
+            Ok(frame) if ended => this.end().map(|()| frame),
+            outcome => outcome,
+        };
+        Poll::Ready(Some(outcome))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
+        self.inner.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        self.inner.as_ref().map(Body::size_hint).unwrap_or_default()
+    }
+}
+
+impl Drop for Incoming {
+    /// Whoever answers may want to read what is left.
+    fn drop(&mut self) {
+        if let Some(inner) = self.inner.take() {
+            self.exchange.body.leave(inner);
+        }
     }
 }
 
@@ -105,12 +155,19 @@ where
 pub(crate) struct Outgoing {
     inner: s3s::Body,
     exchange: Arc<Exchange>,
+    /// XML that is made as it is sent: its length is not known, so it can be cleaned on the way.
+    is_live_xml: bool,
 }
 
 impl Outgoing {
     /// Holds the exchange until the last byte is sent or given up.
-    pub(crate) fn new(inner: s3s::Body, exchange: Arc<Exchange>) -> Self {
-        Self { inner, exchange }
+    pub(crate) fn new(inner: s3s::Body, exchange: Arc<Exchange>, is_xml: bool) -> Self {
+        let is_live_xml = is_xml && Body::size_hint(&inner).exact().is_none();
+        Self {
+            inner,
+            exchange,
+            is_live_xml,
+        }
     }
 }
 
@@ -122,7 +179,10 @@ impl Body for Outgoing {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, StdError>>> {
-        let frame = Pin::new(&mut self.inner).poll_frame(cx);
+        let mut frame = Pin::new(&mut self.inner).poll_frame(cx);
+        if self.is_live_xml {
+            frame = frame.map_ok(|frame| frame.map_data(xml::clean));
+        }
         if let Poll::Ready(Some(Ok(frame))) = &frame {
             self.exchange.sent(frame.data_ref().map_or(0, Bytes::len));
         }

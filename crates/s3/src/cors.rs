@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use store::bucket::Bucket;
 use store::store::Store;
 
+use crate::refusal::Refusal;
+
 /// Attribute of a bucket: its rules, as JSON.
 pub(crate) const CORS: &str = "weft-cors";
 
@@ -65,11 +67,11 @@ pub(crate) async fn preflight<B>(store: &Store, request: &Request<B>) -> Option<
     let has = |name| request.headers().contains_key(name);
     let Some(asked) = Asked::of(request).filter(|_| has(header::ACCESS_CONTROL_REQUEST_METHOD)) else {
         let detail = "a question before a request names an Origin and an Access-Control-Request-Method";
-        return Some(refusal(StatusCode::BAD_REQUEST, "BadRequest", detail));
+        return Some(Refusal::bad("BadRequest", detail).response());
     };
     let Some(rule) = asked.rule(store).await else {
         let detail = "CORSResponse: no rule allows this origin, method and headers";
-        return Some(refusal(StatusCode::FORBIDDEN, "AccessForbidden", detail));
+        return Some(Refusal::new(StatusCode::FORBIDDEN, "AccessForbidden", detail).response());
     };
     let mut response = Response::new(Body::empty());
     *response.headers_mut() = asked.told(&rule);
@@ -165,17 +167,6 @@ fn fits(pattern: &str, text: &str) -> bool {
             text.len() >= start.len() + end.len() && text.starts_with(start) && text.ends_with(end)
         }
     }
-}
-
-fn refusal(status: StatusCode, code: &str, detail: &str) -> Response<Body> {
-    let text = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{code}</Code><Message>{detail}</Message></Error>"
-    );
-    let mut response = Response::new(Body::from(text));
-    *response.status_mut() = status;
-    let xml = HeaderValue::from_static("application/xml");
-    response.headers_mut().insert(header::CONTENT_TYPE, xml);
-    response
 }
 
 #[cfg(test)]

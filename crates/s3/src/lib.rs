@@ -9,7 +9,8 @@
 //!    of chunks - is compared with the bytes before the object can be seen;
 //!  - no request makes the process hold an object in memory: content passes in pieces, in both directions;
 //!  - nothing is done without a right that the keys file gives, or an ACL or a policy of an owner whom the file lets own;
-//!  - what a client asks for and is not done here (encryption, locks, versions) is refused, never ignored.
+//!  - what a client asks for and is not done here (encryption, locks, versions) is refused, never ignored;
+//!  - what a signature does not cover is not obeyed.
 //!
 //! Where things are: `face` has the operations, one module for each kind; `content`, `checksum`, `conditions`,
 //! `attributes` what they share; `access`, `keys`, `acl`, `policy` and `settings` who may do what; `cors` which web pages may
@@ -17,24 +18,34 @@
 
 mod access;
 mod acl;
+mod answer;
 mod attributes;
 mod body;
 mod checksum;
+mod chunks;
 mod conditions;
+mod connection;
 mod content;
 mod cors;
+mod digests;
 mod error;
 mod exchange;
 mod face;
+mod gate;
 mod keys;
+mod linger;
+mod log;
 pub mod metrics;
 mod names;
 mod parts;
 mod policy;
+mod refusal;
 mod serve;
 mod settings;
 mod tls;
+mod xml;
 
 pub use keys::{ALL_RIGHTS, KeyPair, KeysError, Right};
+pub use log::{LogFormat, LogSettings, LogTarget};
 pub use serve::{Limits, Running, ServeError, Settings, TlsFiles, serve};
 pub use tls::TlsError;

@@ -1,14 +1,13 @@
 //! The face on a socket: connections, their limits, TLS, and the end.
 
-use std::convert::Infallible;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use door::Patient;
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use door::{Door, Hosts, Pass, Patient};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -18,27 +17,23 @@ use store::node::Counters;
 use store::store::Store;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use crate::access::{Access, Peer, Secrets};
-use crate::body::{Incoming, Outgoing};
-use crate::cors;
-use crate::exchange::Exchange;
+use crate::answer::answer;
+use crate::connection::Wire;
 use crate::face::Face;
 use crate::keys::{KeyPair, Keys, KeysError};
+use crate::linger::Lingering;
+use crate::log::{Log, LogSettings, RunningLog};
 use crate::metrics::Metrics;
 use crate::tls::{self, TlsError};
 
 /// How long connections may finish what they are at when the face ends.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
-
-/// How long it waits after a connection could not be accepted.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// Name of browsers' questions among the operations counted.
-const PREFLIGHT: &str = "Preflight";
 
 /// Longest XML body in bytes: a thousand keys to delete of a thousand bytes, each byte escaped.
 const XML_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -65,6 +60,29 @@ pub struct Settings {
     pub limits: Limits,
     /// The node beside it, whose background workers make way for the requests of the face.
     pub node: Option<Arc<Counters>>,
+    /// Names by which unsigned requests over plain HTTP may address it, beside those of this machine for itself and
+    /// `listen`: against web pages that have a name of their own pointed here.
+    pub hosts: Vec<String>,
+    /// Whether signatures of version 2 are accepted: HMAC-SHA1 over less than all of a request.
+    pub version_2: bool,
+    /// The access log, if there is to be one.
+    pub log: Option<LogSettings>,
+}
+
+impl Settings {
+    /// With everything else as it is by default: plain HTTP, no log, signatures of version 4.
+    pub fn at(listen: SocketAddr, keys: PathBuf) -> Self {
+        Self {
+            listen,
+            tls: None,
+            keys,
+            limits: Limits::default(),
+            node: None,
+            hosts: Vec::new(),
+            version_2: false,
+            log: None,
+        }
+    }
 }
 
 /// Files for TLS.
@@ -81,6 +99,14 @@ pub struct TlsFiles {
 pub struct Limits {
     /// Connections at a time; others wait in the system's queue.
     pub connections_max: usize,
+    /// Connections of one address (for IPv6: of one network of 64 bits) that have sent no signed request; what comes then is
+    /// closed at once.
+    pub per_address_max: usize,
+    /// How many of `connections_max` are kept for networks that have signed lately.
+    pub reserve: usize,
+    /// How long a connection that has sent no signed request may ask for nothing: before its first request, with TLS
+    /// before that, and between requests.
+    pub stranger_time_max: Duration,
     /// Request line and headers together, in bytes.
     pub header_bytes_max: usize,
     /// Content of a request, in bytes.
@@ -96,6 +122,9 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections_max: 1024,
+            per_address_max: 128,
+            reserve: 256,
+            stranger_time_max: Duration::from_secs(10),
             header_bytes_max: 32 * 1024,
             body_bytes_max: 5 * 1024 * 1024 * 1024,
             header_time_max: Duration::from_secs(30),
@@ -121,6 +150,9 @@ pub enum ServeError {
     /// The certificate or its key.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// The file of the access log cannot be opened.
+    #[error("open the access log: {0}")]
+    Log(io::Error),
 }
 
 /// The face, serving until it is shut down.
@@ -130,6 +162,7 @@ pub struct Running {
     metrics: Arc<Metrics>,
     closing: watch::Sender<bool>,
     accepting: JoinHandle<()>,
+    log: Option<RunningLog>,
 }
 
 impl Running {
@@ -163,18 +196,24 @@ impl Running {
                 "left connections that did not finish"
             );
         }
+        if let Some(log) = self.log {
+            log.end().await;
+        }
     }
 }
 
 /// Everything that a connection needs.
 #[derive(Clone)]
-struct Serving {
-    service: S3Service,
-    store: Store,
+pub(crate) struct Serving {
+    pub(crate) service: S3Service,
+    pub(crate) store: Store,
     tls: Option<TlsAcceptor>,
-    limits: Limits,
-    metrics: Arc<Metrics>,
-    node: Option<Arc<Counters>>,
+    pub(crate) limits: Limits,
+    pub(crate) hosts: Arc<Hosts>,
+    pub(crate) version_2: bool,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) node: Option<Arc<Counters>>,
+    pub(crate) log: Option<Log>,
 }
 
 /// Serves a store.
@@ -190,14 +229,31 @@ pub async fn serve(settings: Settings, store: Store) -> Result<Running, ServeErr
     let listener = TcpListener::bind(settings.listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let (keys, new_key) = Keys::open(&settings.keys)?;
+    let log = match settings.log {
+        None => None,
+        Some(log) => Some(
+            RunningLog::start(log, store.clone())
+                .await
+                .map_err(ServeError::Log)?,
+        ),
+    };
     let metrics = Arc::new(Metrics::default());
+    let keys = Arc::new(keys);
     let serving = Serving {
-        service: service(store.clone(), Arc::new(keys), settings.limits.body_bytes_max),
+        service: service(
+            store.clone(),
+            keys,
+            settings.limits.body_bytes_max,
+            settings.version_2,
+        ),
         store,
         tls,
         limits: settings.limits,
+        hosts: Arc::new(Hosts::new(address, settings.hosts)),
+        version_2: settings.version_2,
         metrics: metrics.clone(),
         node: settings.node,
+        log: log.as_ref().map(|log| log.log.clone()),
     };
     let (closing, closed) = watch::channel(false);
     let accepting = tokio::spawn(accept_all(listener, serving, closed));
@@ -208,10 +264,11 @@ pub async fn serve(settings: Settings, store: Store) -> Result<Running, ServeErr
         metrics,
         closing,
         accepting,
+        log,
     })
 }
 
-fn service(store: Store, keys: Arc<Keys>, body_bytes_max: u64) -> S3Service {
+fn service(store: Store, keys: Arc<Keys>, body_bytes_max: u64, version_2: bool) -> S3Service {
     let mut config = S3Config::default();
     config.xml_max_body_size = XML_BYTES_MAX;
     config.post_object_max_file_size = FORM_FILE_BYTES_MAX;
@@ -221,6 +278,7 @@ fn service(store: Store, keys: Arc<Keys>, body_bytes_max: u64) -> S3Service {
     let access = Access {
         keys: keys.clone(),
         store: store.clone(),
+        version_2,
     };
     let face = Face {
         store,
@@ -236,51 +294,46 @@ fn service(store: Store, keys: Arc<Keys>, body_bytes_max: u64) -> S3Service {
 }
 
 async fn accept_all(listener: TcpListener, serving: Serving, mut closed: watch::Receiver<bool>) {
-    let slots = Arc::new(Semaphore::new(serving.limits.connections_max.max(1)));
+    let limits = &serving.limits;
+    let door = Door::new(door::Limits {
+        connections_max: limits.connections_max,
+        per_address_max: limits.per_address_max,
+        reserve: limits.reserve,
+    });
     loop {
-        let (stream, peer, slot) = tokio::select! {
-            accepted = accept(&listener, &slots) => accepted,
+        let (stream, peer, pass) = tokio::select! {
+            accepted = door.accept(&listener) => accepted,
             _ = closed.wait_for(|closing| *closing) => return,
         };
-        tokio::spawn(hold(stream, peer, slot, serving.clone(), closed.clone()));
-    }
-}
-
-/// A slot first, so that what cannot be held stays in the system's queue.
-async fn accept(
-    listener: &TcpListener,
-    slots: &Arc<Semaphore>,
-) -> (TcpStream, IpAddr, Option<OwnedSemaphorePermit>) {
-    let slot = Arc::clone(slots).acquire_owned().await.ok();
-    loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => return (stream, peer.ip(), slot),
-            Err(error) => {
-                tracing::warn!(%error, "accept a connection");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
-        }
+        tokio::spawn(hold(stream, peer, pass, serving.clone(), closed.clone()));
     }
 }
 
 async fn hold(
     stream: TcpStream,
-    address: IpAddr,
-    slot: Option<OwnedSemaphorePermit>,
+    peer: SocketAddr,
+    pass: Pass,
     serving: Serving,
     closed: watch::Receiver<bool>,
 ) {
-    let _slot = slot;
     let _open = serving.metrics.open();
     // Without it small answers wait for the acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
+    let unread = Arc::new(AtomicBool::new(false));
     let stream = Patient::new(stream, serving.limits.idle_time_max);
-    let secure = serving.tls.is_some();
-    let peer = Peer { address, secure };
+    let stream = Lingering::new(stream, unread.clone());
+    let peer = Peer {
+        address: peer.ip(),
+        secure: serving.tls.is_some(),
+    };
+    let wire = |tls| Wire::new(peer, tls, unread, pass);
     let ended = match serving.tls.clone() {
-        None => talk(stream, peer, &serving, closed).await,
-        Some(tls) => match tokio::time::timeout(serving.limits.header_time_max, tls.accept(stream)).await {
-            Ok(Ok(stream)) => talk(stream, peer, &serving, closed).await,
+        None => talk(stream, wire(None), &serving, closed).await,
+        Some(tls) => match tokio::time::timeout(serving.limits.stranger_time_max, tls.accept(stream)).await {
+            Ok(Ok(stream)) => {
+                let wire = wire(agreed(&stream));
+                talk(stream, wire, &serving, closed).await
+            }
             Ok(Err(error)) => {
                 tracing::debug!(%error, "a connection without TLS");
                 Ok(())
@@ -293,16 +346,24 @@ async fn hold(
     }
 }
 
+/// Version and cipher of a connection's TLS.
+fn agreed<S>(stream: &TlsStream<S>) -> Option<(String, String)> {
+    let (_, tls) = stream.get_ref();
+    let version = format!("{:?}", tls.protocol_version()?).replace('_', ".");
+    let cipher = format!("{:?}", tls.negotiated_cipher_suite()?.suite());
+    Some((version, cipher))
+}
+
 async fn talk<S>(
     stream: S,
-    peer: Peer,
+    wire: Arc<Wire>,
     serving: &Serving,
     mut closed: watch::Receiver<bool>,
 ) -> Result<(), hyper::Error>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let answering = service_fn(|request| answer(request, peer, serving));
+    let answering = service_fn(|request| answer(request, &wire, serving));
     let limits = &serving.limits;
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -312,54 +373,8 @@ where
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => return ended,
+        () = wire.estranged(limits.stranger_time_max) => return Ok(()),
         _ = closed.wait_for(|closing| *closing) => connection.as_mut().graceful_shutdown(),
     }
     connection.await
-}
-
-async fn answer(
-    request: Request<hyper::body::Incoming>,
-    peer: Peer,
-    serving: &Serving,
-) -> Result<Response<Outgoing>, Infallible> {
-    let exchange = Exchange::begin(serving.metrics.clone(), serving.node.as_ref());
-    if let Some(response) = cors::preflight(&serving.store, &request).await {
-        exchange.name(PREFLIGHT);
-        exchange.answer(response.status().as_u16());
-        return Ok(response.map(|body| Outgoing::new(body, exchange)));
-    }
-    let told = cors::told(&serving.store, &request).await;
-    let limits = &serving.limits;
-    // What frames the content (chunks with their signatures) is not counted as content by the face.
-    let bytes_max = limits
-        .body_bytes_max
-        .saturating_add(limits.body_bytes_max / 16)
-        .saturating_add(64 * 1024);
-    let mut request = request.map(|body| {
-        s3s::Body::http_body(Incoming::new(
-            body,
-            exchange.clone(),
-            limits.idle_time_max,
-            bytes_max,
-        ))
-    });
-    request.extensions_mut().insert(exchange.clone());
-    request.extensions_mut().insert(peer);
-    let expects = request.headers().contains_key(header::EXPECT);
-    let mut response = serving.service.call(request).await.unwrap_or_else(|error| {
-        let error: s3s::StdError = error.into();
-        tracing::error!(%error, "a request could not be answered");
-        let mut response = Response::new(s3s::Body::empty());
-        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-        response
-    });
-    // The client has been told nothing of its body, and may or may not send it: what comes next on this connection could be
-    // the body or another request.
-    if expects && !exchange.has_received() {
-        let headers = response.headers_mut();
-        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-    }
-    response.headers_mut().extend(told);
-    exchange.answer(response.status().as_u16());
-    Ok(response.map(|body| Outgoing::new(body, exchange)))
 }

@@ -21,7 +21,8 @@ trap '[ -z "$server" ] || kill "$server"; rm -rf "$dir"' EXIT
         printf 'email = "%s@example.org"\nrights = { "*" = ["own"] }\n\n' "$user"
     done
 } > "$dir/keys.toml"
-"$SERVE" 127.0.0.1:0 "$dir/keys.toml" "$dir/one" "$dir/two" > "$dir/address" &
+# Its forms are signed by version 2.
+WEFT_S3_VERSION_2=1 "$SERVE" 127.0.0.1:0 "$dir/keys.toml" "$dir/one" "$dir/two" > "$dir/address" &
 server=$!
 until [ -s "$dir/address" ]; do kill -0 "$server"; sleep 0.1; done
 port=$(sed -n '1s/.*://p' "$dir/address")

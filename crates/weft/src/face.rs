@@ -2,10 +2,11 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use s3::metrics::{MetricsSnapshot, OperationCount};
-use s3::{KeyPair, Limits, Running, Settings, TlsFiles};
+use s3::{KeyPair, Limits, LogFormat, LogSettings, LogTarget, Running, Settings, TlsFiles};
 use store::node::RequestCount;
 
 use crate::commands::serve::parse_listen;
@@ -32,6 +33,51 @@ pub(crate) struct FaceArgs {
     /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires_all = ["s3", "s3_tls_cert"], help_heading = "S3")]
     pub(crate) s3_tls_key: Option<PathBuf>,
+
+    /// A name by which clients without a key may address --s3 over plain HTTP, beside localhost and its address; once
+    /// for each
+    #[arg(long = "s3-host", value_name = "NAME", requires = "s3", help_heading = "S3")]
+    s3_hosts: Vec<String>,
+
+    /// Accept signatures of version 2, which cover less of a request, from clients that know no other
+    #[arg(long, requires = "s3", help_heading = "S3")]
+    s3_sig_v2: bool,
+
+    /// Log every request: to a file (%Y, %m, %d and %H in its name stand for the time; opened again on SIGHUP), or to
+    /// objects of a bucket
+    #[arg(
+        long,
+        value_name = "FILE|s3://BUCKET/PREFIX",
+        requires = "s3",
+        help_heading = "S3"
+    )]
+    s3_log: Option<LogTarget>,
+
+    /// How the log is written: as S3's server access logs (s3), or as lines of JSON (json)
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "s3",
+        requires = "s3_log",
+        help_heading = "S3"
+    )]
+    s3_log_format: LogFormat,
+
+    /// Connections that --s3 holds at a time; others wait
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..), help_heading = "S3")]
+    s3_connections: u32,
+
+    /// Connections of one address that have not signed anything; further ones are closed at once
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..), help_heading = "S3")]
+    s3_connections_per_address: u32,
+
+    /// How many of --s3-connections are kept for those who have signed lately [default: a quarter]
+    #[arg(long, value_name = "N", help_heading = "S3")]
+    s3_connections_reserved: Option<u32>,
+
+    /// How long a connection that has not signed anything may ask for nothing
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), help_heading = "S3")]
+    s3_stranger_seconds: u32,
 }
 
 impl FaceArgs {
@@ -44,13 +90,29 @@ impl FaceArgs {
             }),
             _ => None,
         };
+        let log = self.s3_log.clone().map(|target| LogSettings {
+            target,
+            format: self.s3_log_format,
+        });
         Some(Settings {
-            listen: self.s3?,
             tls,
-            keys: self.s3_keys.clone().unwrap_or(keys),
-            limits: Limits::default(),
-            node: None,
+            limits: self.limits(),
+            hosts: self.s3_hosts.clone(),
+            version_2: self.s3_sig_v2,
+            log,
+            ..Settings::at(self.s3?, self.s3_keys.clone().unwrap_or(keys))
         })
+    }
+
+    fn limits(&self) -> Limits {
+        let reserve = self.s3_connections_reserved.unwrap_or(self.s3_connections / 4);
+        Limits {
+            connections_max: self.s3_connections as usize,
+            per_address_max: self.s3_connections_per_address as usize,
+            reserve: reserve as usize,
+            stranger_time_max: Duration::from_secs(self.s3_stranger_seconds.into()),
+            ..Limits::default()
+        }
     }
 }
 

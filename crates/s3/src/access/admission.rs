@@ -105,6 +105,11 @@ impl Admission {
         })
     }
 
+    /// The bucket's owner.
+    pub(crate) fn owner(&self) -> &str {
+        &self.settings.owner
+    }
+
     /// Whether a policy has a say.
     pub(crate) fn has_policy(&self) -> bool {
         self.policy.is_some()

@@ -28,8 +28,10 @@ use store::meta::Meta;
 use store::store::Store;
 use url::form_urlencoded;
 
+use crate::digests::Digests;
 use crate::error::{fault, from_store};
 use crate::exchange::Exchange;
+use crate::gate;
 use crate::keys::{Keys, Right};
 use crate::policy::Facts;
 use crate::settings::BucketSettings;
@@ -45,6 +47,12 @@ use facts::{of_form, of_request, of_tags};
 
 /// Longest life of a signed address in seconds, as in S3: a week.
 const LIFETIME_SECONDS_MAX: u64 = 7 * 24 * 60 * 60;
+
+/// Header that names the owner whom a client believes a bucket to have.
+const EXPECTED_OWNER: &str = "x-amz-expected-bucket-owner";
+
+/// The same for the bucket that a copy reads from.
+const EXPECTED_SOURCE_OWNER: &str = "x-amz-source-expected-bucket-owner";
 
 /// Gives s3s the secrets.
 pub(crate) struct Secrets(pub(crate) Arc<Keys>);
@@ -63,25 +71,35 @@ impl S3Auth for Secrets {
 pub(crate) struct Access {
     pub(crate) keys: Arc<Keys>,
     pub(crate) store: Store,
+    /// Whether forms may be signed by version 2; other requests were looked at before.
+    pub(crate) version_2: bool,
 }
 
 #[async_trait]
 impl S3Access for Access {
     async fn check(&self, cx: &mut S3AccessContext<'_>) -> S3Result<()> {
         let operation = cx.s3_op().name().to_owned();
-        if let Some(exchange) = cx.extensions_mut().get::<Arc<Exchange>>() {
-            exchange.name(&operation);
-        }
         let id = cx.credentials().map(|credentials| credentials.access_key.clone());
-        check_lifetime(cx.uri())?;
         let who = Who::of(id.as_deref(), &self.keys);
-        let (bucket, key) = match cx.s3_path() {
-            S3Path::Root => return id.map(drop).ok_or_else(denied),
-            S3Path::Bucket { bucket } => (bucket.to_string(), None),
-            S3Path::Object { bucket, key } => (bucket.to_string(), Some(key.to_string())),
+        let path = match cx.s3_path() {
+            S3Path::Root => None,
+            S3Path::Bucket { bucket } => Some((bucket.to_string(), None)),
+            S3Path::Object { bucket, key } => Some((bucket.to_string(), Some(key.to_string()))),
+        };
+        let exchange = cx.extensions_mut().get::<Arc<Exchange>>().cloned();
+        if let Some(exchange) = &exchange {
+            take_note(exchange, &operation, &who, path.as_ref());
+        }
+        check_lifetime(cx.uri())?;
+        let Some((bucket, key)) = path else {
+            return id.map(drop).ok_or_else(denied);
         };
         let peer = cx.extensions_mut().get::<Peer>().copied();
+        let named = bucket.clone();
         if let Some(mut admission) = self.begin(cx, peer, &who, &operation, bucket, key).await? {
+            if let Some(exchange) = &exchange {
+                exchange.note(|entry| entry.bucket_owner = Some(admission.owner().to_owned()));
+            }
             if is_decided_later(&operation) {
                 cx.extensions_mut().insert(PendingAdmission(admission));
             } else if operation == "DeleteObjects" && admission.has_policy() {
@@ -91,17 +109,33 @@ impl S3Access for Access {
                 cx.extensions_mut().insert(admission);
             }
         }
-        if let Some((bucket, key)) = copy_source(cx, &operation)?
-            && let Some(mut source) = self.begin(cx, peer, &who, "GetObject", bucket, Some(key)).await?
+        if operation != "CreateBucket" {
+            self.check_owner(cx, EXPECTED_OWNER, &named).await?;
+        }
+        if let Some((bucket, key)) = copy_source(cx, &operation)? {
+            let named = bucket.clone();
+            if let Some(mut source) = self.begin(cx, peer, &who, "GetObject", bucket, Some(key)).await? {
+                source.settle(&self.store).await?;
+                cx.extensions_mut().insert(SourceAdmission(source));
+            }
+            self.check_owner(cx, EXPECTED_SOURCE_OWNER, &named).await?;
+        }
+        // Last, so that a stranger learns nothing and has nothing computed.
+        if let Some(exchange) = exchange
+            && let Some(digests) = Digests::of(&operation, cx.headers())?
         {
-            source.settle(&self.store).await?;
-            cx.extensions_mut().insert(SourceAdmission(source));
+            exchange.body.expect(digests);
         }
         Ok(())
     }
 
-    /// The key of the object stands in the form.
+    /// The key of the object stands in the form, and so does its signature.
     async fn post_object(&self, request: &mut S3Request<PostObjectInput>) -> S3Result<()> {
+        // Only signatures of version 4 name a region.
+        if request.credentials.is_some() && request.region.is_none() && !self.version_2 {
+            let refusal = gate::version_2_refused();
+            return Err(fault(refusal.code, refusal.message));
+        }
         let facts = of_form(&request.input);
         let key = Some(request.input.key.clone());
         self.decide_now(&mut request.extensions, key, facts).await
@@ -134,6 +168,28 @@ impl Access {
         admission.settle(&self.store).await?;
         extensions.insert(admission);
         Ok(())
+    }
+
+    /// Refuses a request that names another owner of a bucket than it has: a bucket of that name may have been taken by
+    /// somebody else.
+    async fn check_owner(&self, cx: &S3AccessContext<'_>, name: &str, bucket: &str) -> S3Result<()> {
+        let header = cx.headers().get(name);
+        let header = header.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        // Signed addresses have it among their parameters, too.
+        let mut query = form_urlencoded::parse(cx.uri().query().unwrap_or_default().as_bytes());
+        let in_address = query.find(|(found, _)| found.eq_ignore_ascii_case(name));
+        let Some(expected) = header.or_else(|| Some(in_address?.1.into_owned())) else {
+            return Ok(());
+        };
+        let record = self.store.bucket(bucket).await.map_err(from_store)?;
+        let record = record.ok_or_else(|| fault("NoSuchBucket", "there is no such bucket"))?;
+        match BucketSettings::of(&record)?.owner == expected {
+            true => Ok(()),
+            false => Err(fault(
+                "AccessDenied",
+                format!("the bucket's owner is not the one of {name}"),
+            )),
+        }
     }
 
     /// Everything that decides about a request; `None` if the keys file alone does and allows it.
@@ -169,6 +225,22 @@ impl Access {
         })?;
         Ok(Some(admission))
     }
+}
+
+/// Tells the metrics, the log and the connection what is asked, and by whom.
+fn take_note(exchange: &Exchange, operation: &str, who: &Who, path: Option<&(String, Option<String>)>) {
+    exchange.name(operation);
+    if who.id.is_some() {
+        exchange.trust();
+    }
+    exchange.note(|entry| {
+        entry.requester.clone_from(&who.user);
+        entry.access_key.clone_from(&who.id);
+        if let Some((bucket, key)) = path {
+            entry.bucket = Some(bucket.clone());
+            entry.key.clone_from(key);
+        }
+    });
 }
 
 /// Refuses a request that nobody has decided about.

@@ -80,6 +80,16 @@ pub(crate) fn need(operation: &str) -> Need {
         "GetBucketCors" => (Owner, "GetBucketCORS"),
         "PutBucketCors" | "DeleteBucketCors" => (Owner, "PutBucketCORS"),
         "DeleteBucketTagging" => (Owner, "PutBucketTagging"),
+        "GetBucketAccelerateConfiguration" => (Owner, "GetAccelerateConfiguration"),
+        "GetBucketEncryption" => (Owner, "GetEncryptionConfiguration"),
+        "GetBucketLifecycleConfiguration" => (Owner, "GetLifecycleConfiguration"),
+        "GetBucketNotificationConfiguration" => (Owner, "GetBucketNotification"),
+        "GetBucketReplication" => (Owner, "GetReplicationConfiguration"),
+        "GetObjectLockConfiguration" => (Owner, "GetBucketObjectLockConfiguration"),
+        "ListBucketAnalyticsConfigurations" => (Owner, "GetAnalyticsConfiguration"),
+        "ListBucketIntelligentTieringConfigurations" => (Owner, "GetIntelligentTieringConfiguration"),
+        "ListBucketInventoryConfigurations" => (Owner, "GetInventoryConfiguration"),
+        "ListBucketMetricsConfigurations" => (Owner, "GetMetricsConfiguration"),
         other => (Owner, other),
     };
     let also = match operation {
@@ -123,6 +133,7 @@ pub(crate) fn plain_right(operation: &str) -> Right {
         "DeleteObject" | "DeleteObjects" | "DeleteBucket" => Right::Delete,
         // Whoever uploads may see and give up the own parts.
         "ListParts" | "AbortMultipartUpload" => Right::Write,
+        "GetObjectLockConfiguration" => Right::List,
         _ if operation.starts_with("GetBucket") || operation.starts_with("GetPublic") => Right::List,
         _ if operation.starts_with("Get") || operation.starts_with("Head") => Right::Read,
         _ if operation.starts_with("List") => Right::List,

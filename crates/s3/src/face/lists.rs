@@ -12,6 +12,7 @@ use crate::attributes;
 use crate::checksum::Algorithm;
 use crate::error::{fault, from_store};
 use crate::settings::BucketSettings;
+use crate::xml;
 
 /// Most objects and prefixes in one page, as in S3.
 const PAGE_MAX: usize = 1000;
@@ -85,9 +86,9 @@ impl Face {
         request: S3Request<ListObjectsInput>,
     ) -> S3Result<ListObjectsOutput> {
         let input = request.input;
-        let ask = ask!(input, input.marker.clone());
+        let mut ask = ask!(input, input.marker.clone());
         let settings = self.settings(&input.bucket).await?;
-        let page = self.page(&ask).await?;
+        let page = self.page(&mut ask).await?;
         let mut output = ListObjectsOutput {
             marker: ask.spelling.write(Some(input.marker.unwrap_or_default())),
             contents: Some(page.contents(&ask, Some(&settings))),
@@ -107,9 +108,9 @@ impl Face {
     ) -> S3Result<ListObjectsV2Output> {
         let input = request.input;
         let continued = input.continuation_token.as_deref().map(read_token).transpose()?;
-        let ask = ask!(input, continued.or_else(|| input.start_after.clone()));
+        let mut ask = ask!(input, continued.or_else(|| input.start_after.clone()));
         let settings = self.settings(&input.bucket).await?;
-        let page = self.page(&ask).await?;
+        let page = self.page(&mut ask).await?;
         let shown = input.fetch_owner.unwrap_or(false).then_some(&settings);
         let mut output = ListObjectsV2Output {
             key_count: i32::try_from(page.objects.len() + page.prefixes.len()).ok(),
@@ -129,9 +130,9 @@ impl Face {
         request: S3Request<ListObjectVersionsInput>,
     ) -> S3Result<ListObjectVersionsOutput> {
         let input = request.input;
-        let ask = ask!(input, input.key_marker.clone());
+        let mut ask = ask!(input, input.key_marker.clone());
         let settings = self.settings(&input.bucket).await?;
-        let page = self.page(&ask).await?;
+        let page = self.page(&mut ask).await?;
         let versions = page.objects.iter().map(|meta| version(meta, &ask, &settings));
         let mut output = ListObjectVersionsOutput {
             versions: Some(versions.collect()),
@@ -145,7 +146,14 @@ impl Face {
         Ok(output)
     }
 
-    async fn page(&self, ask: &Ask) -> S3Result<Page> {
+    /// A page. What it is spelled in may change with what is in it.
+    async fn page(&self, ask: &mut Ask) -> S3Result<Page> {
+        for text in [Some(&ask.prefix), ask.delimiter.as_ref(), ask.after.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            ask.spelling = ask.spelling.carrying(text);
+        }
         if ask.limit == 0 {
             return Ok(Page::default());
         }
@@ -159,11 +167,16 @@ impl Face {
         let listing = self.store.list(&list).await.map_err(from_store)?;
         let skip = ask.bucket.len() + 1;
         let name = |key: String| key.get(skip..).unwrap_or_default().to_owned();
-        Ok(Page {
+        let page = Page {
             objects: listing.objects,
             prefixes: listing.prefixes.into_iter().map(name).collect(),
             next: listing.next.map(name),
-        })
+        };
+        let keys = page.objects.iter().map(|meta| meta.key.name());
+        for text in keys.chain(page.prefixes.iter().map(String::as_str)) {
+            ask.spelling = ask.spelling.carrying(text);
+        }
+        Ok(page)
     }
 }
 
@@ -185,6 +198,14 @@ impl Spelling {
                 "InvalidArgument",
                 format!("there is no encoding-type {other:?}"),
             )),
+        }
+    }
+
+    /// As it is if XML can carry the text, otherwise percent-encoded: an answer that says so can be read, one with a
+    /// control character in it cannot.
+    pub(super) fn carrying(self, text: &str) -> Self {
+        Self {
+            url: self.url || !text.chars().all(xml::can_carry),
         }
     }
 
@@ -274,6 +295,8 @@ mod tests {
             url.write(Some("a b+c/ä~".to_owned())).unwrap(),
             "a%20b%2Bc/%C3%A4~"
         );
+        let plain = Spelling { url: false };
+        assert!(!plain.carrying("a\r\n\tä").url && plain.carrying("a\u{1}").url && url.carrying("a").url);
         assert!(Spelling::of(Some(&EncodingType::from("xml".to_owned()))).is_err());
         assert_eq!(
             (

@@ -27,6 +27,7 @@ mod policy;
 mod reads;
 mod rewrite;
 mod tags;
+mod unset;
 mod uploads;
 
 /// The face: a store, and who may use it.
@@ -153,6 +154,19 @@ operations! {
     get_bucket_ownership_controls: GetBucketOwnershipControlsInput -> GetBucketOwnershipControlsOutput;
     put_bucket_ownership_controls: PutBucketOwnershipControlsInput -> PutBucketOwnershipControlsOutput;
     delete_bucket_ownership_controls: DeleteBucketOwnershipControlsInput -> DeleteBucketOwnershipControlsOutput;
+    get_bucket_accelerate_configuration: GetBucketAccelerateConfigurationInput -> GetBucketAccelerateConfigurationOutput;
+    get_bucket_encryption: GetBucketEncryptionInput -> GetBucketEncryptionOutput;
+    get_bucket_lifecycle_configuration: GetBucketLifecycleConfigurationInput -> GetBucketLifecycleConfigurationOutput;
+    get_bucket_logging: GetBucketLoggingInput -> GetBucketLoggingOutput;
+    get_bucket_notification_configuration: GetBucketNotificationConfigurationInput -> GetBucketNotificationConfigurationOutput;
+    get_bucket_replication: GetBucketReplicationInput -> GetBucketReplicationOutput;
+    get_bucket_request_payment: GetBucketRequestPaymentInput -> GetBucketRequestPaymentOutput;
+    get_bucket_website: GetBucketWebsiteInput -> GetBucketWebsiteOutput;
+    get_object_lock_configuration: GetObjectLockConfigurationInput -> GetObjectLockConfigurationOutput;
+    list_bucket_analytics_configurations: ListBucketAnalyticsConfigurationsInput -> ListBucketAnalyticsConfigurationsOutput;
+    list_bucket_intelligent_tiering_configurations: ListBucketIntelligentTieringConfigurationsInput -> ListBucketIntelligentTieringConfigurationsOutput;
+    list_bucket_inventory_configurations: ListBucketInventoryConfigurationsInput -> ListBucketInventoryConfigurationsOutput;
+    list_bucket_metrics_configurations: ListBucketMetricsConfigurationsInput -> ListBucketMetricsConfigurationsOutput;
     put_object: PutObjectInput -> PutObjectOutput;
     delete_object: DeleteObjectInput -> DeleteObjectOutput;
     delete_objects: DeleteObjectsInput -> DeleteObjectsOutput;

@@ -4,7 +4,7 @@ use super::PolicyError;
 use super::glob;
 
 /// S3's actions on buckets and objects. Those of operations that are not done here mean nothing, because these are refused.
-const ACTIONS: [&str; 76] = [
+const ACTIONS: [&str; 77] = [
     "AbortMultipartUpload",
     "BypassGovernanceRetention",
     "CreateBucket",
@@ -36,6 +36,7 @@ const ACTIONS: [&str; 76] = [
     "GetBucketVersioning",
     "GetBucketWebsite",
     "GetEncryptionConfiguration",
+    "GetIntelligentTieringConfiguration",
     "GetInventoryConfiguration",
     "GetLifecycleConfiguration",
     "GetMetricsConfiguration",

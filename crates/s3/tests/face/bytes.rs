@@ -34,14 +34,14 @@ pub(crate) async fn request(method: &str, url: &str, body: &[u8]) -> Answer {
     read_answer(&mut stream).await
 }
 
-async fn read_answer(stream: &mut TcpStream) -> Answer {
+pub(crate) async fn read_answer(stream: &mut TcpStream) -> Answer {
     let mut bytes = Vec::new();
     // A connection that is cut after an early answer may end in a reset; what came before counts.
     let _ = stream.read_to_end(&mut bytes).await;
     parse(bytes)
 }
 
-fn parse(bytes: Vec<u8>) -> Answer {
+pub(crate) fn parse(bytes: Vec<u8>) -> Answer {
     let end = bytes
         .windows(4)
         .position(|window| window == b"\r\n\r\n")
@@ -56,14 +56,14 @@ fn parse(bytes: Vec<u8>) -> Answer {
     Answer { status, head, body }
 }
 
-async fn send(address: SocketAddr, text: &str) -> (TcpStream, String) {
+pub(crate) async fn send(address: SocketAddr, text: &str) -> (TcpStream, String) {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(text.as_bytes()).await.unwrap();
     (stream, text.to_owned())
 }
 
 /// A bucket into which anybody may write.
-async fn open_to_writers(limits: s3::Limits) -> Rig {
+pub(crate) async fn open_to_writers(limits: s3::Limits) -> Rig {
     let rig = Rig::start_with(limits, None).await;
     let keys = "[keys.A]\nsecret = \"s\"\nrights = {}\n[buckets.drop]\nanonymous = [\"read\", \"write\"]\n";
     std::fs::write(rig.dir().join("keys.toml"), keys).unwrap();
@@ -111,7 +111,7 @@ async fn nothing_is_shown_to_strangers() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_ends_with_a_body_that_was_not_asked_for() {
     let rig = Rig::start().await;
-    let head = "PUT /data/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\n";
+    let head = "PUT /data/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\n";
     let (mut stream, _) = send(rig.face.address(), head).await;
     let answer = read_answer(&mut stream).await;
     assert_eq!(answer.status, 403, "{}", answer.text());
@@ -134,9 +134,9 @@ async fn a_wrong_signature_is_told() {
         ("NOBODY", "InvalidAccessKeyId"),
     ] {
         let text = format!(
-            "GET /data HTTP/1.1\r\nHost: x\r\nConnection: close\r\nx-amz-date: {stamp}\r\n\
+            "GET /data HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nx-amz-date: {stamp}\r\n\
              x-amz-content-sha256: UNSIGNED-PAYLOAD\r\nContent-Length: 0\r\nAuthorization: AWS4-HMAC-SHA256 \
-             Credential={id}/{date}/us-east-1/s3/aws4_request, SignedHeaders=host;x-amz-date, \
+             Credential={id}/{date}/us-east-1/s3/aws4_request, SignedHeaders=host;x-amz-content-sha256;x-amz-date, \
              Signature=0000000000000000000000000000000000000000000000000000000000000000\r\n\r\n"
         );
         let answer = read_answer(&mut send(rig.face.address(), &text).await.0).await;
@@ -150,13 +150,13 @@ async fn a_wrong_signature_is_told() {
 async fn long_headers_are_refused() {
     let rig = Rig::start().await;
     let text = format!(
-        "GET / HTTP/1.1\r\nHost: x\r\nx-long: {}\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: localhost\r\nx-long: {}\r\n\r\n",
         "y".repeat(64 * 1024)
     );
     let answer = read_answer(&mut send(rig.face.address(), &text).await.0).await;
     assert_eq!(answer.status, 431, "{}", answer.text());
     let many: String = (0..500).map(|n| format!("x-{n}: y\r\n")).collect();
-    let text = format!("GET / HTTP/1.1\r\nHost: x\r\n{many}\r\n");
+    let text = format!("GET / HTTP/1.1\r\nHost: localhost\r\n{many}\r\n");
     let answer = read_answer(&mut send(rig.face.address(), &text).await.0).await;
     assert_eq!(answer.status, 431, "{}", answer.text());
     rig.stop().await;
@@ -181,7 +181,7 @@ async fn slow_headers_and_idle_connections_are_cut() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_body_is_given_up() {
     let rig = open_to_writers(impatient()).await;
-    let text = "PUT /drop/slow HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nbeginning";
+    let text = "PUT /drop/slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\nbeginning";
     let answer = read_answer(&mut send(rig.face.address(), text).await.0).await;
     assert_eq!(answer.status, 400, "{}", answer.text());
     assert!(answer.text().contains("RequestTimeout"), "{}", answer.text());
@@ -194,7 +194,7 @@ async fn a_body_cut_short_leaves_nothing() {
     let rig = open_to_writers(s3::Limits::default()).await;
     for content in [10, 300_000] {
         let text = format!(
-            "PUT /drop/cut HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n{}",
+            "PUT /drop/cut HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n{}",
             "z".repeat(content)
         );
         let (mut stream, _) = send(rig.face.address(), &text).await;
@@ -240,7 +240,7 @@ async fn declared_digests_are_compared() {
         ("x-amz-checksum-sha256: AAAA", 400, "BadDigest"),
     ] {
         let text = format!(
-            "PUT /drop/digest HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{header}\r\nContent-Length: 11\r\n\r\n\
+            "PUT /drop/digest HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{header}\r\nContent-Length: 11\r\n\r\n\
              hello world"
         );
         let answer = read_answer(&mut send(rig.face.address(), &text).await.0).await;
@@ -257,15 +257,14 @@ async fn bodies_are_limited_and_need_a_length() {
         ..s3::Limits::default()
     })
     .await;
-    let long = "PUT /drop/long HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n\r\n";
+    let long = "PUT /drop/long HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1001\r\n\r\n";
     let answer = read_answer(&mut send(rig.face.address(), long).await.0).await;
     assert!(
         answer.status == 400 && answer.text().contains("EntityTooLarge"),
         "{}",
         answer.text()
     );
-    let chunked =
-        "PUT /drop/chunked HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
+    let chunked = "PUT /drop/chunked HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
     let answer = read_answer(&mut send(rig.face.address(), chunked).await.0).await;
     assert!(
         answer.status == 411 && answer.text().contains("MissingContentLength"),
@@ -281,7 +280,7 @@ async fn expect_100_continue() {
     let rig = open_to_writers(s3::Limits::default()).await;
     let head = |bucket: &str| {
         format!(
-            "PUT /{bucket}/x HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 3\r\n\r\n"
+            "PUT /{bucket}/x HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 3\r\n\r\n"
         )
     };
     let (mut stream, _) = send(rig.face.address(), &head("drop")).await;
@@ -302,7 +301,11 @@ async fn a_client_that_does_not_read_is_cut() {
     let content = vec![7; 32 * 1024 * 1024];
     let put = request("PUT", &format!("{}/drop/big", rig.endpoint()), &content).await;
     assert_eq!(put.status, 200, "{}", put.text());
-    let (_stream, _) = send(rig.face.address(), "GET /drop/big HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    let (_stream, _) = send(
+        rig.face.address(),
+        "GET /drop/big HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    )
+    .await;
     let metrics = rig.face.metrics();
     while metrics
         .snapshot()

@@ -3,6 +3,11 @@
 mod boto3;
 mod bytes;
 mod clients;
+mod connections;
+mod log;
 mod object_store_client;
+mod sign;
+mod signatures;
+mod strict;
 mod support;
 mod tls;

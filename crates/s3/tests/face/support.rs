@@ -18,7 +18,7 @@ pub(crate) const ADMIN: (&str, &str) = ("ADMIN", "admin-secret-0123456789");
 /// Access key that may read and list what begins with `shared-`.
 pub(crate) const READER: (&str, &str) = ("READER", "reader-secret-0123456789");
 
-const KEYS: &str = r#"
+pub(crate) const KEYS: &str = r#"
     [keys.ADMIN]
     secret = "admin-secret-0123456789"
     user = "archive"
@@ -85,6 +85,12 @@ impl Rig {
     }
 
     async fn start_as(limits: Limits, tls: Option<TlsFiles>, keys_text: &str) -> Self {
+        let change = |settings: &mut Settings| (settings.limits, settings.tls) = (limits, tls);
+        Self::start_changed(keys_text, change).await
+    }
+
+    /// With settings that differ from those by default.
+    pub(crate) async fn start_changed(keys_text: &str, change: impl FnOnce(&mut Settings)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let volume = |name| VolumeSettings::at(dir.path().join(name));
         let mut settings = NodeSettings::of_volumes(vec![volume("one"), volume("two")]);
@@ -92,13 +98,8 @@ impl Rig {
         let node = store::node::start(settings).await.unwrap();
         let keys = dir.path().join("keys.toml");
         std::fs::write(&keys, keys_text).unwrap();
-        let settings = Settings {
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            tls,
-            keys,
-            limits,
-            node: None,
-        };
+        let mut settings = Settings::at(SocketAddr::from(([127, 0, 0, 1], 0)), keys);
+        change(&mut settings);
         let store = node.store();
         let face = s3::serve(settings, store.clone()).await.unwrap();
         Self {

@@ -58,15 +58,13 @@ async fn answers_come_over_tls_and_not_without() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_missing_certificate_is_named() {
     let rig = Rig::start().await;
+    let listen = "127.0.0.1:0".parse().unwrap();
     let settings = Settings {
-        listen: "127.0.0.1:0".parse().unwrap(),
         tls: Some(TlsFiles {
             certificates: rig.dir().join("none.pem"),
             ..files()
         }),
-        keys: rig.dir().join("keys.toml"),
-        limits: Limits::default(),
-        node: None,
+        ..Settings::at(listen, rig.dir().join("keys.toml"))
     };
     let error = s3::serve(settings, rig.store.clone()).await.err().unwrap();
     assert!(

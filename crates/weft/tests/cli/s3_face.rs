@@ -1,5 +1,10 @@
 //! Inputs on an S3 store: our own face, asked as any client asks any store.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::Duration;
+
 use futures_util::stream;
 use store::key::Key;
 use store::node::{NodeSettings, RunningNode, VolumeSettings, start};
@@ -8,7 +13,8 @@ use tokio::runtime::Runtime;
 
 use crate::addresses::{dumps, local};
 use crate::fixture;
-use crate::support::{Place, Run};
+use crate::serve::Served;
+use crate::support::{Place, Run, json_lines};
 
 /// A store of two volumes, and its face.
 struct Face {
@@ -22,13 +28,8 @@ impl Face {
     fn start(place: &Place) -> Face {
         let runtime = Runtime::new().expect("threads");
         let volumes = ["v1", "v2"].map(|name| VolumeSettings::at(place.path(name)));
-        let face = s3::Settings {
-            listen: "127.0.0.1:0".parse().expect("an address"),
-            tls: None,
-            keys: place.path("keys.toml"),
-            limits: s3::Limits::default(),
-            node: None,
-        };
+        let listen = "127.0.0.1:0".parse().expect("an address");
+        let face = s3::Settings::at(listen, place.path("keys.toml"));
         let (node, face) = runtime.block_on(async {
             let settings = NodeSettings {
                 upkeep: None,
@@ -136,4 +137,105 @@ fn our_own_face_gives_what_files_give() {
         mistyped.stdout
     );
     face.end();
+}
+
+/// The status of a request with this `Host`, and further lines of its head.
+fn status(address: &str, host: &str, more: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("connect");
+    write!(
+        stream,
+        "GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{more}\r\n"
+    )
+    .expect("send");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("read");
+    answer.get(9..12).unwrap_or_default().to_owned()
+}
+
+/// Waits until a file has so many lines, and gives what is in it.
+fn lines(path: &Path, count: usize) -> Vec<serde_json::Value> {
+    loop {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        if text.lines().count() >= count {
+            return json_lines(&text);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn flags_say_who_may_ask_and_where_it_is_logged() {
+    let place = Place::new();
+    let flags = [
+        "store",
+        "serve",
+        "--volume",
+        "a",
+        "--volume",
+        "b",
+        "--s3",
+        "127.0.0.1:0",
+        "--s3-keys",
+        "keys.toml",
+        "--s3-host",
+        "store.example",
+        "--s3-log",
+        "access.log",
+        "--s3-log-format",
+        "json",
+        "--s3-connections-per-address",
+        "2",
+    ];
+    let mut served = Served::start_with(&place, &flags);
+    let address = served.said["s3"]["address"]
+        .as_str()
+        .expect("an address")
+        .to_owned();
+    assert_eq!(status(&address, "store.example", ""), "403");
+    assert_eq!(status(&address, "evil.example", ""), "421");
+    let version_2 = "Authorization: AWS A:b\r\nDate: Sun, 22 Nov 2026 12:00:00 GMT\r\n";
+    assert_eq!(status(&address, "localhost", version_2), "400");
+    let log = place.path("access.log");
+    let found = lines(&log, 3);
+    let told: Vec<_> = found
+        .iter()
+        .map(|line| (line["status"].as_u64(), line["error"].as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (Some(403), Some("AccessDenied")),
+            (Some(421), Some("MisdirectedRequest")),
+            (Some(400), Some("InvalidRequest"))
+        ]
+    );
+    // As logrotate does it.
+    let rotated = place.path("access.log.1");
+    std::fs::rename(&log, &rotated).expect("rename");
+    served.signal("HUP");
+    assert_eq!(status(&address, "localhost", ""), "403");
+    // The signal may come after the line: then that is the last one of the old file.
+    while !log.exists() {
+        assert_eq!(status(&address, "localhost", ""), "403");
+    }
+    assert!(!lines(&log, 1).is_empty() && lines(&rotated, 3).len() >= 3);
+    let held = [(); 2].map(|()| TcpStream::connect(&address).expect("connect"));
+    // Both were let in before a third can be.
+    let mut third = TcpStream::connect(&address).expect("connect");
+    let mut rest = Vec::new();
+    let _ = third.read_to_end(&mut rest);
+    assert_eq!(rest, b"", "a third connection of one address");
+    drop(held);
+    assert_eq!(served.stop(), Some(0));
+    let wrong = place.run(&[
+        "store",
+        "serve",
+        "--volume",
+        "a",
+        "--s3",
+        "127.0.0.1:0",
+        "--s3-log",
+        "s3://UPPER/x",
+    ]);
+    assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
 }

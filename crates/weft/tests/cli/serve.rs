@@ -49,13 +49,18 @@ impl Served {
         self.child.id().to_string()
     }
 
-    /// Ends it as a service manager does; gives its exit code.
-    pub(crate) fn stop(&mut self) -> Option<i32> {
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, name: &str) {
         let told = Command::new("kill")
-            .args(["-TERM", &self.pid()])
+            .args([&format!("-{name}"), &self.pid()])
             .status()
             .expect("kill runs");
         assert!(told.success());
+    }
+
+    /// Ends it as a service manager does; gives its exit code.
+    pub(crate) fn stop(&mut self) -> Option<i32> {
+        self.signal("TERM");
         self.child.wait().expect("it ends").code()
     }
 }

@@ -28,17 +28,29 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Face {
     /// Joins the parts.
+    ///
+    /// Of several requests for one upload one joins it. The others find it gone, or its parts, or an object that their
+    /// condition forbids; and so does a client that asks again because an answer was lost. So whatever is wrong, the object is
+    /// asked first whether it was made from this upload.
     pub(in crate::face) async fn complete_multipart_upload(
         &self,
         request: S3Request<CompleteMultipartUploadInput>,
     ) -> S3Result<CompleteMultipartUploadOutput> {
         let input = request.input;
         let key = names::object(&input.bucket, &input.key)?;
-        let upload = match self.upload(&input.bucket, &key, &input.upload_id).await {
-            Ok(upload) => upload,
-            // The answer to an earlier request may have been lost: the object says what it was made from.
-            Err(error) => return self.completed(&key, &input.upload_id).await.ok_or(error),
-        };
+        let id = input.upload_id.clone();
+        match self.join_parts(input, &key).await {
+            Ok(output) => Ok(output),
+            Err(error) => completed(&self.store, &key, &id).await.ok_or(error),
+        }
+    }
+
+    async fn join_parts(
+        &self,
+        input: CompleteMultipartUploadInput,
+        key: &Key,
+    ) -> S3Result<CompleteMultipartUploadOutput> {
+        let upload = self.upload(&input.bucket, key, &input.upload_id).await?;
         let received = self.received(&upload).await?;
         let listed = input
             .multipart_upload
@@ -64,7 +76,7 @@ impl Face {
             if_match: input.if_match,
             if_none_match: input.if_none_match,
         };
-        let condition = writing.resolve(&self.store, &key).await?;
+        let condition = writing.resolve(&self.store, key).await?;
         let complete = Complete {
             parts: chosen
                 .iter()
@@ -97,12 +109,12 @@ impl Face {
             }
         }
     }
+}
 
-    /// The outcome of an upload that was completed before.
-    async fn completed(&self, key: &Key, id: &str) -> Option<CompleteMultipartUploadOutput> {
-        let meta = self.store.head(key).await.ok()?;
-        (meta.attributes.get(UPLOAD)? == id).then(|| outcome(&meta))
-    }
+/// The outcome of an upload that was completed already.
+async fn completed(store: &Store, key: &Key, id: &str) -> Option<CompleteMultipartUploadOutput> {
+    let meta = store.head(key).await.ok()?;
+    (meta.attributes.get(UPLOAD)? == id).then(|| outcome(&meta))
 }
 
 /// Joins the parts apart from the request, so that the answer can begin before it is done.
@@ -113,10 +125,13 @@ async fn finish(
     condition: Condition,
 ) -> S3Result<CompleteMultipartUploadOutput> {
     let mut joining = tokio::spawn(async move {
-        let joined = store.complete_upload(&upload.key, &upload.id, complete).await;
-        joined
-            .map(|meta| outcome(&meta))
-            .map_err(|error| conditions::refused(&condition, error))
+        match store.complete_upload(&upload.key, &upload.id, complete).await {
+            Ok(meta) => Ok(outcome(&meta)),
+            // Asked here as well: by now the answer may have begun.
+            Err(error) => completed(&store, &upload.key, &upload.id)
+                .await
+                .ok_or_else(|| conditions::refused(&condition, error)),
+        }
     });
     let ended = |ended: Result<S3Result<_>, tokio::task::JoinError>| {
         ended.unwrap_or_else(|error| Err(fault("InternalError", format!("joining the parts: {error}"))))

@@ -65,19 +65,25 @@ impl Face {
         request: S3Request<ListMultipartUploadsInput>,
     ) -> S3Result<ListMultipartUploadsOutput> {
         let input = request.input;
-        let spelling = Spelling::of(input.encoding_type.as_ref())?;
+        let mut spelling = Spelling::of(input.encoding_type.as_ref())?;
         self.bucket(&input.bucket).await?;
         let limit = limit(input.max_uploads)?;
         let page = self.open_uploads(&input, limit).await?;
         let last = page.last.filter(|_| page.more);
         let (next_key, next_id) = last.unzip();
+        let keys = page.uploads.iter().map(|upload| upload.key.name());
+        let asked = [&input.prefix, &input.delimiter, &input.key_marker];
+        let asked = asked.into_iter().flatten().chain(&page.prefixes);
+        for text in keys.chain(asked.map(String::as_str)) {
+            spelling = spelling.carrying(text);
+        }
         let uploads = page.uploads.iter().map(|upload| listed(upload, spelling));
         Ok(ListMultipartUploadsOutput {
             uploads: Some(uploads.collect()),
             common_prefixes: Some(spelling.prefixes(&page.prefixes)),
             bucket: Some(input.bucket),
             delimiter: spelling.write(input.delimiter),
-            encoding_type: input.encoding_type,
+            encoding_type: spelling.encoding(),
             is_truncated: Some(page.more),
             key_marker: spelling.write(input.key_marker.or_else(|| Some(String::new()))),
             max_uploads: i32::try_from(limit).ok(),

@@ -1,17 +1,23 @@
-//! One request and its answer: what is counted of it, and what cut it short.
+//! One request and its answer: what is counted and logged of it, and what cut it short.
 //!
-//! It travels in the request's extensions: the connection makes it, the access check names the operation, the bodies
-//! count into it. When the last holder lets go - the answer's body has been sent or given up - the metrics get it.
+//! It travels in the request's extensions: the connection makes it, the access check names the operation and who asks,
+//! the bodies count into it. When the last holder lets go - the answer's body has been sent or given up - the metrics and the
+//! access log get it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use parking_lot::Mutex;
-
 use store::node::{Counters, InFlight};
 
+use crate::connection::Wire;
+use crate::log::{Entry, Log};
 use crate::metrics::Metrics;
+
+mod body;
+
+use body::BodyState;
 
 /// Operation of a request that was refused before it was known.
 const UNKNOWN: &str = "Unknown";
@@ -19,29 +25,46 @@ const UNKNOWN: &str = "Unknown";
 /// A request under way.
 pub(crate) struct Exchange {
     metrics: Arc<Metrics>,
+    log: Option<Log>,
+    wire: Arc<Wire>,
     _in_flight: Option<InFlight>,
     begun: Instant,
     operation: Mutex<String>,
+    /// For the log, if there is one.
+    entry: Mutex<Entry>,
     status: AtomicU64,
     bytes_in: AtomicU64,
     bytes_out: AtomicU64,
     timed_out: AtomicBool,
     too_large: AtomicBool,
+    /// The request's body.
+    pub(crate) body: BodyState,
 }
 
 impl Exchange {
     /// A request that begins now; `node` makes way for it.
-    pub(crate) fn begin(metrics: Arc<Metrics>, node: Option<&Arc<Counters>>) -> Arc<Self> {
+    pub(crate) fn begin(
+        metrics: Arc<Metrics>,
+        node: Option<&Arc<Counters>>,
+        log: Option<Log>,
+        wire: Arc<Wire>,
+        entry: Entry,
+    ) -> Arc<Self> {
+        wire.begin();
         Arc::new(Self {
             metrics,
+            log,
+            wire,
             _in_flight: node.map(Counters::in_flight_now),
             begun: Instant::now(),
             operation: Mutex::new(UNKNOWN.to_owned()),
+            entry: Mutex::new(entry),
             status: AtomicU64::new(0),
             bytes_in: AtomicU64::new(0),
             bytes_out: AtomicU64::new(0),
             timed_out: AtomicBool::new(false),
             too_large: AtomicBool::new(false),
+            body: BodyState::default(),
         })
     }
 
@@ -50,9 +73,22 @@ impl Exchange {
         operation.clone_into(&mut self.operation.lock());
     }
 
-    /// The answer's status is known.
+    /// The request's signature is good.
+    pub(crate) fn trust(&self) {
+        self.wire.trust();
+    }
+
+    /// Takes note of more for the log.
+    pub(crate) fn note(&self, note: impl FnOnce(&mut Entry)) {
+        if self.log.is_some() {
+            note(&mut self.entry.lock());
+        }
+    }
+
+    /// The answer's status is known, and with it its head is sent.
     pub(crate) fn answer(&self, status: u16) {
         self.status.store(u64::from(status), Ordering::Relaxed);
+        self.note(|entry| entry.turnaround_ms = millis(self.begun));
     }
 
     /// Bytes of the request's body came in.
@@ -93,12 +129,26 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        self.metrics.count(
-            &self.operation.lock(),
-            self.status.load(Ordering::Relaxed),
+        self.wire.end();
+        let operation = std::mem::take(self.operation.get_mut());
+        let status = self.status.load(Ordering::Relaxed);
+        let (bytes_in, bytes_out) = (
             self.bytes_in.load(Ordering::Relaxed),
             self.bytes_out.load(Ordering::Relaxed),
-            self.begun.elapsed(),
         );
+        self.metrics
+            .count(&operation, status, bytes_in, bytes_out, self.begun.elapsed());
+        if let Some(log) = &self.log {
+            let mut entry = std::mem::take(self.entry.get_mut());
+            entry.operation = operation;
+            entry.status = u16::try_from(status).unwrap_or_default();
+            (entry.bytes_received, entry.bytes_sent) = (bytes_in, bytes_out);
+            entry.total_ms = millis(self.begun);
+            log.write(entry);
+        }
     }
+}
+
+fn millis(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

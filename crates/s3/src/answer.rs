@@ -1,0 +1,240 @@
+//! A request answered: what is looked at before s3s sees it, and what every answer has, whoever made it.
+//!
+//! Every answer names its request (`x-amz-request-id`, and `RequestId` in the XML of errors); says `Connection: close` where
+//! a body was left unread that is too long to be read on; and is XML that can be read, whatever is in a key.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use http::header::{self, HeaderName};
+use http::{HeaderValue, Request, Response, StatusCode};
+use rand::RngExt as _;
+use s3s::Body;
+
+use crate::body::{Incoming, Outgoing};
+use crate::connection::Wire;
+use crate::cors;
+use crate::exchange::Exchange;
+use crate::gate::{self, Head};
+use crate::log::Entry;
+use crate::refusal::Refusal;
+use crate::serve::Serving;
+use crate::xml;
+
+/// Name of browsers' questions among the operations counted.
+const PREFLIGHT: &str = "Preflight";
+
+/// Names a request in answers and logs.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
+
+/// Characters of those names.
+const ID_ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/// Longest error in bytes into which the request's name is written; s3s's are shorter.
+const ERROR_BYTES_MAX: usize = 64 * 1024;
+
+/// Answers one request of a connection.
+pub(crate) async fn answer(
+    request: Request<hyper::body::Incoming>,
+    wire: &Arc<Wire>,
+    serving: &Serving,
+) -> Result<Response<Outgoing>, Infallible> {
+    let id = request_id();
+    let entry = match &serving.log {
+        None => Entry::default(),
+        Some(_) => Entry {
+            request_id: id.clone(),
+            remote_ip: wire.peer.address.to_string(),
+            tls: wire.tls.clone(),
+            ..Entry::of(&request)
+        },
+    };
+    let metrics = serving.metrics.clone();
+    let exchange = Exchange::begin(
+        metrics,
+        serving.node.as_ref(),
+        serving.log.clone(),
+        wire.clone(),
+        entry,
+    );
+    let expects = request.headers().contains_key(header::EXPECT);
+    // From here on the body is known: whoever drops it unread leaves it to `finish`.
+    let request = receive(request, serving, &exchange);
+    let mut response = respond(request, wire, serving, &exchange).await;
+    if expects && !exchange.has_received() {
+        // The client has been told nothing of its body, and may or may not send it: what comes next on this connection could
+        // be the body or another request.
+        close(&mut response);
+    } else if !exchange.body.finish().await {
+        wire.unread.store(true, Ordering::Relaxed);
+        close(&mut response);
+    }
+    let is_xml = is_xml(&response);
+    if is_xml {
+        response = mend(response, &id, &exchange);
+    }
+    if let Ok(value) = HeaderValue::try_from(id) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    exchange.note(|entry| entry.object_bytes = object_bytes(&response));
+    exchange.answer(response.status().as_u16());
+    Ok(response.map(|body| Outgoing::new(body, exchange, is_xml)))
+}
+
+/// A request whose body is counted and limited.
+fn receive(
+    request: Request<hyper::body::Incoming>,
+    serving: &Serving,
+    exchange: &Arc<Exchange>,
+) -> Request<Incoming> {
+    let limits = &serving.limits;
+    // What frames the content (chunks with their signatures) is not counted as content by the face.
+    let bytes_max = limits
+        .body_bytes_max
+        .saturating_add(limits.body_bytes_max / 16)
+        .saturating_add(64 * 1024);
+    let payload = request.headers().get("x-amz-content-sha256");
+    let chunked = payload.is_some_and(|payload| payload.as_bytes().starts_with(b"STREAMING-"));
+    let bounds = (limits.idle_time_max, bytes_max);
+    request.map(|body| Incoming::new(body, exchange.clone(), bounds, chunked))
+}
+
+async fn respond(
+    request: Request<Incoming>,
+    wire: &Arc<Wire>,
+    serving: &Serving,
+    exchange: &Arc<Exchange>,
+) -> Response<Body> {
+    let head = Head::of(&request);
+    let way = match gate::check(head, serving.version_2) {
+        Ok(way) => way,
+        Err(refusal) => return refusal.response(),
+    };
+    exchange.note(|entry| entry.way = way);
+    // A page that had its name pointed here (DNS rebinding) has no key to sign with; and with TLS no certificate.
+    if way.version.is_none() && !wire.peer.secure && !serving.hosts.admit(head.uri, head.headers) {
+        return not_ours().response();
+    }
+    if let Some(response) = cors::preflight(&serving.store, &request).await {
+        exchange.name(PREFLIGHT);
+        return response;
+    }
+    let told = cors::told(&serving.store, &request).await;
+    let mut response = dispatch(request, wire, serving, exchange).await;
+    // s3s takes a body that could not be read for a fault of ours.
+    if let Some(refusal) = exchange.body.refusal() {
+        response = refusal.response();
+    } else if exchange.timed_out() && response.status() == StatusCode::INTERNAL_SERVER_ERROR {
+        let message = "nothing was read from the connection for too long";
+        response = Refusal::bad("RequestTimeout", message).response();
+    }
+    response.headers_mut().extend(told);
+    response
+}
+
+async fn dispatch(
+    request: Request<Incoming>,
+    wire: &Arc<Wire>,
+    serving: &Serving,
+    exchange: &Arc<Exchange>,
+) -> Response<Body> {
+    let mut request = request.map(Body::http_body);
+    request.extensions_mut().insert(exchange.clone());
+    request.extensions_mut().insert(wire.peer);
+    serving.service.call(request).await.unwrap_or_else(|error| {
+        let error: s3s::StdError = error.into();
+        tracing::error!(%error, "a request could not be answered");
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+        response
+    })
+}
+
+/// 421.
+fn not_ours() -> Refusal {
+    let message = "the request is for another host: start with --s3-host NAME if this is one of its names";
+    Refusal::new(StatusCode::MISDIRECTED_REQUEST, "MisdirectedRequest", message)
+}
+
+fn request_id() -> String {
+    let mut rng = rand::rng();
+    let character = |_| char::from(ID_ALPHABET[rng.random_range(0..ID_ALPHABET.len())]);
+    (0..16).map(character).collect()
+}
+
+fn close(response: &mut Response<Body>) {
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(header::CONNECTION, close);
+}
+
+fn is_xml(response: &Response<Body>) -> bool {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    // Objects are whatever their writers say: those are streams, and an XML one keeps its bytes.
+    response.headers().get(header::ACCEPT_RANGES).is_none()
+        && kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/xml"))
+}
+
+/// Makes an XML answer readable, and lets an error name its request. Answers that are made while they are sent are left to
+/// [`Outgoing`].
+fn mend(response: Response<Body>, id: &str, exchange: &Exchange) -> Response<Body> {
+    let (parts, body) = response.into_parts();
+    let Some(document) = body.bytes() else {
+        return Response::from_parts(parts, body);
+    };
+    let mut document = xml::clean(document);
+    if parts.status.as_u16() >= 400 {
+        let code = element(&document, "Code");
+        exchange.note(|entry| entry.error = code);
+        document = with_request_id(document, id);
+    }
+    let mut response = Response::from_parts(parts, Body::from(document));
+    response.headers_mut().remove(header::CONTENT_LENGTH);
+    response
+}
+
+/// An error's text with `RequestId`.
+fn with_request_id(document: Bytes, id: &str) -> Bytes {
+    let text = std::str::from_utf8(&document).ok();
+    let text = text.filter(|text| text.len() <= ERROR_BYTES_MAX && !text.contains("<RequestId>"));
+    match text.and_then(|text| text.strip_suffix("</Error>")) {
+        Some(start) => format!("{start}<RequestId>{id}</RequestId></Error>").into(),
+        None => document,
+    }
+}
+
+fn element(document: &[u8], name: &str) -> Option<String> {
+    let text = std::str::from_utf8(document).ok()?;
+    let (_, rest) = text.split_once(&format!("<{name}>"))?;
+    Some(rest.split_once('<')?.0.to_owned())
+}
+
+/// The size of the object that an answer shows, whole or in part.
+fn object_bytes(response: &Response<Body>) -> Option<u64> {
+    let headers = response.headers();
+    // Only answers about objects say this.
+    headers.get(header::ACCEPT_RANGES)?;
+    let text = |name| headers.get(name)?.to_str().ok();
+    match text(header::CONTENT_RANGE) {
+        Some(range) => range.rsplit_once('/')?.1.parse().ok(),
+        None => text(header::CONTENT_LENGTH)?.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_its_request_once() {
+        let error = Bytes::from_static(b"<Error><Code>AccessDenied</Code></Error>");
+        let named = with_request_id(error.clone(), "ID");
+        let expected = "<Error><Code>AccessDenied</Code><RequestId>ID</RequestId></Error>";
+        assert_eq!(named, expected);
+        assert_eq!(with_request_id(named, "OTHER"), expected);
+        assert_eq!(element(&error, "Code").as_deref(), Some("AccessDenied"));
+        assert_eq!(with_request_id(Bytes::from_static(b"\xFF"), "ID"), &b"\xFF"[..]);
+        assert_eq!(request_id().len(), 16);
+    }
+}

@@ -1,0 +1,104 @@
+//! Configurations of buckets that can be asked for and never set here: answered as S3 answers for a bucket that has none,
+//! because clients that manage buckets (Terraform, `mc`) ask for all of them and stop at any other error.
+//!
+//! Setting one is refused, with its name.
+
+use s3s::dto::*;
+use s3s::{S3Error, S3Request, S3Result};
+
+use super::Face;
+use crate::error::fault;
+
+/// Operations of which S3 says "there is none" with 404.
+macro_rules! absent {
+    ($($name:ident: $input:ident -> $output:ident, $code:literal, $what:literal;)*) => {
+        impl Face {
+            $(
+                /// That there is none.
+                pub(super) async fn $name(&self, request: S3Request<$input>) -> S3Result<$output> {
+                    self.bucket(&request.input.bucket).await?;
+                    Err(none($code, $what))
+                }
+            )*
+        }
+    };
+}
+
+/// Operations of which S3 says so with an answer without content.
+macro_rules! empty {
+    ($($name:ident: $input:ident -> $output:ident;)*) => {
+        impl Face {
+            $(
+                /// That there is none.
+                pub(super) async fn $name(&self, request: S3Request<$input>) -> S3Result<$output> {
+                    self.bucket(&request.input.bucket).await?;
+                    Ok($output::default())
+                }
+            )*
+        }
+    };
+}
+
+/// Operations that list none.
+macro_rules! no_list {
+    ($($name:ident: $input:ident -> $output:ident;)*) => {
+        impl Face {
+            $(
+                /// That there are none.
+                pub(super) async fn $name(&self, request: S3Request<$input>) -> S3Result<$output> {
+                    self.bucket(&request.input.bucket).await?;
+                    Ok($output {
+                        is_truncated: Some(false),
+                        ..$output::default()
+                    })
+                }
+            )*
+        }
+    };
+}
+
+absent! {
+    get_bucket_encryption: GetBucketEncryptionInput -> GetBucketEncryptionOutput,
+        "ServerSideEncryptionConfigurationNotFoundError", "the bucket has no encryption configuration";
+    get_bucket_lifecycle_configuration: GetBucketLifecycleConfigurationInput -> GetBucketLifecycleConfigurationOutput,
+        "NoSuchLifecycleConfiguration", "the bucket has no lifecycle configuration";
+    get_bucket_replication: GetBucketReplicationInput -> GetBucketReplicationOutput,
+        "ReplicationConfigurationNotFoundError", "the bucket has no replication configuration";
+    get_bucket_website: GetBucketWebsiteInput -> GetBucketWebsiteOutput,
+        "NoSuchWebsiteConfiguration", "the bucket has no website configuration";
+    get_object_lock_configuration: GetObjectLockConfigurationInput -> GetObjectLockConfigurationOutput,
+        "ObjectLockConfigurationNotFoundError", "the bucket has no object lock configuration";
+}
+
+empty! {
+    get_bucket_accelerate_configuration: GetBucketAccelerateConfigurationInput -> GetBucketAccelerateConfigurationOutput;
+    get_bucket_logging: GetBucketLoggingInput -> GetBucketLoggingOutput;
+    get_bucket_notification_configuration: GetBucketNotificationConfigurationInput -> GetBucketNotificationConfigurationOutput;
+}
+
+no_list! {
+    list_bucket_analytics_configurations: ListBucketAnalyticsConfigurationsInput -> ListBucketAnalyticsConfigurationsOutput;
+    list_bucket_intelligent_tiering_configurations: ListBucketIntelligentTieringConfigurationsInput -> ListBucketIntelligentTieringConfigurationsOutput;
+    list_bucket_inventory_configurations: ListBucketInventoryConfigurationsInput -> ListBucketInventoryConfigurationsOutput;
+    list_bucket_metrics_configurations: ListBucketMetricsConfigurationsInput -> ListBucketMetricsConfigurationsOutput;
+}
+
+impl Face {
+    /// Who pays: always the owner.
+    pub(super) async fn get_bucket_request_payment(
+        &self,
+        request: S3Request<GetBucketRequestPaymentInput>,
+    ) -> S3Result<GetBucketRequestPaymentOutput> {
+        self.bucket(&request.input.bucket).await?;
+        Ok(GetBucketRequestPaymentOutput {
+            payer: Some(Payer::from_static(Payer::BUCKET_OWNER)),
+        })
+    }
+}
+
+/// 404: s3s has no status for some of these.
+fn none(code: &str, what: &str) -> S3Error {
+    let mut error = fault(code, what);
+    error.set_status_code(http::StatusCode::NOT_FOUND);
+    error
+}

@@ -1,0 +1,158 @@
+//! How a request is signed: found in its head, as strictly as nobody can make s3s find another way.
+
+use http::header::AUTHORIZATION;
+
+use super::{Head, REGION};
+use crate::refusal::Refusal;
+
+/// Algorithm of version 4.
+const ALGORITHM: &str = "AWS4-HMAC-SHA256";
+
+/// Where a signature stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Header,
+    Address,
+}
+
+/// A request's signature.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Signing {
+    /// None, or one in a form.
+    Nobody,
+    /// HMAC-SHA1 of version 2.
+    Version2(Place),
+    /// HMAC-SHA256 of version 4.
+    Version4 {
+        place: Place,
+        region: String,
+        /// Names of headers as they were given.
+        signed: Vec<String>,
+    },
+}
+
+/// By which way a request is signed, in the words of S3's access log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Way {
+    /// `SigV2` or `SigV4`.
+    pub(crate) version: Option<&'static str>,
+    /// `AuthHeader`, `QueryString` or `POST`.
+    pub(crate) place: Option<&'static str>,
+}
+
+impl Signing {
+    /// Of a request.
+    ///
+    /// # Errors
+    /// When it is signed in several ways, or in one that cannot be read.
+    pub(super) fn of(head: Head<'_>) -> Result<Self, Refusal> {
+        let headers: Vec<_> = head.headers.get_all(AUTHORIZATION).iter().collect();
+        let version_2 = head.asks("Signature");
+        let version_4 = head.asks("X-Amz-Signature");
+        // s3s looks for these one after the other and goes by the first: with several, what is checked here and what is
+        // verified there could be two different ones.
+        if headers.len() + usize::from(version_2) + usize::from(version_4) > 1 {
+            let message = "only one way of signing is possible: one Authorization header, or X-Amz-Signature or \
+                           Signature in the address";
+            return Err(Refusal::bad("InvalidArgument", message));
+        }
+        match headers.first() {
+            Some(header) => {
+                let text = std::str::from_utf8(header.as_bytes()).map_err(|_| malformed())?;
+                Self::of_header(text)
+            }
+            None if version_4 => Self::of_address(head),
+            None if version_2 => Ok(Self::Version2(Place::Address)),
+            None => Ok(Self::Nobody),
+        }
+    }
+
+    fn of_header(text: &str) -> Result<Self, Refusal> {
+        if text.starts_with("AWS ") {
+            return Ok(Self::Version2(Place::Header));
+        }
+        let (algorithm, rest) = text.split_once(' ').ok_or_else(malformed)?;
+        if algorithm != ALGORITHM {
+            return Err(Refusal::bad(
+                "InvalidArgument",
+                format!("authorization is not by {ALGORITHM}"),
+            ));
+        }
+        let mut parts = rest.split(',').map(str::trim_start);
+        let mut part = |name: &str| parts.next().and_then(|part| part.strip_prefix(name));
+        let credential = part("Credential=").ok_or_else(malformed)?;
+        let signed = part("SignedHeaders=").ok_or_else(malformed)?;
+        part("Signature=").ok_or_else(malformed)?;
+        if parts.next().is_some() {
+            return Err(malformed());
+        }
+        Ok(Self::version_4(Place::Header, credential, signed))
+    }
+
+    fn of_address(head: Head<'_>) -> Result<Self, Refusal> {
+        let one = |name: &str| {
+            let mut values = head.query().filter(|(found, _)| found == name);
+            let value = values.next().filter(|_| values.next().is_none());
+            let wrong = || {
+                let message = format!("the address needs one {name}");
+                Refusal::bad("AuthorizationQueryParametersError", message)
+            };
+            value.map(|(_, value)| value).ok_or_else(wrong)
+        };
+        let (credential, signed) = (one("X-Amz-Credential")?, one("X-Amz-SignedHeaders")?);
+        Ok(Self::version_4(Place::Address, &credential, &signed))
+    }
+
+    fn version_4(place: Place, credential: &str, signed: &str) -> Self {
+        Self::Version4 {
+            place,
+            // KEY/DATE/REGION/SERVICE/aws4_request; what is missing is s3s's to refuse.
+            region: credential.split('/').nth(2).unwrap_or_default().to_owned(),
+            signed: signed.split(';').map(str::to_owned).collect(),
+        }
+    }
+
+    /// Refuses a region that none can be called (`US`, what s3cmd signs for by default), and names one: clients then sign
+    /// for that.
+    pub(super) fn check_region(&self) -> Result<(), Refusal> {
+        let Self::Version4 { place, region, .. } = self else {
+            return Ok(());
+        };
+        if region.parse::<s3s::region::Region>().is_ok() {
+            return Ok(());
+        }
+        let code = match place {
+            Place::Header => "AuthorizationHeaderMalformed",
+            Place::Address => "AuthorizationQueryParametersError",
+        };
+        let message = format!("the region {region:?} is wrong; expecting '{REGION}'");
+        Err(Refusal::bad(code, message).and("Region", REGION))
+    }
+
+    /// In the words of the access log.
+    pub(super) fn way(&self, head: Head<'_>) -> Way {
+        let (version, place) = match self {
+            Self::Nobody if head.is_form() => (None, Some("POST")),
+            Self::Nobody => (None, None),
+            Self::Version2(place) => (Some("SigV2"), Some(place.name())),
+            Self::Version4 { place, .. } => (Some("SigV4"), Some(place.name())),
+        };
+        Way { version, place }
+    }
+}
+
+impl Place {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Header => "AuthHeader",
+            Self::Address => "QueryString",
+        }
+    }
+}
+
+fn malformed() -> Refusal {
+    Refusal::bad(
+        "AuthorizationHeaderMalformed",
+        "the authorization header is malformed: expected AWS4-HMAC-SHA256 Credential=..., SignedHeaders=..., Signature=...",
+    )
+}

@@ -1,0 +1,244 @@
+//! Where the access log's lines go: they are gathered, then appended to a file or put as an object.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
+use rand::RngExt as _;
+use store::key::Key;
+use store::store::{Put, Store};
+use time::OffsetDateTime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::LogTarget;
+
+/// Most bytes gathered before they are written.
+const GATHERED_BYTES_MAX: usize = 1024 * 1024;
+
+/// Most bytes kept while they cannot be written.
+const KEPT_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Lines gathered, and the place that they go to.
+pub(super) struct Writer {
+    place: Place,
+    gathered: String,
+    lines: u64,
+    since: Option<Instant>,
+    lost: u64,
+}
+
+enum Place {
+    File {
+        pattern: PathBuf,
+        open: Option<(PathBuf, File)>,
+        hangups: Signal,
+    },
+    Bucket {
+        bucket: String,
+        prefix: String,
+        every: Duration,
+        store: Store,
+    },
+}
+
+impl Writer {
+    /// Opens the file, so that a wrong path is seen at once; takes over SIGHUP then.
+    pub(super) async fn open(target: LogTarget, store: Store) -> io::Result<Self> {
+        let place = match target {
+            LogTarget::File(pattern) => {
+                let path = dated(&pattern, OffsetDateTime::now_utc());
+                let file = append(&path)?;
+                Place::File {
+                    pattern,
+                    open: Some((path, file)),
+                    hangups: signal(SignalKind::hangup())?,
+                }
+            }
+            LogTarget::Bucket {
+                bucket,
+                prefix,
+                every,
+            } => Place::Bucket {
+                bucket,
+                prefix,
+                every,
+                store,
+            },
+        };
+        Ok(Self {
+            place,
+            gathered: String::new(),
+            lines: 0,
+            since: None,
+            lost: 0,
+        })
+    }
+
+    /// One more line.
+    pub(super) fn take(&mut self, line: &str) {
+        if self.gathered.len() + line.len() > KEPT_BYTES_MAX {
+            self.lost += 1;
+            return;
+        }
+        self.gathered.push_str(line);
+        self.gathered.push('\n');
+        self.lines += 1;
+        self.since.get_or_insert_with(Instant::now);
+    }
+
+    /// Lines lost since the last time it was asked.
+    pub(super) fn lost(&mut self) -> u64 {
+        std::mem::take(&mut self.lost)
+    }
+
+    /// Whether lines must be written before more are taken.
+    pub(super) fn is_full(&self) -> bool {
+        self.gathered.len() >= GATHERED_BYTES_MAX
+    }
+
+    /// Writes what a file's reader expects at once; an object waits until it is worth one.
+    pub(super) async fn write_now(&mut self) {
+        if matches!(self.place, Place::File { .. }) || self.is_full() {
+            self.flush().await;
+        }
+    }
+
+    /// Returns when an object has waited long enough, or SIGHUP came and the file was closed; then it is time to flush.
+    pub(super) async fn due(&mut self) {
+        match &mut self.place {
+            Place::File { open, hangups, .. } => {
+                hangups.recv().await;
+                *open = None;
+            }
+            Place::Bucket { every, .. } => match self.since {
+                Some(since) => tokio::time::sleep_until((since + *every).into()).await,
+                None => std::future::pending().await,
+            },
+        }
+    }
+
+    /// Writes all lines. Those that cannot be written wait for the next time.
+    pub(super) async fn flush(&mut self) {
+        if self.gathered.is_empty() {
+            return;
+        }
+        // An object is tried again after as long as the first time.
+        self.since = Some(Instant::now());
+        if let Err(error) = self.place.write(&self.gathered).await {
+            tracing::warn!(%error, "write the S3 access log");
+            if self.gathered.len() >= KEPT_BYTES_MAX / 2 {
+                self.lost += self.lines;
+                self.forget();
+            }
+            return;
+        }
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        self.gathered.clear();
+        self.lines = 0;
+        self.since = None;
+    }
+}
+
+impl Place {
+    async fn write(&mut self, lines: &str) -> Result<(), String> {
+        match self {
+            Self::File { pattern, open, .. } => {
+                let path = dated(pattern, OffsetDateTime::now_utc());
+                let file = match open {
+                    Some((opened, file)) if *opened == path => file,
+                    _ => {
+                        let file = append(&path).map_err(|error| error.to_string())?;
+                        &mut open.insert((path, file)).1
+                    }
+                };
+                // A megabyte at most, into the page cache.
+                file.write_all(lines.as_bytes())
+                    .map_err(|error| error.to_string())
+            }
+            Self::Bucket {
+                bucket,
+                prefix,
+                store,
+                ..
+            } => {
+                let made = store.make_bucket(bucket, Default::default()).await;
+                made.map_err(|error| error.to_string())?;
+                let name = object_name(prefix, OffsetDateTime::now_utc());
+                let key = Key::new(bucket, &name).map_err(|error| error.to_string())?;
+                let content = Bytes::copy_from_slice(lines.as_bytes());
+                let put = Put {
+                    attributes: [("content-type".to_owned(), "text/plain".to_owned())].into(),
+                    ..Put::default()
+                };
+                let content = stream::once(async { Ok(content) }).boxed();
+                let written = store.put(&key, content, put).await;
+                written.map(drop).map_err(|error| error.to_string())
+            }
+        }
+    }
+}
+
+fn append(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)
+}
+
+/// The file's name at a time.
+fn dated(pattern: &Path, now: OffsetDateTime) -> PathBuf {
+    let Some(text) = pattern.to_str().filter(|text| text.contains('%')) else {
+        return pattern.to_owned();
+    };
+    let two = |number: u8| format!("{number:02}");
+    text.replace("%Y", &format!("{:04}", now.year()))
+        .replace("%m", &two(now.month().into()))
+        .replace("%d", &two(now.day()))
+        .replace("%H", &two(now.hour()))
+        .into()
+}
+
+/// As S3 calls the objects of its access logs.
+fn object_name(prefix: &str, now: OffsetDateTime) -> String {
+    let (date, time) = (now.date(), now.time());
+    let unique: u64 = rand::rng().random();
+    format!(
+        "{prefix}{:04}-{:02}-{:02}-{:02}-{:02}-{:02}-{unique:016X}",
+        date.year(),
+        u8::from(date.month()),
+        date.day(),
+        time.hour(),
+        time.minute(),
+        time.second(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use time::macros::datetime;
+
+    use super::*;
+
+    #[test]
+    fn names_tell_the_time() {
+        let now = datetime!(2026-03-04 05:06:07 UTC);
+        assert_eq!(
+            dated(Path::new("a/%Y%m%d-%H.log"), now),
+            Path::new("a/20260304-05.log")
+        );
+        assert_eq!(dated(Path::new("a.log"), now), Path::new("a.log"));
+        let name = object_name("s3/", now);
+        assert!(
+            name.starts_with("s3/2026-03-04-05-06-07-") && name.len() == 39,
+            "{name}"
+        );
+    }
+}

@@ -1,0 +1,64 @@
+//! An answer that refuses, made before s3s sees the request or in the place of what s3s made of it.
+
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{Response, StatusCode};
+use s3s::Body;
+
+use crate::xml;
+
+/// An error of S3, as its answer has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    /// S3's name of the error.
+    pub(crate) code: &'static str,
+    /// For people.
+    pub(crate) message: String,
+    /// A further element: its name and text.
+    pub(crate) more: Option<(&'static str, String)>,
+}
+
+impl Refusal {
+    /// Without a further element.
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            code,
+            message: message.into(),
+            more: None,
+        }
+    }
+
+    /// 400.
+    pub(crate) fn bad(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, message)
+    }
+
+    /// 403.
+    pub(crate) fn denied(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "AccessDenied", message)
+    }
+
+    /// With a further element.
+    pub(crate) fn and(mut self, name: &'static str, text: impl Into<String>) -> Self {
+        self.more = Some((name, text.into()));
+        self
+    }
+
+    /// The answer.
+    pub(crate) fn response(&self) -> Response<Body> {
+        let more = self.more.as_ref();
+        let more = more.map(|(name, text)| format!("<{name}>{}</{name}>", xml::escape(text)));
+        let text = format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{}</Code><Message>{}</Message>{}</Error>",
+            self.code,
+            xml::escape(&self.message),
+            more.unwrap_or_default(),
+        );
+        let mut response = Response::new(Body::from(text));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/xml"));
+        response
+    }
+}

@@ -1,0 +1,78 @@
+//! Text in XML 1.0, which cannot carry every character that a key of S3 may have.
+//!
+//! s3s writes an answer's texts as they are but for the five escapes. A carriage return would be read as a line feed then,
+//! and most control characters make the whole document unreadable; XML 1.0 has no way to write those. Listings say them
+//! percent-encoded ([`crate::face`]); wherever else one appears, U+FFFD takes its place.
+
+use bytes::Bytes;
+
+/// In the place of a character that XML cannot carry.
+const REPLACEMENT: &str = "\u{FFFD}";
+
+/// Whether XML 1.0 has a way to write this character.
+pub(crate) fn can_carry(character: char) -> bool {
+    !matches!(
+        character,
+        '\0'..='\u{8}' | '\u{B}' | '\u{C}' | '\u{E}'..='\u{1F}' | '\u{FFFE}' | '\u{FFFF}'
+    )
+}
+
+/// A text between tags.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '\r' => escaped.push_str("&#13;"),
+            character if can_carry(character) => escaped.push(character),
+            _ => escaped.push_str(REPLACEMENT),
+        }
+    }
+    escaped
+}
+
+/// A whole document, or a piece of one, with what XML cannot carry replaced. Documents begin without carriage returns: each
+/// one belongs to a text.
+pub(crate) fn clean(document: Bytes) -> Bytes {
+    let is_plain = |byte: &u8| matches!(byte, b'\t' | b'\n' | b' '..=0xEE | 0xF0..);
+    // 0xEF begins U+FFFE and U+FFFF, and much else: only then the text is looked at as text.
+    if document.iter().all(is_plain) {
+        return document;
+    }
+    let Ok(text) = std::str::from_utf8(&document) else {
+        return document;
+    };
+    let mut cleaned = String::with_capacity(text.len() + 64);
+    for character in text.chars() {
+        match character {
+            '\r' => cleaned.push_str("&#13;"),
+            character if can_carry(character) => cleaned.push(character),
+            _ => cleaned.push_str(REPLACEMENT),
+        }
+    }
+    cleaned.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_xml_cannot_carry_is_replaced_and_nothing_else() {
+        for (text, expected) in [
+            ("<a>b\tc\n ä 日 \u{FFFD}</a>", "<a>b\tc\n ä 日 \u{FFFD}</a>"),
+            ("<a>b\rc</a>", "<a>b&#13;c</a>"),
+            (
+                "<a>\u{1}\u{1F}\u{FFFF}\u{7F}</a>",
+                "<a>\u{FFFD}\u{FFFD}\u{FFFD}\u{7F}</a>",
+            ),
+        ] {
+            assert_eq!(clean(Bytes::from(text)), Bytes::from(expected));
+        }
+        assert_eq!(escape("a<&>\r\u{0}\"'"), "a&lt;&amp;&gt;&#13;\u{FFFD}\"'");
+        let broken = Bytes::from_static(b"\x01\xFF");
+        assert_eq!(clean(broken.clone()), broken);
+    }
+}
