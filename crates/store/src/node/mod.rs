@@ -44,7 +44,9 @@ pub use join::wanted_roles;
 pub use news::NEWS;
 pub use recover::recover_layouts;
 pub use secret::{SECRET_BYTES_MIN, Secret, SecretError};
-pub use settings::{LOCAL_NODE, NodeSettings, REPLICAS_MAX, SettingsError, VolumeSettings};
+pub use settings::{
+    ConnectionSettings, LOCAL_NODE, NodeSettings, REPLICAS_MAX, SettingsError, VolumeSettings,
+};
 pub use start::{OpenVolume, Opener, RunningNode, StartError, start, start_with};
 pub use trust::Tls;
 

@@ -42,6 +42,34 @@ pub struct NodeSettings {
     pub makes_volumes: bool,
     /// How eager the background workers are; `None` for none of them, which only short commands and tests want.
     pub upkeep: Option<UpkeepSettings>,
+    /// Who may connect, and for how long without a signature.
+    pub connections: ConnectionSettings,
+}
+
+/// Connections to the port of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConnectionSettings {
+    /// Connections at a time; others wait in the system's queue.
+    pub max: usize,
+    /// Connections of one address (for IPv6: of one network of 64 bits) that have signed nothing yet; what comes then is
+    /// closed at once.
+    pub per_address: usize,
+    /// How many of `max` are kept for networks that have signed lately.
+    pub reserved: usize,
+    /// How long a connection may go without a good signature, in seconds.
+    pub stranger_seconds: u32,
+}
+
+impl Default for ConnectionSettings {
+    fn default() -> Self {
+        Self {
+            max: 2048,
+            per_address: 256,
+            reserved: 1024,
+            stranger_seconds: 10,
+        }
+    }
 }
 
 /// One volume as its node knows it.
@@ -111,6 +139,8 @@ struct NodeFile {
     volumes: Vec<VolumeSettings>,
     #[serde(default)]
     upkeep: UpkeepFile,
+    #[serde(default)]
+    connections: ConnectionSettings,
 }
 
 /// `[upkeep]` as written: what a person may want to change, in seconds.
@@ -183,6 +213,7 @@ impl NodeSettings {
             replicas: None,
             makes_volumes: true,
             upkeep: Some(UpkeepSettings::default()),
+            connections: ConnectionSettings::default(),
         }
     }
 
@@ -219,6 +250,7 @@ impl NodeSettings {
             replicas: file.replicas,
             makes_volumes: true,
             upkeep: Some(file.upkeep.over(UpkeepSettings::default()).map_err(wrong)?),
+            connections: file.connections,
         };
         settings.check().map_err(wrong)?;
         Ok(settings)

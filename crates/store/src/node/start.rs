@@ -189,7 +189,7 @@ async fn start_node(
     node.begin(store.clone(), workers);
     let owner = Owner::me(&settings.id, reachable(address).to_string(), &trust);
     marks.serve(owner, node.paths.iter());
-    let serving = Serving::start(listener, node.clone(), &trust);
+    let serving = Serving::start(listener, node.clone(), &trust, settings.connections);
     tracing::info!(node = %node.id, %address, layout = keeper.tag().number, "node serves");
     Ok(RunningNode {
         node,

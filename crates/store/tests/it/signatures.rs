@@ -212,3 +212,54 @@ async fn noise_does_no_harm() {
     assert!(client.through().is_some());
     node.shutdown().await;
 }
+
+/// Strangers hold connections for a moment and so many of them, while who knows the secret gets in.
+#[tokio::test(flavor = "multi_thread")]
+async fn idle_strangers_do_not_lock_the_port() {
+    let files = Files::new(1, 1, 1);
+    files.set_tls("off");
+    let mut settings = files.settings("n1");
+    settings.connections = store::node::ConnectionSettings {
+        max: 8,
+        per_address: 3,
+        reserved: 4,
+        stranger_seconds: 1,
+    };
+    let node = store::node::start(settings).await.unwrap();
+    let address = node.address();
+    let secret = std::fs::read_to_string(files.path().join("secret")).unwrap();
+    let secret = HEXLOWER_PERMISSIVE.decode(secret.trim().as_bytes()).unwrap();
+    let good = || Ask {
+        method: "GET",
+        path: "/v1/ping",
+        body: "",
+        under: LayoutTag::of(&seen(&node.store()).view().layouts.current),
+        time_ms: now_ms(),
+        nonce: rand::random(),
+        secret: &secret,
+    };
+    let asking = || tokio::task::block_in_place(|| send(address, &good().text()).0);
+    assert_eq!(asking(), 200);
+    let mut held: Vec<_> = (0..3).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let mut rest = Vec::new();
+    let fourth = tokio::task::block_in_place(|| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.read_to_end(&mut rest)
+    });
+    assert_eq!(
+        (fourth.unwrap_or(0), rest.len()),
+        (0, 0),
+        "too many of one address"
+    );
+    // One that sends requests without a signature is not waited for any longer.
+    held[0]
+        .write_all(b"GET /v1/ping HTTP/1.1\r\nhost: x\r\n\r\n")
+        .unwrap();
+    for stream in &mut held {
+        let mut text = String::new();
+        let _ = tokio::task::block_in_place(|| stream.read_to_string(&mut text));
+        assert!(text.is_empty() || text.starts_with("HTTP/1.1 401"), "{text}");
+    }
+    assert_eq!(asking(), 200);
+    node.shutdown().await;
+}

@@ -65,9 +65,6 @@ const SERVER_KEEPS: Duration = Duration::from_secs(30);
 /// Unused connections kept to each node.
 const IDLE_CONNECTIONS_MAX: usize = 64;
 
-/// Connections served at once; more wait to be accepted.
-const CONNECTIONS_MAX: usize = 2048;
-
 /// A request's head: the longest query is a few hundred bytes, the rest is ours.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 

@@ -122,7 +122,7 @@ fn speaks_no_tls(error: &(dyn std::error::Error + 'static)) -> bool {
 }
 
 /// Where connections come in.
-pub(super) struct Door {
+pub(super) struct Handshakes {
     tls: Tls,
     acceptor: TlsAcceptor,
 }
@@ -133,7 +133,7 @@ pub(super) enum Connection {
     Secure(Box<TlsStream<TcpStream>>),
 }
 
-impl Door {
+impl Handshakes {
     pub(super) fn new(trust: &Trust) -> Self {
         Self {
             tls: trust.tls,

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
+use door::{Door, Pass};
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -13,26 +14,26 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{Duration, sleep, timeout};
+use tokio::time::{Duration, timeout};
 use tracing::Instrument as _;
 
 use super::auth::{Gate, Signed};
 use super::body::{self, Body};
-use super::secure::{Connection, Door};
-use super::{CONNECTIONS_MAX, FAREWELL, HEAD_BYTES_MAX, SERVER_KEEPS};
+use super::secure::{Connection, Handshakes};
+use super::{FAREWELL, HEAD_BYTES_MAX, SERVER_KEEPS};
+use crate::node::ConnectionSettings;
 use crate::node::local::LocalNode;
 use crate::node::trust::Trust;
-
-/// When no more files can be opened, waiting for some to be closed is all there is to do.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A node as it is served.
 pub(super) struct Service {
     pub(super) node: Arc<LocalNode>,
     pub(super) gate: Gate,
-    door: Door,
+    handshakes: Handshakes,
+    /// How long a connection may go without a good signature.
+    stranger_max: Duration,
 }
 
 /// A request that was let in.
@@ -52,14 +53,27 @@ pub(crate) struct Serving {
 
 impl Serving {
     /// Begins to serve a node to those who know the secret.
-    pub(crate) fn start(listener: TcpListener, node: Arc<LocalNode>, trust: &Trust) -> Self {
-        let gate = Gate::new(trust.secret.clone());
-        let door = Door::new(trust);
-        let service = Arc::new(Service { node, gate, door });
+    pub(crate) fn start(
+        listener: TcpListener,
+        node: Arc<LocalNode>,
+        trust: &Trust,
+        connections: ConnectionSettings,
+    ) -> Self {
+        let service = Arc::new(Service {
+            node,
+            gate: Gate::new(trust.secret.clone()),
+            handshakes: Handshakes::new(trust),
+            stranger_max: Duration::from_secs(connections.stranger_seconds.into()),
+        });
+        let door = Door::new(door::Limits {
+            connections_max: connections.max,
+            per_address_max: connections.per_address,
+            reserve: connections.reserved,
+        });
         let (stop, stopped) = watch::channel(false);
         Self {
             stop,
-            accepting: tokio::spawn(accept(listener, service, stopped)),
+            accepting: tokio::spawn(accept(listener, door, service, stopped)),
         }
     }
 
@@ -71,30 +85,20 @@ impl Serving {
     }
 }
 
-async fn accept(listener: TcpListener, service: Arc<Service>, stopped: watch::Receiver<bool>) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+async fn accept(
+    listener: TcpListener,
+    door: Arc<Door>,
+    service: Arc<Service>,
+    stopped: watch::Receiver<bool>,
+) {
     let mut connections = JoinSet::new();
     let mut stop = stopped.clone();
     loop {
-        let accepted = async {
-            let permit = room.clone().acquire_owned().await;
-            (listener.accept().await, permit)
-        };
         tokio::select! {
             () = asked(&mut stop) => break,
             Some(_) = connections.join_next() => {}
-            (accepted, permit) = accepted => match accepted {
-                Ok((stream, peer)) => {
-                    let serving = serve(stream, peer, service.clone(), stopped.clone());
-                    connections.spawn(async move {
-                        serving.await;
-                        drop(permit);
-                    });
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "a connection could not be accepted");
-                    sleep(ACCEPT_PAUSE).await;
-                }
+            (stream, peer, pass) = door.accept(&listener) => {
+                connections.spawn(serve(stream, peer, pass, service.clone(), stopped.clone()));
             }
         }
     }
@@ -110,12 +114,18 @@ async fn asked(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-async fn serve(stream: TcpStream, peer: SocketAddr, service: Arc<Service>, stopped: watch::Receiver<bool>) {
+async fn serve(
+    stream: TcpStream,
+    peer: SocketAddr,
+    pass: Pass,
+    service: Arc<Service>,
+    stopped: watch::Receiver<bool>,
+) {
     // Without it small answers wait for the acknowledgement of the one before; slower, but no error.
     let _ = stream.set_nodelay(true);
-    match service.door.enter(stream).await {
-        Ok(Connection::Plain(stream)) => converse(stream, peer, service, stopped).await,
-        Ok(Connection::Secure(stream)) => converse(*stream, peer, service, stopped).await,
+    match service.handshakes.enter(stream).await {
+        Ok(Connection::Plain(stream)) => converse(stream, peer, pass, service, stopped).await,
+        Ok(Connection::Secure(stream)) => converse(*stream, peer, pass, service, stopped).await,
         Err(error) => tracing::debug!(%peer, %error, "a connection was refused"),
     }
 }
@@ -124,12 +134,14 @@ async fn serve(stream: TcpStream, peer: SocketAddr, service: Arc<Service>, stopp
 async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     peer: SocketAddr,
+    pass: Pass,
     service: Arc<Service>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let answer = service_fn(move |request| {
-        let service = service.clone();
-        async move { Ok::<_, std::convert::Infallible>(service.answer(request, peer).await) }
+    let stranger_max = service.stranger_max;
+    let answer = service_fn(|request| {
+        let (service, pass) = (service.clone(), pass.clone());
+        async move { Ok::<_, std::convert::Infallible>(service.answer(request, peer, &pass).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -139,6 +151,8 @@ async fn converse(
     let mut connection = pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
+        // Requests that are not signed are answered, but are not heard: who sends nothing else is cut all the same.
+        () = pass.silent(stranger_max) => return,
         () = asked(&mut stopped) => {
             connection.as_mut().graceful_shutdown();
             connection.await
@@ -150,13 +164,19 @@ async fn converse(
 }
 
 impl Service {
-    async fn answer(self: Arc<Self>, request: Request<Incoming>, peer: SocketAddr) -> Response<Body> {
+    async fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        peer: SocketAddr,
+        pass: &Pass,
+    ) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
         let Some(signed) = self.gate.check(&parts.method, target, &parts.headers) else {
             tracing::debug!(%peer, "request without a good signature");
             return refused();
         };
+        pass.trust();
         let path = parts.uri.path();
         let span = tracing::debug_span!("request", from = signed.caller, %peer, path);
         let admitted = |rest: &str| Admitted {
