@@ -19,14 +19,24 @@ pub(crate) enum FeedError {
     Search(#[from] search::ApplyError),
 }
 
-/// Feeds the changes of consecutive epochs; of each page its last change, as the last epoch has it.
+/// Feeds the changes of epochs in order; of each page its last change, as the last epoch has it. `fed` is the
+/// epoch fed before them: what lies between is fed as well, since registering inputs makes epochs too.
 pub(crate) fn feed(
     search: &SearchIndex,
+    fed: &mut u64,
     epochs: impl Iterator<Item = (EpochReport, Snapshot)>,
 ) -> Result<(), FeedError> {
     let mut changes = BTreeMap::new();
     let mut newest = None;
     for (report, snapshot) in epochs {
+        if report.epoch.0 > *fed + 1 {
+            let since = weave::Epoch(*fed);
+            for change in snapshot.pages_changed_since(since) {
+                let change = change?;
+                changes.insert(key_of(&change).to_owned(), change);
+            }
+        }
+        *fed = report.epoch.0.max(*fed);
         for change in report.page_changes {
             changes.insert(key_of(&change).to_owned(), change);
         }

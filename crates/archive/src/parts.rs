@@ -25,8 +25,8 @@ pub(crate) struct Parts {
     pub(crate) weave: Weave,
     pub(crate) search: SearchIndex,
     pub(crate) jobs: Arc<Jobs>,
-    /// Held while the search index is fed, so that epochs reach it in order.
-    feeding: Mutex<()>,
+    /// Held while the search index is fed, so that epochs reach it in order: the last one that did.
+    feeding: Mutex<u64>,
 }
 
 impl Parts {
@@ -55,34 +55,40 @@ impl Parts {
             settings,
             sources,
             weave,
+            feeding: Mutex::new(search.covered_epoch()),
             search,
             jobs: Arc::default(),
-            feeding: Mutex::new(()),
         })
     }
 
     /// Feeds the search index what it missed, if it missed anything.
     pub(crate) fn catch_up_search(&self) -> Result<(), FeedError> {
-        let _feeding = self.feeding.lock();
-        feed::catch_up(&self.search, &self.weave.snapshot())
+        let mut fed = self.feeding.lock();
+        self.catch_up(&mut fed)
+    }
+
+    fn catch_up(&self, fed: &mut u64) -> Result<(), FeedError> {
+        let snapshot = self.weave.snapshot();
+        feed::catch_up(&self.search, &snapshot)?;
+        *fed = snapshot.epoch().0;
+        Ok(())
     }
 
     pub(crate) fn feed_search(
         &self,
         epochs: impl Iterator<Item = (EpochReport, Snapshot)>,
     ) -> Result<(), FeedError> {
-        let _feeding = self.feeding.lock();
-        feed::feed(&self.search, epochs)
+        let mut fed = self.feeding.lock();
+        feed::feed(&self.search, &mut fed, epochs)
     }
 
     /// Everything fed is searchable and durable afterwards.
     pub(crate) fn flush_search(&self) -> Result<(), FeedError> {
-        let _feeding = self.feeding.lock();
-        if self.search.flush().is_err() {
-            // What could not be kept is fed once more; a second failure is the caller's.
-            feed::catch_up(&self.search, &self.weave.snapshot())?;
-            self.search.flush()?;
-        }
+        let mut fed = self.feeding.lock();
+        // What could not be kept is fed once more, and so is what no stage saw; a second failure is the caller's.
+        let _ = self.search.flush();
+        self.catch_up(&mut fed)?;
+        self.search.flush()?;
         Ok(())
     }
 }

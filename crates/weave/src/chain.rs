@@ -9,7 +9,7 @@ use extract::Capture;
 
 use crate::cut::Cut;
 use crate::domain_of::DomainOf;
-use crate::ledger::Names;
+use crate::ledger::{self, Names};
 use crate::progress::LedgerMoves;
 use crate::tables::{Table, Tables};
 use crate::views::rankings::Scope;
@@ -17,6 +17,7 @@ use crate::views::totals::TotalsRow;
 use crate::views::uris::UriChange;
 use crate::views::versions::VersionChange;
 use crate::views::{captures, changes, domains, links, rankings, totals, uris, versions};
+use crate::weave::Leaving;
 use crate::write::Write;
 use crate::{ApplyError, Batch, EpochReport, InputId, LedgerEntry, PageChange, inlinks_bucket};
 
@@ -49,51 +50,99 @@ impl<'t> Chain<'t, '_> {
         retied: Vec<(InputId, Capture)>,
         clock: &mut StepClock,
     ) -> Result<Woven<'t>, ApplyError> {
-        let cut = self.cut;
-        let mut write = Write::new(self.tables);
-        let mut totals = self.totals.clone();
-        let mut report = EpochReport {
-            epoch: totals.epoch,
-            ..EpochReport::default()
-        };
+        let (cut, mut step) = (self.cut, self.begin());
         let mut ledger = LedgerMoves::new(self.ledger);
-        let rows_max = self.ranking_rows_max;
 
         let arrived = ledger.keep_usable(batch.captures)?;
         let arrived_count = arrived.len() as u64;
-        let mut captures = captures::apply(cut, &mut write, arrived)?;
-        report.captures_new = captures.len() as u64;
-        report.captures_known = arrived_count - report.captures_new;
-        count_captures(&mut totals, &captures);
+        let mut captures = captures::apply(cut, &mut step.write, arrived)?;
+        step.report.captures_new = captures.len() as u64;
+        step.report.captures_known = arrived_count - step.report.captures_new;
+        count_captures(&mut step.totals, &captures);
         ledger.count_captures(&captures)?;
         clock.end("captures");
         if !retied.is_empty() {
             captures = retied;
         }
 
-        let mut versions = versions::apply(cut, &mut write, Names::new(self.ledger), captures)?;
-        report.pages_changed = versions.iter().filter(|v| v.page_changed).count() as u64;
+        let mut versions = versions::apply(cut, &mut step.write, Names::new(self.ledger), captures)?;
         clock.end("versions");
+        let uris = self.follow(&mut step, &mut versions, clock)?;
+        let ledger = ledger.finish(cut, &mut step.write, &mut step.totals, batch.progress)?;
+        Ok(step.end(&versions, &uris, ledger))
+    }
 
-        let links = links::apply(cut, &mut write, &mut versions)?;
+    /// Takes out what leaves with an input that is taken back.
+    pub(crate) fn take_back(self, leaving: Leaving, clock: &mut StepClock) -> Result<Woven<'t>, ApplyError> {
+        let mut step = self.begin();
+        let (write, totals) = (&mut step.write, &mut step.totals);
+        let before = &self.ledger[leaving.id.0 as usize - 1];
+        totals.captures -= leaving.rows.len() as u64;
+        totals.quarantined -= leaving.quarantined.len() as u64;
+        totals.records = totals.records + leaving.entry.records - before.records;
+        (totals.fetch_time_ms_first, totals.fetch_time_ms_last) = leaving.fetch_time_ms.unwrap_or_default();
+        for row in leaving.rows {
+            write.remove(Table::Captures, row);
+        }
+        for row in leaving.quarantined {
+            write.remove(Table::Quarantine, row);
+        }
+        let entry = ledger::encode_entry(&leaving.entry);
+        write.put(Table::Inputs, ledger::entry_key(leaving.id), entry);
+        clock.end("captures");
+
+        let names = Names::new(self.ledger);
+        let mut versions = versions::apply_anew(self.cut, &mut step.write, names, leaving.anew)?;
+        clock.end("versions");
+        let uris = self.follow(&mut step, &mut versions, clock)?;
+        Ok(step.end(&versions, &uris, vec![(leaving.id, leaving.entry)]))
+    }
+
+    fn begin(&self) -> Step<'t> {
+        Step {
+            write: Write::new(self.tables),
+            totals: self.totals.clone(),
+            report: EpochReport {
+                epoch: self.totals.epoch,
+                ..EpochReport::default()
+            },
+        }
+    }
+
+    /// Everything that follows from changed versions.
+    fn follow(
+        self,
+        step: &mut Step<'t>,
+        versions: &mut [VersionChange],
+        clock: &mut StepClock,
+    ) -> Result<Vec<UriChange>, ApplyError> {
+        let (cut, rows_max) = (self.cut, self.ranking_rows_max);
+        let Step {
+            write,
+            totals,
+            report,
+        } = step;
+        report.pages_changed = versions.iter().filter(|v| v.page_changed).count() as u64;
+
+        let links = links::apply(cut, write, versions)?;
         report.links_added = links.iter().filter(|l| l.added).count() as u64;
         report.links_removed = links.len() as u64 - report.links_added;
         totals.links = totals.links + report.links_added - report.links_removed;
         clock.end("links");
 
         let number = &mut totals.next_number;
-        let uris = uris::apply(cut, &mut write, self.domain_of, &versions, links, number)?;
-        count_uris(&mut totals, &mut report, &uris);
+        let uris = uris::apply(cut, write, self.domain_of, versions, links, number)?;
+        count_uris(totals, report, &uris);
         clock.end("uris");
 
-        let domains = domains::apply(cut, &mut write, &uris, rows_max)?;
+        let domains = domains::apply(cut, write, &uris, rows_max)?;
         totals.domains = totals.domains + domains.new - domains.gone;
         clock.end("domains");
 
         let (uris_now, all) = (totals.uris, uris.iter().collect::<Vec<_>>());
         rankings::apply(
             cut,
-            &mut write,
+            write,
             Scope::All,
             &mut totals.ranking,
             uris_now,
@@ -101,27 +150,40 @@ impl<'t> Chain<'t, '_> {
             rows_max,
         )?;
         clock.end("rankings");
+        Ok(uris)
+    }
+}
 
-        let ledger = ledger.finish(cut, &mut write, &mut totals, batch.progress)?;
-        if write.len() == 0 {
-            return Ok(Woven {
-                write: None,
-                totals,
-                ledger,
-                report,
-            });
+/// An epoch being made.
+struct Step<'t> {
+    write: Write<'t>,
+    totals: TotalsRow,
+    report: EpochReport,
+}
+
+impl<'t> Step<'t> {
+    /// The last rows, if there are any before them: an epoch that changes nothing is none.
+    fn end(
+        mut self,
+        versions: &[VersionChange],
+        uris: &[UriChange],
+        ledger: Vec<(InputId, LedgerEntry)>,
+    ) -> Woven<'t> {
+        let mut write = None;
+        if self.write.len() > 0 {
+            self.totals.epoch.0 += 1;
+            self.report.epoch = self.totals.epoch;
+            self.report.page_changes = page_changes(versions, uris);
+            changes::apply(&mut self.write, self.totals.epoch, &self.report.page_changes);
+            self.write.put(Table::Meta, totals::ROW, self.totals.encode());
+            write = Some(self.write);
         }
-        totals.epoch.0 += 1;
-        report.epoch = totals.epoch;
-        report.page_changes = page_changes(&versions, &uris);
-        changes::apply(&mut write, totals.epoch, &report.page_changes);
-        write.put(Table::Meta, totals::ROW, totals.encode());
-        Ok(Woven {
-            write: Some(write),
-            totals,
+        Woven {
+            write,
+            totals: self.totals,
             ledger,
-            report,
-        })
+            report: self.report,
+        }
     }
 }
 

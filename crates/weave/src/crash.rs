@@ -11,13 +11,15 @@
 //! | `register.after_sync` | the entry | registering finds it by digest |
 //! | `apply.before_commit` | nothing of the epoch | ledger positions say where to read on: the same captures come again |
 //! | `apply.before_sync` | the epoch in the journal, perhaps not yet durable | the journal holds it whole or, cut short, not at all: positions and captures move together |
+//! | `take_back.before_commit` | the input as it was | the caller takes it back again |
+//! | `take_back.before_sync` | the step in the journal, perhaps not yet durable | rows, views and position leave together or not at all; in either case the caller goes on from what the ledger says |
 //! | `apply.before_publish` | the epoch, durable | opening shows it; the captures, should they come again, are known |
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Names of all crash points.
-pub const CRASH_POINTS: [&str; 8] = [
+pub const CRASH_POINTS: [&str; 10] = [
     "create.before_rename",
     "create.after_rename",
     "register.before_commit",
@@ -26,6 +28,8 @@ pub const CRASH_POINTS: [&str; 8] = [
     "apply.before_commit",
     "apply.before_sync",
     "apply.before_publish",
+    "take_back.before_commit",
+    "take_back.before_sync",
 ];
 
 /// Ends the process here if the environment says so.

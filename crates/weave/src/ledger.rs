@@ -1,6 +1,6 @@
 //! Ledger and quarantine: which inputs were loaded how far, and what of them could not be used.
 //!
-//! Invariants: an [`InputId`] is never used twice; `digest` is unique among entries; `bytes_done`, `records`,
+//! Invariants: an [`InputId`] is never used twice (a forgotten input leaves an empty row); `digest` is unique among entries; `bytes_done`, `records`,
 //! `captures` and `quarantined` move only with the epoch that weaves those records.
 
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,8 @@ pub enum InputState {
         /// Why, in words.
         reason: String,
     },
+    /// Taken out of the ledger, with all that was woven of it: only its number is left, which is not used again.
+    Forgotten,
 }
 
 impl std::fmt::Display for InputState {
@@ -39,6 +41,7 @@ impl std::fmt::Display for InputState {
             InputState::Loading => f.write_str("loading"),
             InputState::Done => f.write_str("done"),
             InputState::Failed { reason } => write!(f, "failed({reason})"),
+            InputState::Forgotten => f.write_str("forgotten"),
         }
     }
 }
@@ -92,6 +95,14 @@ impl LedgerEntry {
             bytes_done: 0,
             cut: String::new(),
             missing: String::new(),
+        }
+    }
+
+    /// What is left of an input that is forgotten.
+    pub(crate) fn forgotten() -> LedgerEntry {
+        LedgerEntry {
+            state: InputState::Forgotten,
+            ..LedgerEntry::pending("", "", "", 0, "")
         }
     }
 
@@ -169,6 +180,7 @@ pub(crate) fn encode_entry(entry: &LedgerEntry) -> Vec<u8> {
         InputState::Loading => (1, ""),
         InputState::Done => (2, ""),
         InputState::Failed { reason } => (3, reason.as_str()),
+        InputState::Forgotten => (4, ""),
     };
     out.push(state);
     codec::put_bytes(&mut out, reason.as_bytes());
@@ -206,6 +218,7 @@ pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
                 1 => InputState::Loading,
                 2 => InputState::Done,
                 3 => InputState::Failed { reason },
+                4 => InputState::Forgotten,
                 _ => return Err(Corrupt("unknown input state")),
             }
         },
@@ -224,7 +237,7 @@ pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
     Ok(entry)
 }
 
-/// Every entry, by id.
+/// Every entry, by id; those of forgotten inputs, too.
 pub(crate) fn read_all(cut: &Cut) -> Result<Vec<(InputId, LedgerEntry)>, SnapshotError> {
     cut.iter(Table::Inputs)
         .map(|row| {

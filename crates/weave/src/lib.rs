@@ -44,7 +44,7 @@ pub use rows::{CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TopRow, Totals
 pub use settings::Settings;
 pub use snapshot::{Captures, Snapshot};
 pub use views::captures::refusal;
-pub use weave::Weave;
+pub use weave::{TakeBack, TakeBackError, Weave};
 
 /// Bucket of a count of in-links, in half-octaves: 0, 1, 2, 3, 4-5, 6-7, 8-11, 12-15, ...
 ///

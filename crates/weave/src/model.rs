@@ -10,7 +10,9 @@ use extract::{Capture, CaptureKind, Link};
 
 use crate::dump::{Cell, Printer, date_time, dump_ledger, dump_quarantine, print_captures};
 use crate::views::captures::{KEY_BYTES_MAX, is_usable_key};
-use crate::{Batch, CaptureRow, DumpError, DumpFormat, InputId, LedgerEntry, QuarantineEntry, TopRow, View};
+use crate::{
+    Batch, CaptureRow, DumpError, DumpFormat, InputId, LedgerEntry, QuarantineEntry, TakeBack, TopRow, View,
+};
 
 /// Everything that was ever applied.
 #[derive(Debug, Default, Clone)]
@@ -85,6 +87,24 @@ impl Model {
             self.ledger[input.0 as usize - 1].quarantined += 1;
             self.quarantine.insert((input, entry));
         }
+    }
+
+    /// As [`crate::Weave::take_back`].
+    pub fn take_back(&mut self, id: InputId, to: &TakeBack) {
+        let stays = |input: InputId, offset: u64| input != id || offset < to.bytes_done;
+        self.captures.retain(|(input, offset), _| stays(*input, *offset));
+        self.quarantine
+            .retain(|(input, entry)| stays(*input, entry.offset));
+        let entry = &mut self.ledger[id.0 as usize - 1];
+        entry.captures = self.captures.keys().filter(|(input, _)| *input == id).count() as u64;
+        entry.quarantined = self.quarantine.iter().filter(|(input, _)| *input == id).count() as u64;
+        (entry.bytes_done, entry.records) = (to.bytes_done, to.records);
+        entry.state = to.state.clone();
+    }
+
+    /// A capture that was applied and not taken back.
+    pub fn capture(&self, id: InputId, offset: u64) -> Option<&Capture> {
+        self.captures.get(&(id, offset))
     }
 
     /// Keys of all URIs, and of all sources.

@@ -93,6 +93,8 @@ impl Snapshot {
                 InputState::Loading => totals.inputs_loading += 1,
                 InputState::Done => totals.inputs_done += 1,
                 InputState::Failed { .. } => totals.inputs_failed += 1,
+                // No entry of the ledger any more.
+                InputState::Forgotten => {}
             }
             totals.collections.push(entry.collection);
         }
@@ -340,7 +342,9 @@ impl Snapshot {
 
     /// The ledger, by input number.
     pub fn ledger(&self) -> Result<Vec<(InputId, LedgerEntry)>, SnapshotError> {
-        ledger::read_all(self.cut())
+        let mut entries = ledger::read_all(self.cut())?;
+        entries.retain(|(_, entry)| entry.state != InputState::Forgotten);
+        Ok(entries)
     }
 
     /// Quarantine of one input or of all, by input number and offset: entries after `after`, at most `limit`.

@@ -7,6 +7,10 @@
 //!   memory and disk may differ.
 
 mod recover;
+mod take_back;
+
+pub(crate) use take_back::Leaving;
+pub use take_back::{TakeBack, TakeBackError};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -124,10 +128,17 @@ impl Weave {
         Ok((id, now))
     }
 
+    /// The input whose content has this digest.
+    pub fn input_of(&self, digest: &str) -> Option<InputId> {
+        self.inner.writer.lock().by_digest.get(digest).copied()
+    }
+
     /// The input last registered with content from `location`, if any was.
     pub fn input_at(&self, location: &str) -> Option<(InputId, LedgerEntry)> {
         let writer = self.inner.writer.lock();
-        let is_there = |entry: &LedgerEntry| entry.location == location && entry.has_content();
+        let is_there = |entry: &LedgerEntry| {
+            entry.location == location && entry.has_content() && entry.state != InputState::Forgotten
+        };
         let index = writer.ledger.iter().rposition(is_there)?;
         Some((InputId(index as u32 + 1), writer.ledger[index].clone()))
     }
@@ -149,20 +160,22 @@ impl Weave {
         inner.register(&tables, &mut writer, id, now)
     }
 
+    /// Inputs that are in the ledger now and of which `wanted` holds.
+    pub fn inputs(&self, wanted: impl Fn(&LedgerEntry) -> bool) -> Vec<(InputId, LedgerEntry)> {
+        let writer = self.inner.writer.lock();
+        let entries = writer.ledger.iter().zip(1..);
+        entries
+            .filter(|(entry, _)| entry.state != InputState::Forgotten && wanted(entry))
+            .map(|(entry, id)| (InputId(id), entry.clone()))
+            .collect()
+    }
+
     /// Inputs in state `loading` or `failed`, to be compared by prefix digest with a grown or renamed file.
     ///
     /// # Errors
     /// None at present; the ledger is held in memory.
     pub fn unfinished_inputs(&self) -> Result<Vec<(InputId, LedgerEntry)>, SnapshotError> {
-        let writer = self.inner.writer.lock();
-        let entries = writer
-            .ledger
-            .iter()
-            .zip(1..)
-            .map(|(entry, id)| (InputId(id), entry.clone()));
-        Ok(entries
-            .filter(|(_, e)| matches!(e.state, InputState::Loading | InputState::Failed { .. }))
-            .collect())
+        Ok(self.inputs(|entry| matches!(entry.state, InputState::Loading | InputState::Failed { .. })))
     }
 
     /// One epoch: atomic, durable when it returns. A batch that changes nothing is no epoch.
@@ -232,15 +245,18 @@ impl Inner {
         retied: Vec<(InputId, Capture)>,
         clock: &mut StepClock,
     ) -> Result<Woven<'t>, ApplyError> {
-        let chain = Chain {
+        self.chain(tables, writer, cut).weave(batch, retied, clock)
+    }
+
+    fn chain<'t, 'w>(&self, tables: &'t Tables, writer: &'w mut Writer, cut: &'w Cut) -> Chain<'t, 'w> {
+        Chain {
             tables,
             ranking_rows_max: self.settings.ranking_rows_max,
             cut,
             totals: &writer.totals,
             ledger: &writer.ledger,
             domain_of: &mut writer.domain_of,
-        };
-        chain.weave(batch, retied, clock)
+        }
     }
 
     /// Writes a new or changed entry of the ledger. Where an input changes its name, versions that hang on names
@@ -359,6 +375,7 @@ impl Writer {
         let by_digest = ledger
             .iter()
             .zip(1..)
+            .filter(|(entry, _)| entry.state != InputState::Forgotten)
             .map(|(e, id)| (e.digest.clone(), InputId(id)))
             .collect();
         let totals = totals::read(&cut)?;

@@ -55,7 +55,7 @@ fn count(context: &Context, report: &EpochReport, progress: &[InputProgress]) {
                 counters.inputs_cut.add(u64::from(input.cut.is_some()));
             }
             InputState::Failed { .. } => counters.inputs_failed.add(1),
-            InputState::Pending | InputState::Loading => {}
+            InputState::Pending | InputState::Loading | InputState::Forgotten => {}
         }
     }
 }

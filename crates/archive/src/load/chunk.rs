@@ -1,5 +1,6 @@
 //! What travels through the load pipeline, and what each weighs.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use extract::Capture;
@@ -19,7 +20,7 @@ pub(super) struct Digested {
     /// The content, or why it cannot be read.
     pub(super) content: Result<ContentDigest, String>,
     /// What was read for the digest, to be read from here.
-    pub(super) copy: Option<Spool>,
+    pub(super) copy: Option<Arc<Spool>>,
     pub(super) growing: Growing,
 }
 
@@ -45,7 +46,7 @@ pub(super) struct Registered {
     pub(super) found: Found,
     pub(super) entry: LedgerEntry,
     /// To be read instead of the input itself.
-    pub(super) copy: Option<Spool>,
+    pub(super) copy: Option<Arc<Spool>>,
     pub(super) growing: Growing,
 }
 

@@ -7,6 +7,7 @@
 
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use flow::{Out, StageResult};
 
@@ -22,13 +23,13 @@ pub(super) fn digest(context: &Context, found: Found, out: &mut Out<'_, Digested
     let growing = quiet::growing(&found.place);
     let read = match (&found.problem, &found.place) {
         (Some(problem), _) => Err(problem.clone()),
-        (None, Place::File(path)) => file(context, path, found.size)
+        (None, Place::File(path)) => file(context, path, &found)
             .map(|content| (content, None))
             .map_err(no_read),
-        (None, Place::Address(address, stat)) => at_address(context, address, stat).map_err(no_read),
+        (None, Place::Address(address, stat)) => at_address(context, address, stat, &found).map_err(no_read),
     };
     let (content, copy) = match read {
-        Ok((content, copy)) => (Ok(content), copy),
+        Ok((content, copy)) => (Ok(content), copy.map(Arc::new)),
         Err(problem) => (Err(problem), None),
     };
     out.send(Digested {
@@ -44,27 +45,27 @@ fn no_read(error: io::Error) -> String {
 }
 
 /// Of a growing file, only what was there when it was found.
-fn file(context: &Context, path: &Path, size: u64) -> io::Result<ContentDigest> {
-    inputs::digest(inputs::open_file(path)?.take(size), &context.prefix_sizes, |_| {})
+fn file(context: &Context, path: &Path, found: &Found) -> io::Result<ContentDigest> {
+    let file = inputs::open_file(path)?.take(found.size);
+    inputs::digest(file, &context.earlier.sizes(found), |_| {})
 }
 
-fn at_address(context: &Context, address: &str, stat: &Stat) -> io::Result<(ContentDigest, Option<Spool>)> {
+fn at_address(
+    context: &Context,
+    address: &str,
+    stat: &Stat,
+    found: &Found,
+) -> io::Result<(ContentDigest, Option<Spool>)> {
     let kept = stat.sha256.map(|sha256| inputs::digest_text(&sha256));
     match kept.or_else(|| context.parts.known_digests.get(address, stat)) {
         Some(digest) => Ok((known(context, address, stat, digest)?, None)),
-        None => read_whole(context, address, stat),
+        None => read_whole(context, address, stat, &context.earlier.sizes(found)),
     }
 }
 
-/// Content of known digest: read only as far as an unfinished input reaches that it may continue.
+/// Content of known digest: read only as far as an input reaches that it may continue.
 fn known(context: &Context, address: &str, stat: &Stat, digest: String) -> io::Result<ContentDigest> {
-    let own = |location: &str| location.strip_suffix(".open").unwrap_or(location) == address;
-    let may_continue = context
-        .unfinished
-        .iter()
-        .map(|(_, entry)| entry)
-        .filter(|entry| own(&entry.location) && entry.digest != digest && entry.size < stat.size);
-    let sizes: Vec<u64> = may_continue.map(|entry| entry.size).collect();
+    let sizes = context.earlier.sizes_at(address, &digest, stat.size);
     let mut prefixes = match sizes.iter().max() {
         Some(&reach) if reach > 0 => {
             let input = context.parts.sources.of(address)?.open(address, Some(stat))?;
@@ -80,13 +81,18 @@ fn known(context: &Context, address: &str, stat: &Stat, digest: String) -> io::R
     })
 }
 
-fn read_whole(context: &Context, address: &str, stat: &Stat) -> io::Result<(ContentDigest, Option<Spool>)> {
+fn read_whole(
+    context: &Context,
+    address: &str,
+    stat: &Stat,
+    sizes: &[u64],
+) -> io::Result<(ContentDigest, Option<Spool>)> {
     let input = context.parts.sources.of(address)?.open(address, Some(stat))?;
     let mut copy = match stat.size {
         0 => None,
         size => context.spool_room.begin(size),
     };
-    let content = inputs::digest(Stoppable::of(context, input), &context.prefix_sizes, |piece| {
+    let content = inputs::digest(Stoppable::of(context, input), sizes, |piece| {
         if let Some(Err(error)) = copy.as_mut().map(|copy| copy.push(piece)) {
             tracing::info!(%error, address, "no room for a copy: it is read again");
             copy = None;

@@ -13,10 +13,12 @@
 mod apply;
 mod chunk;
 mod content;
+mod earlier;
 mod quiet;
 mod rate;
 mod read;
 mod register;
+mod take_back;
 mod transform;
 
 use std::collections::HashSet;
@@ -25,9 +27,9 @@ use std::time::Duration;
 
 use extract::LinkScope;
 use flow::{Batch, Feeder, Flow, FlowError, Out, Pipeline, StageSettings};
-use weave::{InputId, LedgerEntry};
 
 use self::chunk::{Chunk, Digested, Extract, Registered, Woven};
+use self::earlier::Earlier;
 use self::rate::Rate;
 use crate::inputs::{self, Found, SpoolRoom};
 use crate::jobs::Job;
@@ -54,10 +56,8 @@ pub(crate) struct Context {
     extract: extract::Settings,
     rate: Option<Rate>,
     chunk_entries_max: usize,
-    /// Inputs that an earlier load did not finish.
-    unfinished: Vec<(InputId, LedgerEntry)>,
-    /// Their sizes.
-    prefix_sizes: Vec<u64>,
+    /// Inputs that one of this load may continue.
+    earlier: Earlier,
     /// Room for copies of inputs from far away.
     spool_room: SpoolRoom,
 }
@@ -67,8 +67,6 @@ pub(crate) struct Context {
 pub(crate) enum LoadError {
     #[error(transparent)]
     Flow(#[from] FlowError),
-    #[error("read the ledger: {0}")]
-    Ledger(#[from] weave::SnapshotError),
     #[error(transparent)]
     Index(#[from] weave::ApplyError),
     #[error("bring the search index up to date: {0}")]
@@ -86,7 +84,7 @@ pub(crate) fn run(parts: &Arc<Parts>, job: &Arc<Job>) -> Result<(), LoadError> {
     job.counters
         .bytes
         .add(discovery.found.iter().map(|found| found.size).sum());
-    let context = Arc::new(Context::new(parts, job)?);
+    let context = Arc::new(Context::new(parts, job, &discovery.found));
     let (feeder, pipeline) = assemble(&context, discovery.found.len())?;
     job.watch(pipeline.monitor());
     feed(&context, feeder, discovery.found);
@@ -110,11 +108,9 @@ fn feed(context: &Context, feeder: Feeder<Found>, found: Vec<Found>) {
 }
 
 impl Context {
-    fn new(parts: &Arc<Parts>, job: &Arc<Job>) -> Result<Context, LoadError> {
-        let unfinished = parts.weave.unfinished_inputs()?;
-        let prefix_sizes = unfinished.iter().map(|(_, entry)| entry.size).collect();
+    fn new(parts: &Arc<Parts>, job: &Arc<Job>, found: &[Found]) -> Context {
         let request = &job.request;
-        Ok(Context {
+        Context {
             parts: parts.clone(),
             job: job.clone(),
             collection: request.collection.clone().unwrap_or_default(),
@@ -125,10 +121,9 @@ impl Context {
             },
             rate: request.rate_pages_per_s.map(Rate::new),
             chunk_entries_max: read::chunk_entries_max(request.rate_pages_per_s),
-            unfinished,
-            prefix_sizes,
+            earlier: Earlier::of(&parts.weave, found),
             spool_room: SpoolRoom::of(parts.layout.dir()),
-        })
+        }
     }
 }
 

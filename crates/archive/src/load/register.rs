@@ -4,9 +4,11 @@
 //!  - inputs are registered one at a time, in the order of the arguments: of two with the same content the
 //!    first gives the name, whatever the number of threads;
 //!  - one input has one row: content that is known or continues what is known, and what was loaded once and is gone
-//!    now, gets no other.
+//!    now, gets no other;
+//!  - what continues an input that was taken for whole begins where that was whole.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use flow::{Out, StageResult};
 use sha2::{Digest, Sha256};
@@ -14,7 +16,8 @@ use weave::{InputId, InputState, LedgerEntry, NO_CONTENT};
 
 use super::Context;
 use super::chunk::{Digested, Registered};
-use crate::inputs::ContentDigest;
+use super::take_back::{self, Failure};
+use crate::inputs::{Found, Spool};
 
 /// Stage `register`: the input's place in the ledger. `claimed` are the inputs of this load so far.
 pub(super) fn register(
@@ -38,19 +41,30 @@ pub(super) fn register(
     {
         return Ok(());
     }
-    let (digest, size, continues) = match &content {
-        Ok(content) => (
-            // All empty files have one content: each has a row of its own all the same.
-            if content.size == 0 {
-                no_content(&location)
-            } else {
-                content.digest.clone()
-            },
-            content.size,
-            context.continues(claimed, &location, content),
-        ),
-        Err(_) => (no_content(&location), 0, None),
+    let absent = no_content(&location);
+    let (digest, size) = match &content {
+        // All empty files have one content: each has a row of its own all the same.
+        Ok(content) if content.size > 0 => (content.digest.clone(), content.size),
+        _ => (absent.clone(), 0),
     };
+    let earlier = content
+        .as_ref()
+        .ok()
+        .and_then(|content| context.earlier.continued_by(&found, content, &absent, claimed));
+    let mut continues = earlier.map(|(id, _)| *id);
+    if let Some((id, entry)) = earlier {
+        match undo_end(context, (*id, entry), (&digest, size), &found, copy.as_ref()) {
+            Ok(stays) => continues = continues.filter(|_| stays),
+            Err(Failure::Index(error)) => return Err(error.into()),
+            Err(failure) => {
+                context.parts.weave.note_missing(*id, &failure.to_string())?;
+                claimed.insert(*id);
+                context.job.touch(*id, entry.bytes_done);
+                context.job.counters.inputs_failed.add(1);
+                return Ok(());
+            }
+        }
+    }
     let asked = LedgerEntry::pending(&found.name, &location, &digest, size, &context.collection);
     let (id, entry) = context.parts.weave.register_input(asked, continues)?;
     context.job.touch(id, entry.bytes_done);
@@ -73,6 +87,40 @@ pub(super) fn register(
         copy,
         growing,
     })
+}
+
+/// Makes an earlier input ready to be continued by content of this digest and size. `false` where it is no more: all
+/// that it holds is in an input of that very content.
+fn undo_end(
+    context: &Context,
+    (id, entry): (InputId, &LedgerEntry),
+    (digest, size): (&str, u64),
+    found: &Found,
+    copy: Option<&Arc<Spool>>,
+) -> Result<bool, Failure> {
+    let input = || -> Result<Arc<dyn warc::Input>, Failure> {
+        match copy {
+            Some(copy) => Ok(copy.clone()),
+            None => {
+                let opened = found.place.open(&context.parts.sources);
+                opened.map_err(|error| Failure::Input(error.to_string()))
+            }
+        }
+    };
+    if context
+        .parts
+        .weave
+        .input_of(digest)
+        .is_some_and(|known| known != id)
+    {
+        take_back::into_nothing(context, id, &input()?)?;
+        return Ok(false);
+    }
+    let had_ended = matches!(entry.state, InputState::Done | InputState::Failed { .. });
+    if had_ended && entry.has_content() && 0 < entry.size && entry.size < size {
+        take_back::to_last_whole_record(context, (id, entry), &input()?)?;
+    }
+    Ok(true)
 }
 
 /// What was loaded from here, wholly or in part, stays as it is: its row tells that it is gone now.
@@ -105,26 +153,4 @@ fn exhausted(entry: &LedgerEntry) -> Option<String> {
 fn no_content(location: &str) -> String {
     let hash = Sha256::digest(location);
     format!("{NO_CONTENT}{}", data_encoding::HEXLOWER.encode(&hash))
-}
-
-impl Context {
-    /// The unfinished input that this content continues: a prefix of it (it grew or was renamed), or a
-    /// failed look for the same location. Not one that this load has already: that keeps its name.
-    fn continues(
-        &self,
-        claimed: &HashSet<InputId>,
-        location: &str,
-        content: &ContentDigest,
-    ) -> Option<InputId> {
-        let absent = no_content(location);
-        let prefix_of = |entry: &LedgerEntry| content.prefixes.get(&entry.size) == Some(&entry.digest);
-        let free = self.unfinished.iter().filter(|(id, _)| !claimed.contains(id));
-        let matching = free.filter(|(_, entry)| {
-            let is_here = entry.location == location && (entry.digest == absent || prefix_of(entry));
-            // Every content begins with nothing: a name alone is no sign.
-            is_here || entry.state == InputState::Loading && entry.size > 0 && prefix_of(entry)
-        });
-        let longest = matching.max_by_key(|(_, entry)| entry.size);
-        longest.map(|(id, _)| *id)
-    }
 }

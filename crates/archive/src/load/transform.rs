@@ -63,7 +63,7 @@ fn add_record(context: &Context, result: &mut Extract, record: &Record) {
 }
 
 /// One record must not end a load, whatever is wrong with it or with us.
-fn extract_guarded(context: &Context, record: &Record) -> Extracted {
+pub(super) fn extract_guarded(context: &Context, record: &Record) -> Extracted {
     let extracted = catch_unwind(AssertUnwindSafe(|| extract::extract(record, &context.extract)));
     extracted.unwrap_or_else(|_| {
         tracing::error!(offset = record.span.offset, "extracting a record panicked");

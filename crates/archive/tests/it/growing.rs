@@ -222,3 +222,129 @@ fn the_same_content_under_another_name_adds_nothing() {
     assert_same(&archive, &expected, "under two names");
     assert_eq!(VIEWS.len(), expected.len());
 }
+
+/// The whole file comes to where its beginning was loaded as it was, and said to be done.
+fn check_continued(content: &[u8], cut: usize) {
+    let root = tempfile::tempdir().unwrap();
+    let expected = at_once(root.path(), content);
+    let archive = own(&root.path().join("a"));
+    let path = root.path().join("x.warc.gz");
+    fs::write(&path, &content[..cut]).unwrap();
+    make_old(&path);
+    load_one(&archive, root.path(), "x.warc.gz");
+    assert_eq!(
+        ledger(&archive)[0].bytes_done,
+        cut as u64,
+        "nothing is waited for"
+    );
+    fs::write(&path, content).unwrap();
+    make_old(&path);
+    let job = load_one(&archive, root.path(), "x.warc.gz");
+    assert_eq!(
+        (job.inputs_done, job.inputs_known, job.inputs_failed),
+        (1, 0, 0),
+        "cut at {cut}"
+    );
+    assert_same(&archive, &expected, &format!("cut at {cut}"));
+    let status = data::status(&archive);
+    assert_eq!(status.search_documents, status.pages, "cut at {cut}");
+    assert_eq!(load_one(&archive, root.path(), "x.warc.gz").inputs_known, 1);
+}
+
+#[test]
+fn a_cut_file_that_was_done_is_continued_by_the_whole_one() {
+    let Some(shared) = data::shared() else { return };
+    let content = content(&shared);
+    // In the first member, so that there is no record at all; within members; at the end of one.
+    let member = content[1..]
+        .windows(3)
+        .position(|bytes| bytes == b"\x1f\x8b\x08")
+        .unwrap()
+        + 1;
+    for cut in [5, member, content.len() / 3, content.len() / 2, content.len() - 7] {
+        check_continued(&content, cut);
+    }
+}
+
+#[test]
+fn a_cut_file_of_another_kind_is_continued_as_well() {
+    let Some(shared) = data::shared() else { return };
+    let unzip = |bytes: &[u8]| {
+        let mut plain = Vec::new();
+        let mut members = flate2::read::MultiGzDecoder::new(bytes);
+        std::io::Read::read_to_end(&mut members, &mut plain).unwrap();
+        plain
+    };
+    let plain = unzip(&content(&shared));
+    check_continued(&plain, plain.len() / 2);
+    // All records in one member.
+    let mut one = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut one, &plain).unwrap();
+    let one = one.finish().unwrap();
+    check_continued(&one, one.len() / 2);
+    let arc = fs::read(shared.join("crawls/blackbook.arc.gz")).unwrap();
+    check_continued(&arc, arc.len() / 5);
+}
+
+#[test]
+fn what_the_cut_record_replaced_comes_back_where_the_whole_one_does_not() {
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(&root.path().join("a"));
+    let record = |date: &str, head: &str, html: &str| {
+        let block = format!("HTTP/1.1 {head}\r\nContent-Type: text/html\r\n\r\n{html}");
+        let length = block.len();
+        format!(
+            "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:x:{date}>\r\nWARC-Date: {date}\r\n\
+             WARC-Target-URI: http://a.com/\r\nContent-Type: application/http\r\nContent-Length: {length}\r\n\r\n\
+             {block}\r\n\r\n"
+        )
+    };
+    let old = record(
+        "2020-01-01T00:00:00Z",
+        "200 OK",
+        "<title>Old</title><a href=http://b.org/>b</a>",
+    );
+    // Cut within its status, which then reads as that of a page.
+    let new = record("2021-01-01T00:00:00Z", "2000 What", "<title>New</title>");
+    fs::write(root.path().join("old.warc"), &old).unwrap();
+    load_one(&archive, root.path(), "old.warc");
+    let before = data::dump(&archive, "pages");
+    let cut = new.find("2000 What").unwrap() + 3;
+    fs::write(root.path().join("x.warc"), &new[..cut]).unwrap();
+    make_old(&root.path().join("x.warc"));
+    load_one(&archive, root.path(), "x.warc");
+    assert_ne!(data::dump(&archive, "pages"), before, "the cut record is current");
+    fs::write(root.path().join("x.warc"), &new).unwrap();
+    make_old(&root.path().join("x.warc"));
+    load_one(&archive, root.path(), "x.warc");
+    assert_eq!(data::dump(&archive, "pages"), before);
+    assert_eq!(data::dump(&archive, "captures").lines().count(), 2);
+    let query = archive::question::SearchQuestion {
+        query: "old".into(),
+        ..Default::default()
+    };
+    let archive::question::Body::Search(found) = data::ask(&archive, Question::Search(query)) else {
+        panic!()
+    };
+    assert_eq!(found.total, 1);
+}
+
+#[test]
+fn a_cut_file_whose_whole_is_known_under_another_name_leaves_no_row() {
+    let Some(shared) = data::shared() else { return };
+    let content = content(&shared);
+    let root = tempfile::tempdir().unwrap();
+    let expected = at_once(root.path(), &content);
+    let archive = own(&root.path().join("a"));
+    let put = |name: &str, content: &[u8]| {
+        fs::write(root.path().join(name), content).unwrap();
+        make_old(&root.path().join(name));
+        load_one(&archive, root.path(), name)
+    };
+    put("x.warc.gz", &content);
+    put("y.warc.gz", &content[..content.len() / 2]);
+    assert_eq!(ledger(&archive).len(), 2);
+    let job = put("y.warc.gz", &content);
+    assert_eq!((job.inputs_known, job.captures), (1, 0));
+    assert_same(&archive, &expected, "known under another name");
+}

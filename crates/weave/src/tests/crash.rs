@@ -9,7 +9,7 @@ use std::process::Command;
 use extract::Capture;
 
 use crate::tests::support::{all_dumps, entry, page, progress, settings};
-use crate::{Batch, CRASH_POINTS, InputId, InputState, Weave};
+use crate::{Batch, CRASH_POINTS, CaptureRow, InputId, InputState, TakeBack, Weave};
 
 const DIR: &str = "WEFT_TEST_CRASH_DIR";
 const EPOCHS: u64 = 5;
@@ -42,7 +42,33 @@ fn load(dir: &Path) -> Weave {
             })
             .unwrap();
     }
+    come_and_go(&weave);
     weave
+}
+
+/// A second input that is taken back whole: its captures were the newest of their keys.
+fn come_and_go(weave: &Weave) {
+    let (input, known) = weave.register_input(entry("b.warc.gz"), None).unwrap();
+    if known.state == InputState::Done {
+        return;
+    }
+    if known.captures == 0 {
+        let captures = captures(9).into_iter().map(|c| (input, c)).collect();
+        let progress = vec![progress(input, 5, InputState::Loading)];
+        weave.apply(Batch { captures, progress }).unwrap();
+    }
+    let to = TakeBack {
+        bytes_done: 0,
+        records: 0,
+        state: InputState::Done,
+    };
+    let mut reread = |row: &CaptureRow| {
+        let again = captures(row.offset / 10)
+            .into_iter()
+            .find(|c| c.offset == row.offset);
+        again.ok_or_else(|| "not there".to_owned())
+    };
+    weave.take_back(input, &to, &mut reread).unwrap();
 }
 
 /// Not a test of its own: what the tests below run in another process.

@@ -91,19 +91,28 @@ struct Step {
     reopen: bool,
     /// An input gets another name.
     rename: Option<usize>,
+    /// An input is taken back to an offset.
+    take_back: Option<(usize, u64)>,
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let captures = prop::collection::vec(any::<prop::sample::Index>(), 0..12);
     let rename = prop::option::weighted(0.3, 0..3usize);
-    (captures, any::<bool>(), prop::bool::weighted(0.15), rename).prop_map(
-        |(captures, quarantined, reopen, rename)| Step {
+    let take_back = prop::option::weighted(0.4, (0..3usize, 0..50u64));
+    (
+        captures,
+        any::<bool>(),
+        prop::bool::weighted(0.15),
+        rename,
+        take_back,
+    )
+        .prop_map(|(captures, quarantined, reopen, rename, take_back)| Step {
             captures,
             quarantined,
             reopen,
             rename,
-        },
-    )
+            take_back,
+        })
 }
 
 proptest! {
@@ -143,6 +152,10 @@ proptest! {
                 pair.reopen();
             }
             pair.check();
+            if let Some((input, offset)) = step.take_back {
+                pair.take_back(inputs[input], offset);
+                pair.check();
+            }
         }
     }
 }

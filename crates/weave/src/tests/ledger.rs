@@ -1,7 +1,7 @@
 //! Inputs: known again, continued, unknown; keys that cannot be woven; opening again.
 
-use crate::tests::support::{Pair, all_dumps, dump, entry, noise, page, progress};
-use crate::{ApplyError, Batch, InputId, InputState, Settings, View, Weave};
+use crate::tests::support::{Pair, all_dumps, dump, entry, key, noise, page, progress};
+use crate::{ApplyError, Batch, InputId, InputState, PageChange, Settings, TakeBack, View, Weave};
 
 const A: &str = "http://a.com/";
 
@@ -42,6 +42,89 @@ fn a_grown_file_continues_its_input() {
     );
     pair.check();
     assert!(pair.weave().unfinished_inputs().unwrap().is_empty());
+}
+
+#[test]
+fn what_is_taken_back_leaves_every_view_and_what_it_replaced_comes_back() {
+    let (mut pair, input) = Pair::with_input();
+    let other = pair.input("b.warc.gz");
+    pair.load(other, [page(A, 1, &[("http://b.org/", "old")])]);
+    let before = all_dumps(&pair.snapshot());
+    // A newer version, and a page that nobody knew; offsets are times.
+    pair.load(
+        input,
+        [
+            page(A, 5, &[("http://c.org/", "new")]),
+            page("http://d.net/", 6, &[]),
+        ],
+    );
+    let report = pair.take_back(input, 5);
+    let changes = [
+        PageChange::Upsert(key(A)),
+        PageChange::Delete(key("http://d.net/")),
+    ];
+    assert_eq!(report.page_changes, changes);
+    pair.check();
+    let after = all_dumps(&pair.snapshot());
+    // All but the ledger, where the position is another.
+    for (view, (before, after)) in View::ALL.iter().zip(before.iter().zip(&after)) {
+        assert!(*view == View::Ledger || before == after, "{}", view.name());
+    }
+    pair.load(input, [page(A, 7, &[])]);
+}
+
+#[test]
+fn what_cannot_be_read_again_leaves_all_as_it_was() {
+    let (mut pair, input) = Pair::with_input();
+    let other = pair.input("b.warc.gz");
+    pair.load(other, [page(A, 1, &[])]);
+    pair.load(input, [page(A, 5, &[])]);
+    let to = TakeBack {
+        bytes_done: 0,
+        records: 0,
+        state: InputState::Loading,
+    };
+    let error = pair
+        .weave()
+        .take_back(input, &to, &mut |_| Err("gone".into()))
+        .unwrap_err();
+    let expected = "the capture of http://a.com/ at offset 1 of b.warc.gz cannot be read again: gone";
+    assert_eq!(error.to_string(), expected);
+    pair.check();
+}
+
+#[test]
+fn a_forgotten_input_has_no_row_and_its_number_is_not_used_again() {
+    let (mut pair, input) = Pair::with_input();
+    let kept = pair.input("b.warc.gz");
+    pair.load(kept, [page(A, 2, &[])]);
+    let before = all_dumps(&pair.snapshot());
+    let failed = pair.input("c.warc.gz");
+    pair.load(failed, [page(A, 1, &[])]);
+    let to = TakeBack {
+        bytes_done: 0,
+        records: 0,
+        state: InputState::Forgotten,
+    };
+    for gone in [failed, input] {
+        pair.weave()
+            .take_back(gone, &to, &mut |_| Err("not asked for".into()))
+            .unwrap();
+    }
+    for _ in 0..2 {
+        let ledger = dump(&pair.snapshot(), View::Ledger);
+        assert_eq!(ledger.lines().count(), 1, "{ledger}");
+        assert_eq!(pair.snapshot().totals().unwrap().inputs, 1);
+        assert!(pair.weave().input_at(&entry("a.warc.gz").location).is_none());
+        pair.reopen();
+    }
+    let captures = View::ALL.iter().position(|view| *view == View::Captures);
+    assert_eq!(
+        captures.map(|at| all_dumps(&pair.snapshot())[at].clone()),
+        captures.map(|at| before[at].clone())
+    );
+    let (again, found) = pair.weave().register_input(entry("a.warc.gz"), None).unwrap();
+    assert_eq!((again, found.state), (InputId(4), InputState::Pending));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use extract::{Capture, CaptureKind, Link, Page};
 
 use crate::model::Model;
 use crate::{
-    Batch, DumpFormat, EpochReport, InputId, InputProgress, InputState, LedgerEntry, Settings, Snapshot,
-    View, Weave,
+    Batch, CaptureRow, DumpFormat, EpochReport, InputId, InputProgress, InputState, LedgerEntry, Settings,
+    Snapshot, TakeBack, View, Weave,
 };
 
 /// An index in a temporary directory, and the model that has seen the same.
@@ -89,6 +89,23 @@ impl Pair {
         };
         self.model.apply(batch());
         self.weave().apply(batch()).unwrap()
+    }
+
+    /// Takes an input back to a position before which there are no records.
+    pub(crate) fn take_back(&mut self, input: InputId, bytes_done: u64) -> EpochReport {
+        let to = TakeBack {
+            bytes_done,
+            records: 0,
+            state: InputState::Loading,
+        };
+        let model = self.model.clone();
+        let mut reread = |row: &CaptureRow| {
+            let capture = model.capture(row.input, row.offset);
+            capture.cloned().ok_or_else(|| "not there".to_owned())
+        };
+        let report = self.weave().take_back(input, &to, &mut reread).unwrap();
+        self.model.take_back(input, &to);
+        report
     }
 
     /// One capture at a time, an epoch each, all compared at the end.

@@ -122,16 +122,39 @@ fn encode(capture: &Capture) -> Vec<u8> {
     out
 }
 
-pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
+/// What the key of a row says besides the URL key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) fetch_time_ms: i64,
+    pub(crate) input: InputId,
+    pub(crate) offset: u64,
+}
+
+/// URL key and place of a row.
+fn split_key(key: &[u8]) -> Result<(&[u8], Place), Corrupt> {
     let short = Corrupt("key too short");
     let split = key.len().checked_sub(SUFFIX_BYTES).ok_or(short)?;
     let (url_key, suffix) = key.split_at(split);
     let mut suffix = Reader::new(suffix);
-    let url_key = codec::to_text(url_key)?;
     suffix.u8()?;
     let fetch_time = suffix.take(8)?.first_chunk().ok_or(short)?;
     let input = suffix.take(4)?.first_chunk().ok_or(short)?;
     let offset = suffix.take(8)?.first_chunk().ok_or(short)?;
+    let place = Place {
+        fetch_time_ms: codec::from_sortable(*fetch_time),
+        input: InputId(u32::from_be_bytes(*input)),
+        offset: u64::from_be_bytes(*offset),
+    };
+    Ok((url_key, place))
+}
+
+pub(crate) fn place_of_key(key: &[u8]) -> Result<Place, Corrupt> {
+    Ok(split_key(key)?.1)
+}
+
+pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
+    let (url_key, place) = split_key(key)?;
+    let url_key = codec::to_text(url_key)?;
     let mut r = Reader::new(value);
     let version = r.u8()?;
     if !(1..=ROW_VERSION).contains(&version) {
@@ -145,9 +168,9 @@ pub(crate) fn decode(key: &[u8], value: &[u8]) -> Result<Stored, Corrupt> {
     let digest = get_digest(&mut r)?;
     let mime = r.str()?.to_owned();
     Ok(Stored {
-        fetch_time_ms: codec::from_sortable(*fetch_time),
-        input: InputId(u32::from_be_bytes(*input)),
-        offset: u64::from_be_bytes(*offset),
+        fetch_time_ms: place.fetch_time_ms,
+        input: place.input,
+        offset: place.offset,
         url_key,
         url,
         mime,

@@ -56,6 +56,32 @@ pub(crate) fn keep(
     Ok(true)
 }
 
+/// Keeps what ties among the captures of a key that is decided anew, all of one fetch time, and nothing else of the
+/// key; says whether anything does.
+pub(crate) fn keep_anew(
+    cut: &Cut,
+    write: &mut Write<'_>,
+    url_key: &str,
+    group: &[(InputId, Capture)],
+) -> Result<bool, SnapshotError> {
+    let has_ties = ties(None, group.iter());
+    let stays = |key: &[u8]| {
+        let is_row = |(input, capture): &(InputId, Capture)| row_key(url_key, *input, capture.offset) == key;
+        has_ties && group.iter().any(is_row)
+    };
+    for key in keys_of(cut, url_key)? {
+        if !stays(&key) {
+            write.remove(Table::Ties, key);
+        }
+    }
+    if has_ties {
+        for (input, capture) in group {
+            put(write, *input, capture);
+        }
+    }
+    Ok(has_ties)
+}
+
 /// Whether two of these, of one fetch time, are equal in all that comes before the name of the input.
 fn ties<'a>(stays: Option<&VersionRow>, new: impl Iterator<Item = &'a (InputId, Capture)>) -> bool {
     let mut seen: Vec<(u8, &str, InputId)> = Vec::new();
@@ -153,14 +179,23 @@ fn put(write: &mut Write<'_>, input: InputId, capture: &Capture) {
 }
 
 fn remove(cut: &Cut, write: &mut Write<'_>, url_key: &str) -> Result<(), SnapshotError> {
+    for key in keys_of(cut, url_key)? {
+        write.remove(Table::Ties, key);
+    }
+    Ok(())
+}
+
+/// Keys of the rows of a URL key. Those of a longer one with a NUL in it begin alike, but are longer.
+fn keys_of(cut: &Cut, url_key: &str) -> Result<Vec<Vec<u8>>, SnapshotError> {
     let prefix = captures::key_prefix(url_key);
+    let mut keys = Vec::new();
     for row in cut.prefix(Table::Ties, &prefix) {
         let (key, _) = row?;
         if key.len() == prefix.len() + 12 {
-            write.remove(Table::Ties, key);
+            keys.push(key.to_vec());
         }
     }
-    Ok(())
+    Ok(keys)
 }
 
 fn row_key(url_key: &str, input: InputId, offset: u64) -> Vec<u8> {

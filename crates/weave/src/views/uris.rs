@@ -93,7 +93,7 @@ pub(crate) fn apply(
     let mut changes = Vec::with_capacity(links.len() / 2 + versions.len());
     let mut captured = versions
         .iter()
-        .filter(|v| v.maybe_first_capture || v.was_page != v.is_page)
+        .filter(|v| v.maybe_first_capture || v.is_uncaptured || v.was_page != v.is_page)
         .peekable();
     let mut groups = links.chunk_by_mut(|a, b| a.target_key == b.target_key).peekable();
     let mut incoming = Vec::new();
@@ -162,7 +162,7 @@ fn fold<'a>(
 ) -> Option<UriChange> {
     let existed = was.is_some();
     let old = was.unwrap_or_default();
-    let captured = old.captured || version.is_some();
+    let captured = version.map_or(old.captured, |v| !v.is_uncaptured);
     let is_page = version.map_or(old.is_page, |v| v.is_page);
     if incoming.is_empty() && existed && captured == old.captured && is_page == old.is_page {
         return None;

@@ -59,6 +59,15 @@ pub(crate) fn is_eligible(capture: &Capture) -> bool {
     }
 }
 
+/// Whether a capture of such a row could be current: what [`is_eligible`] says of its kind and status.
+pub(crate) fn may_be_eligible(kind: CaptureKind, status: u16) -> bool {
+    match kind {
+        CaptureKind::Revisit => false,
+        CaptureKind::Resource | CaptureKind::Wet => true,
+        _ => (200..400).contains(&status),
+    }
+}
+
 /// What makes the capture a page, if it is one.
 pub(crate) fn page_of(capture: &Capture) -> Option<&Page> {
     let served = (200..300).contains(&capture.status)
@@ -99,6 +108,18 @@ pub(crate) struct VersionChange {
     pub(crate) page_changed: bool,
     /// There may have been no capture of the key before.
     pub(crate) maybe_first_capture: bool,
+    /// No capture of the key is left.
+    pub(crate) is_uncaptured: bool,
+}
+
+/// A key whose version is decided without regard to what it was, because captures have left.
+#[derive(Debug)]
+pub(crate) struct Anew {
+    pub(crate) url_key: String,
+    /// All that may be current or give the text: the eligible ones of the latest time.
+    pub(crate) captures: Vec<(InputId, Capture)>,
+    /// Whether any capture of the key is left, current or not.
+    pub(crate) captured: bool,
 }
 
 /// Decides the versions of all keys with new captures (sorted by key).
@@ -121,6 +142,22 @@ pub(crate) fn apply(
         changes.push(step.decide(url_key, before, group)?);
     }
     Ok(changes)
+}
+
+/// Decides the versions of keys (sorted) from the captures given alone.
+pub(crate) fn apply_anew(
+    cut: &Cut,
+    write: &mut Write<'_>,
+    names: Names<'_>,
+    keys: Vec<Anew>,
+) -> Result<Vec<VersionChange>, SnapshotError> {
+    let mut step = Step {
+        cut,
+        write,
+        names,
+        compressor: texts::Compressor::new(),
+    };
+    keys.into_iter().map(|key| step.decide_anew(key)).collect()
 }
 
 /// The current version of a key.
@@ -159,6 +196,7 @@ impl Step<'_, '_> {
             is_page: was_page,
             page_changed: false,
             maybe_first_capture: before.is_none(),
+            is_uncaptured: false,
             url_key,
         };
         let Some(best) = self.best(group, is_eligible) else {
@@ -196,6 +234,48 @@ impl Step<'_, '_> {
             let bytes = version_row::encode(&change.url_key, &row);
             self.write.put(Table::Versions, change.url_key.as_str(), bytes);
         }
+        Ok(change)
+    }
+
+    /// One key without what it was; its row, links and text before are replaced or go.
+    fn decide_anew(&mut self, anew: Anew) -> Result<VersionChange, SnapshotError> {
+        let Anew {
+            url_key,
+            captures: mut group,
+            captured,
+        } = anew;
+        let before = read(self.cut, &url_key)?;
+        let was_page = before.as_ref().is_some_and(|row| row.is_page);
+        let has_ties = ties::keep_anew(self.cut, self.write, &url_key, &group)?;
+        let mut change = VersionChange {
+            links: Some(Vec::new()),
+            links_before: before.as_ref().map_or(0, |row| row.links),
+            was_page,
+            is_page: false,
+            page_changed: was_page,
+            maybe_first_capture: false,
+            is_uncaptured: !captured,
+            url_key,
+        };
+        let Some(best) = self.best(&group, is_eligible) else {
+            if before.as_ref().is_some_and(|row| row.text.is_some()) {
+                texts::remove(self.write, &change.url_key);
+            }
+            if before.is_some() {
+                self.write.remove(Table::Versions, change.url_key.as_str());
+            }
+            return Ok(change);
+        };
+        let (input, capture) = &mut group[best];
+        let (links, dropped) = take_links(capture);
+        let mut row = VersionRow::of(*input, capture, links.len() as u32, dropped);
+        row.has_ties = has_ties;
+        self.move_text(&change.url_key, before.as_ref(), &mut row, &group);
+        change.links = Some(links);
+        change.is_page = row.is_page;
+        change.page_changed = row.is_page || was_page;
+        let bytes = version_row::encode(&change.url_key, &row);
+        self.write.put(Table::Versions, change.url_key.as_str(), bytes);
         Ok(change)
     }
 

@@ -1,0 +1,129 @@
+//! An input that goes on where an earlier, shorter one had ended: a copy that was interrupted, a file that was cut.
+//!
+//! The earlier one was woven with its last record as far as that went. So it is first taken back to the end of its last
+//! whole record, which a reader finds that is told that the file grows; then it is read on like any other that has
+//! grown. Where the whole content is known under another name already, the earlier input goes for good.
+
+use std::io;
+use std::sync::Arc;
+
+use extract::{Capture, Extracted};
+use warc::{Entry, Input, Reader, ReaderSettings};
+use weave::{CaptureRow, InputId, InputState, LedgerEntry, TakeBack, TakeBackError};
+
+use super::Context;
+use super::transform::extract_guarded;
+
+/// Why an input cannot be taken back.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    /// The index, as at any other step.
+    #[error(transparent)]
+    Index(weave::ApplyError),
+    /// Something could not be read: this input stays as it was.
+    #[error("its earlier end cannot be undone: {0}")]
+    Input(String),
+}
+
+impl From<TakeBackError> for Failure {
+    fn from(error: TakeBackError) -> Failure {
+        match error {
+            TakeBackError::Apply(error) => Failure::Index(error),
+            error => Failure::Input(error.to_string()),
+        }
+    }
+}
+
+/// Takes the input `id` back to the end of its last whole record. `input` begins with its bytes.
+pub(super) fn to_last_whole_record(
+    context: &Context,
+    (id, entry): (InputId, &LedgerEntry),
+    input: &Arc<dyn Input>,
+) -> Result<(), Failure> {
+    let (bytes_done, records) =
+        whole_part(context, input, entry.size).map_err(|error| Failure::Input(error.to_string()))?;
+    let to = TakeBack {
+        // A failed input may not have been read to its end.
+        bytes_done: bytes_done.min(entry.bytes_done),
+        records: records.min(entry.records),
+        state: InputState::Loading,
+    };
+    take_back(context, id, &to, input)
+}
+
+/// Takes an input back whole and out of the ledger: all that it holds is in another one.
+pub(super) fn into_nothing(context: &Context, id: InputId, input: &Arc<dyn Input>) -> Result<(), Failure> {
+    let to = TakeBack {
+        bytes_done: 0,
+        records: 0,
+        state: InputState::Forgotten,
+    };
+    take_back(context, id, &to, input)
+}
+
+fn take_back(context: &Context, id: InputId, to: &TakeBack, input: &Arc<dyn Input>) -> Result<(), Failure> {
+    let mut reread = |row: &CaptureRow| {
+        let input = match row.input == id {
+            true => Ok(input.clone()),
+            false => context.parts.sources.open(&row.location),
+        };
+        reread(context, row, input)
+    };
+    context.parts.weave.take_back(id, to, &mut reread)?;
+    Ok(())
+}
+
+/// The capture of a row, as a load makes it.
+fn reread(context: &Context, row: &CaptureRow, input: io::Result<Arc<dyn Input>>) -> Result<Capture, String> {
+    let input = input.map_err(|error| error.to_string())?;
+    let settings = ReaderSettings::default();
+    let record = warc::read_from(input, &row.location, row.offset, row.length, settings);
+    match extract_guarded(context, &record.map_err(|error| error.to_string())?) {
+        Extracted::Capture(capture) => Ok(*capture),
+        _ => Err("there is no capture".to_owned()),
+    }
+}
+
+/// How far the first `size` bytes are whole, and the records in there.
+fn whole_part(context: &Context, input: &Arc<dyn Input>, size: u64) -> Result<(u64, u64), warc::ReadError> {
+    let part = Beginning {
+        input: input.clone(),
+        size,
+    };
+    let mut settings = ReaderSettings::default();
+    settings.growing = true;
+    settings.body_bytes_max = 0;
+    let mut reader = Reader::from_input(Box::new(part), "its earlier part", settings)?;
+    let mut records = 0;
+    while let Some(entry) = reader.next_entry()? {
+        if context.job.is_stopped() {
+            return Err(warc::ReadError::Io {
+                path: "its earlier part".to_owned(),
+                offset: reader.position(),
+                source: io::Error::other("the load was stopped"),
+            });
+        }
+        if let Entry::Record(record) = entry {
+            records += 1;
+            reader.recycle(record);
+        }
+    }
+    Ok((reader.position(), records))
+}
+
+/// The first bytes of an input, as if there were no more.
+struct Beginning {
+    input: Arc<dyn Input>,
+    size: u64,
+}
+
+impl Input for Beginning {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.size)
+    }
+
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let room = self.size.saturating_sub(offset).min(into.len() as u64);
+        self.input.read_at(&mut into[..room as usize], offset)
+    }
+}
