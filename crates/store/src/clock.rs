@@ -6,14 +6,18 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
+mod wall;
+
+use wall::Wall;
+
 /// How far ahead of this machine's clock a version from elsewhere may be, in milliseconds. What is further ahead is
-/// refused: one machine with a broken clock must not drag all others along.
-pub const DRIFT_MS_MAX: u64 = 60 * 60 * 1000;
+/// refused: one machine with a broken clock must not drag all others along. As far as the clocks of nodes that talk to
+/// each other may differ.
+pub const DRIFT_MS_MAX: u64 = 5 * 60 * 1000;
 
 /// When a write happened, in the one order that all nodes agree on.
 ///
@@ -51,23 +55,29 @@ pub struct DriftError {
 #[derive(Debug)]
 pub struct Clock {
     node: u32,
+    wall: Wall,
     last: Mutex<(u64, u32)>,
 }
 
 impl Clock {
     /// A clock for the node of this name.
     pub fn new(node_name: &str) -> Self {
+        Self::with(node_name, Wall::of_machine())
+    }
+
+    fn with(node_name: &str, wall: Wall) -> Self {
         let hash = blake3::hash(node_name.as_bytes());
         let [a, b, c, d, ..] = *hash.as_bytes();
         Self {
             node: u32::from_be_bytes([a, b, c, d]),
+            wall,
             last: Mutex::new((0, 0)),
         }
     }
 
     /// A version later than all before.
     pub fn now(&self) -> Version {
-        let wall = wall_ms();
+        let wall = self.wall.now_ms();
         let mut last = self.last.lock();
         *last = if wall > last.0 { (wall, 0) } else { next(*last) };
         Version {
@@ -82,7 +92,7 @@ impl Clock {
     /// # Errors
     /// [`DriftError`] when it is more than [`DRIFT_MS_MAX`] ahead; the clock stays as it was.
     pub fn observe(&self, version: Version) -> Result<(), DriftError> {
-        let ahead_ms = version.millis.saturating_sub(wall_ms());
+        let ahead_ms = version.millis.saturating_sub(self.wall.now_ms());
         if ahead_ms > DRIFT_MS_MAX {
             return Err(DriftError { version, ahead_ms });
         }
@@ -98,13 +108,6 @@ fn next(last: (u64, u32)) -> (u64, u32) {
         Some(counter) => (last.0, counter),
         None => (last.0 + 1, 0),
     }
-}
-
-/// Milliseconds since 1970 by the wall clock.
-fn wall_ms() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 impl fmt::Display for Version {

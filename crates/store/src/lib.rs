@@ -26,6 +26,7 @@ pub mod store;
 pub mod upkeep;
 pub mod volume;
 
+mod private;
 mod union;
 
 #[cfg(test)]

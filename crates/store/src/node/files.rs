@@ -6,14 +6,14 @@
 //! Crash points of [`replace`]: before the rename the old text stands (and a temporary file, which the next `replace`
 //! overwrites); after it the old or the new text stands, both whole; after the directory's sync the new one.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::private;
 use crate::volume::VolumeId;
 use crate::volume::disk::DiskVolume;
 
@@ -56,11 +56,7 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
 
 /// Writes and syncs a new file that only its owner may read.
 pub(super) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?;
+    let mut file = private::file().write(true).create_new(true).open(path)?;
     file.write_all(content)?;
     file.sync_all()
 }
@@ -68,7 +64,7 @@ pub(super) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
 /// Makes the directory of the node's own files. The volume's own directory must be there: where it is gone, a disk may
 /// have been unmounted, and what lies below is not ours.
 fn make_dir(dir: &Path) -> io::Result<()> {
-    match fs::create_dir(dir) {
+    match private::create_dir(dir) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         Err(_) => Ok(()),
         Ok(()) => File::open(dir.parent().unwrap_or(Path::new(".")))?.sync_all(),

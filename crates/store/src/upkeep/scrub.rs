@@ -16,6 +16,7 @@ use super::throttle::Throttle;
 use crate::clock::Version;
 use crate::cluster::View;
 use crate::key::{Key, PARTITIONS, Partition};
+use crate::private;
 use crate::volume::{Cause, ReplicaState, Surveyed, Verdict, Volume, VolumeError, VolumeId};
 
 /// How far the scrub of a volume has come. Kept on disk, so that a pass goes on after a restart.
@@ -95,7 +96,11 @@ impl ScrubFiles {
         in_any(&self.dirs, |dir| {
             let path = Self::path(dir, volume);
             let temporary = path.with_extension("tmp");
-            let mut file = File::create(&temporary)?;
+            let mut file = private::file()
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .open(&temporary)?;
             file.write_all(&text)?;
             file.sync_all()?;
             fs::rename(&temporary, &path)?;

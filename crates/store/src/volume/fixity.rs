@@ -9,7 +9,7 @@
 //!  - losses and repairs are synced before the call returns; verifications only reach the disk in time.
 
 use std::collections::{HashSet, VecDeque};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -150,7 +150,7 @@ impl FixityLog {
 
 impl Copy {
     fn open(volume: &VolumeId, path: PathBuf, sync_failed: SyncFailed) -> io::Result<Self> {
-        let mut file = OpenOptions::new()
+        let mut file = crate::private::file()
             .read(true)
             .append(true)
             .create(true)

@@ -205,3 +205,27 @@ async fn a_new_layout_is_followed_to_its_end() {
         .await;
     running.until_whole().await;
 }
+
+/// A repair that failed is told of while it waits, and not any more when it has been made.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_last_failure_goes_when_it_is_over() {
+    let world = World::with_objects(2, &[1, 1], 3);
+    let stuck = world.volumes()[1].clone();
+    stuck.wipe();
+    stuck.stop_after(Some(0));
+    let running = start(world, eager(), 0);
+    let workers = running.workers.clone();
+    let failing = move || {
+        let statuses = workers.statuses();
+        statuses
+            .iter()
+            .filter(|status| !status.last_error.is_empty())
+            .count()
+    };
+    running.workers.hint_damage(&key(1));
+    running.workers.trigger_repair();
+    running.until(|_| failing() >= 2).await;
+    stuck.stop_after(None);
+    running.until(|_| failing() == 0).await;
+    running.until_whole().await;
+}

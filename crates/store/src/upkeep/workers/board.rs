@@ -1,9 +1,14 @@
-//! Where a worker writes what it is doing.
+//! Where a worker writes what it is doing, and what it could not do.
+//!
+//! Invariant: the failure that is shown is one that goes on. What was done later than it failed is shown no more.
 
+use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::key::{Key, Partition};
 use crate::upkeep::WorkerStatus;
 use crate::upkeep::gate::Wait;
 use crate::upkeep::time::now_ms;
@@ -11,10 +16,41 @@ use crate::upkeep::time::now_ms;
 const IDLE: &str = "idle";
 const BUSY: &str = "busy";
 
+/// Failures remembered; of more, those that began first are forgotten.
+const FAILURES_MAX: usize = 100;
+
 /// One worker's board. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Board {
     status: Arc<Mutex<WorkerStatus>>,
+    failures: Arc<Mutex<Failures>>,
+}
+
+/// What a failure is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum About {
+    /// One object.
+    Key(Key),
+    /// A slice of all objects.
+    Partition(Partition),
+    /// A worker's pass as a whole.
+    Pass,
+    /// Keeping what a worker has come to.
+    Keeping,
+}
+
+/// Failures that go on, with their order.
+#[derive(Default)]
+struct Failures {
+    began: u64,
+    open: BTreeMap<About, (u64, String)>,
+}
+
+impl Failures {
+    fn latest(&self) -> String {
+        let latest = self.open.values().max_by_key(|(began, _)| *began);
+        latest.map(|(_, why)| why.clone()).unwrap_or_default()
+    }
 }
 
 impl Board {
@@ -26,6 +62,7 @@ impl Board {
         };
         Self {
             status: Arc::new(Mutex::new(status)),
+            failures: Arc::default(),
         }
     }
 
@@ -62,8 +99,35 @@ impl Board {
         });
     }
 
-    pub(super) fn error(&self, error: &dyn std::fmt::Display) {
-        self.update(|status| status.last_error = error.to_string());
+    /// Something could not be done.
+    pub(super) fn failed(&self, about: About, why: &dyn Display) {
+        let mut failures = self.failures.lock();
+        failures.began += 1;
+        let failure = (failures.began, why.to_string());
+        failures.open.insert(about, failure);
+        while failures.open.len() > FAILURES_MAX {
+            let oldest = failures.open.iter().min_by_key(|(_, (began, _))| *began);
+            let Some(oldest) = oldest.map(|(about, _)| about.clone()) else {
+                break;
+            };
+            failures.open.remove(&oldest);
+        }
+        self.update(|status| status.last_error = failures.latest());
+    }
+
+    /// It has been done after all, or needs to be done no more.
+    pub(super) fn over(&self, is_over: impl Fn(&About) -> bool) {
+        let mut failures = self.failures.lock();
+        failures.open.retain(|about, _| !is_over(about));
+        self.update(|status| status.last_error = failures.latest());
+    }
+
+    /// Notes how something ended.
+    pub(super) fn ended<E: Display>(&self, about: About, result: Result<(), E>) {
+        match result {
+            Ok(()) => self.over(|over| *over == about),
+            Err(error) => self.failed(about, &error),
+        }
     }
 
     /// The status, with the reason why work stands still if it does.

@@ -19,10 +19,10 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use self::board::Board;
+use self::board::{About, Board};
 use self::pending::{Pending, Urgency};
 use super::gate::Gate;
-use super::reconcile::Reconciler;
+use super::reconcile::{Done, Reconciler};
 use super::{Census, RepairQueue, ScrubFiles, UpkeepSettings, WorkerStatus};
 use crate::cluster::{Cluster, View};
 use crate::key::{Key, PARTITIONS, Partition};
@@ -209,6 +209,17 @@ impl Drop for AbortOnDrop {
 impl Shared {
     fn cluster(&self) -> &Arc<Cluster> {
         self.store.cluster()
+    }
+
+    /// A partition was looked at: of its keys only those still fail that are lost, or could not be put right now.
+    fn put_right(&self, partition: Partition, done: &Done) {
+        let fails = |key: &Key| {
+            let failed = |(what, _): &(String, String)| *what == key.to_string();
+            done.lost.iter().any(|(lost, _)| lost == key) || done.failures.iter().any(failed)
+        };
+        let is_over =
+            |about: &About| matches!(about, About::Key(key) if key.partition() == partition && !fails(key));
+        self.boards.lock().iter().for_each(|board| board.over(is_over));
     }
 
     /// Whether this node looks after a partition now.

@@ -1,12 +1,14 @@
 //! What one node does for the whole cluster: the census that pages show, and giving up uploads that nobody finished.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io};
 
 use super::Shared;
-use super::board::Board;
+use super::board::{About, Board};
+use crate::private;
 use crate::upkeep::scrub::in_any;
 use crate::upkeep::time::now_ms;
 use crate::upkeep::{Census, census};
@@ -38,9 +40,11 @@ pub(super) async fn censuses(shared: Arc<Shared>, board: Board) {
         board.update(|status| {
             status.found += taken.replicas_bad + taken.replicas_missing + taken.objects_lost + taken.strays;
         });
-        if let Err(error) = keep(&shared.state_dirs, &taken) {
-            board.error(&format!("keep the census: {error}"));
-        }
+        let kept = keep(&shared.state_dirs, &taken);
+        board.ended(
+            About::Keeping,
+            kept.map_err(|error| format!("keep the census: {error}")),
+        );
         *shared.census.lock() = Some(taken);
         board.end();
     }
@@ -53,10 +57,11 @@ pub(super) async fn expiries(shared: Arc<Shared>, board: Board) {
             continue;
         }
         board.begin(None);
-        match shared.store.expire_uploads(shared.settings.upload_age_max).await {
-            Ok(count) => board.update(|status| status.done = count),
-            Err(error) => board.error(&error),
+        let expired = shared.store.expire_uploads(shared.settings.upload_age_max).await;
+        if let Ok(count) = expired {
+            board.update(|status| status.done = count);
         }
+        board.ended(About::Pass, expired.map(drop));
         board.end();
     }
 }
@@ -72,7 +77,12 @@ fn keep(dirs: &[PathBuf], census: &Census) -> io::Result<()> {
     let text = serde_json::to_vec(census)?;
     in_any(dirs, |dir| {
         let temporary = dir.join("census.tmp");
-        fs::write(&temporary, &text)?;
+        let mut file = private::file()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&temporary)?;
+        file.write_all(&text)?;
         fs::rename(temporary, path(dir))
     })
 }

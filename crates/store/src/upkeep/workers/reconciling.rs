@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use futures_util::future::join_all;
 
-use super::board::Board;
+use super::board::{About, Board};
 use super::pending::Urgency;
 use super::{Shared, all_partitions};
 use crate::cluster::View;
@@ -115,10 +115,11 @@ async fn one(
             status.bytes += done.copied_bytes;
             status.found += done.found;
             status.repaired += done.repaired;
-            if let Some((what, why)) = done.failures.last() {
-                status.last_error = format!("{what}: {why}");
-            }
         });
+        let failure = done.failures.last();
+        let failure = failure.map_or(Ok(()), |(what, why)| Err(format!("{what}: {why}")));
+        board.ended(About::Partition(partition), failure);
+        shared.put_right(partition, &done);
         if done.is_complete() {
             for volume in shared.pending.done(partition, urgency) {
                 rebuilt(&view, &volume).await;

@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
 use super::Shared;
-use super::board::Board;
+use super::board::{About, Board};
 use crate::key::Key;
 
 /// Without a word from anybody the queue is looked at this often.
@@ -57,10 +57,11 @@ async fn repair(shared: &Shared, board: &Board, key: Key) {
         status.bytes += done.copied_bytes;
         status.found += done.found;
         status.repaired += done.repaired;
-        if let Some((what, why)) = done.failures.last() {
-            status.last_error = format!("{what}: {why}");
-        } else if let Some((key, why)) = done.lost.first() {
-            status.last_error = format!("{key} is lost: {why}");
-        }
     });
+    let failure = match (done.failures.last(), done.lost.first()) {
+        (Some((what, why)), _) => Err(format!("{what}: {why}")),
+        (None, Some((key, why))) => Err(format!("{key} is lost: {why}")),
+        (None, None) => Ok(()),
+    };
+    board.ended(About::Key(key), failure);
 }

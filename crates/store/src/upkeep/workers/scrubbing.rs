@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Shared;
-use super::board::Board;
+use super::board::{About, Board};
 use crate::key::{PARTITIONS, Partition};
 use crate::upkeep::ScrubState;
 use crate::upkeep::scrub::{Reading, Replica};
@@ -45,9 +45,8 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board, id: VolumeId) {
         let asked = wanted.has_changed().unwrap_or(false);
         wanted.mark_unchanged();
         if asked || scrub.is_due() {
-            if let Err(error) = scrub.pass().await {
-                scrub.board.error(&error);
-            }
+            let ended = scrub.pass().await;
+            scrub.board.ended(About::Pass, ended);
             scrub.save();
             // What was asked for meanwhile has been done.
             wanted.mark_unchanged();
@@ -170,8 +169,10 @@ fn note(shared: &Shared, board: &Board, state: &mut ScrubState, seen: &Replica<'
 
 /// Keeps the position. That it cannot be kept costs reading twice, nothing else.
 fn save(shared: &Shared, board: &Board, id: &VolumeId, state: &ScrubState) {
-    if let Err(error) = shared.scrub_files.save(id, state) {
+    let saved = shared.scrub_files.save(id, state);
+    if let Err(error) = &saved {
         tracing::warn!(volume = %id, %error, "the scrub position cannot be kept");
-        board.error(&format!("keep the scrub position: {error}"));
     }
+    let saved = saved.map_err(|error| format!("keep the scrub position: {error}"));
+    board.ended(About::Keeping, saved);
 }

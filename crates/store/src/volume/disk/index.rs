@@ -22,6 +22,7 @@ use super::names::{KeyHash, hash_of, hashes_of};
 use crate::clock::Version;
 use crate::key::{Key, Partition};
 use crate::meta::Meta;
+use crate::private;
 use crate::volume::block_set::BlockSet;
 use crate::volume::{Held, ListQuery, ReplicaState};
 
@@ -170,6 +171,12 @@ impl Index {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(path, error)),
             _ => {}
         }
+        // The engine makes a file with the usual permissions, but takes an empty one as it is.
+        private::file()
+            .write(true)
+            .create_new(true)
+            .open(path)
+            .map_err(|error| failed(path, error))?;
         let database = Database::builder()
             .set_cache_size(CACHE_BYTES)
             .create(path)

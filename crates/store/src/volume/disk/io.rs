@@ -3,17 +3,18 @@
 //! Everything that a volume writes goes through here, but for its index (a cache that can be lost) and the fixity
 //! log (copies of it lie on other volumes).
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::crash;
+use crate::private;
 
 /// A file system, as far as a volume uses it. Blocking; paths are whole.
 pub trait Disk: Send + Sync + 'static {
-    /// A new file for reading and writing.
+    /// A new file for reading and writing, for its owner alone.
     ///
     /// # Errors
     /// Also when there is such a file already.
@@ -37,7 +38,7 @@ pub trait Disk: Send + Sync + 'static {
     /// As the system says.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Makes a directory.
+    /// Makes a directory, for its owner alone.
     ///
     /// # Errors
     /// Also when it is there already.
@@ -137,7 +138,7 @@ pub struct RealDisk;
 
 impl Disk for RealDisk {
     fn create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        let file = OpenOptions::new()
+        let file = private::file()
             .read(true)
             .write(true)
             .create_new(true)
@@ -158,7 +159,7 @@ impl Disk for RealDisk {
     }
 
     fn create_dir(&self, path: &Path) -> io::Result<()> {
-        std::fs::create_dir(path)
+        private::create_dir(path)
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {

@@ -243,7 +243,7 @@ pub(super) enum LockError {
 
 /// Locks a volume's directory for this process.
 pub(super) fn lock(root: &Path) -> Result<File, LockError> {
-    let file = File::options()
+    let file = crate::private::file()
         .create(true)
         .truncate(false)
         .write(true)

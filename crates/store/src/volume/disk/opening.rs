@@ -12,6 +12,7 @@ use super::io::{Disk, Stat};
 use super::life::{Life, LockError, is_gone, lock, make_directories, make_directory};
 use super::names::{DIRECTORIES, FIXITY, IDENTITY, INDEX, LOCK};
 use super::reconcile::Reconciled;
+use crate::private;
 use crate::volume::fixity;
 use crate::volume::{Cause, VolumeId};
 
@@ -168,6 +169,7 @@ impl Opening {
     fn complete(&self, identity: &Identity, found_empty: bool) -> Result<(), OpenVolumeError> {
         let root = &self.settings.path;
         make_directories(self.disk(), root).map_err(|error| self.io_error("complete", root, error))?;
+        self.close_to_others();
         let written = Identity::read(root).is_ok_and(|found| found.as_ref() == Some(identity));
         if !written {
             tracing::info!(volume = %identity.id, path = %root.display(), found_empty, "a volume begins");
@@ -209,6 +211,20 @@ impl Opening {
             .reconcile(&index)
             .map_err(|error| self.index_error(&error))?;
         Ok((inner, found))
+    }
+
+    /// What an earlier version made for everybody to read is for its owner alone from now on: with the directories
+    /// closed, the files in them are.
+    fn close_to_others(&self) {
+        let root = &self.settings.path;
+        let files = [IDENTITY, INDEX, FIXITY, LOCK];
+        for name in DIRECTORIES.iter().chain(&files).chain(&[crate::node::NODE_DIR]) {
+            let path = root.join(name);
+            // Of another owner's files only he can say who reads them.
+            if let Err(error) = private::close(&path) {
+                tracing::warn!(path = %path.display(), %error, "the permissions are left as they are");
+            }
+        }
     }
 
     fn remove_if_there(&self, path: &Path) -> Result<(), OpenVolumeError> {

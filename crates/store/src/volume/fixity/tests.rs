@@ -1,5 +1,6 @@
 //! The log on several volumes: what is written is read again, whatever happens to some of the copies.
 
+use std::fs::OpenOptions;
 use std::sync::Arc;
 
 use super::*;

@@ -1,4 +1,5 @@
-//! `weft store status`: nodes, volumes and background workers, as the Store page shows them, and whether all is well.
+//! `weft store status`: whether all is well, first of all; then nodes, volumes and background workers, as the Store page
+//! shows them.
 //!
 //! Whether it is, only a count of all replicas can say: one is made, of what the nodes that answer have, unless the
 //! user is in a hurry.
@@ -7,7 +8,6 @@ use std::io::Write;
 
 use serde::Serialize;
 use server::storage::{StoreReport, gather};
-use store::cluster::View;
 use store::node::ConnectSettings;
 use store::upkeep::{Census, census};
 
@@ -92,9 +92,10 @@ fn print(report: &StoreReport, troubles: &[String], context: &mut Context) -> an
         Some(census) => format!(", {}", counted(census.objects, "object", "objects")),
         None => String::new(),
     };
+    verdict(report, troubles, context)?;
     writeln!(
         context.out,
-        "layout {}: {} of every object{objects}{moving}\n",
+        "\nlayout {}: {} of every object{objects}{moving}\n",
         count(report.layout),
         counted(u64::from(report.replicas), "copy", "copies")
     )?;
@@ -106,7 +107,11 @@ fn print(report: &StoreReport, troubles: &[String], context: &mut Context) -> an
         writeln!(context.out)?;
         workers.print(&mut context.out)?;
     }
-    writeln!(context.out)?;
+    Ok(())
+}
+
+/// What a person looks for: that all is well, or what is not and what to do about it.
+fn verdict(report: &StoreReport, troubles: &[String], context: &mut Context) -> anyhow::Result<()> {
     for trouble in troubles {
         let look = context.out.style.bad("look here:");
         writeln!(context.out, "{look} {}", clean(trouble))?;

@@ -350,3 +350,54 @@ fn a_directory_is_opened_once_and_by_its_own_name() {
     let refused = DiskVolume::open(settings(dir.path())).err().unwrap();
     assert!(matches!(refused, OpenVolumeError::NotEmpty { .. }), "{refused}");
 }
+
+/// Modes of everything below a directory that others than its owner may use.
+fn open_to_others(dir: &std::path::Path) -> Vec<String> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let meta = path.metadata().unwrap();
+        let mode = meta.permissions().mode() & 0o777;
+        if mode & 0o077 != 0 {
+            found.push(format!("{} {mode:o}", path.display()));
+        } else if meta.is_dir() {
+            found.extend(open_to_others(&path));
+        }
+    }
+    found
+}
+
+/// On a machine with other users, whoever could read the files could read every object.
+#[test]
+fn only_its_owner_may_read_a_volume() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = tempfile::tempdir().unwrap();
+    let dir = home.path().join("volume");
+    run(async {
+        let volume = open(&dir);
+        let content = content(1000, 1);
+        let meta = meta(&key("k"), version(1), &content);
+        put(volume.as_ref(), &meta, &content).await.unwrap();
+        let staged = stream::iter([Ok(content.clone())]);
+        volume.stage(StageId::random(), Box::pin(staged)).await.unwrap();
+        assert_eq!(open_to_others(home.path()), [""; 0]);
+    });
+    // As an earlier version made it.
+    let names = [
+        "objects",
+        "staging",
+        "lost+found",
+        "index.redb",
+        "fixity.jsonl",
+        "volume.json",
+    ];
+    for name in names {
+        let path = dir.join(name);
+        let mode = if path.is_dir() { 0o755 } else { 0o644 };
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    assert_eq!(open_to_others(&dir).len(), names.len());
+    drop(open(&dir));
+    assert_eq!(open_to_others(&dir), [""; 0]);
+}
