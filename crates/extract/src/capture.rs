@@ -131,28 +131,6 @@ pub(crate) fn digest_of(record: &warc::Record) -> String {
     declared_digest(record).unwrap_or_else(|| warc::payload_digest(record))
 }
 
-fn transfer_decoded<'a>(record: &'a warc::Record, head: &Head) -> Cow<'a, [u8]> {
-    let raw = &record.body[head.length..];
-    if head.chunked {
-        chunked::decode(raw)
-    } else {
-        Cow::Borrowed(raw)
-    }
-}
-
-/// See [`crate::payload`].
-pub(crate) fn payload(record: &warc::Record) -> Cow<'_, [u8]> {
-    let may_be_http = matches!(record.kind, warc::Kind::Response | warc::Kind::Revisit);
-    if !may_be_http || !http::begins_like_http(&record.body) {
-        return Cow::Borrowed(&record.body);
-    }
-    let head = http::parse_head(&record.body);
-    coding::decode(transfer_decoded(record, &head), &head.codings, PAYLOAD_BYTES_MAX).bytes
-}
-
-/// Bytes that a payload may grow to when it is asked for as a whole.
-const PAYLOAD_BYTES_MAX: usize = 1 << 30;
-
 /// A record whose block holds a payload, perhaps behind an HTTP head.
 struct Answer<'a> {
     record: &'a warc::Record,

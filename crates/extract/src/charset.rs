@@ -16,10 +16,7 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], declared: Option<&str>, top_level: Opt
     if let Some((encoding, mark_length)) = Encoding::for_bom(bytes) {
         return encoding.decode_without_bom_handling(&bytes[mark_length..]).0;
     }
-    let encoding = declared
-        .and_then(|label| Encoding::for_label(label.as_bytes()))
-        .or_else(|| declared_inside(&bytes[..bytes.len().min(PRESCAN_BYTES)]));
-    match encoding {
+    match declared_encoding(bytes, declared) {
         Some(encoding) => encoding.decode_without_bom_handling(bytes).0,
         None => match std::str::from_utf8(bytes) {
             // ISO-2022-JP is all ASCII bytes, with escapes.
@@ -27,6 +24,33 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], declared: Option<&str>, top_level: Opt
             _ => detect(bytes, top_level).decode_without_bom_handling(bytes).0,
         },
     }
+}
+
+/// The encoding of a document that begins with `start` and has no byte order mark. Where nothing is declared, `start` must
+/// be long enough to detect it.
+pub(crate) fn encoding_of(
+    start: &[u8],
+    declared: Option<&str>,
+    top_level: Option<&str>,
+) -> &'static Encoding {
+    let is_utf8 = || {
+        let escapes = || memchr::memmem::find(start, b"\x1b$").is_some();
+        match std::str::from_utf8(start) {
+            Ok(_) => !escapes(),
+            // The end may be inside a character.
+            Err(error) => error.error_len().is_none() && !escapes(),
+        }
+    };
+    declared_encoding(start, declared).unwrap_or_else(|| match is_utf8() {
+        true => UTF_8,
+        false => detect(start, top_level),
+    })
+}
+
+fn declared_encoding(bytes: &[u8], declared: Option<&str>) -> Option<&'static Encoding> {
+    declared
+        .and_then(|label| Encoding::for_label(label.as_bytes()))
+        .or_else(|| declared_inside(&bytes[..bytes.len().min(PRESCAN_BYTES)]))
 }
 
 fn detect(bytes: &[u8], top_level: Option<&str>) -> &'static Encoding {

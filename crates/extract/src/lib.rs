@@ -18,19 +18,21 @@ mod language;
 mod links;
 mod mime;
 mod page;
+mod payload;
 pub mod reason;
 mod redirect;
 mod resolve;
 mod simple;
 mod target;
 mod text;
+mod text_reader;
 mod wat;
 mod wet;
 
 pub use html::TEXT_BYTES_MAX;
 pub use links::{ANCHOR_CHARS_MAX, LINKS_MAX};
-
-use std::borrow::Cow;
+pub use payload::PayloadReader;
+pub use text_reader::TextReader;
 
 use serde::{Deserialize, Serialize};
 
@@ -142,12 +144,6 @@ pub struct Link {
     pub anchor: String,
     /// All occurrences are nofollow, ugc or sponsored.
     pub nofollow: bool,
-}
-
-/// The payload of a record as its reader saw it: after the HTTP head, without transfer and content
-/// codings. What cannot be decoded is given as it stands.
-pub fn payload(record: &warc::Record) -> Cow<'_, [u8]> {
-    capture::payload(record)
 }
 
 /// Turns one record into its outcome. Never panics, whatever the bytes.

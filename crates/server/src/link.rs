@@ -7,6 +7,11 @@ pub(crate) fn page(url: &str) -> String {
     format!("/page?url={}", escaped(url))
 }
 
+/// `/page?url=...&at=...`
+pub(crate) fn page_at(url: &str, at: &str) -> String {
+    with("/page", &[("url", Some(url)), ("at", Some(at))])
+}
+
 /// `/domain?name=...`
 pub(crate) fn domain(name: &str) -> String {
     format!("/domain?name={}", escaped(name))

@@ -1,17 +1,20 @@
-//! `/record`: the stored record of a capture, as a file with one record, streamed.
+//! `/record`: the stored record of a capture, as a file with one record, streamed, also by ranges.
 
-use std::io::{ErrorKind, Read};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{self, ErrorKind, Read};
 
+use archive::Interrupt;
 use archive::question::{Body, CdxRow, Question, RecordBody};
 use axum::body::Bytes;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
-use axum::response::Response;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
 use warc::{RawRecord, ReadError};
 
 use crate::arguments::Arguments;
 use crate::ask::Asker;
 use crate::failure::Failure;
-use crate::stream::{self, Cut, Sender};
+use crate::fresh;
+use crate::stream::{self, Maker, Wanted};
 
 /// Bytes read at once.
 const PIECE_BYTES: usize = 256 * 1024;
@@ -32,62 +35,116 @@ pub(crate) async fn locate(
 }
 
 /// Handles `/record`.
-pub(crate) async fn download(asker: &Asker, arguments: &Arguments) -> Result<Response, Failure> {
+pub(crate) async fn download(
+    asker: &Asker,
+    arguments: &Arguments,
+    asked: &HeaderMap,
+) -> Result<Response, Failure> {
     let (epoch, record) = locate(asker, arguments.required("url"), arguments.owned("at")).await?;
     let capture = record.capture.clone();
-    let raw = asker
-        .blocking(move |source| archive::raw_record(&source.sources(), &record))
+    let tag = tag_of(&capture);
+    if fresh::has(asked, &tag) {
+        return Ok(fresh::not_modified(&tag));
+    }
+    let interrupt = Interrupt::new();
+    let wanted = Wanted(interrupt.clone());
+    let mut raw = asker
+        .blocking(move |source| archive::raw_record(&source.sources(), &record, &interrupt))
         .await?
         .map_err(|error| no_bytes(&capture, &error))?;
+    let whole = raw.length();
+    let range = match (whole, asked_range(asked, &tag)) {
+        (Some(whole), Some(range)) => match within(&range, whole) {
+            Ok(range) => range,
+            Err(unsatisfiable) => return Ok(unsatisfiable),
+        },
+        _ => None,
+    };
+    if let Some((first, last)) = range {
+        raw.narrow(first, last - first + 1);
+    }
     let (length, extension) = (raw.length(), raw.extension());
-    let (sender, content) = stream::channel();
-    tokio::spawn(send(asker.clone(), raw, sender));
-    let mut response = Response::new(content);
+    let mut response = Response::new(stream::body(asker.clone(), raw, wanted, None));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media(extension)));
-    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    if let Some(length) = length {
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+        headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    }
+    headers.insert(header::ETAG, tag);
     headers.insert(HeaderName::from_static("weft-epoch"), HeaderValue::from(epoch));
     let disposition = format!("attachment; filename=\"{}\"", file_name(&capture, extension));
     if let Ok(disposition) = HeaderValue::try_from(disposition) {
         headers.insert(header::CONTENT_DISPOSITION, disposition);
     }
+    if let (Some((first, last)), Some(whole)) = (range, whole) {
+        headers.insert(
+            header::CONTENT_RANGE,
+            content_range(&format!("{first}-{last}"), whole),
+        );
+        *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+    }
     Ok(response)
 }
 
-async fn send(asker: Asker, mut raw: RawRecord, sender: Sender) {
-    loop {
-        let read = asker.blocking(move |_| {
-            let piece = read_piece(&mut raw);
-            (raw, piece)
-        });
-        let (rest, piece) = match read.await {
-            Ok((rest, Ok(piece))) => (rest, piece),
-            Ok((_, Err(error))) => return cut(&sender, &error.to_string()).await,
-            Err(failure) => return cut(&sender, &failure.message).await,
-        };
-        match (piece.is_empty(), rest.length()) {
-            (true, 0) => return,
-            (true, _) => return cut(&sender, "the input became shorter").await,
-            (false, _) => {}
-        }
-        raw = rest;
-        if sender.send(Ok(piece)).await.is_err() {
-            return;
+/// Which bytes these are: a capture's record never changes, and its place and digest name it.
+fn tag_of(capture: &CdxRow) -> HeaderValue {
+    let mut hasher = DefaultHasher::new();
+    (&capture.filename, capture.offset, capture.length).hash(&mut hasher);
+    (&capture.digest, &capture.url, &capture.timestamp).hash(&mut hasher);
+    fresh::tag(hasher.finish(), false)
+}
+
+/// The one range asked for, unless it is for bytes that have another tag. Several at once are answered with the whole.
+fn asked_range(asked: &HeaderMap, tag: &HeaderValue) -> Option<String> {
+    if asked.get(header::IF_RANGE).is_some_and(|known| known != tag) {
+        return None;
+    }
+    let range = asked.get(header::RANGE)?.to_str().ok()?;
+    (!range.contains(',')).then(|| range.to_owned())
+}
+
+/// First and last byte of a range; `None` for one that is none, and the answer to one outside of the record.
+#[expect(
+    clippy::result_large_err,
+    reason = "the answer is made once and returned at once"
+)]
+fn within(range: &str, whole: u64) -> Result<Option<(u64, u64)>, Response> {
+    let Ok(parsed) = http_range_header::parse_range_header(range) else {
+        return Ok(None);
+    };
+    match parsed.validate(whole) {
+        Ok(ranges) => Ok(ranges.first().map(|range| (*range.start(), *range.end()))),
+        Err(_) => {
+            let failure = Failure::new(
+                StatusCode::RANGE_NOT_SATISFIABLE,
+                "range",
+                format!("the record has {whole} bytes"),
+            );
+            let mut response = failure.into_response();
+            response
+                .headers_mut()
+                .insert(header::CONTENT_RANGE, content_range("*", whole));
+            Err(response)
         }
     }
 }
 
-fn read_piece(raw: &mut RawRecord) -> std::io::Result<Bytes> {
-    let mut piece = vec![0; PIECE_BYTES.min(usize::try_from(raw.length()).unwrap_or(PIECE_BYTES))];
-    let read = raw.read(&mut piece)?;
-    piece.truncate(read);
-    Ok(Bytes::from(piece))
+fn content_range(range: &str, whole: u64) -> HeaderValue {
+    HeaderValue::try_from(format!("bytes {range}/{whole}")).unwrap_or(HeaderValue::from_static("bytes */*"))
 }
 
-async fn cut(sender: &Sender, why: &str) {
-    tracing::warn!(why, "a record could not be sent whole");
-    // Whether it can be told does not matter: a reader that is gone needs no telling.
-    let _ = sender.send(Err(Cut(why.to_owned()))).await;
+impl Maker for RawRecord {
+    fn next(&mut self) -> io::Result<Option<Bytes>> {
+        let mut piece = vec![0; PIECE_BYTES];
+        let read = self.read(&mut piece)?;
+        piece.truncate(read);
+        match (read, self.length()) {
+            (0, None | Some(0)) => Ok(None),
+            (0, _) => Err(io::Error::other("the input became shorter")),
+            _ => Ok(Some(Bytes::from(piece))),
+        }
+    }
 }
 
 /// What an asker is told when the input does not give the record.
@@ -102,6 +159,9 @@ pub(crate) fn no_bytes(capture: &CdxRow, error: &ReadError) -> Failure {
                 capture.filename
             ),
         ),
+        ReadError::Io { source, .. } if source.kind() == ErrorKind::TimedOut => {
+            Failure::unavailable("the record could not be read in time")
+        }
         ReadError::NoRecord { offset, .. } => Failure::new(
             StatusCode::CONFLICT,
             "input_changed",

@@ -1,5 +1,5 @@
-//! All routes, and what every request passes through: counting, the time limit, and headers that hold for
-//! every answer.
+//! All routes, and what every request passes through: the names the server goes by, counting, the time limit,
+//! headers that hold for every answer, entity tags and compression.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,16 +10,26 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
 use crate::api;
 use crate::api::table::ENDPOINTS;
 use crate::failure::Failure;
+use crate::fresh;
 use crate::pages::{self, PageFailure};
 use crate::sandbox;
 use crate::state::State;
 
 /// Paths whose failures are JSON; all others are for readers.
 const FOR_PROGRAMS: [&str; 4] = ["/api", "/cdx", "/record", "/metrics"];
+
+/// Where to ask whether the server runs.
+const HEALTH_PATH: &str = "/healthz";
+
+/// Values in an address are shorter than this, in bytes: URL keys end there (`docs/format-index.md`), and the
+/// HTTP library refuses all addresses above 65,534 without a word.
+const VALUE_BYTES_MAX: usize = 60_000;
 
 /// Headers of every answer. Archived content and its interpretation stay where they are put.
 const HEADERS: [(HeaderName, &str); 4] = [
@@ -39,7 +49,9 @@ const HEADERS: [(HeaderName, &str); 4] = [
 pub(crate) fn router(state: Arc<State>) -> Router {
     let mut router = pages::routes()
         .route("/api/v1/openapi.json", get(api::openapi))
-        .route("/sandbox/content", get(sandbox::content));
+        .route("/sandbox/content", get(sandbox::content))
+        .route(HEALTH_PATH, get(health))
+        .route("/robots.txt", get(robots));
     for endpoint in ENDPOINTS {
         router = router.route(endpoint.path, api::handler(endpoint));
     }
@@ -48,20 +60,34 @@ pub(crate) fn router(state: Arc<State>) -> Router {
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::max(state.settings.body_bytes_max))
         .layer(from_fn_with_state(Arc::clone(&state), around))
+        .layer(CompressionLayer::new().compress_when(compressible()))
         .with_state(state)
 }
 
+/// What is worth compressing: not what is compressed, nor what is so short that it fits a packet.
+fn compressible() -> impl Predicate {
+    SizeAbove::new(1024)
+        .and(NotForContentType::IMAGES)
+        .and(NotForContentType::const_new("application/gzip"))
+        .and(NotForContentType::const_new("application/zstd"))
+        .and(NotForContentType::const_new("application/x-lz4"))
+}
+
 async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next) -> Response {
+    let (method, asked) = (request.method().clone(), request.headers().clone());
     let _in_flight = state.metrics.begin();
     let begun = Instant::now();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let for_programs = is_for_programs(request.uri().path());
-    let mut response = match tokio::time::timeout(state.settings.request_timeout, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => failed(
-            Failure::unavailable("this took too long; the server may be busy"),
-            for_programs,
-        ),
+    let mut response = match refusal(&state, &request) {
+        Some(failure) => failed(failure, for_programs),
+        None => match tokio::time::timeout(state.settings.request_timeout, next.run(request)).await {
+            Ok(response) => response,
+            Err(_) => failed(
+                Failure::unavailable("this took too long; the server may be busy"),
+                for_programs,
+            ),
+        },
     };
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
         response = pages::failure::page(&failure, state.has_store()).into_response();
@@ -72,6 +98,7 @@ async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next)
             .entry(name)
             .or_insert(HeaderValue::from_static(value));
     }
+    let response = fresh::tagged(&method, &asked, response).await;
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
     let took = begun.elapsed();
     state.metrics.answered(route, response.status().as_u16(), took);
@@ -82,6 +109,47 @@ async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next)
         "answered"
     );
     response
+}
+
+/// Why a request is not looked at.
+fn refusal(state: &State, request: &Request) -> Option<Failure> {
+    let uri = request.uri();
+    // Who watches over the server may call it what he likes: there is nothing to be read.
+    if uri.path() != HEALTH_PATH && !state.hosts.admit(uri, request.headers()) {
+        return Some(Failure::new(
+            StatusCode::MISDIRECTED_REQUEST,
+            "wrong_host",
+            "this server does not go by that name; weft serve --host NAME tells it its names",
+        ));
+    }
+    let query = uri.query().unwrap_or("");
+    let too_long = query.len() >= VALUE_BYTES_MAX
+        && url::form_urlencoded::parse(query.as_bytes()).any(|(_, value)| value.len() >= VALUE_BYTES_MAX);
+    too_long.then(|| {
+        Failure::new(
+            StatusCode::URI_TOO_LONG,
+            "too_long",
+            format!("a value of the address has {VALUE_BYTES_MAX} bytes or more; no URL in an archive is that long"),
+        )
+    })
+}
+
+/// Whether the server runs; it says nothing of the archive.
+async fn health() -> Response {
+    plain("ok\n", "no-store")
+}
+
+/// Crawlers are asked to stay away: every page leads to others without end, and the archived pages are not ours.
+async fn robots() -> Response {
+    plain("User-agent: *\nDisallow: /\n", "max-age=86400")
+}
+
+fn plain(text: &'static str, keep: &'static str) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
+        (header::CACHE_CONTROL, keep),
+    ];
+    (headers, text).into_response()
 }
 
 async fn unknown(request: Request) -> Response {

@@ -3,26 +3,35 @@
 //! Whatever the bytes are: they run no script, submit no form, open no window, reach no network and have no
 //! origin, so neither cookies nor storage. This holds by the headers alone ([`POLICY`]), also when the address
 //! is opened outside of the frame that the page view puts it in; the one thing they leave out is taken out of the
-//! content (see [`crate::inert`]). Only types that a browser shows by itself are
+//! content (`inert`). The one thing they allow is that a reader's click on a link leaves the frame, and links lead to
+//! pages of this server (`links`). Only types that a browser shows by itself are
 //! sent as what they are; nothing else is guessed (`nosniff`), and anything else is for download.
+//!
+//! Content is read while it is sent (`content`), of [`CONTENTS_MAX`] records at a time: a few bytes may decode to any
+//! number.
+
+mod content;
+mod inert;
+mod links;
 
 use std::sync::Arc;
 
+use archive::Interrupt;
 use archive::question::RecordBody;
 use axum::extract::State as Shared;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use data_encoding::BASE64;
 use maud::{DOCTYPE, html};
 
 use crate::failure::Failure;
-use crate::inert::inert;
 use crate::pages::Query;
 use crate::state::State;
+use crate::stream::{self, Wanted};
 use crate::{present, record};
+use content::Content;
 
-/// `sandbox` without any allowance, and nothing fetched from anywhere.
-const POLICY: &str = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
+/// `sandbox` with one allowance, and nothing fetched from anywhere.
+const POLICY: &str = "sandbox allow-top-navigation-by-user-activation; default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
     form-action 'none'; base-uri 'none'; frame-ancestors 'self'";
 
 /// Headers of every answer here.
@@ -34,15 +43,13 @@ const HEADERS: [(HeaderName, &str); 4] = [
     (header::CACHE_CONTROL, "no-cache"),
 ];
 
-/// Bytes of a record's block that are looked at.
-const BODY_BYTES_MAX: u64 = 16 << 20;
-
-/// Longest name of a character set.
-const CHARSET_CHARS_MAX: usize = 40;
+/// Contents read at a time, over all requests. Each holds its decoders' windows: some hundred KiB, but up to 128 MiB
+/// where a record asks for it.
+pub(crate) const CONTENTS_MAX: usize = 8;
 
 /// What a browser shows by itself, and as what it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Show {
+pub(crate) enum Show {
     Html,
     Text,
     Image,
@@ -121,15 +128,19 @@ async fn find(state: &State, query: &Query) -> Result<Response, Failure> {
             ),
         ));
     }
+    let (show, media) = shown(&found.capture.mime, &kind);
+    let place = Arc::clone(&state.contents).acquire_owned().await;
+    let place = place.map_err(|_| Failure::unavailable("the server is shutting down"))?;
     let capture = found.capture.clone();
-    let mime = &capture.mime;
-    let read = state
+    let interrupt = Interrupt::after(state.settings.content_max);
+    let wanted = Wanted(interrupt.clone());
+    let content = state
         .asker
-        .blocking(move |source| archive::read_record(&source.sources(), &found, BODY_BYTES_MAX))
-        .await?;
-    let read = read.map_err(|error| record::no_bytes(&capture, &error))?;
-    let (media, content) = shown(&read, mime, &kind);
-    let mut response = content.into_response();
+        .blocking(move |source| Content::open(&source.sources(), &found, show, &interrupt, place))
+        .await?
+        .map_err(|error| record::no_bytes(&capture, &error))?;
+    let patience = Some(state.settings.content_max);
+    let mut response = Response::new(stream::body(state.asker.clone(), content, wanted, patience));
     let media = HeaderValue::try_from(media).unwrap_or(HeaderValue::from_static("text/plain"));
     response.headers_mut().insert(header::CONTENT_TYPE, media);
     Ok(response)
@@ -146,57 +157,16 @@ fn content_of(found: RecordBody) -> Result<RecordBody, Failure> {
     }
 }
 
-/// What is sent: a content type that is never taken as it came, and the content for it.
-fn shown(record: &warc::Record, mime: &str, kind: &str) -> (String, Vec<u8>) {
-    let payload = extract::payload(record).into_owned();
-    let charset = declared_charset(record);
-    let with_charset = |media: &str| match &charset {
-        Some(name) => format!("{media}; charset={name}"),
-        None => media.to_owned(),
-    };
+/// As what content is sent: a type that is never taken as it came.
+fn shown(mime: &str, kind: &str) -> (Show, String) {
+    let text = "text/plain; charset=utf-8".to_owned();
+    let html = "text/html; charset=utf-8".to_owned();
     match show_as(mime) {
-        _ if kind == "wet" => ("text/plain; charset=utf-8".to_owned(), payload),
-        Some(Show::Html) => match inert(payload, charset.as_deref()) {
-            (html, true) => ("text/html; charset=utf-8".to_owned(), html),
-            (html, false) => (with_charset("text/html"), html),
-        },
-        Some(Show::Image) => (mime.to_owned(), payload),
-        Some(Show::Drawing) => ("text/html; charset=utf-8".to_owned(), drawing(&payload)),
-        Some(Show::Text) | None => (with_charset("text/plain"), payload),
+        _ if kind == "wet" => (Show::Text, text),
+        Some(show @ (Show::Html | Show::Drawing)) => (show, html),
+        Some(Show::Image) => (Show::Image, mime.to_owned()),
+        Some(Show::Text) | None => (Show::Text, text),
     }
-}
-
-/// A drawing as a picture in a page: as a document of its own it could hold HTML, which the policy does not
-/// hold back in all.
-fn drawing(svg: &[u8]) -> Vec<u8> {
-    let source = format!("data:image/svg+xml;base64,{}", BASE64.encode(svg));
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head { meta charset="utf-8"; title { "Drawing" } }
-            body { img src=(source) alt="Archived drawing"; }
-        }
-    };
-    page.into_string().into_bytes()
-}
-
-/// The character set that the HTTP header names, if it is a plain word.
-fn declared_charset(record: &warc::Record) -> Option<String> {
-    let head = match record.is_http() {
-        true => &record.body[..warc::http_header_length(&record.body)?],
-        false => record.headers.get("Content-Type")?.as_bytes(),
-    };
-    let head = String::from_utf8_lossy(head).to_ascii_lowercase();
-    let types = head
-        .lines()
-        .filter(|line| !record.is_http() || line.starts_with("content-type:"));
-    let (_, rest) = types.into_iter().find_map(|line| line.split_once("charset="))?;
-    let rest = rest.trim_start_matches(['"', '\'', ' ']);
-    let name: String = rest
-        .chars()
-        .take_while(|c| c.is_ascii_alphanumeric() || "-_.:".contains(*c))
-        .collect();
-    (!name.is_empty() && name.len() <= CHARSET_CHARS_MAX).then_some(name)
 }
 
 fn said(failure: &Failure) -> Response {
@@ -223,48 +193,20 @@ fn said(failure: &Failure) -> Response {
 mod tests {
     use super::*;
 
-    fn response(content_type: &str) -> warc::Record {
-        let block = format!("HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\n\r\ncharset=wrong");
-        let mut writer = warc::Writer::new(Vec::new(), warc::Compression::Plain).expect("memory");
-        writer
-            .write(&warc::Draft::response("http://a/", 0, block.into_bytes()))
-            .expect("memory");
-        let file = tempfile::NamedTempFile::new().expect("a file");
-        std::fs::write(file.path(), writer.finish().expect("memory")).expect("written");
-        let mut reader = warc::Reader::open(file.path(), warc::ReaderSettings::default()).expect("open");
-        match reader.next_entry().expect("read") {
-            Some(warc::Entry::Record(record)) => record,
-            other => panic!("{other:?}"),
-        }
-    }
-
     #[track_caller]
-    fn check(content_type: &str, mime: &str, expected: &str) {
-        assert_eq!(shown(&response(content_type), mime, "response").0, expected);
+    fn check(mime: &str, expected: &str) {
+        assert_eq!(shown(mime, "response").1, expected);
     }
 
     #[test]
     fn content_types_are_never_taken_as_they_come() {
-        check(
-            "text/html; charset=ISO-8859-1",
-            "text/html",
-            "text/html; charset=iso-8859-1",
-        );
-        check(
-            "text/html; charset=\"utf-8\"; x",
-            "text/html",
-            "text/html; charset=utf-8",
-        );
-        check("text/html; charset=<script>", "text/html", "text/html");
-        check("application/xhtml+xml", "application/xhtml+xml", "text/html");
-        check("text/javascript", "text/javascript", "text/plain");
-        check("image/png", "image/png", "image/png");
-        check("image/svg+xml", "image/svg+xml", "text/html; charset=utf-8");
-        check(
-            "application/x-shockwave-flash",
-            "application/x-shockwave-flash",
-            "text/plain",
-        );
+        check("text/html", "text/html; charset=utf-8");
+        check("application/xhtml+xml", "text/html; charset=utf-8");
+        check("text/javascript", "text/plain; charset=utf-8");
+        check("image/png", "image/png");
+        check("image/svg+xml", "text/html; charset=utf-8");
+        check("application/x-shockwave-flash", "text/plain; charset=utf-8");
+        assert_eq!(shown("text/html", "wet").0, Show::Text);
         assert!(!can_show("application/pdf", "response") && !can_show("text/html", "wat"));
     }
 }

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use archive::Archive;
+use door::{Door, Hosts, Limits};
+use tokio::sync::Semaphore;
 
 use crate::ask::{Ask, Asker};
 use crate::history::History;
 use crate::metrics::Metrics;
+use crate::sandbox::CONTENTS_MAX;
 use crate::settings::ServerSettings;
 use crate::storage::{Storage, Watch};
 
@@ -36,6 +39,12 @@ impl From<Archive> for Served {
 /// One per server.
 pub(crate) struct State {
     pub(crate) settings: ServerSettings,
+    /// The names it goes by.
+    pub(crate) hosts: Hosts,
+    /// Places for contents that are read.
+    pub(crate) contents: Arc<Semaphore>,
+    /// Who is connected.
+    pub(crate) door: Arc<Door>,
     pub(crate) asker: Asker,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) history: History,
@@ -48,6 +57,14 @@ impl State {
         let metrics = Arc::new(Metrics::new());
         Arc::new(State {
             asker: Asker::new(served.archive, settings.questions_max, Arc::clone(&metrics)),
+            hosts: Hosts::new(settings.listen, &settings.hosts),
+            contents: Arc::new(Semaphore::new(CONTENTS_MAX)),
+            door: Door::new(Limits {
+                connections_max: settings.connections_max,
+                per_address_max: settings.connections_per_address_max,
+                // Nobody signs here, so there is nobody to keep places for.
+                reserve: 0,
+            }),
             metrics,
             history: History::new(),
             store: served.store.map(Watch::new),

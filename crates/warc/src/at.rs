@@ -1,25 +1,24 @@
 //! One record by its offset: parsed, or as bytes that make a file of their own.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use flate2::{Compression, GzBuilder};
+
 use crate::container::{DICTIONARY_MAGIC, MAGIC_BYTES};
 use crate::decoders::Coding;
-use crate::encode::gzip_member;
 use crate::entry::Entry;
 use crate::error::ReadError;
+use crate::open_record::OpenRecord;
 use crate::reader::Reader;
 use crate::record::{Format, Record};
 use crate::settings::ReaderSettings;
 use crate::source::Input;
 
-/// Largest record that is taken out of a member it shares with others.
-const SHARED_BYTES_MAX: u64 = 1 << 30;
-
 /// Bytes read beyond a record, to see that it ends there.
-const BEYOND_BYTES: u64 = 64 << 10;
+pub(crate) const BEYOND_BYTES: u64 = 64 << 10;
 
 /// Reads the record at `offset`, of `length` bytes as stored, keeping at most 16 MiB of its block.
 ///
@@ -77,7 +76,7 @@ pub fn raw_from(input: Arc<dyn Input>, name: &str, offset: u64) -> Result<RawRec
         body_bytes_max: 0,
         ..ReaderSettings::default()
     };
-    let mut reader = Reader::from_input(Box::new(input.clone()), name, settings.clone())?;
+    let mut reader = Reader::from_input(Box::new(input.clone()), name, settings)?;
     let coding = reader.stand_at_record()?;
     let begins_frame = reader.feed.frame_start() == offset;
     let Some(Entry::Record(record)) = reader.next_entry()? else {
@@ -86,53 +85,44 @@ pub fn raw_from(input: Arc<dyn Input>, name: &str, offset: u64) -> Result<RawRec
     let warc = matches!(record.format, Format::Warc(..));
     let alone = coding == Coding::Plain || (begins_frame && !reader.feed.is_open());
     if !alone {
-        return raw_shared(input, name, offset, settings, warc);
+        return raw_shared(input, name, &record, warc);
     }
     let dictionary_end = match coding {
         Coding::Zstd => dictionary_frame_end(&*input, name)?,
         _ => 0,
     };
-    let ranges = [(0, dictionary_end), (record.span.offset, record.span.end())];
-    Ok(RawRecord {
+    let stored = Stored {
         input,
+        ranges: [(0, dictionary_end), (record.span.offset, record.span.end())],
+    };
+    Ok(RawRecord {
         path: name.to_owned(),
-        ranges,
+        bytes: Bytes::Stored(stored),
         extension: extension(coding, warc),
     })
 }
 
-/// A record out of a member that holds others as well.
+/// A record out of a member that holds others as well, compressed anew while it is read.
 fn raw_shared(
     input: Arc<dyn Input>,
     name: &str,
-    offset: u64,
-    settings: ReaderSettings,
+    record: &Record,
     warc: bool,
 ) -> Result<RawRecord, ReadError> {
-    let settings = ReaderSettings {
-        body_bytes_max: SHARED_BYTES_MAX,
-        ..settings
-    };
-    let mut reader = Reader::from_input(Box::new(input), name, settings)?;
-    reader.header_bytes = Some(Vec::new());
-    let Some(Entry::Record(record)) = reader.next_entry()? else {
-        return Err(no_record(name, offset));
-    };
-    if !record.body_is_whole() {
-        let error = io::Error::other("a record of more than 1 GiB shares its member with others");
-        return Err(ReadError::io(name, offset, error));
-    }
-    let mut bytes = reader.header_bytes.unwrap_or_default();
-    bytes.extend_from_slice(&record.body);
-    bytes.extend_from_slice(if warc { b"\r\n\r\n" } else { b"\n" });
-    let member = gzip_member(&bytes).map_err(|error| ReadError::io(name, offset, error))?;
-    let end = member.len() as u64;
-    let extension = extension(Coding::Gzip, warc);
+    let opened = OpenRecord::open(input, name, record.span.offset, record.span.length)?;
+    let header = io::Cursor::new(opened.header_bytes().to_vec());
+    let line_ends: &[u8] = if warc { b"\r\n\r\n" } else { b"\n" };
+    // The reader of the whole has found out how long the block really is.
+    let block = opened.take(record.body_length);
+    let content = BufReader::new(header.chain(block).chain(line_ends));
+    // As the writer's members are: no name, no time, system "unknown".
+    let member = GzBuilder::new()
+        .operating_system(255)
+        .buf_read(content, Compression::default());
     Ok(RawRecord {
-        input: Arc::new(member),
         path: name.to_owned(),
-        ranges: [(0, 0), (0, end)],
-        extension,
+        bytes: Bytes::Made(Box::new(member)),
+        extension: extension(Coding::Gzip, warc),
     })
 }
 
@@ -142,7 +132,7 @@ fn open(path: &Path) -> Result<(String, Arc<dyn Input>), ReadError> {
     Ok((name, Arc::new(file)))
 }
 
-fn no_record(name: &str, offset: u64) -> ReadError {
+pub(crate) fn no_record(name: &str, offset: u64) -> ReadError {
     ReadError::NoRecord {
         path: name.to_owned(),
         offset,
@@ -180,20 +170,37 @@ fn dictionary_frame_end(input: &dyn Input, name: &str) -> Result<u64, ReadError>
 
 /// The bytes of one record, read piece by piece.
 pub struct RawRecord {
-    input: Arc<dyn Input>,
     path: String,
-    /// Start and end of what is still to be given, one after the other.
-    ranges: [(u64, u64); 2],
+    bytes: Bytes,
     extension: &'static str,
 }
 
+enum Bytes {
+    Stored(Stored),
+    Made(Box<dyn Read + Send>),
+}
+
+/// Stretches of an input.
+struct Stored {
+    input: Arc<dyn Input>,
+    /// Start and end of what is still to be given, one after the other.
+    ranges: [(u64, u64); 2],
+}
+
 impl RawRecord {
-    /// Bytes still to come.
-    pub fn length(&self) -> u64 {
-        self.ranges
-            .iter()
-            .map(|(start, end)| end.saturating_sub(*start))
-            .sum()
+    /// Bytes still to come; not known where they are made while they are read.
+    pub fn length(&self) -> Option<u64> {
+        match &self.bytes {
+            Bytes::Stored(stored) => Some(stored.length()),
+            Bytes::Made(_) => None,
+        }
+    }
+
+    /// Gives only `bytes` from the byte `first` on. Where [`RawRecord::length`] is not known, all are given all the same.
+    pub fn narrow(&mut self, first: u64, bytes: u64) {
+        if let Bytes::Stored(stored) = &mut self.bytes {
+            stored.narrow(first, bytes);
+        }
     }
 
     /// What a file with these bytes is to be called after its dot, for example `warc.gz`.
@@ -202,16 +209,26 @@ impl RawRecord {
     }
 }
 
-impl std::fmt::Debug for RawRecord {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RawRecord")
-            .field("path", &self.path)
-            .field("ranges", &self.ranges)
-            .finish()
+impl Stored {
+    fn length(&self) -> u64 {
+        self.ranges
+            .iter()
+            .map(|(start, end)| end.saturating_sub(*start))
+            .sum()
     }
-}
 
-impl Read for RawRecord {
+    fn narrow(&mut self, first: u64, bytes: u64) {
+        let (mut skip, mut left) = (first, bytes);
+        for (start, end) in &mut self.ranges {
+            let skipped = skip.min(end.saturating_sub(*start));
+            *start += skipped;
+            skip -= skipped;
+            let kept = left.min(end.saturating_sub(*start));
+            *end = *start + kept;
+            left -= kept;
+        }
+    }
+
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let Some((start, end)) = self.ranges.iter_mut().find(|(start, end)| start < end) else {
             return Ok(0);
@@ -222,5 +239,23 @@ impl Read for RawRecord {
         let bytes = self.input.read_at(&mut into[..most], *start)?;
         *start += bytes as u64;
         Ok(bytes)
+    }
+}
+
+impl std::fmt::Debug for RawRecord {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RawRecord")
+            .field("path", &self.path)
+            .field("length", &self.length())
+            .finish()
+    }
+}
+
+impl Read for RawRecord {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match &mut self.bytes {
+            Bytes::Stored(stored) => stored.read(into),
+            Bytes::Made(made) => made.read(into),
+        }
     }
 }

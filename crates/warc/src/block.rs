@@ -127,7 +127,11 @@ impl Reader {
     }
 
     /// How long a block in plain bytes really is. `None`: the file ends inside it and may still be growing.
-    fn measure_plain(&mut self, head: &mut Head, declared: Option<u64>) -> Result<Option<u64>, ReadError> {
+    pub(crate) fn measure_plain(
+        &mut self,
+        head: &mut Head,
+        declared: Option<u64>,
+    ) -> Result<Option<u64>, ReadError> {
         let (start, size) = (self.feed.stored(), self.feed.size());
         let end = declared
             .and_then(|bytes| start.checked_add(bytes))

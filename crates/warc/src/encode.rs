@@ -62,17 +62,6 @@ impl Encoder {
     }
 }
 
-/// A gzip member with this content.
-pub(crate) fn gzip_member(content: &[u8]) -> io::Result<Vec<u8>> {
-    let mut member = Vec::new();
-    encode_gzip(
-        &mut Compress::new(flate2::Compression::default(), false),
-        content,
-        &mut member,
-    )?;
-    Ok(member)
-}
-
 fn encode_gzip(compress: &mut Compress, record: &[u8], into: &mut Vec<u8>) -> io::Result<()> {
     into.extend_from_slice(&GZIP_HEADER);
     compress.reset();

@@ -29,7 +29,7 @@ impl Reader {
     }
 
     /// Reads the header at the window's start.
-    fn read_header(&mut self, headers: &mut Headers) -> Result<HeaderRead, ReadError> {
+    pub(crate) fn read_header(&mut self, headers: &mut Headers) -> Result<HeaderRead, ReadError> {
         loop {
             let window = self.feed.window();
             match parse(window, headers) {

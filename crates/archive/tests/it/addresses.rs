@@ -386,15 +386,19 @@ fn records_are_read_where_the_captures_point() {
         panic!()
     };
     assert_eq!(place.location, "mem://b/x.warc.gz");
-    let record = archive::read_record(far.sources(), &place, u64::MAX).unwrap();
-    assert_eq!(record.target(), Some("http://site0.example/300"));
+    let interrupt = archive::Interrupt::new();
+    let record = archive::open_record(far.sources(), &place, &interrupt).unwrap();
+    assert_eq!(
+        record.headers().get("WARC-Target-URI"),
+        Some("http://site0.example/300")
+    );
     let read = memory.read_of("mem://b/x.warc.gz");
     assert!(read < 200_000, "{read} bytes of {} for one record", content.len());
-    let mut raw = archive::raw_record(far.sources(), &place).unwrap();
+    let mut raw = archive::raw_record(far.sources(), &place, &interrupt).unwrap();
     let mut stored = Vec::new();
     io::Read::read_to_end(&mut raw, &mut stored).unwrap();
     let (start, length) = (place.capture.offset as usize, place.capture.length as usize);
     assert_eq!(stored, &content[start..start + length]);
     memory.objects.lock().unwrap().clear();
-    assert!(archive::read_record(far.sources(), &place, u64::MAX).is_err());
+    assert!(archive::open_record(far.sources(), &place, &interrupt).is_err());
 }

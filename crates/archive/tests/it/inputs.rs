@@ -136,7 +136,7 @@ fn names_that_are_not_utf8_are_inputs_like_others() {
     let Body::Record(place) = data::ask(&archive, question) else {
         panic!()
     };
-    archive::read_record(archive.sources(), &place, 1 << 20).unwrap();
+    archive::open_record(archive.sources(), &place, &archive::Interrupt::new()).unwrap();
     // Loaded again by name, as a command line gives it.
     let job = load(&archive, &data::request(root.path(), &[&expected[0]]));
     assert_eq!((job.inputs_known, job.inputs_failed), (1, 0));

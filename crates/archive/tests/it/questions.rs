@@ -1,12 +1,13 @@
 //! Every question, asked of real crawls.
 
+use std::io::Read as _;
 use std::sync::OnceLock;
 
 use archive::question::{
     Body, CdxQuestion, CdxRow, DomainOrder, LinkRow, MatchType, PageBody, Question, RecordBody,
     SearchQuestion,
 };
-use archive::{Archive, read_record};
+use archive::{Archive, Interrupt, open_record};
 
 use crate::data::{self, dump, load, own};
 
@@ -397,19 +398,21 @@ fn records_are_found_by_time_and_read() {
             (&found.capture.timestamp, found.capture.offset),
             (&capture.timestamp, capture.offset)
         );
-        let read = read_record(archive.sources(), &found, 16 << 20).unwrap();
-        assert_eq!(read.headers.get("WARC-Target-URI"), Some(capture.url.as_str()));
+        let interrupt = Interrupt::new();
+        let read = open_record(archive.sources(), &found, &interrupt).unwrap();
+        assert_eq!(read.headers().get("WARC-Target-URI"), Some(capture.url.as_str()));
         if capture.kind == "revisit" {
-            let original = found.original.expect("the payload is in the archive");
+            let original = found.original.clone().expect("the payload is in the archive");
             assert_eq!(original.capture.digest, capture.digest);
             assert_eq!(original.capture.kind, "response");
-            assert!(
-                read_record(archive.sources(), &original, 16 << 20)
-                    .unwrap()
-                    .body
-                    .len()
-                    > 1000
-            );
+            let mut block = Vec::new();
+            let mut original = open_record(archive.sources(), &original, &interrupt).unwrap();
+            original.read_to_end(&mut block).unwrap();
+            assert!(block.len() > 1000);
+            // Nobody waits any more.
+            interrupt.ask();
+            let error = open_record(archive.sources(), &found, &interrupt).err().unwrap();
+            assert!(error.to_string().contains("took too long"), "{error}");
         }
     }
     assert_eq!(

@@ -6,7 +6,7 @@
 
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use std::borrow::Cow;
-use std::io::Read;
+use std::io::{self, Read};
 
 /// Bytes of a decoded payload that are looked at.
 pub(crate) const DECODED_BYTES_MAX: usize = 16 << 20;
@@ -58,6 +58,61 @@ fn decode_one(payload: &[u8], coding: &str, bytes_max: usize) -> Option<Vec<u8>>
     }
 }
 
+/// Decoded bytes of a trial.
+const TRIAL_DECODED_BYTES: usize = 64 << 10;
+
+/// A coding that the bytes bear out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Proven {
+    Gzip,
+    Zlib,
+    Deflate,
+    Brotli,
+    Zstd,
+}
+
+/// Whether `start`, the beginning of a payload (all of it, where it is short), is coded as claimed.
+pub(crate) fn prove(start: &[u8], coding: &str) -> Option<Proven> {
+    let bears_out = |decoder: Option<Vec<u8>>| decoder.is_some();
+    let zlib = || bears_out(read_leniently(ZlibDecoder::new(start), TRIAL_DECODED_BYTES));
+    let proven = match coding {
+        "gzip" | "x-gzip" if start.starts_with(&[0x1f, 0x8b]) => Proven::Gzip,
+        "deflate" | "x-deflate" if looks_like_zlib(start) && zlib() => Proven::Zlib,
+        "deflate" | "x-deflate" => Proven::Deflate,
+        "br" => Proven::Brotli,
+        "zstd" => Proven::Zstd,
+        _ => return None,
+    };
+    let decoded = match proven {
+        Proven::Gzip => read_leniently(MultiGzDecoder::new(start), TRIAL_DECODED_BYTES),
+        Proven::Zlib => return Some(proven),
+        Proven::Deflate => read_leniently(DeflateDecoder::new(start), TRIAL_DECODED_BYTES),
+        Proven::Brotli => read_brotli(start, TRIAL_DECODED_BYTES),
+        Proven::Zstd => read_zstd(start, TRIAL_DECODED_BYTES),
+    };
+    bears_out(decoded).then_some(proven)
+}
+
+impl Proven {
+    /// Decodes what `encoded` gives.
+    pub(crate) fn decoder(self, encoded: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+        Ok(match self {
+            Proven::Gzip => Box::new(MultiGzDecoder::new(encoded)),
+            Proven::Zlib => Box::new(ZlibDecoder::new(encoded)),
+            Proven::Deflate => Box::new(DeflateDecoder::new(encoded)),
+            Proven::Brotli => Box::new(brotli_decompressor::Decompressor::new(
+                encoded,
+                BROTLI_BUFFER_BYTES,
+            )),
+            Proven::Zstd => {
+                let mut decoder = zstd::stream::read::Decoder::new(encoded)?;
+                decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+                Box::new(decoder)
+            }
+        })
+    }
+}
+
 /// RFC 1950: method 8, window at most 32 KiB, and a check that makes the first two bytes divisible by 31.
 fn looks_like_zlib(payload: &[u8]) -> bool {
     matches!(payload, [cmf, flg, ..]
@@ -75,7 +130,7 @@ fn read_leniently(decoder: impl Read, bytes_max: usize) -> Option<Vec<u8>> {
 /// fails early, so the part is kept where it is no small one.
 fn read_brotli(payload: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    let decoder = brotli_decompressor::Decompressor::new(payload, 16 << 10);
+    let decoder = brotli_decompressor::Decompressor::new(payload, BROTLI_BUFFER_BYTES);
     match decoder.take(bytes_max as u64 + 1).read_to_end(&mut bytes) {
         Ok(_) => Some(bytes),
         Err(_) => (bytes.len() > payload.len() / 3).then_some(bytes),
@@ -83,15 +138,19 @@ fn read_brotli(payload: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
 }
 
 /// HTTP allows windows up to 8 MiB (RFC 9659), which bounds the memory that a frame can ask for.
+const ZSTD_WINDOW_LOG_MAX: u32 = 23;
+
+/// Encoded bytes that brotli's decoder takes at once.
+const BROTLI_BUFFER_BYTES: usize = 16 << 10;
+
 fn read_zstd(payload: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
-    const WINDOW_LOG_MAX: u32 = 23;
     let mut decoder = zstd::stream::read::Decoder::with_buffer(payload).ok()?;
-    decoder.window_log_max(WINDOW_LOG_MAX).ok()?;
+    decoder.window_log_max(ZSTD_WINDOW_LOG_MAX).ok()?;
     read_leniently(decoder, bytes_max)
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use flate2::Compression;
     use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
@@ -100,7 +159,7 @@ mod tests {
 
     const TEXT: &[u8] = b"<p>hello</p><p>hello</p><p>hello</p><p>hello</p><p>hello</p>";
 
-    fn encode(coding: &str, plain: &[u8]) -> Vec<u8> {
+    pub(crate) fn encode(coding: &str, plain: &[u8]) -> Vec<u8> {
         match coding {
             "gzip" => {
                 let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
@@ -140,7 +199,7 @@ mod tests {
         out
     }
 
-    fn name(coding: &str) -> String {
+    pub(crate) fn name(coding: &str) -> String {
         match coding {
             "zlib" | "raw" => "deflate".to_owned(),
             other => other.to_owned(),

@@ -1,6 +1,7 @@
 //! The folder of real archive files, and what is extracted from one of them.
 
-use extract::{Capture, Extracted, LinkScope, Settings};
+use extract::{Capture, Extracted, LinkScope, PayloadReader, Settings};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use warc::{Entry, Reader, ReaderSettings, Record};
 
@@ -26,6 +27,16 @@ pub(crate) fn records(path: &Path) -> Vec<Record> {
         }
     }
     records
+}
+
+/// The payload of a record, decoded.
+pub(crate) fn payload(record: &Record) -> Vec<u8> {
+    let block = std::io::Cursor::new(record.body.clone());
+    let mut payload =
+        PayloadReader::of_block(record.kind, &record.headers, block, u64::MAX).expect("memory can be read");
+    let mut bytes = Vec::new();
+    payload.read_to_end(&mut bytes).expect("memory can be read");
+    bytes
 }
 
 pub(crate) fn outcomes(path: &Path, links: LinkScope) -> Vec<Extracted> {

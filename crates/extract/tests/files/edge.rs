@@ -134,7 +134,7 @@ fn content_codings_of_real_servers() {
         let response = records
             .iter()
             .find(|record| record.kind == warc::Kind::Response)?;
-        Some(extract::payload(response).into_owned())
+        Some(data::payload(response))
     };
     let Some(plain) = payload("none") else { return };
     assert_eq!(plain.len(), 246);

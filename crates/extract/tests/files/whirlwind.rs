@@ -107,7 +107,7 @@ fn capture(record: &warc::Record, settings: &Settings) -> Capture {
 
 /// The WAT record of a response.
 fn wat_of(response: &warc::Record) -> warc::Record {
-    let html = String::from_utf8(extract::payload(response).into_owned()).expect("the page is UTF-8");
+    let html = String::from_utf8(data::payload(response)).expect("the page is UTF-8");
     let head = String::from_utf8_lossy(&response.body[..response.body.len() - html.len()]).into_owned();
     let headers = head
         .lines()

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use archive::question::{Answer, Body, RecordBody};
 use axum::Json;
 use axum::extract::{RawPathParams, RawQuery};
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, on};
 
@@ -42,8 +42,8 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<State>> {
             },
         ),
         Serves::Record => get(
-            move |state: Context, path: RawPathParams, query: RawQuery| async move {
-                crate::record::download(&state.asker, &arguments(query, path)?).await
+            move |state: Context, path: RawPathParams, query: RawQuery, asked: HeaderMap| async move {
+                crate::record::download(&state.asker, &arguments(query, path)?, &asked).await
             },
         ),
         Serves::Metrics => get(

@@ -55,8 +55,11 @@ fn operation(endpoint: &Endpoint) -> Value {
     operation
 }
 
-/// `get /api/v1/jobs/{id}` becomes `get_jobs_id`.
+/// `get /api/v1/jobs/{id}` becomes `get_jobs_id`. No two are the same, though two paths may end alike.
 fn operation_id(endpoint: &Endpoint) -> String {
+    if let Serves::Record = endpoint.serves {
+        return "get_record_file".to_owned();
+    }
     let path = endpoint
         .path
         .trim_start_matches("/api/v1")

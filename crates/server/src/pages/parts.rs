@@ -148,10 +148,10 @@ pub(super) fn pager(first: Option<String>, next: Option<String>) -> Markup {
     }
 }
 
-/// Archived content in a frame that can do nothing.
+/// Archived content in a frame that can do nothing by itself: only a reader's click on a link leaves it.
 pub(super) fn frame(url: &str, at: Option<&str>) -> Markup {
     html! {
-        iframe sandbox="" loading="lazy" referrerpolicy="no-referrer" title="Archived page, in a sandbox"
+        iframe sandbox="allow-top-navigation-by-user-activation" loading="lazy" referrerpolicy="no-referrer" title="Archived page, in a sandbox"
             src=(link::sandbox(url, at)) {}
     }
 }

@@ -110,7 +110,8 @@ async fn parameters_reach_the_question() {
 #[tokio::test]
 async fn odd_requests_get_an_error_with_a_code() {
     let router = router(sample);
-    let huge = format!("/api/v1/page?url={}", "a".repeat(60_000));
+    let long = format!("/api/v1/page?url={}", "a".repeat(59_999));
+    let too_long = format!("/api/v1/page?url={}", "a".repeat(60_000));
     let cases: [(&str, u16, &str); 14] = [
         ("/api/v1/page", 400, "bad_request"),
         ("/api/v1/page?url=", 400, "bad_request"),
@@ -133,7 +134,14 @@ async fn odd_requests_get_an_error_with_a_code() {
         assert_eq!(reply.json()["error"]["code"], code, "{path}");
         assert!(reply.json()["error"]["message"].is_string(), "{path}");
     }
-    assert_eq!(get(&router, &huge).await.status, 200);
+    assert_eq!(get(&router, &long).await.status, 200);
+    let reply = get(&router, &too_long).await;
+    assert_eq!(
+        (reply.status.as_u16(), reply.json()["error"]["code"].as_str()),
+        (414, Some("too_long"))
+    );
+    assert_eq!(get(&router, "/healthz").await.body, "ok\n");
+    assert!(get(&router, "/robots.txt").await.body.contains("Disallow: /\n"));
     assert_eq!(get(&router, "/api/v1/page?url=%00%01%ff%0d%0a").await.status, 200);
     let post = Request::post("/api/v1/status")
         .body(Content::empty())
@@ -306,4 +314,47 @@ async fn kinds_of_notes_are_documented() {
         .expect("kinds");
     assert!(kinds.contains(&"quote_not_closed".into()), "{notes}");
     assert_eq!(kinds.len(), archive::question::SearchNoteKind::ALL.len());
+}
+
+#[tokio::test]
+async fn what_an_asker_has_is_not_sent_again_and_the_rest_is_compressed() {
+    let router = router(sample);
+    for path in [
+        "/",
+        "/api/v1/status",
+        "/api/v1/openapi.json",
+        "/page?url=example.com",
+    ] {
+        let ask = async |name: &str, value: &str| {
+            let request = Request::get(path).header(name, value);
+            send(&router, request.body(Content::empty()).expect("a request")).await
+        };
+        let first = get(&router, path).await;
+        let tag = first.header("etag").to_owned();
+        assert!(tag.starts_with("W/\""), "{path}: {tag}");
+        let again = ask("if-none-match", &tag).await;
+        assert_eq!((again.status.as_u16(), again.body.len()), (304, 0), "{path}");
+        assert_eq!(again.header("etag"), tag);
+        assert_eq!(ask("if-none-match", "\"x\"").await.status, 200);
+        let packed = ask("accept-encoding", "gzip").await;
+        // What fits a packet is sent as it is.
+        let expected = if first.body.len() < 1024 { "" } else { "gzip" };
+        assert_eq!(packed.header("content-encoding"), expected, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn no_two_operations_have_one_id() {
+    let document = get(&router(sample), "/api/v1/openapi.json").await.json();
+    let paths = document["paths"].as_object().expect("paths");
+    let operations = paths
+        .values()
+        .flat_map(|path| path.as_object().expect("operations").values());
+    let mut ids: Vec<&str> = operations
+        .map(|operation| operation["operationId"].as_str().expect("an id"))
+        .collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all);
 }

@@ -10,7 +10,7 @@ use server::ServerSettings;
 use tower::ServiceExt;
 use warc::{Compression, Draft, Entry, Reader, ReaderSettings, Record, Writer};
 
-use crate::fake::get;
+use crate::fake::{get, send};
 use crate::loaded::{Loaded, load, shared_data};
 use crate::web;
 
@@ -243,6 +243,64 @@ async fn records_stand_alone_whatever_container_they_come_from() {
     }
 }
 
+/// A range of a record, the rest after a break, and nothing of what the asker has.
+#[tokio::test]
+async fn records_are_sent_by_ranges_and_only_when_new() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("plain.warc");
+    let mut writer = Writer::create(&path, Compression::Plain).expect("a file");
+    drafts().iter().for_each(|draft| {
+        writer.write(draft).expect("a record");
+    });
+    writer.finish().expect("written");
+    let loaded = load(&[path], None);
+    let router = router(&loaded);
+    let ask = async |headers: &[(&str, &str)]| {
+        let mut request = Request::get("/record?url=http://example.com/1");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        send(&router, request.body(Body::empty()).expect("a request")).await
+    };
+    let whole = ask(&[]).await;
+    let length = whole.body.len();
+    assert_eq!(
+        (whole.status.as_u16(), whole.header("accept-ranges")),
+        (200, "bytes")
+    );
+    let tag = whole.header("etag").to_owned();
+    for (range, first, end) in [
+        ("bytes=10-19", 10, 20),
+        ("bytes=100-", 100, length),
+        ("bytes=-7", length - 7, length),
+    ] {
+        let part = ask(&[("range", range), ("if-range", &tag)]).await;
+        assert_eq!(
+            (part.status.as_u16(), part.body.as_str()),
+            (206, &whole.body[first..end]),
+            "{range}"
+        );
+        assert_eq!(
+            part.header("content-range"),
+            format!("bytes {first}-{}/{length}", end - 1)
+        );
+        assert_eq!(part.header("content-length"), (end - first).to_string());
+    }
+    let beyond = ask(&[("range", "bytes=9999999-")]).await;
+    assert_eq!(
+        (beyond.status.as_u16(), beyond.header("content-range")),
+        (416, format!("bytes */{length}").as_str())
+    );
+    for headers in [
+        [("range", "bytes=10-19"), ("if-range", "\"other\"")],
+        [("range", "lines=1-2"), ("x", "y")],
+    ] {
+        assert_eq!(ask(&headers).await.body, whole.body, "{headers:?}");
+    }
+    let known = ask(&[("if-none-match", &tag)]).await;
+    assert_eq!((known.status.as_u16(), known.body.as_str()), (304, ""));
+}
+
 #[tokio::test]
 async fn a_missing_or_changed_input_is_said() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -271,7 +329,7 @@ async fn a_missing_or_changed_input_is_said() {
     );
     let reply = get(&router, "/sandbox/content?url=http://threads.example.com/3").await;
     assert_eq!(reply.status, 404);
-    assert!(reply.header("content-security-policy").starts_with("sandbox;"));
+    assert!(reply.header("content-security-policy").starts_with("sandbox "));
 }
 
 #[tokio::test]
@@ -293,14 +351,50 @@ async fn archived_content_comes_decoded_and_under_the_sandbox_policy() {
         assert_eq!(reply.header("content-type"), media, "{url}");
         let policy = reply.header("content-security-policy");
         assert!(
-            policy.starts_with("sandbox; default-src 'none';") && !policy.contains("allow"),
-            "{policy}"
+            policy.starts_with("sandbox allow-top-navigation-by-user-activation; default-src 'none';")
+                && policy.matches("allow").count() == 1,
+            "a reader's click may leave the frame, and nothing else may: {policy}"
         );
         assert_eq!(reply.header("x-content-type-options"), "nosniff");
         assert!(reply.headers.get("set-cookie").is_none());
     }
     let reply = get(&router, &format!("/sandbox/content?url={}", web::HOSTILE)).await;
     assert!(reply.body.starts_with("<!doctype html>"), "{}", &reply.body[..60]);
+}
+
+/// Followed from the archived page, a link leads to the archive's page of its target at that time, or to one that says
+/// that it was not captured; never to the live web, and never to whatever this server has at the same path.
+#[tokio::test]
+async fn links_in_an_archived_page_lead_to_archived_pages() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n\
+        <a href=/about>ours?</a><a href='//far.example/x?y&amp;z'>far</a><a href=http://a.example/gone>gone</a>";
+    let path = folder.path().join("x.warc");
+    let mut writer = Writer::create(&path, Compression::Plain).expect("a file");
+    let draft = Draft::response("http://a.example/", 1_390_766_784_000, block.to_vec());
+    writer.write(&draft).expect("a record");
+    writer.finish().expect("written");
+    let loaded = load(&[path], None);
+    let router = router(&loaded);
+    let content = get(&router, "/sandbox/content?url=http://a.example/").await.body;
+    let links: Vec<&str> = content
+        .split('"')
+        .filter(|part| part.starts_with("/page?"))
+        .collect();
+    assert_eq!(
+        links,
+        [
+            "/page?url=http%3A%2F%2Fa.example%2Fabout&amp;at=20140126200624",
+            "/page?url=http%3A%2F%2Ffar.example%2Fx%3Fy%26z&amp;at=20140126200624",
+            "/page?url=http%3A%2F%2Fa.example%2Fgone&amp;at=20140126200624",
+        ],
+        "{content}"
+    );
+    assert_eq!(content.matches("href=").count(), 3);
+    for link in links {
+        let page = get(&router, &link.replace("&amp;", "&")).await;
+        assert!(page.body.contains("never captured"), "{link}: {}", page.status);
+    }
 }
 
 /// The content of a capture that only says "unchanged" is that of the capture it saw again.

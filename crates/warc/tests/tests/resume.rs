@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use warc::{Compression, Draft, Writer, raw_at, read_at};
+use warc::{Compression, Draft, OpenRecord, Writer, raw_at, read_at};
 
 use super::support::{Seen, archives, read, settings};
 
@@ -125,7 +125,20 @@ fn check_each(path: &Path) {
         let mut stored = raw_at(path, span.offset).expect("a record");
         let (length, extension) = (stored.length(), stored.extension());
         stored.read_to_end(&mut raw).expect("readable");
-        assert_eq!(raw.len() as u64, length);
+        if let Some(length) = length {
+            assert_eq!(raw.len() as u64, length);
+            let mut part = raw_at(path, span.offset).expect("a record");
+            let (first, bytes) = (length / 3, length / 2);
+            part.narrow(first, bytes);
+            let mut narrowed = Vec::new();
+            part.read_to_end(&mut narrowed).expect("readable");
+            assert_eq!(
+                narrowed,
+                raw[first as usize..(first + bytes) as usize],
+                "{path:?}"
+            );
+        }
+        check_opened(path, span.offset, span.length, body);
         let alone = read(raw, settings());
         let records: Vec<_> = alone.iter().filter(|entry| entry.is_record()).collect();
         let [
@@ -143,6 +156,20 @@ fn check_each(path: &Path) {
             span.offset
         );
     }
+}
+
+/// The block read piece by piece is the block kept whole.
+fn check_opened(path: &Path, offset: u64, length: u64, body: &[u8]) {
+    let file = std::sync::Arc::new(std::fs::File::open(path).expect("opens"));
+    let mut opened = OpenRecord::open(file, "x", offset, length).expect("a record");
+    let (mut block, mut piece) = (Vec::new(), [0; 100]);
+    loop {
+        match opened.read(&mut piece).expect("readable") {
+            0 => break,
+            bytes => block.extend_from_slice(&piece[..bytes]),
+        }
+    }
+    assert_eq!(block, body, "{path:?} at {offset}");
 }
 
 #[test]

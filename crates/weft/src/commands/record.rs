@@ -3,13 +3,14 @@
 //! The archive says where the record is; its bytes are read here, from the input itself, by a range if it is far.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow, bail};
-use archive::Sources;
 use archive::question::{Body, Question, RecordBody};
-use warc::{Format, Input as _, ReadError, Record};
+use archive::{Interrupt, Sources};
+use extract::PayloadReader;
+use warc::{Format, Input as _, OpenRecord, ReadError};
 
 use crate::ask;
 use crate::context::Context;
@@ -89,18 +90,18 @@ fn write_part(
     if part.stored {
         return write_stored(place, sources, out);
     }
-    let record = read(place, sources)?;
+    let record = open(place, sources)?;
     match (part.headers, part.payload) {
-        (true, _) => write_headers(&record, out)?,
-        (_, true) => out.write_all(&extract::payload(&record))?,
-        _ => write_whole(&record, out)?,
+        (true, _) => write_headers(record, out)?,
+        (_, true) => write_payload(record, out)?,
+        _ => write_whole(record, out)?,
     }
     Ok(())
 }
 
-/// The record, read from its input.
-fn read(place: &RecordBody, sources: &Sources) -> anyhow::Result<Record> {
-    archive::read_record(sources, place, u64::MAX).map_err(|error| match error {
+/// The record in its input; its block is read as it is written.
+fn open(place: &RecordBody, sources: &Sources) -> anyhow::Result<OpenRecord> {
+    archive::open_record(sources, place, &Interrupt::new()).map_err(|error| match error {
         ReadError::NoRecord { path, offset } => {
             anyhow!("{path} holds no record at offset {offset}: was the file changed since it was loaded?")
         }
@@ -109,30 +110,43 @@ fn read(place: &RecordBody, sources: &Sources) -> anyhow::Result<Record> {
 }
 
 /// The record as it stands in an uncompressed file. One from an ARC file is shown as a WARC record.
-fn write_whole(record: &Record, out: &mut impl Write) -> io::Result<()> {
-    write_record_head(record, out)?;
-    out.write_all(&record.body)?;
+fn write_whole(mut record: OpenRecord, out: &mut impl Write) -> io::Result<()> {
+    write_record_head(&record, out)?;
+    io::copy(&mut record, out)?;
     out.write_all(b"\r\n\r\n")
 }
 
-fn write_record_head(record: &Record, out: &mut impl Write) -> io::Result<()> {
-    let (major, minor) = match record.format {
+fn write_payload(record: OpenRecord, out: &mut impl Write) -> anyhow::Result<()> {
+    let mut payload = PayloadReader::open(record, u64::MAX)?;
+    io::copy(&mut payload, out)?;
+    if payload.has_failed() {
+        bail!("the input could not be read to the record's end");
+    }
+    Ok(())
+}
+
+fn write_record_head(record: &OpenRecord, out: &mut impl Write) -> io::Result<()> {
+    let (major, minor) = match record.format() {
         Format::Warc(major, minor) => (major, minor),
         _ => (1, 1),
     };
     write!(out, "WARC/{major}.{minor}\r\n")?;
-    for (name, value) in record.headers.iter() {
+    for (name, value) in record.headers().iter() {
         write!(out, "{name}: {value}\r\n")?;
     }
     out.write_all(b"\r\n")
 }
 
 /// The record's header fields, an empty line, and those of HTTP if it is HTTP.
-fn write_headers(record: &Record, out: &mut impl Write) -> io::Result<()> {
-    write_record_head(record, out)?;
+fn write_headers(record: OpenRecord, out: &mut impl Write) -> io::Result<()> {
+    write_record_head(&record, out)?;
     if record.is_http() {
-        let length = warc::http_header_length(&record.body).unwrap_or(record.body.len());
-        out.write_all(&record.body[..length])?;
+        let mut head = Vec::new();
+        record
+            .take(warc::HTTP_HEADER_BYTES_MAX as u64)
+            .read_to_end(&mut head)?;
+        let length = warc::http_header_length(&head).unwrap_or(head.len());
+        out.write_all(&head[..length])?;
     }
     Ok(())
 }

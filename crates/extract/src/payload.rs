@@ -1,0 +1,267 @@
+//! The payload of a record, decoded piece by piece while it is read: after the HTTP head, without transfer and content
+//! codings.
+//!
+//! A few bytes can decode to any number, at every coding anew, so nothing is ever decoded whole. Invariants:
+//! - no more than `bytes_max` bytes come out, and no coding gives more than twice that to the next: time and memory are
+//!   bounded whatever the bytes are;
+//! - held at a time are the codings' windows (16 MiB at most each, for brotli) and [`TRIAL_BYTES`] for each;
+//! - a false claim (chunked, gzip, ...) leaves the bytes as they stand, and of what decodes part of the way that part is given.
+
+use std::io::{self, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use warc::{Dechunker, HTTP_HEADER_BYTES_MAX, Headers, Kind, OpenRecord};
+
+use crate::http::{self, Head, coding};
+use crate::mime;
+
+/// Encoded bytes by which it is decided whether a claimed coding is true. One zstd block, the largest unit that
+/// must be there whole before anything comes out, has 128 KiB.
+const TRIAL_BYTES: u64 = 256 << 10;
+
+/// Codings taken off. Servers apply one, rarely two; each can multiply what the one before gives.
+const CODINGS_MAX: usize = 3;
+
+/// Bytes read at once for the head, and of a chunked payload.
+const PIECE_BYTES: usize = 16 << 10;
+
+/// Reads a payload.
+pub struct PayloadReader {
+    decoded: Box<dyn Read + Send>,
+    ending: Arc<Ending>,
+    charset: Option<String>,
+}
+
+/// What happened before the payload's end.
+#[derive(Default)]
+struct Ending {
+    /// A limit was reached.
+    cut: AtomicBool,
+    /// The input failed.
+    failed: AtomicBool,
+}
+
+impl PayloadReader {
+    /// The payload of a record, at most `bytes_max` of it.
+    ///
+    /// # Errors
+    /// Those of the input.
+    pub fn open(record: OpenRecord, bytes_max: u64) -> io::Result<PayloadReader> {
+        let (kind, headers) = (record.kind(), record.headers().clone());
+        PayloadReader::of_block(kind, &headers, record, bytes_max)
+    }
+
+    /// As [`PayloadReader::open`], of a record that is given in parts.
+    ///
+    /// # Errors
+    /// Those of `block`.
+    pub fn of_block(
+        kind: Kind,
+        headers: &Headers,
+        block: impl Read + Send + 'static,
+        bytes_max: u64,
+    ) -> io::Result<PayloadReader> {
+        let ending = Arc::new(Ending::default());
+        let between_max = bytes_max.saturating_mul(2);
+        let mut block = Limited {
+            inner: Noting {
+                inner: block,
+                ending: ending.clone(),
+            },
+            left: between_max,
+            ending: ending.clone(),
+        };
+        let (mut start, head) = read_head(&mut block, matches!(kind, Kind::Response | Kind::Revisit))?;
+        let of_record = || headers.get("Content-Type");
+        let content_type = head.content_type.as_deref().or_else(|| match head.status {
+            0 => of_record(),
+            _ => None,
+        });
+        let charset = content_type.and_then(mime::charset).map(str::to_owned);
+        let rest = Cursor::new(start.split_off(head.length)).chain(block);
+        let mut decoded: Box<dyn Read + Send> = match head.chunked {
+            true => Box::new(Dechunked::new(rest)),
+            false => Box::new(rest),
+        };
+        let codings = head.codings.iter().rev();
+        let told = codings.filter(|coding| !matches!(coding.as_str(), "identity" | "none"));
+        for coding in told.take(CODINGS_MAX) {
+            let mut trial = Vec::new();
+            decoded.by_ref().take(TRIAL_BYTES).read_to_end(&mut trial)?;
+            let proven = coding::prove(&trial, coding);
+            let encoded = Cursor::new(trial).chain(decoded);
+            let Some(proven) = proven else {
+                decoded = Box::new(encoded);
+                break;
+            };
+            decoded = Box::new(Limited {
+                inner: Lenient {
+                    inner: proven.decoder(encoded)?,
+                    over: false,
+                },
+                left: between_max,
+                ending: ending.clone(),
+            });
+        }
+        decoded = Box::new(Limited {
+            inner: decoded,
+            left: bytes_max,
+            ending: ending.clone(),
+        });
+        Ok(PayloadReader {
+            decoded,
+            ending,
+            charset,
+        })
+    }
+
+    /// The character set that the HTTP header, or the record's where there is none, names.
+    pub fn charset(&self) -> Option<&str> {
+        self.charset.as_deref()
+    }
+
+    /// Whether a limit was reached; to be asked at the end.
+    pub fn is_cut(&self) -> bool {
+        self.ending.cut.load(Ordering::Relaxed)
+    }
+
+    /// Whether the input failed before the end; to be asked at the end.
+    pub fn has_failed(&self) -> bool {
+        self.ending.failed.load(Ordering::Relaxed)
+    }
+}
+
+impl Read for PayloadReader {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.decoded.read(into)
+    }
+}
+
+/// The bytes up to the end of the HTTP head and some more, and the head; an empty one where the block has none.
+fn read_head(block: &mut impl Read, may_be_http: bool) -> io::Result<(Vec<u8>, Head)> {
+    let mut start = Vec::new();
+    loop {
+        let grew = block.by_ref().take(PIECE_BYTES as u64).read_to_end(&mut start)?;
+        if !may_be_http || !http::begins_like_http(&start) {
+            return Ok((start, Head::default()));
+        }
+        let head = http::parse_head(&start);
+        // One that reaches to the end of what is there may go on.
+        if head.length < start.len() || grew == 0 || start.len() >= HTTP_HEADER_BYTES_MAX {
+            return Ok((start, head));
+        }
+    }
+}
+
+/// Notes that the input failed: the decoders above do not tell that from bytes that are wrong.
+struct Noting<R> {
+    inner: R,
+    ending: Arc<Ending>,
+}
+
+impl<R: Read> Read for Noting<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.inner
+            .read(into)
+            .inspect_err(|_| self.ending.failed.store(true, Ordering::Relaxed))
+    }
+}
+
+/// Ends after so many bytes, and notes when there would have been more.
+struct Limited<R> {
+    inner: R,
+    left: u64,
+    ending: Arc<Ending>,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 && !into.is_empty() {
+            if self.inner.read(&mut [0])? > 0 {
+                self.ending.cut.store(true, Ordering::Relaxed);
+            }
+            return Ok(0);
+        }
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(into.len());
+        let bytes = self.inner.read(&mut into[..most])?;
+        self.left -= bytes as u64;
+        Ok(bytes)
+    }
+}
+
+/// What comes before the first error.
+struct Lenient<R> {
+    inner: R,
+    over: bool,
+}
+
+impl<R: Read> Read for Lenient<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.over {
+            return Ok(0);
+        }
+        match self.inner.read(into) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            // Decoders are not to be asked again after an error.
+            Err(_) => {
+                self.over = true;
+                Ok(0)
+            }
+            Ok(bytes) => Ok(bytes),
+        }
+    }
+}
+
+/// Takes chunk sizes out.
+struct Dechunked<R> {
+    inner: R,
+    /// None after the end.
+    dechunker: Option<Dechunker>,
+    ready: Vec<u8>,
+    taken: usize,
+}
+
+impl<R: Read> Dechunked<R> {
+    fn new(inner: R) -> Dechunked<R> {
+        Dechunked {
+            inner,
+            dechunker: Some(Dechunker::new()),
+            ready: Vec::new(),
+            taken: 0,
+        }
+    }
+}
+
+impl<R: Read> Read for Dechunked<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.taken == self.ready.len()
+            && let Some(mut dechunker) = self.dechunker.take()
+        {
+            self.ready.clear();
+            self.taken = 0;
+            let mut piece = [0; PIECE_BYTES];
+            let bytes = match self.inner.read(&mut piece) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    self.dechunker = Some(dechunker);
+                    return Err(error);
+                }
+            };
+            let ready = &mut self.ready;
+            if bytes == 0 {
+                dechunker.finish(|part| ready.extend_from_slice(part));
+            } else {
+                dechunker.push(&piece[..bytes], |part| ready.extend_from_slice(part));
+                self.dechunker = Some(dechunker);
+            }
+        }
+        let bytes = into.len().min(self.ready.len() - self.taken);
+        into[..bytes].copy_from_slice(&self.ready[self.taken..self.taken + bytes]);
+        self.taken += bytes;
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! Entity tags: what an asker has already is not sent again.
+//!
+//! Answers that are held whole get a weak tag (they may be compressed on the way) of their bytes; records, which are
+//! streamed, bring a strong one of their own.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use axum::body::{Body, HttpBody as _, to_bytes};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
+
+/// Longest answer that is given a tag, in bytes; none that is held whole is longer.
+const BYTES_MAX: usize = 64 << 20;
+
+/// A tag of these 64 bits.
+pub(crate) fn tag(bits: u64, weak: bool) -> HeaderValue {
+    let mark = if weak { "W/" } else { "" };
+    HeaderValue::try_from(format!("{mark}\"{bits:016x}\"")).unwrap_or(HeaderValue::from_static("\"0\""))
+}
+
+/// Whether the asker has what `tag` names.
+pub(crate) fn has(asked: &HeaderMap, tag: &HeaderValue) -> bool {
+    let bare = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    let Ok(tag) = tag.to_str().map(bare) else {
+        return false;
+    };
+    let known = asked.get_all(header::IF_NONE_MATCH).iter();
+    known
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|known| known.trim() == "*" || bare(known) == tag)
+}
+
+/// 304 with the tag.
+pub(crate) fn not_modified(tag: &HeaderValue) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NOT_MODIFIED;
+    response.headers_mut().insert(header::ETAG, tag.clone());
+    response
+}
+
+/// Gives an answer that is held whole its tag, or says that the asker has it.
+pub(crate) async fn tagged(method: &Method, asked: &HeaderMap, response: Response) -> Response {
+    let plain = method == Method::GET
+        && response.status() == StatusCode::OK
+        && !response.headers().contains_key(header::ETAG)
+        && response.body().size_hint().exact().is_some();
+    if !plain {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let Ok(bytes) = to_bytes(body, BYTES_MAX).await else {
+        // What is held whole cannot fail.
+        tracing::error!("an answer held whole could not be read");
+        return Response::new(Body::empty());
+    };
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    let tag = tag(hasher.finish(), true);
+    if has(asked, &tag) {
+        // The headers of the answer that would be sent are those of the one that is there.
+        parts.status = StatusCode::NOT_MODIFIED;
+        parts.headers.remove(header::CONTENT_LENGTH);
+        parts.headers.insert(header::ETAG, tag);
+        return Response::from_parts(parts, Body::empty());
+    }
+    parts.headers.insert(header::ETAG, tag);
+    Response::from_parts(parts, Body::from(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_compared_weakly() {
+        let tag = tag(1, true);
+        let check = |known: &str, expected: bool| {
+            let mut asked = HeaderMap::new();
+            asked.insert(
+                header::IF_NONE_MATCH,
+                HeaderValue::from_str(known).expect("a value"),
+            );
+            assert_eq!(has(&asked, &tag), expected, "{known}");
+        };
+        check("W/\"0000000000000001\"", true);
+        check("\"0000000000000001\"", true);
+        check("\"x\", W/\"0000000000000001\"", true);
+        check("*", true);
+        check("\"0000000000000002\"", false);
+        check("0000000000000001", false);
+    }
+}

@@ -1,0 +1,185 @@
+//! The content of a capture as it is sent: piece by piece, decoded, in UTF-8, links turned inwards.
+//!
+//! Invariant: a piece takes [`PIECE_BYTES`] of content, so memory and time for it are bounded; in all at most
+//! [`CONTENT_BYTES_MAX`] are shown, whatever the record decodes to. What is left out is said at the end, where the
+//! type allows it.
+
+use std::io::{self, Read};
+
+use archive::question::RecordBody;
+use archive::{Interrupt, Sources};
+use axum::body::Bytes;
+use data_encoding::BASE64;
+use extract::{PayloadReader, TextReader};
+use maud::{DOCTYPE, html};
+use tokio::sync::OwnedSemaphorePermit;
+use warc::ReadError;
+
+use super::Show;
+use super::links::{Rewriter, Spot};
+use crate::stream::Maker;
+
+/// Bytes of a content that are shown.
+pub(crate) const CONTENT_BYTES_MAX: u64 = 64 << 20;
+
+/// Bytes of content taken for a piece: a multiple of three, as Base64 needs.
+const PIECE_BYTES: usize = 3 << 14;
+
+/// What is said after the last byte that is shown.
+const NOTE: &str = "Weft shows the first 64 MiB of this content; the record has all of it.";
+
+/// What is still to be sent.
+pub(crate) struct Content {
+    form: Form,
+    part: Part,
+    /// One of those that may be read at a time; held until nothing is read any more.
+    _place: OwnedSemaphorePermit,
+}
+
+enum Form {
+    Html(TextReader, Box<Rewriter>),
+    Text(TextReader),
+    Image(PayloadReader),
+    Drawing(PayloadReader),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Start,
+    Middle,
+    Done,
+}
+
+impl Content {
+    /// Opens the record of a capture.
+    ///
+    /// # Errors
+    /// Why the input does not give it.
+    pub(crate) fn open(
+        sources: &Sources,
+        record: &RecordBody,
+        show: Show,
+        interrupt: &Interrupt,
+        place: OwnedSemaphorePermit,
+    ) -> Result<Content, ReadError> {
+        let failed = |source| ReadError::Io {
+            path: record.location.clone(),
+            offset: record.capture.offset,
+            source,
+        };
+        let opened = archive::open_record(sources, record, interrupt)?;
+        let payload = PayloadReader::open(opened, CONTENT_BYTES_MAX).map_err(failed)?;
+        let spot = Spot::of(&record.capture);
+        let text = |payload| TextReader::open(payload, spot.top_level()).map_err(failed);
+        let form = match show {
+            Show::Html => Form::Html(text(payload)?, Box::new(Rewriter::new(&spot))),
+            Show::Text => Form::Text(text(payload)?),
+            Show::Image => Form::Image(payload),
+            Show::Drawing => Form::Drawing(payload),
+        };
+        Ok(Content {
+            form,
+            part: Part::Start,
+            _place: place,
+        })
+    }
+
+    /// What comes before, between or after pieces of content: the page around a drawing.
+    fn frame(&self) -> [String; 2] {
+        match self.form {
+            Form::Drawing(_) => drawing(),
+            _ => Default::default(),
+        }
+    }
+}
+
+impl Maker for Content {
+    fn next(&mut self) -> io::Result<Option<Bytes>> {
+        if self.part == Part::Done {
+            return Ok(None);
+        }
+        let [before, after] = self.frame();
+        let mut sent = Vec::new();
+        if self.part == Part::Start {
+            sent.extend_from_slice(before.as_bytes());
+            self.part = Part::Middle;
+        }
+        let piece = read_piece(self.form.source())?;
+        let last = piece.is_empty();
+        self.form.make(&piece, last, &mut sent)?;
+        if last {
+            self.part = Part::Done;
+            if self.form.has_failed() {
+                return Err(io::Error::other(
+                    "the input could not be read to the record's end",
+                ));
+            }
+            sent.extend_from_slice(after.as_bytes());
+        }
+        Ok(Some(Bytes::from(sent)))
+    }
+}
+
+impl Form {
+    fn source(&mut self) -> &mut dyn Read {
+        match self {
+            Form::Html(text, _) | Form::Text(text) => text,
+            Form::Image(payload) | Form::Drawing(payload) => payload,
+        }
+    }
+
+    fn has_failed(&self) -> bool {
+        match self {
+            Form::Html(text, _) | Form::Text(text) => text.has_failed(),
+            Form::Image(payload) | Form::Drawing(payload) => payload.has_failed(),
+        }
+    }
+
+    /// Adds what a piece of content becomes, and at the last one what comes after all.
+    fn make(&mut self, piece: &[u8], last: bool, sent: &mut Vec<u8>) -> io::Result<()> {
+        match self {
+            Form::Html(text, rewriter) => {
+                rewriter.push(piece, last, sent)?;
+                if last && text.is_cut() {
+                    let note = html! { hr; p { (NOTE) } };
+                    sent.extend_from_slice(note.into_string().as_bytes());
+                }
+            }
+            Form::Text(text) => {
+                sent.extend_from_slice(piece);
+                if last && text.is_cut() {
+                    sent.extend_from_slice(format!("\n\n[{NOTE}]\n").as_bytes());
+                }
+            }
+            // A picture has no place for a note: it ends.
+            Form::Image(_) => sent.extend_from_slice(piece),
+            Form::Drawing(_) => sent.extend_from_slice(BASE64.encode(piece).as_bytes()),
+        }
+        Ok(())
+    }
+}
+
+/// A full piece, less only at the end.
+fn read_piece(source: &mut dyn Read) -> io::Result<Vec<u8>> {
+    let mut piece = Vec::with_capacity(PIECE_BYTES);
+    source.take(PIECE_BYTES as u64).read_to_end(&mut piece)?;
+    Ok(piece)
+}
+
+/// A drawing as a picture in a page: as a document of its own it could hold HTML, which the policy does not
+/// hold back in all. What comes before its Base64 and after.
+fn drawing() -> [String; 2] {
+    const PLACE: &str = "data:image/svg+xml;base64,";
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head { meta charset="utf-8"; title { "Drawing" } }
+            body { img alt="Archived drawing" src=(PLACE); }
+        }
+    };
+    let page = page.into_string();
+    match page.split_once(PLACE) {
+        Some((before, after)) => [format!("{before}{PLACE}"), after.to_owned()],
+        None => [page, String::new()],
+    }
+}

@@ -1,0 +1,182 @@
+//! One record whose block is read piece by piece, as far as it is wanted.
+//!
+//! Invariant: nothing of the block is kept, and no more is decoded than is taken (a window of 64 KiB ahead), so that a
+//! record costs memory independent of its size and time in proportion to what is taken, whatever its bytes are.
+//!
+//! What the reader of whole inputs does besides is not done here: digests are not computed, and a block in a shared
+//! member that is declared longer than it is may give bytes of the record after it.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use crate::at::{BEYOND_BYTES, no_record};
+use crate::error::ReadError;
+use crate::feed::Opened;
+use crate::frame::End;
+use crate::head::{BlockLength, Head};
+use crate::header::HeaderRead;
+use crate::headers::Headers;
+use crate::reader::Reader;
+use crate::record::{Format, Kind, is_http};
+use crate::resync::Start;
+use crate::settings::ReaderSettings;
+use crate::source::Input;
+
+/// A record whose header is read. Reading it gives its block.
+pub struct OpenRecord {
+    reader: Reader,
+    head: Box<Head>,
+    /// What is still to be given; at most what the block has.
+    left: BlockLength,
+    http: bool,
+}
+
+impl OpenRecord {
+    /// Opens the record at `offset`, of `length` bytes as stored; `name` stands in error messages.
+    ///
+    /// `length` only says how much to read ahead.
+    ///
+    /// # Errors
+    /// [`ReadError::NoRecord`] where none begins there.
+    pub fn open(
+        input: Arc<dyn Input>,
+        name: &str,
+        offset: u64,
+        length: u64,
+    ) -> Result<OpenRecord, ReadError> {
+        let settings = ReaderSettings {
+            start_offset: offset,
+            body_bytes_max: 0,
+            ..ReaderSettings::default()
+        };
+        let read_ahead_bytes = length.saturating_add(BEYOND_BYTES);
+        let mut reader = Reader::with_read_ahead(Box::new(input), name, settings, read_ahead_bytes)?;
+        reader.header_bytes = Some(Vec::new());
+        let Some(mut head) = reader.next_head()? else {
+            return Err(no_record(name, offset));
+        };
+        let left = match (reader.feed.is_plain(), head.block) {
+            (true, block) => {
+                let declared = match block {
+                    BlockLength::Declared(bytes) => Some(bytes),
+                    BlockLength::UpToNext => None,
+                };
+                BlockLength::Declared(reader.measure_plain(&mut head, declared)?.unwrap_or(0))
+            }
+            (false, block) => block,
+        };
+        if reader.feed.window().len() < 4 {
+            reader.feed.more(4)?;
+        }
+        let http = is_http(head.format, head.kind, &head.headers, reader.feed.window());
+        Ok(OpenRecord {
+            reader,
+            head,
+            left,
+            http,
+        })
+    }
+
+    /// Version line or ARC.
+    pub fn format(&self) -> Format {
+        self.head.format
+    }
+
+    /// Kind of record.
+    pub fn kind(&self) -> Kind {
+        self.head.kind
+    }
+
+    /// Header fields in file order.
+    pub fn headers(&self) -> &Headers {
+        &self.head.headers
+    }
+
+    /// Whether the block is an HTTP message, as [`crate::Record::is_http`] has it.
+    pub fn is_http(&self) -> bool {
+        self.http
+    }
+
+    /// The header as it stands in the input, its empty line included.
+    pub(crate) fn header_bytes(&self) -> &[u8] {
+        self.reader.header_bytes.as_deref().unwrap_or_default()
+    }
+
+    fn take(&mut self, into: &mut [u8]) -> Result<usize, ReadError> {
+        match self.left {
+            BlockLength::Declared(left) => {
+                let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
+                let taken = self.take_across(&mut into[..wanted])?;
+                self.left = BlockLength::Declared(if taken == 0 { 0 } else { left - taken as u64 });
+                Ok(taken)
+            }
+            BlockLength::UpToNext => {
+                let mut taken = 0;
+                let at_record = self.reader.skip_to_record(into.len() as u64, |bytes| {
+                    into[taken..taken + bytes.len()].copy_from_slice(bytes);
+                    taken += bytes.len();
+                })?;
+                if at_record || taken == 0 {
+                    self.left = BlockLength::Declared(0);
+                }
+                Ok(taken)
+            }
+        }
+    }
+
+    /// Fills some of `into` from this frame, or from the next ones if the block goes on in them.
+    fn take_across(&mut self, into: &mut [u8]) -> Result<usize, ReadError> {
+        while !into.is_empty() {
+            let wanted = into.len();
+            let taken = self
+                .reader
+                .feed
+                .pass(wanted, |bytes| into[..bytes.len()].copy_from_slice(bytes))?;
+            if taken > 0 {
+                return Ok(taken);
+            }
+            if !self.goes_on()? {
+                break;
+            }
+        }
+        Ok(0)
+    }
+
+    /// Whether the block goes on in the next frame; then that is open.
+    fn goes_on(&mut self) -> Result<bool, ReadError> {
+        let feed = &mut self.reader.feed;
+        if !feed.is_open() || feed.is_plain() || matches!(feed.end(), Some(End::Cut(_) | End::Damaged(_))) {
+            return Ok(false);
+        }
+        feed.close()?;
+        Ok(matches!(self.reader.next_frame()?, Opened::Frame) && !self.reader.record_begins()?)
+    }
+}
+
+impl Read for OpenRecord {
+    /// Errors of the input keep their kind.
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.take(into).map_err(|error| match error {
+            ReadError::Io { source, .. } => source,
+            error => io::Error::other(error),
+        })
+    }
+}
+
+impl Reader {
+    /// The header of the record that begins here, if one does.
+    fn next_head(&mut self) -> Result<Option<Box<Head>>, ReadError> {
+        self.stand_at_record()?;
+        if !self.feed.is_open() {
+            return Ok(None);
+        }
+        self.skip_line_ends()?;
+        if self.look()? == Start::Neither {
+            return Ok(None);
+        }
+        Ok(match self.read_header(&mut Headers::new())? {
+            HeaderRead::Head(head) => Some(head),
+            HeaderRead::Bad(..) | HeaderRead::Settled => None,
+        })
+    }
+}
