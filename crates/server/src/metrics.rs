@@ -59,6 +59,8 @@ pub const STAGE_ITEM_SECONDS: &str = "weft_stage_item_seconds_mean";
 pub const HTTP_REQUESTS: &str = "weft_http_requests_total";
 /// Requests under way.
 pub const HTTP_IN_FLIGHT: &str = "weft_http_requests_in_flight";
+/// Connections closed as they came, because their address had too many.
+pub const HTTP_REFUSED: &str = "weft_http_connections_refused_total";
 /// Time to the head of the answer, in seconds, by route.
 pub const HTTP_SECONDS: &str = "weft_http_request_seconds";
 /// Time of a search within the archive, in seconds.
@@ -240,6 +242,13 @@ impl Drop for InFlight<'_> {
 pub(crate) async fn page(state: &State) -> Response {
     let mut text = Text::new();
     state.metrics.write(&mut text);
+    text.one(
+        HTTP_REFUSED,
+        "counter",
+        "Connections closed as they came, because their address had too many.",
+        "",
+        state.door.refused(),
+    );
     if let Ok([status, stages]) = state
         .asker
         .ask_together([Question::Status, Question::Stages])

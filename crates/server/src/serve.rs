@@ -1,7 +1,7 @@
 //! Binding, accepting, limits of a connection, and the orderly end.
 //!
-//! Invariants: at most `connections_max` connections are held, each with one task; a header that is too
-//! long or too slow ends its connection; after shutdown no connection is accepted and those held may finish
+//! Invariants: at most `connections_max` connections are held, and so many of one address, each with one task; a
+//! header that is too long or too slow ends its connection, as does a client that takes nothing of its answer; after shutdown no connection is accepted and those held may finish
 //! the request they are in, for at most [`SHUTDOWN_GRACE`].
 
 use std::future::Future;
@@ -11,24 +11,21 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::http::Request;
+use door::{Pass, Patient};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::history;
 use crate::settings::ServerSettings;
 use crate::state::{Served, State};
 
 /// Time for requests under way to finish after shutdown was asked for.
-const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
-/// Time to send the header of a request, also for the next one on a kept connection.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(60);
-/// Pause after the system refused to accept (out of file descriptors, say).
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
 /// Why serving could not begin.
 #[derive(Debug, thiserror::Error)]
@@ -88,21 +85,21 @@ impl Server {
         let watcher = tokio::spawn(watch_store(Arc::clone(&self.state)));
         let router = crate::routes::router(Arc::clone(&self.state));
         let (closing, closed) = watch::channel(false);
-        let slots = Arc::new(Semaphore::new(self.settings.connections_max.max(1)));
+        let door = Arc::clone(&self.state.door);
         let mut shutdown = std::pin::pin!(shutdown);
         loop {
-            let (stream, peer, slot) = tokio::select! {
-                accepted = accept(&self.listener, &slots) => accepted,
+            let (stream, peer, pass) = tokio::select! {
+                accepted = door.accept(&self.listener) => accepted,
                 () = &mut shutdown => break,
             };
             let service = router.clone();
             tokio::spawn(hold(
                 stream,
                 peer,
-                slot,
+                pass,
                 service,
                 closed.clone(),
-                self.settings.header_bytes_max,
+                self.settings.clone(),
             ));
         }
         drop(self.listener);
@@ -144,48 +141,34 @@ async fn watch_store(state: Arc<State>) {
     }
 }
 
-/// A slot first, so that what cannot be held stays in the system's queue.
-async fn accept(
-    listener: &TcpListener,
-    slots: &Arc<Semaphore>,
-) -> (TcpStream, SocketAddr, Option<OwnedSemaphorePermit>) {
-    let slot = Arc::clone(slots).acquire_owned().await.ok();
-    loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => return (stream, peer, slot),
-            Err(error) => {
-                tracing::warn!(%error, "accept a connection");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
-        }
-    }
-}
-
 async fn hold(
     stream: TcpStream,
     peer: SocketAddr,
-    slot: Option<OwnedSemaphorePermit>,
+    pass: Pass,
     router: Router,
     mut closed: watch::Receiver<bool>,
-    header_bytes_max: usize,
+    settings: ServerSettings,
 ) {
-    let _slot = slot;
     // Without it small answers wait for the acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
+    let stream = Patient::new(stream, settings.idle_max);
     let routes = TowerToHyperService::new(router);
+    let inside = pass.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
+        inside.heard();
         request.extensions_mut().insert(Peer(peer));
         routes.call(request)
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
-        .max_header_size(header_bytes_max)
-        .max_buf_size(header_bytes_max.max(64 * 1024))
+        .header_read_timeout(settings.idle_max)
+        .max_header_size(settings.header_bytes_max)
+        .max_buf_size(settings.header_bytes_max.max(64 * 1024))
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => return trace_end(ended),
+        () = pass.silent(settings.first_request_max) => return tracing::debug!(%peer, "a connection said nothing"),
         _ = closed.wait_for(|closing| *closing) => connection.as_mut().graceful_shutdown(),
     }
     trace_end(connection.await);

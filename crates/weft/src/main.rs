@@ -28,6 +28,7 @@ mod style;
 mod synth;
 mod table;
 mod units;
+mod web;
 
 // Loading makes and frees millions of small rows on several threads, which this allocator is made for.
 #[global_allocator]

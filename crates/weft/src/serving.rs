@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use archive::Archive;
@@ -10,6 +11,9 @@ use server::{ServeError, Served, Server, ServerSettings};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+
+/// Time for threads that answer questions when no request is left.
+const FAREWELL: Duration = Duration::from_millis(500);
 
 /// A server that accepts connections until [`Serving::end`].
 pub(crate) struct Serving {
@@ -20,18 +24,18 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    /// Binds one of `listen`, the first that is free, and begins to serve.
+    /// Binds one of the addresses in `settings`, the first that is free, and begins to serve with its settings.
     pub(crate) fn start(
         archive: &Archive,
         store: Option<Arc<dyn Storage>>,
-        listen: &[SocketAddr],
+        settings: &[ServerSettings],
     ) -> anyhow::Result<Serving> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .thread_name("server")
             .build()
             .context("start the server's threads")?;
-        let server = runtime.block_on(bind(archive, store, listen))?;
+        let server = runtime.block_on(bind(archive, store, settings))?;
         let address = server.address();
         let (end, ended) = oneshot::channel();
         let task = runtime.spawn(server.run(async {
@@ -60,30 +64,28 @@ impl Serving {
         format!("http://{address}/")
     }
 
-    /// Takes no more connections and returns when the requests under way are answered.
+    /// Takes no more connections and returns when the requests under way are answered, or were given time to be.
     pub(crate) fn end(self) {
         // An error is a server that has ended already.
         let _ = self.end.send(());
         let _ = self.runtime.block_on(self.task);
+        // Dropping it would wait for every question under way, however long that takes; none of them changes anything.
+        self.runtime.shutdown_timeout(FAREWELL);
     }
 }
 
 async fn bind(
     archive: &Archive,
     store: Option<Arc<dyn Storage>>,
-    listen: &[SocketAddr],
+    settings: &[ServerSettings],
 ) -> anyhow::Result<Server> {
     let mut refused = None;
-    for &address in listen {
-        let settings = ServerSettings {
-            listen: address,
-            ..ServerSettings::default()
-        };
+    for settings in settings {
         let served = Served {
             store: store.clone(),
             ..Served::from(archive.clone())
         };
-        match Server::bind(served, settings).await {
+        match Server::bind(served, settings.clone()).await {
             Ok(server) => return Ok(server),
             Err(error) => refused = Some(error),
         }

@@ -4,9 +4,12 @@
 //! saves the work since the last epoch.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::sync::Notify;
+
+use crate::out::progress_line;
 
 /// Exit code of a process that was told twice: 128 + SIGINT, as shells expect.
 const EXIT_INTERRUPTED: i32 = 130;
@@ -70,6 +73,19 @@ impl Stop {
         if !self.asked() {
             told.await;
         }
+    }
+
+    /// Ends the process with `code` after `time`, unless it has ended by then: whoever told a server to stop need not
+    /// wait for what is under way. Nothing is lost by it (see above).
+    pub(crate) fn end_within(time: Duration, code: u8) -> anyhow::Result<()> {
+        let name = std::thread::Builder::new().name("end".into());
+        name.spawn(move || {
+            std::thread::sleep(time);
+            progress_line("stopped without waiting any longer");
+            std::process::exit(code.into());
+        })
+        .context("start waiting for the end")?;
+        Ok(())
     }
 
     fn ask(&self) {

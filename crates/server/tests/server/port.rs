@@ -97,7 +97,7 @@ fn long_headers_are_refused_and_long_addresses_within_the_limit_are_not() {
     let running = Running::start(sample, settings);
     let request = |length: usize| {
         format!(
-            "GET /api/v1/page?url={} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+            "GET /api/v1/page?url={} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
             "x".repeat(length)
         )
     };
@@ -167,7 +167,7 @@ fn loads_only_where_allowed_and_only_from_this_machine() {
         (
             "Host: archive.example\r\nContent-Type: application/json\r\n",
             body,
-            "403",
+            "421",
         ),
         (
             "Host: localhost\r\nX-Forwarded-For: 10.0.0.1\r\nContent-Type: application/json\r\n",
@@ -237,8 +237,8 @@ fn a_question_without_answer_ends_in_time_and_leaves_room_for_others() {
         ..ServerSettings::default()
     };
     let running = Running::start(answers, settings);
-    let stages = b"GET /api/v1/stages HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-    let status = b"GET /api/v1/status HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    let stages = b"GET /api/v1/stages HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let status = b"GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     let answer = running.raw(stages);
     assert!(
         answer.starts_with("HTTP/1.1 503") && answer.contains("unavailable"),
@@ -264,10 +264,10 @@ fn shutting_down_finishes_what_is_under_way_and_takes_nothing_new() {
     let mut running = Running::start(answers, ServerSettings::default());
     let mut under_way = running.connect();
     under_way
-        .write_all(b"GET /api/v1/page?url=a HTTP/1.1\r\nHost: a\r\n\r\n")
+        .write_all(b"GET /api/v1/page?url=a HTTP/1.1\r\nHost: localhost\r\n\r\n")
         .expect("sent");
     let mut idle = running.connect();
-    idle.write_all(b"GET /api/v1/status HTTP/1.1\r\nHost: a\r\n\r\n")
+    idle.write_all(b"GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n")
         .expect("sent");
     let mut piece = [0; 4096];
     assert!(idle.read(&mut piece).expect("an answer") > 0);
@@ -292,7 +292,7 @@ fn connections_beyond_the_limit_wait_their_turn() {
         ..ServerSettings::default()
     };
     let running = Running::start(sample, settings);
-    let request = b"GET /api/v1/status HTTP/1.1\r\nHost: a\r\n\r\n";
+    let request = b"GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let mut held: Vec<TcpStream> = (0..2).map(|_| running.connect()).collect();
     let mut piece = [0; 4096];
     for stream in &mut held {
@@ -310,4 +310,100 @@ fn connections_beyond_the_limit_wait_their_turn() {
         .set_read_timeout(Some(Duration::from_secs(20)))
         .expect("a time limit");
     assert!(third.read(&mut piece).expect("an answer") > 0);
+}
+
+/// A page at evil.example is loaded, then the name is pointed at 127.0.0.1: the browser asks us under that name and lets
+/// the page read the answer.
+#[test]
+fn a_name_that_is_not_ours_reads_nothing() {
+    let settings = ServerSettings {
+        hosts: vec!["archive.example".to_owned()],
+        ..ServerSettings::default()
+    };
+    let running = Running::start(sample, settings);
+    let ask = |path: &str, host: &str| {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        running.raw(request.as_bytes())
+    };
+    for path in [
+        "/",
+        "/page?url=a",
+        "/api/v1/status",
+        "/cdx?url=a",
+        "/record?url=a",
+        "/metrics",
+        "/nothing",
+    ] {
+        let answer = ask(path, "evil.example:80");
+        assert!(answer.starts_with("HTTP/1.1 421"), "{path}: {answer}");
+        assert!(!answer.contains("a.example"), "{path} tells nothing: {answer}");
+    }
+    for host in ["localhost", "127.0.0.1:8080", "[::1]", "Archive.Example:443"] {
+        assert!(ask("/api/v1/status", host).starts_with("HTTP/1.1 200"), "{host}");
+    }
+    assert!(ask("/healthz", "10.1.2.3:8080").starts_with("HTTP/1.1 200"));
+    let absolute =
+        b"GET http://evil.example/api/v1/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    assert!(running.raw(absolute).starts_with("HTTP/1.1 421"));
+}
+
+#[test]
+fn idle_connections_of_one_address_do_not_keep_others_out() {
+    let settings = ServerSettings {
+        connections_max: 16,
+        connections_per_address_max: 8,
+        first_request_max: Duration::from_secs(3600),
+        ..ServerSettings::default()
+    };
+    let running = Running::start(sample, settings);
+    let idle: Vec<TcpStream> = (0..20).map(|_| running.connect()).collect();
+    let mut refused = running.connect();
+    assert_eq!(
+        refused.read(&mut [0; 1]).unwrap_or(0),
+        0,
+        "one too many is closed"
+    );
+    let other = from_another_address(running.address);
+    let mut other = other.expect("a connection from 127.0.0.2");
+    other
+        .write_all(b"GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        .expect("sent");
+    assert!(read_all(&mut other).starts_with("HTTP/1.1 200"));
+    drop(idle);
+}
+
+/// All of 127.0.0.0/8 is this machine, so another address is at hand.
+fn from_another_address(server: SocketAddr) -> std::io::Result<TcpStream> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()?;
+    let stream = runtime.block_on(async {
+        let socket = tokio::net::TcpSocket::new_v4()?;
+        socket.bind("127.0.0.2:0".parse().expect("an address"))?;
+        socket.connect(server).await?.into_std()
+    })?;
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    Ok(stream)
+}
+
+#[test]
+fn who_says_nothing_is_closed_and_who_asked_once_may_wait() {
+    let settings = ServerSettings {
+        first_request_max: Duration::from_millis(100),
+        ..ServerSettings::default()
+    };
+    let running = Running::start(sample, settings);
+    let request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let mut asked = running.connect();
+    asked.write_all(request).expect("sent");
+    let mut piece = [0; 4096];
+    assert!(asked.read(&mut piece).expect("an answer") > 0);
+    let mut half = running.connect();
+    half.write_all(b"GET /healthz HTTP/1.1\r\nHost:").expect("sent");
+    let mut silent = running.connect();
+    assert_eq!(silent.read(&mut piece).unwrap_or(0), 0, "closed");
+    assert_eq!(half.read(&mut piece).unwrap_or(0), 0, "closed");
+    asked.write_all(request).expect("sent");
+    assert!(asked.read(&mut piece).expect("an answer") > 0);
 }

@@ -10,6 +10,8 @@ use archive::{Archive, OpenSettings};
 
 use crate::ask;
 use crate::commands::load;
+use server::ServerSettings;
+
 use crate::commands::serve::parse_listen;
 use crate::context::Context;
 use crate::demo::{self, Web};
@@ -123,12 +125,16 @@ fn request(input: &Path) -> LoadRequest {
 }
 
 /// The address asked for, or the usual ones and then any free one.
-fn addresses(listen: Option<SocketAddr>) -> Vec<SocketAddr> {
+fn addresses(listen: Option<SocketAddr>) -> Vec<ServerSettings> {
+    let settings = |listen| ServerSettings {
+        listen,
+        ..ServerSettings::default()
+    };
     match listen {
-        Some(address) => vec![address],
+        Some(address) => vec![settings(address)],
         None => PORTS
             .chain([0])
-            .map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+            .map(|port| settings(SocketAddr::from((Ipv4Addr::LOCALHOST, port))))
             .collect(),
     }
 }

@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use archive::OpenSettings;
 use store::node::{ConnectSettings, VolumeSettings};
@@ -17,6 +18,7 @@ use crate::out::progress_line;
 use crate::place::parse_volume;
 use crate::serving::Serving;
 use crate::stop::Stop;
+use crate::web::WebArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,17 +27,21 @@ Examples:
   weft serve --s3 127.0.0.1:9000 --volume /disks/a --volume /disks/b
   weft load more.warc.gz               (elsewhere, while it runs: the server loads it)
 
-Ctrl-C ends it after the requests under way; a load under way stops at its next epoch.
+Ctrl-C or SIGTERM ends it after the requests under way, within 10 seconds; a load under way stops at its next epoch.
 Only this machine can connect unless --listen names another address; the pages have no access control.
+A request for a name that the server does not go by gets status 421, so that no web page can point its own name here
+and read the archive; --host tells it its names (behind a proxy: the name that the proxy passes on).
 docs/store.md says how to run the store.";
+
+/// From SIGTERM to the end of the process: service managers and container runtimes kill after 10 seconds.
+const END_MAX: Duration = Duration::from_secs(9);
 
 /// Flags of `weft serve`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Address to listen on; port 0 takes any free port
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080", value_parser = parse_listen)]
-    listen: SocketAddr,
+    #[command(flatten)]
+    web: WebArgs,
 
     /// Keep a store on this volume as well; once for each disk
     #[arg(
@@ -99,7 +105,8 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         Some(place) => Some(Keeping::start(&place, &args.face, keys)?),
         None => None,
     };
-    let serving = Serving::start(&archive, keeping.as_ref().map(Keeping::storage), &[args.listen]);
+    let storage = keeping.as_ref().map(Keeping::storage);
+    let serving = Serving::start(&archive, storage, &[args.web.settings()]);
     let serving = match serving {
         Ok(serving) => serving,
         Err(error) => {
@@ -110,8 +117,12 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     announce(&serving, keeping.as_ref(), context)?;
     stop.wait();
     progress_line("stopping (Ctrl-C again stops at once)");
-    serving.end();
-    keeping.into_iter().for_each(Keeping::end);
+    Stop::end_within(END_MAX, 0)?;
+    // At the same time: each waits for requests of its own.
+    std::thread::scope(|scope| {
+        scope.spawn(|| keeping.into_iter().for_each(Keeping::end));
+        serving.end();
+    });
     Ok(Outcome::Done)
 }
 

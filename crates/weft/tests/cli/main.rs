@@ -4,6 +4,8 @@
 
 mod addresses;
 mod ask;
+#[cfg(target_os = "linux")]
+mod bombs;
 mod demo;
 mod fixture;
 mod generators;

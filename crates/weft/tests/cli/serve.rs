@@ -45,7 +45,7 @@ impl Served {
         answer
     }
 
-    fn pid(&self) -> String {
+    pub(crate) fn pid(&self) -> String {
         self.child.id().to_string()
     }
 

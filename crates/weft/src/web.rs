@@ -1,0 +1,75 @@
+//! Flags of the web port: where it listens, which names it goes by, and how many connections it holds.
+
+use std::net::SocketAddr;
+use std::str::FromStr;
+use std::time::Duration;
+
+use server::ServerSettings;
+
+use crate::commands::serve::parse_listen;
+
+/// Flags of `weft serve` for the web port.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct WebArgs {
+    /// Address to listen on; port 0 takes any free port
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
+    listen: Listen,
+
+    /// A name that browsers may call this server by, besides localhost and the address it listens on; repeat it for more
+    #[arg(long = "host", value_name = "NAME", help_heading = "Web")]
+    hosts: Vec<String>,
+
+    /// Most connections at a time; more wait
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = positive, help_heading = "Web")]
+    connections_max: usize,
+
+    /// Most connections of one address at a time; more are closed. Behind a proxy all have its address
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = positive, help_heading = "Web")]
+    connections_per_address: usize,
+
+    /// Close a connection that has sent no whole request after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Web")]
+    first_request_seconds: u64,
+}
+
+/// An address, and the name it was given by.
+#[derive(Debug, Clone)]
+struct Listen {
+    address: SocketAddr,
+    host: String,
+}
+
+impl FromStr for Listen {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Listen, String> {
+        let address = parse_listen(text)?;
+        let host = text.rsplit_once(':').map_or(text, |(host, _)| host).to_owned();
+        Ok(Listen { address, host })
+    }
+}
+
+impl WebArgs {
+    /// What the server is told.
+    pub(crate) fn settings(&self) -> ServerSettings {
+        let mut hosts = self.hosts.clone();
+        // Who listens on a name goes by it.
+        hosts.push(self.listen.host.clone());
+        ServerSettings {
+            listen: self.listen.address,
+            hosts,
+            connections_max: self.connections_max,
+            connections_per_address_max: self.connections_per_address,
+            first_request_max: Duration::from_secs(self.first_request_seconds),
+            ..ServerSettings::default()
+        }
+    }
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    let number: usize = text.parse().map_err(|_| "expected a number".to_owned())?;
+    match number {
+        0 => Err("expected a number from 1 on".to_owned()),
+        number => Ok(number),
+    }
+}
