@@ -467,6 +467,41 @@ fn search_finds_what_was_loaded() {
     assert_eq!(found.search_epoch, archive.ask(&Question::Status).unwrap().epoch);
 }
 
+/// The story: a page whose text is decomposed, as some systems write it, was not found by words that are
+/// composed, as people type them; and the other way round.
+#[test]
+fn words_are_found_composed_or_decomposed() {
+    let Some(shared) = data::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let archive = own(root.path());
+    load(&archive, &data::request(&shared, &["regress/nfd.warc"]));
+    for query in [
+        "Київ",
+        "Ки\u{457}в",
+        "раи\u{306}он",
+        "район",
+        "データベース",
+        "ﾃﾞｰﾀﾍﾞｰｽ",
+        "대한민국",
+        "cafe\u{301}",
+        "cafe",
+    ] {
+        let question = SearchQuestion {
+            query: query.into(),
+            limit: 10,
+            ..Default::default()
+        };
+        let Body::Search(found) = data::ask(&archive, Question::Search(question)) else {
+            panic!()
+        };
+        assert_eq!(found.total, 2, "{query}");
+        assert!(
+            found.hits.iter().all(|hit| hit.snippet_html.contains("<mark>")),
+            "{query}"
+        );
+    }
+}
+
 #[test]
 fn status_sums_up() {
     let Some(archive) = archive() else { return };

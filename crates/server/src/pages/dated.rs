@@ -2,23 +2,48 @@
 //!
 //! Text and links are kept of the newest version alone, so they are not shown here.
 
-use archive::question::{CdxRow, PageBody};
+use archive::question::{Body, CdxRow, PageBody, Question};
 use maud::{Markup, html};
 
-use super::{calendar, parts};
+use super::{beside, calendar, parts};
 use crate::present::{self, Moment};
+use crate::state::State;
 use crate::{link, sandbox};
 
-/// The capture nearest to a time; of two that are as near, the later one. `captures` are newest first.
-pub(super) fn nearest<'p>(captures: &'p [CdxRow], at: &str) -> Option<(usize, &'p CdxRow)> {
+/// Captures that come with a page; there can be more, older ones.
+const LISTED_MAX: usize = 1000;
+
+/// The capture of a page that is nearest to a time. None where that is no time.
+pub(super) async fn nearest(state: &State, page: &PageBody, at: &str) -> Option<CdxRow> {
+    let listed = nearest_of(&page.captures, at)?;
+    let is_oldest = page
+        .captures
+        .last()
+        .is_some_and(|oldest| oldest.timestamp == listed.timestamp);
+    if page.captures.len() < LISTED_MAX || !is_oldest {
+        return Some(listed.clone());
+    }
+    let question = Question::Record {
+        url: page.url.clone(),
+        at: Some(at.to_owned()),
+    };
+    let answers = state.asker.ask_together([question]).await.ok();
+    let record = answers.and_then(|[answer]| {
+        beside(answer, |body| match body {
+            Body::Record(record) => Some(record.capture),
+            _ => None,
+        })
+    });
+    Some(record.unwrap_or_else(|| listed.clone()))
+}
+
+/// Of two captures that are as near, the later one. `captures` are newest first.
+fn nearest_of<'p>(captures: &'p [CdxRow], at: &str) -> Option<&'p CdxRow> {
     let wanted = padded(at)?.seconds();
     let distance =
         |row: &CdxRow| Moment::parse(&row.fetch_time).map(|moment| moment.seconds().abs_diff(wanted));
-    let dated = captures
-        .iter()
-        .enumerate()
-        .filter(|(_, row)| distance(row).is_some());
-    dated.min_by_key(|(_, row)| distance(row))
+    let dated = captures.iter().filter(|row| distance(row).is_some());
+    dated.min_by_key(|row| distance(row))
 }
 
 /// A year or a month stands for its beginning.
@@ -28,15 +53,15 @@ fn padded(at: &str) -> Option<Moment> {
     Moment::parse(&at)
 }
 
-/// The page's content, for the capture at `index` of its captures.
-pub(super) fn content(page: &PageBody, index: usize, capture: &CdxRow, asked: &str) -> Markup {
+/// The page's content, for one capture; `asked` is the time in the address.
+pub(super) fn content(page: &PageBody, capture: &CdxRow, asked: &str) -> Markup {
     html! {
         article.page {
             (head(page, capture))
             @if !capture.timestamp.starts_with(asked) {
                 p.callout { "Asked for " (parts::time(&asked_time(asked))) "; this capture is the nearest." }
             }
-            (neighbours(page, index))
+            (neighbours(page, &capture.timestamp))
             section.archived aria-labelledby="archived" {
                 h2.hidden #archived { "Archived page" }
                 (archived(capture))
@@ -78,11 +103,14 @@ fn head(page: &PageBody, capture: &CdxRow) -> Markup {
     }
 }
 
-/// Links to the captures before and after the one at `index` (newest first), and to the newest version.
-pub(super) fn neighbours(page: &PageBody, index: usize) -> Markup {
-    let of = |row: &CdxRow| link::with("/page", &[("url", Some(&page.url)), ("at", Some(&row.timestamp))]);
-    let earlier = page.captures.get(index + 1);
-    let later = index.checked_sub(1).and_then(|index| page.captures.get(index));
+/// Links to the captures before and after the one of `timestamp`, where it is among those listed.
+pub(super) fn neighbours(page: &PageBody, timestamp: &str) -> Markup {
+    let of = |row: &CdxRow| link::page_at(&page.url, &row.timestamp);
+    // An address names a capture by its second: others of the same one would lead back here.
+    let is_listed = page.captures.iter().any(|row| row.timestamp == timestamp);
+    let listed = if is_listed { page.captures.as_slice() } else { &[] };
+    let earlier = listed.iter().find(|row| row.timestamp.as_str() < timestamp);
+    let later = listed.iter().rfind(|row| row.timestamp.as_str() > timestamp);
     html! {
         @if earlier.is_some() || later.is_some() {
             nav.neighbours aria-label="Captures in time" {
@@ -136,20 +164,39 @@ mod tests {
             ("1999", 2),
             ("20991231", 0),
         ] {
-            assert_eq!(nearest(&rows, at).map(|(index, _)| index), Some(index), "{at}");
+            let found = nearest_of(&rows, at).map(|row| &row.timestamp);
+            assert_eq!(found, Some(&rows[index].timestamp), "{at}");
         }
-        assert!(nearest(&[], "2014").is_none());
-        assert!(nearest(&rows, "20149999").is_none());
+        assert!(nearest_of(&[], "2014").is_none());
+        assert!(nearest_of(&rows, "20149999").is_none());
         let page = PageBody {
             url: "http://a/".into(),
             captures: rows,
             ..PageBody::default()
         };
-        let html = neighbours(&page, 1).into_string();
+        let html = neighbours(&page, "20140126200624").into_string();
         assert!(
             html.contains("at=20100101000000") && html.contains("at=20140601000000"),
             "{html}"
         );
-        assert!(!neighbours(&page, 0).into_string().contains("Later"));
+        assert!(
+            !neighbours(&page, "20140601000000")
+                .into_string()
+                .contains("Later")
+        );
+    }
+
+    #[test]
+    fn captures_of_one_second_lead_on_all_the_same() {
+        let page = PageBody {
+            url: "http://a/".into(),
+            captures: captures(&["20140126200624", "20140126200624", "20100101000000"]),
+            ..PageBody::default()
+        };
+        let html = neighbours(&page, "20140126200624").into_string();
+        assert!(
+            html.contains("at=20100101000000") && !html.contains("at=20140126200624"),
+            "{html}"
+        );
     }
 }

@@ -56,11 +56,12 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         query: "",
         epoch: Some(epoch),
     };
-    let capture = at
-        .as_deref()
-        .and_then(|at| dated::nearest(&page.captures, at).map(|found| (at, found)));
+    let capture = match &at {
+        Some(at) => dated::nearest(&context, &page, at).await.map(|found| (at, found)),
+        None => None,
+    };
     let content = match capture {
-        Some((at, (index, capture))) => dated::content(&page, index, capture, at),
+        Some((at, capture)) => dated::content(&page, &capture, at),
         None => content(&page, &beside(inlinks, links), &beside(outlinks, links)),
     };
     Ok(Html::ok(frame.around(content)))
@@ -96,7 +97,7 @@ fn content(page: &PageBody, inlinks: &Links, outlinks: &Links) -> Markup {
         article.page {
             (head(page))
             @if page.captured {
-                @if let Some(index) = current(page) { (dated::neighbours(page, index)) }
+                @if let Some(current) = current(page) { (dated::neighbours(page, &current.timestamp)) }
                 div.with-aside.wide {
                     div.main-column {
                         (reading(page))
@@ -211,14 +212,14 @@ fn archived(page: &PageBody) -> Markup {
     }
 }
 
-/// Place of the current version among the captures, where it is listed.
-fn current(page: &PageBody) -> Option<usize> {
-    let current = |row: &CdxRow| Some(&row.fetch_time) == page.fetch_time.as_ref() && row.kind != "revisit";
-    page.captures.iter().position(current)
+/// The capture that is the current version, where it is among those listed.
+fn current(page: &PageBody) -> Option<&CdxRow> {
+    let current = |row: &&CdxRow| Some(&row.fetch_time) == page.fetch_time.as_ref() && row.kind != "revisit";
+    page.captures.iter().find(current)
 }
 
 fn current_kind(page: &PageBody) -> Option<&str> {
-    current(page).map(|index| page.captures[index].kind.as_str())
+    current(page).map(|row| row.kind.as_str())
 }
 
 fn captures(page: &PageBody) -> Markup {

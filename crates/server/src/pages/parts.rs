@@ -220,7 +220,7 @@ pub(super) fn captures(rows: &[CdxRow], with_url: bool) -> Markup {
     ];
     let columns: Vec<Column> = COLUMNS.into_iter().filter(|c| with_url || c.0 != "URL").collect();
     let rows = rows.iter().map(|row| {
-        let at = link::with("/page", &[("url", Some(&row.url)), ("at", Some(&row.timestamp))]);
+        let at = link::page_at(&row.url, &row.timestamp);
         let mut cells = vec![html! { a href=(at) { (time(&row.fetch_time)) } }];
         if with_url {
             cells.push(url_link(&row.url));

@@ -95,7 +95,7 @@ async fn a_well_store_says_so_and_a_hurt_one_says_where() {
         "volume local/a has 1 bad replica (damaged, or the file is gone); weft store repair",
         "1 replica is missing where the new layout wants a copy",
         "connection refused",
-        "crawls/lost.warc.gz",
+        "lost.warc.gz: bytes 0-262143",
     ] {
         assert!(body.contains(said), "{said} is not in\n{body}");
     }

@@ -101,7 +101,9 @@ fn print(answer: &Answer, end: End, url: &str, context: &mut Context) -> anyhow:
             "outlinks",
         ),
     };
-    let head = format!("{} (epoch {})", crate::style::clean(&head), count(answer.epoch));
+    // Until older versions can be asked for: a link that only an older capture has is not listed.
+    let epoch = count(answer.epoch);
+    let head = format!("{} (epoch {epoch}, newest versions)", crate::style::clean(&head));
     writeln!(context.out, "{head}")?;
     table(rows, end).print(&mut context.out)?;
     let again = format!("weft {command} {}{}", shell_word(url), context.archive_flag());

@@ -94,7 +94,7 @@ fn inlinks() {
         &["inlinks", "http://www.library.example/"],
         &expect![[r#"
         exit code 0
-        3 pages link to example,library)/ (epoch 1)
+        3 pages link to example,library)/ (epoch 1, newest versions)
         from                                  kind         anchor       title
         http://www.library.example/catalogue  same domain  Home         Catalogue
         http://museum.example/                external     Library      The Museum
@@ -109,7 +109,7 @@ fn outlinks() {
         &["outlinks", "http://museum.example/maps"],
         &expect![[r#"
         exit code 0
-        2 links from example,museum)/maps (epoch 1)
+        2 links from example,museum)/maps (epoch 1, newest versions)
         to                           kind      anchor
         http://gone.example/         external  Gone
         http://www.library.example/  external  The library
