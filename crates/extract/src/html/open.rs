@@ -481,19 +481,19 @@ impl OpenElements {
             };
             let is_special = |e: &Element| e.role.is_special();
             let inside = &self.stack[at + 1..];
-            match (
-                inside.iter().find(|e| is_special(e)),
-                inside.iter().rposition(is_special),
-            ) {
+            // The standard clones the element into each block: its first part ends at the first block behind words.
+            let blocks = inside.iter().filter(|e| is_special(e));
+            let cut = blocks.map(|e| e.mark).find(|mark| *mark != Mark::default());
+            match inside.iter().rposition(is_special) {
+                None => self.pop_to(at, links),
                 // Blocks in it stay open, without it.
-                (Some(first), Some(last)) => {
-                    if let Some(anchor) = element.anchor {
-                        links.cut_anchor(anchor, first.mark);
+                Some(last) => {
+                    if let (Some(anchor), Some(mark)) = (element.anchor, cut) {
+                        links.cut_anchor(anchor, mark);
                     }
                     self.pop_to(at + 1 + last + 1, links);
                     self.remove(at, links);
                 }
-                _ => self.pop_to(at, links),
             }
         }
         self.end_listed(place, end, links);

@@ -106,6 +106,10 @@ fn an_open_anchor_ends_where_html_ends_it() {
         &[("x", "one"), ("y", "three")],
     );
     check_links("<a href=x><p>one<a href=y>two", &[("x", "one"), ("y", "two")]);
+    check_links(
+        "<a href=x><div>one<div>two<a href=y>three",
+        &[("x", "one"), ("y", "three")],
+    );
     check_links("<form><a href=x>one</form> two</a> three", &[("x", "one two")]);
     // Without words so far, it goes on behind the block that closed it.
     check_links("<div><a href=x></div><p>two</p>", &[("x", "two")]);
