@@ -178,7 +178,10 @@ fn a_page_agrees_with_the_views() {
         assert!(!page.captures.is_empty());
         assert!(page.captures.is_sorted_by(|a, b| a.fetch_time >= b.fetch_time));
     }
-    // The newest capture of the home page is a redirect: what is beside it stands for the site.
+    // The newest capture of the home page is a redirect to itself: it does not hide the page.
+    let home = page(archive, "http://www.iana.org/");
+    assert!(home.is_page && home.title.starts_with("Internet Assigned Numbers"));
+    assert!(home.last_seen > home.fetch_time);
     let domains = page(archive, "iana.org/domains");
     assert_eq!(
         (domains.host.as_str(), domains.domain.as_str()),

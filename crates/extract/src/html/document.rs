@@ -146,7 +146,7 @@ impl Document {
             Kind::ForeignNote | Kind::Title if !self_closing => self.in_foreign_note = true,
             Kind::Script | Kind::HiddenRaw | Kind::Textarea if !self_closing => self.raw = Raw::Hidden,
             Kind::Anchor => {
-                let anchor = self.links.start_anchor(attributes);
+                let anchor = self.links.start_anchor(attributes, self.open.depth());
                 match anchor {
                     Some(anchor) if !self_closing => self.foreign_anchors.push(anchor),
                     Some(anchor) => self.links.end_anchor(anchor, AnchorEnd::Tag),

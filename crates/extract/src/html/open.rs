@@ -13,7 +13,7 @@
 //! clones where formatting elements overlap blocks.
 
 use super::attributes::Attributes;
-use super::raw_links::{AnchorEnd, AnchorId, Mark, RawLinks};
+use super::raw_links::{AnchorEnd, AnchorId, Closing, Mark, RawLinks};
 use super::tag::{self, Role, Tag};
 
 /// Open elements looked at to find one; browsers do not nest deeper either.
@@ -100,7 +100,7 @@ impl OpenElements {
             Role::Anchor => {
                 self.end_open_anchor(tag, links);
                 self.reconstruct(links);
-                let anchor = links.start_anchor(attributes);
+                let anchor = links.start_anchor(attributes, self.stack.len());
                 self.push_formatting(tag, anchor);
             }
             Role::Block | Role::WeakBlock | Role::List | Role::Paragraph => {
@@ -156,7 +156,7 @@ impl OpenElements {
             Role::Inline | Role::Noscript | Role::Choice | Role::Ruby => {
                 self.find(same_name, Role::is_special)
             }
-            Role::Paragraph => return self.close_paragraph(links),
+            Role::Paragraph => self.paragraph(),
             Role::Heading => self.find(|e| e.role == Role::Heading, Role::ends_scope),
             Role::Item => self.find(same_name, |role| role.ends_scope() || role == Role::List),
             Role::Form => return self.end_form(links),
@@ -275,8 +275,16 @@ impl OpenElements {
     }
 
     fn pop_to(&mut self, length: usize, links: &mut RawLinks) {
+        self.pop_by(Closing::Other, length, links);
+    }
+
+    /// Leaves `length` elements open.
+    fn pop_by(&mut self, closing: Closing, length: usize, links: &mut RawLinks) {
         while self.stack.len() > length {
             let Some(element) = self.stack.pop() else { return };
+            if let Some(anchor) = element.anchor {
+                links.suspend_anchor(anchor, length, closing);
+            }
             self.popped(element, links);
         }
     }
@@ -286,9 +294,6 @@ impl OpenElements {
             Role::Cell | Role::Caption | Role::Embedded => self.clear_to_marker(links),
             Role::Noscript => self.noscript_depth = self.noscript_depth.saturating_sub(1),
             _ => {}
-        }
-        if let Some(anchor) = element.anchor {
-            links.suspend_anchor(anchor);
         }
         if element.number == 0 {
             return;
@@ -321,11 +326,17 @@ impl OpenElements {
         }
     }
 
+    /// A block begins: it ends the paragraph that is open, if there is one.
     fn close_paragraph(&mut self, links: &mut RawLinks) {
-        let boundary = |role: Role| role.ends_scope() || role == Role::Button;
-        if let Some(found) = self.find(|e| e.role == Role::Paragraph, boundary) {
-            self.pop_to(found, links);
+        if let Some(found) = self.paragraph() {
+            self.pop_by(Closing::BlockStart, found, links);
         }
+    }
+
+    /// Place of the paragraph that is in reach.
+    fn paragraph(&self) -> Option<usize> {
+        let boundary = |role: Role| role.ends_scope() || role == Role::Button;
+        self.find(|e| e.role == Role::Paragraph, boundary)
     }
 
     /// Ends an element of the tag's name in scope; says whether there was one.
@@ -449,6 +460,10 @@ impl OpenElements {
     /// Takes one element out of the stack, what is above it stays.
     fn remove(&mut self, at: usize, links: &mut RawLinks) {
         let element = self.stack.remove(at);
+        if let Some(anchor) = element.anchor {
+            // What is above it stays, so that it was not closed from outside.
+            links.suspend_anchor(anchor, self.stack.len(), Closing::Other);
+        }
         self.popped(element, links);
     }
 

@@ -35,10 +35,19 @@ pub(super) struct AnchorId(u32);
 /// How an `a` came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AnchorEnd {
-    /// By its end tag: all its words are its own, also those after a block that closed it for a while.
+    /// By its end tag: its words go on behind a block that began in its paragraph, but not beyond the element that it
+    /// began in.
     Tag,
-    /// Without one: only the words up to where a block closed it first.
+    /// Without one: only the words up to where it was closed first.
     Implied,
+}
+
+/// What closes an `a` that may be opened again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Closing {
+    /// A block begins in its paragraph.
+    BlockStart,
+    Other,
 }
 
 /// An `a` that has not ended.
@@ -50,8 +59,12 @@ struct OpenAnchor {
     text: Collapser,
     /// Alternative texts of its images.
     alt: Collapser,
-    /// Where a block closed it first, having words.
+    /// Open elements around it.
+    depth: usize,
+    /// Where it was closed first, having words.
     first_part: Option<Mark>,
+    /// The same, not counting blocks that began in its paragraph, and elements that began inside of it.
+    own_part: Option<Mark>,
     /// The last image's words, and whether it stands in a `noscript`.
     image: (Vec<u8>, bool),
 }
@@ -64,11 +77,16 @@ impl OpenAnchor {
         }
     }
 
-    /// The first part ends where it has words; without any it goes on.
-    fn end_first_part(&mut self, mark: Mark) {
+    fn close(&mut self, depth: usize, by: Closing) {
+        self.is_collecting = false;
+        let mark = self.mark();
         if mark != Mark::default() {
             self.first_part.get_or_insert(mark);
+            if by == Closing::Other && depth < self.depth {
+                self.own_part.get_or_insert(mark);
+            }
         }
+        self.depth = self.depth.min(depth);
     }
 }
 
@@ -102,16 +120,17 @@ impl RawLinks {
     }
 
     /// An `a` begins; without `href` it is no link.
-    pub(super) fn start_anchor(&mut self, attributes: &Attributes) -> Option<AnchorId> {
+    /// `depth` elements are open around it.
+    pub(super) fn start_anchor(&mut self, attributes: &Attributes, depth: usize) -> Option<AnchorId> {
         let reference = attributes.text(Attribute::Href)?;
         // More than fit into the type do not fit into a document.
         let id = AnchorId(u32::try_from(self.list.len()).ok()?);
         self.push(&reference, "", is_nofollow(attributes.get(Attribute::Rel)));
-        self.collect(id);
+        self.collect(id, depth);
         Some(id)
     }
 
-    fn collect(&mut self, id: AnchorId) {
+    fn collect(&mut self, id: AnchorId, depth: usize) {
         if self.open.len() == OPEN_MAX {
             let outermost = self.open.remove(0);
             self.settle(outermost, AnchorEnd::Implied);
@@ -121,20 +140,21 @@ impl RawLinks {
             is_collecting: true,
             text: Collapser::line(ANCHOR_CHARS_MAX),
             alt: Collapser::line(ANCHOR_CHARS_MAX),
+            depth,
             first_part: None,
+            own_part: None,
             image: (Vec::new(), false),
         });
         anchor.id = id;
         anchor.is_collecting = true;
+        anchor.depth = depth;
         self.open.push(anchor);
     }
 
-    /// A block closes an `a`, which may be opened again behind it.
-    pub(super) fn suspend_anchor(&mut self, id: AnchorId) {
+    /// An `a` is closed so that `depth` elements stay open, and may be opened again.
+    pub(super) fn suspend_anchor(&mut self, id: AnchorId, depth: usize, by: Closing) {
         if let Some(anchor) = self.open.iter_mut().rfind(|open| open.id == id) {
-            anchor.is_collecting = false;
-            let mark = anchor.mark();
-            anchor.end_first_part(mark);
+            anchor.close(depth, by);
         }
     }
 
@@ -143,10 +163,10 @@ impl RawLinks {
         self.open.last().map_or(Mark::default(), OpenAnchor::mark)
     }
 
-    /// A block that began at `mark` is taken out of an `a`: what followed is not in its first part.
+    /// A block that began at `mark`, behind words, is taken out of an `a`: what followed is not in its first part.
     pub(super) fn cut_anchor(&mut self, id: AnchorId, mark: Mark) {
         if let Some(anchor) = self.open.iter_mut().rfind(|open| open.id == id) {
-            anchor.end_first_part(mark);
+            anchor.first_part.get_or_insert(mark);
         }
     }
 
@@ -174,9 +194,12 @@ impl RawLinks {
 
     fn settle(&mut self, mut anchor: OpenAnchor, end: AnchorEnd) {
         let (mut text, mut alt) = (anchor.text.take(), anchor.alt.take());
-        if let Some(mark) = anchor.first_part.take()
-            && end == AnchorEnd::Implied
-        {
+        let (first, own) = (anchor.first_part.take(), anchor.own_part.take());
+        let part = match end {
+            AnchorEnd::Tag => own,
+            AnchorEnd::Implied => first,
+        };
+        if let Some(mark) = part {
             text.truncate(text.floor_char_boundary(mark.text_bytes));
             alt.truncate(alt.floor_char_boundary(mark.alt_bytes));
         }

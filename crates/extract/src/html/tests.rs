@@ -117,15 +117,18 @@ fn an_open_anchor_ends_where_html_ends_it() {
         "<table><tr><a href=x><td>cell</td></tr></table>after",
         &[("x", "after")],
     );
-    // Closed by its end tag at last, it has all of its words.
+    // Closed by its end tag at last, it keeps its words behind a block that began in its paragraph.
     check_links(
         "<p><a href=x>one<ul><li>two</ul> three</a> four",
         &[("x", "one two three")],
     );
+    check_links("<a href=x>one<p>two</a>three", &[("x", "one two")]);
     check_links("<div><a href=x>one</div></a> two", &[("x", "one")]);
-    check_links("<div><a href=x><img alt=one></div>two</a>", &[("x", "two")]);
+    check_links("<div><a href=x><img alt=one></div>two</a>", &[("x", "one")]);
     check_links("<div><a href=x><img alt=one></div>two", &[("x", "one")]);
-    check_links("<span><a href=x>one</span>two</a>", &[("x", "onetwo")]);
+    check_links("<ul><li><a href=x>one</li><li>two</a></ul>", &[("x", "one")]);
+    check_links("<ul><li><a href=x>one<li>two</a></ul>", &[("x", "one")]);
+    check_links("<span><a href=x>one</span>two</a>", &[("x", "one")]);
     // Closed by an end tag before, it does not go on.
     check_links("<div><a href=x></a></div>two", &[("x", "")]);
 }
