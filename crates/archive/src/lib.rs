@@ -10,6 +10,7 @@
 
 mod archive;
 mod ask;
+pub mod cdx;
 mod error;
 mod feed;
 mod inputs;

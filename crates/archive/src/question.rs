@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cdx::{Collapse, Filter, Order};
+
 pub use search::{Note as SearchNote, NoteKind as SearchNoteKind};
 
 /// Something to ask.
@@ -59,6 +61,7 @@ pub enum Question {
         limit: usize,
     },
     Cdx(CdxQuestion),
+    CdxBlocks(CdxBlocksQuestion),
     Search(SearchQuestion),
     /// Where a record is: the asker reads the bytes itself.
     Record {
@@ -91,6 +94,28 @@ pub struct CdxQuestion {
     pub limit: usize,
     /// Opaque cursor from the answer before.
     pub after: Option<String>,
+    /// Cursor of the last capture that may be given (an end of [`Body::CdxBlocks`]); order `Forward` only.
+    pub until: Option<String>,
+    /// All of them must fit.
+    pub filters: Vec<Filter>,
+    /// Captures that equal the one before in all of these are left out; none are where this is empty.
+    pub collapse: Vec<Collapse>,
+    pub order: Order,
+    /// Whether [`CdxRow::filename`] is the last part of the input's name alone.
+    pub base_names: bool,
+}
+
+/// Where blocks of captures end, so that pages of them can be given by number.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs)]
+pub struct CdxBlocksQuestion {
+    pub url: String,
+    pub match_type: MatchType,
+    /// Captures of a block.
+    pub rows: usize,
+    /// Opaque cursor from the answer before.
+    pub after: Option<String>,
 }
 
 /// How a CDX look-up matches.
@@ -103,6 +128,19 @@ pub enum MatchType {
     Prefix,
     Host,
     Domain,
+}
+
+impl MatchType {
+    /// By its name in addresses.
+    pub fn named(name: &str) -> Option<MatchType> {
+        match name {
+            "exact" => Some(MatchType::Exact),
+            "prefix" => Some(MatchType::Prefix),
+            "host" => Some(MatchType::Host),
+            "domain" => Some(MatchType::Domain),
+            _ => None,
+        }
+    }
 }
 
 /// How domains are listed.
@@ -204,6 +242,11 @@ pub enum Body {
     },
     Cdx {
         rows: Vec<CdxRow>,
+        next: Option<String>,
+    },
+    CdxBlocks {
+        /// Cursors of the last capture of each block; the last block of all may be a shorter one.
+        ends: Vec<String>,
         next: Option<String>,
     },
     Search(SearchBody),
@@ -400,7 +443,7 @@ pub struct CdxRow {
     pub digest: String,
     pub length: u64,
     pub offset: u64,
-    /// The input's name.
+    /// The input's name, or the last part of it.
     pub filename: String,
     pub collection: String,
     pub kind: String,

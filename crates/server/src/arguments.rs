@@ -2,7 +2,7 @@
 //!
 //! Lenient where a reader cannot help it (an empty value counts as absent), strict where a silent guess would
 //! give a wrong answer: unknown and repeated names and values out of range are refused with the name in the
-//! message.
+//! message. Only the addresses for clients of other servers leave unknown names aside.
 
 use crate::failure::Failure;
 
@@ -32,12 +32,16 @@ pub(crate) enum Kind {
     Text,
     /// `1`, `true`, `yes` or `on`; `0`, `false`, `no` or `off`.
     Flag,
-    /// A number of rows from 1 to [`LIMIT_MAX`]; the default where absent, `None` for all there are.
-    Limit(Option<usize>),
+    /// A number of rows from 1 to [`LIMIT_MAX`]; the default where absent.
+    Limit(usize),
     /// 1 to 14 digits: a time, or the beginning of one.
     Time,
     OneOf(&'static [&'static str]),
     Number,
+    /// A whole number, which may be negative.
+    Count,
+    /// Text that may be given any number of times.
+    Many,
 }
 
 /// The parameters of one request.
@@ -76,6 +80,17 @@ impl Arguments {
         }
     }
 
+    /// As [`Arguments::parse`], but names that are not in the table are left aside: clients of other servers send what
+    /// only those know.
+    pub(crate) fn parse_known(known: &'static [Parameter], query: &str) -> Result<Arguments, Failure> {
+        let pairs = url::form_urlencoded::parse(query.as_bytes());
+        let known_pairs = pairs.filter(|(name, _)| known.iter().any(|p| p.name == *name));
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(known_pairs)
+            .finish();
+        Arguments::parse(known, &query, &[])
+    }
+
     fn take(&mut self, place: Place, name: &str, value: &str) -> Result<(), Failure> {
         let Some(parameter) = self.known.iter().find(|p| p.place == place && p.name == name) else {
             let names: Vec<&str> = self.known.iter().map(|p| p.name).collect();
@@ -92,7 +107,7 @@ impl Arguments {
         if value.trim().is_empty() {
             return Ok(());
         }
-        if self.text(parameter.name).is_some() {
+        if !matches!(parameter.kind, Kind::Many) && self.text(parameter.name).is_some() {
             return Err(Failure::bad_request(format!(
                 "parameter {} is given twice",
                 parameter.name
@@ -109,6 +124,19 @@ impl Arguments {
             .iter()
             .find(|(n, _)| *n == name)
             .map(|(_, v)| v.as_str())
+    }
+
+    /// Every value of a parameter that may be given many times.
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.given
+            .iter()
+            .filter(move |(n, _)| *n == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// A whole number, if one is given.
+    pub(crate) fn count(&self, name: &str) -> Option<i64> {
+        self.text(name).and_then(|value| value.trim().parse().ok())
     }
 
     /// As [`Arguments::text`], owned.
@@ -132,7 +160,7 @@ impl Arguments {
             .iter()
             .find(|p| p.name == name)
             .and_then(|p| match p.kind {
-                Kind::Limit(default) => default,
+                Kind::Limit(default) => Some(default),
                 _ => None,
             });
         self.text(name).and_then(|value| value.parse().ok()).or(default)
@@ -144,7 +172,8 @@ impl Arguments {
 }
 
 fn flag_of(value: &str) -> Option<bool> {
-    match value {
+    // Python's clients send `True`.
+    match value.to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Some(true),
         "0" | "false" | "no" | "off" => Some(false),
         _ => None,
@@ -153,18 +182,19 @@ fn flag_of(value: &str) -> Option<bool> {
 
 fn check(parameter: &Parameter, value: &str) -> Result<(), Failure> {
     let wanted = match parameter.kind {
-        Kind::Text => return Ok(()),
+        Kind::Text | Kind::Many => return Ok(()),
         Kind::Flag if flag_of(value).is_some() => return Ok(()),
         Kind::Flag => "1 or 0".to_owned(),
-        Kind::Limit(default) if limit_fits(default, value) => return Ok(()),
-        Kind::Limit(Some(_)) => format!("a number from 1 to {LIMIT_MAX}"),
-        Kind::Limit(None) => "a number from 1 on".to_owned(),
+        Kind::Limit(_) if limit_fits(value) => return Ok(()),
+        Kind::Limit(_) => format!("a number from 1 to {LIMIT_MAX}"),
         Kind::Time if is_time(value) => return Ok(()),
         Kind::Time => "1 to 14 digits, for example 2014 or 20140126200624".to_owned(),
         Kind::OneOf(values) if values.contains(&value) => return Ok(()),
         Kind::OneOf(values) => format!("one of {}", values.join(", ")),
         Kind::Number if value.parse::<u64>().is_ok() => return Ok(()),
         Kind::Number => "a number".to_owned(),
+        Kind::Count if value.trim().parse::<i64>().is_ok() => return Ok(()),
+        Kind::Count => "a whole number".to_owned(),
     };
     Err(Failure::bad_request(format!(
         "parameter {} takes {wanted}",
@@ -172,10 +202,8 @@ fn check(parameter: &Parameter, value: &str) -> Result<(), Failure> {
     )))
 }
 
-/// An answer held whole has a limit; a streamed one need not.
-fn limit_fits(default: Option<usize>, value: &str) -> bool {
-    let max = if default.is_some() { LIMIT_MAX } else { usize::MAX };
-    value.parse::<usize>().is_ok_and(|n| (1..=max).contains(&n))
+fn limit_fits(value: &str) -> bool {
+    value.parse::<usize>().is_ok_and(|n| (1..=LIMIT_MAX).contains(&n))
 }
 
 fn is_time(value: &str) -> bool {
@@ -197,7 +225,7 @@ mod tests {
         Parameter {
             name: "limit",
             place: Place::Query,
-            kind: Kind::Limit(Some(20)),
+            kind: Kind::Limit(20),
             required: false,
             about: "",
         },
@@ -251,6 +279,14 @@ mod tests {
         check("url=%20", Err("parameter url is missing"));
         check("url=a&url=b", Err("given twice"));
         check("url=a&colour=red", Err("\"colour\" is not known here"));
+    }
+
+    #[test]
+    fn names_of_other_servers_are_left_aside_where_they_may_be() {
+        let parsed =
+            Arguments::parse_known(KNOWN, "url=a&fastLatest=true&limit=7&colour=%FF").expect("known ones");
+        assert_eq!((parsed.text("url"), parsed.limit("limit")), (Some("a"), Some(7)));
+        assert!(Arguments::parse_known(KNOWN, "url=a&limit=x&colour=red").is_err());
     }
 
     #[test]

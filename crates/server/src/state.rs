@@ -6,6 +6,7 @@ use archive::Archive;
 use door::{Door, Hosts, Limits};
 use tokio::sync::Semaphore;
 
+use crate::api::cdx::PageLists;
 use crate::ask::{Ask, Asker};
 use crate::history::History;
 use crate::metrics::Metrics;
@@ -46,6 +47,7 @@ pub(crate) struct State {
     /// Who is connected.
     pub(crate) door: Arc<Door>,
     pub(crate) asker: Asker,
+    pub(crate) cdx_pages: PageLists,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) history: History,
     /// The store beside the archive, if there is one.
@@ -65,6 +67,7 @@ impl State {
                 // Nobody signs here, so there is nobody to keep places for.
                 reserve: 0,
             }),
+            cdx_pages: PageLists::default(),
             metrics,
             history: History::new(),
             store: served.store.map(Watch::new),

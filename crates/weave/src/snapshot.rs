@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use crate::codec::Corrupt;
-use crate::cut::{Cut, Rows, after_prefix};
+use crate::cut::{Cut, Row, Rows, after_prefix};
 use crate::domain_of::DomainOf;
 use crate::ledger;
 use crate::tables::Table;
@@ -204,33 +204,42 @@ impl Snapshot {
 
     /// Captures sorted by URL key and time, those after `after` (a [`Captures::cursor`]).
     pub fn captures(&self, range: KeyRange, after: Option<&[u8]>) -> Captures {
-        let (mut from, to, exact) = match range {
-            KeyRange::All => (Vec::new(), None, None),
-            KeyRange::Prefix(prefix) => {
-                let to = after_prefix(prefix.as_bytes());
-                (prefix.into_bytes(), to, None)
-            }
-            KeyRange::Between(start, end) => (start.into_bytes(), Some(end.into_bytes()), None),
-            KeyRange::Exact(url_key) => {
-                let from = captures::key_prefix(&url_key);
-                let to = after_prefix(&from);
-                (from, to, Some(url_key))
-            }
-        };
+        let mut span = Span::of(range);
         if let Some(after) = after
-            && after >= from.as_slice()
+            && after >= span.from.as_slice()
         {
-            from = after.to_vec();
-            from.push(0);
+            span.from = after.to_vec();
+            span.from.push(0);
         }
-        let rows = match to {
-            Some(to) => self.cut().range(Table::Captures, &from, &to),
-            None => self.cut().from(Table::Captures, &from),
+        self.captures_of(span, false)
+    }
+
+    /// The same captures from the last to the first, those before `before` (a [`Captures::cursor`]).
+    pub fn captures_reversed(&self, range: KeyRange, before: Option<&[u8]>) -> Captures {
+        let mut span = Span::of(range);
+        if let Some(before) = before
+            && span.to.as_deref().is_none_or(|to| before < to)
+        {
+            span.to = Some(before.to_vec());
+        }
+        self.captures_of(span, true)
+    }
+
+    /// A cursor between the captures of a URL key before a time and those from that time on.
+    pub fn captures_cursor_at(url_key: &str, fetch_time_ms: i64) -> Vec<u8> {
+        captures::time_prefix(url_key, fetch_time_ms)
+    }
+
+    fn captures_of(&self, span: Span, reversed: bool) -> Captures {
+        let rows = match &span.to {
+            Some(to) => self.cut().range(Table::Captures, &span.from, to),
+            None => self.cut().from(Table::Captures, &span.from),
         };
         Captures {
             snapshot: self.clone(),
             rows,
-            exact,
+            reversed,
+            exact: span.exact,
             cursor: Vec::new(),
         }
     }
@@ -385,18 +394,78 @@ impl Snapshot {
     }
 }
 
-/// Captures in order; see [`Snapshot::captures`].
+/// Row keys of captures from `from` on, up to but without `to`.
+struct Span {
+    from: Vec<u8>,
+    to: Option<Vec<u8>>,
+    /// Only those of this URL key: rows of a longer key with a NUL in it stand among them.
+    exact: Option<String>,
+}
+
+impl Span {
+    fn of(range: KeyRange) -> Span {
+        let (from, to, exact) = match range {
+            KeyRange::All => (Vec::new(), None, None),
+            KeyRange::Prefix(prefix) => {
+                let to = after_prefix(prefix.as_bytes());
+                (prefix.into_bytes(), to, None)
+            }
+            KeyRange::Between(start, end) => (start.into_bytes(), Some(end.into_bytes()), None),
+            KeyRange::Exact(url_key) => {
+                let from = captures::key_prefix(&url_key);
+                let to = after_prefix(&from);
+                (from, to, Some(url_key))
+            }
+        };
+        Span { from, to, exact }
+    }
+}
+
+/// Captures in order; see [`Snapshot::captures`] and [`Snapshot::captures_reversed`].
 pub struct Captures {
     snapshot: Snapshot,
     rows: Rows,
+    reversed: bool,
     exact: Option<String>,
     cursor: Vec<u8>,
 }
 
 impl Captures {
-    /// Where the capture given last stands: going on after it gives the next.
+    /// Where the capture given last stands: going on after it gives the next (going back before it, the one before).
     pub fn cursor(&self) -> &[u8] {
         &self.cursor
+    }
+
+    /// Passes over `count` captures without reading what they hold; gives how many there were.
+    ///
+    /// # Errors
+    /// [`SnapshotError`] where a row cannot be read.
+    pub fn skip_rows(&mut self, count: usize) -> Result<usize, SnapshotError> {
+        for passed in 0..count {
+            let Some(row) = self.next_row() else {
+                return Ok(passed);
+            };
+            self.cursor.clear();
+            self.cursor.extend_from_slice(&row?.0);
+        }
+        Ok(count)
+    }
+
+    /// The next row that belongs to the range.
+    fn next_row(&mut self) -> Option<Result<Row, SnapshotError>> {
+        loop {
+            let row = if self.reversed {
+                self.rows.next_back()?
+            } else {
+                self.rows.next()?
+            };
+            if let (Ok((key, _)), Some(exact)) = (&row, &self.exact)
+                && !captures::is_of_key(key, exact)
+            {
+                continue;
+            }
+            return Some(row);
+        }
     }
 
     fn row(&self, key: &[u8], value: &[u8]) -> Result<CaptureRow, SnapshotError> {
@@ -410,20 +479,13 @@ impl Iterator for Captures {
     type Item = Result<CaptureRow, SnapshotError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let (key, value) = match self.rows.next()? {
-                Ok(row) => row,
-                Err(e) => return Some(Err(e)),
-            };
-            let row = self.row(&key, &value);
-            if let (Ok(row), Some(exact)) = (&row, &self.exact)
-                && row.url_key != *exact
-            {
-                continue;
-            }
-            self.cursor = key.to_vec();
-            return Some(row);
-        }
+        let (key, value) = match self.next_row()? {
+            Ok(row) => row,
+            Err(e) => return Some(Err(e)),
+        };
+        self.cursor.clear();
+        self.cursor.extend_from_slice(&key);
+        Some(self.row(&key, &value))
     }
 }
 

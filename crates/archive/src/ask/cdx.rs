@@ -1,88 +1,130 @@
-//! Captures by URL, prefix, host or domain, in the order of keys and times.
+//! Captures by URL, prefix, host or domain, in the order asked for.
+//!
+//! An answer looks at [`LOOKED_AT_MAX`] captures at most, whatever is asked, and names in its cursor where the
+//! next one goes on: a filter that fits few of very many ends in time, and nothing is held but the rows given.
 
 use extract::CaptureKind;
 use urlkey::url_ranges;
 use weave::{CaptureRow, KeyRange, Snapshot};
 
+use super::cdx_walk::{Place, Walk};
 use super::{clamp, cursor, key, time};
 use crate::AskError;
-use crate::question::{Body, CdxQuestion, CdxRow, MatchType};
+use crate::cdx::{Collapsing, FilterError, Filters};
+use crate::question::{Body, CdxBlocksQuestion, CdxQuestion, CdxRow, MatchType};
 
-/// Captures looked at for one answer: a filter that fits few of very many still ends in time, with a cursor.
+/// Captures looked at for one answer.
 const LOOKED_AT_MAX: usize = 200_000;
 
-/// Place in a list of ranges: which range, and the cursor within it.
-type Place = (usize, Vec<u8>);
+/// Blocks in one answer.
+const BLOCKS_MAX: usize = 100;
 
 pub(super) fn cdx(snapshot: &Snapshot, question: &CdxQuestion) -> Result<Body, AskError> {
     let limit = clamp(question.limit);
-    let filter = Filter::new(question)?;
+    let times = Times::new(question)?;
+    let filters = Filters::new(&question.filters)?;
+    let after = cursor::decode::<Place>(question.after.as_deref())?;
+    let until = cursor::decode::<Place>(question.until.as_deref())?;
+    let last = after.as_ref().map(|place| place.collapsed.clone());
+    let mut collapsing = Collapsing::new(&question.collapse, last.unwrap_or_default());
     let ranges = ranges(&question.url, question.match_type)?;
-    let (first, mut after) = match cursor::decode::<Place>(question.after.as_deref())? {
-        Some((range, within)) => (range, Some(within)),
-        None => (0, None),
-    };
+    let mut walk = Walk::new(snapshot, ranges, &question.order, after)?;
     let mut rows = Vec::new();
-    let mut looked_at = 0;
-    for (index, range) in ranges.into_iter().enumerate().skip(first) {
-        let mut captures = snapshot.captures(range, after.take().as_deref());
-        loop {
-            let before = captures.cursor().to_vec();
-            let Some(capture) = captures.next() else { break };
-            let capture = capture?;
-            let fits = filter.fits(&capture);
-            if fits && rows.len() == limit {
-                return Ok(Body::Cdx {
-                    rows,
-                    next: Some(place(index, before)),
-                });
-            }
-            if fits {
-                rows.push(row(capture));
-            }
-            looked_at += 1;
-            if looked_at >= LOOKED_AT_MAX {
-                return Ok(Body::Cdx {
-                    rows,
-                    next: Some(place(index, captures.cursor().to_vec())),
-                });
-            }
+    for looked_at in 0.. {
+        let mut before = walk.place();
+        before.collapsed = collapsing.last().to_vec();
+        if looked_at == LOOKED_AT_MAX {
+            return Ok(page(rows, before));
         }
+        let Some(capture) = walk.next()? else { break };
+        if until.as_ref().is_some_and(|until| walk.is_past(until)) {
+            break;
+        }
+        if !times.fit(&capture)
+            || question
+                .collection
+                .as_ref()
+                .is_some_and(|c| *c != capture.collection)
+        {
+            continue;
+        }
+        let mut row = row(capture);
+        if question.base_names {
+            row.filename = base_name(&row.filename).to_owned();
+        }
+        if !filters.fit(&row) || !collapsing.lets(&row) {
+            continue;
+        }
+        if rows.len() == limit {
+            return Ok(page(rows, before));
+        }
+        rows.push(row);
     }
     Ok(Body::Cdx { rows, next: None })
 }
 
-fn place(range: usize, within: Vec<u8>) -> String {
-    cursor::encode(&(range, within))
+/// An answer that goes on after `before`, the place of the row before the first one not given.
+fn page(rows: Vec<CdxRow>, before: Place) -> Body {
+    let next = Some(cursor::encode(&before));
+    Body::Cdx { rows, next }
 }
 
-struct Filter<'q> {
+/// Where blocks of captures end, without reading what is in them.
+pub(super) fn blocks(snapshot: &Snapshot, question: &CdxBlocksQuestion) -> Result<Body, AskError> {
+    let rows = question.rows.clamp(1, LOOKED_AT_MAX);
+    let ranges = ranges(&question.url, question.match_type)?;
+    let after = cursor::decode::<Place>(question.after.as_deref())?;
+    let mut walk = Walk::new(snapshot, ranges, &Default::default(), after)?;
+    let mut ends = Vec::new();
+    for _ in 0..BLOCKS_MAX.min(LOOKED_AT_MAX.div_ceil(rows)) {
+        let passed = walk.skip_rows(rows)?;
+        if passed > 0 {
+            ends.push(cursor::encode(&walk.place()));
+        }
+        if passed < rows {
+            return Ok(Body::CdxBlocks { ends, next: None });
+        }
+    }
+    let next = ends.last().cloned();
+    Ok(Body::CdxBlocks { ends, next })
+}
+
+/// Last part of a path or an address; without what follows a question mark in the address of a web server, which may
+/// be a signature.
+fn base_name(name: &str) -> &str {
+    let is_web = name.starts_with("http://") || name.starts_with("https://");
+    let path = match name.split_once('?') {
+        Some((path, _)) if is_web => path,
+        _ => name,
+    };
+    match path.rsplit_once('/') {
+        Some((_, base)) if !base.is_empty() => base,
+        _ => path,
+    }
+}
+
+/// Bounds in time, as text that is compared with a capture's 14 digits.
+struct Times {
     from: String,
     to: String,
-    collection: Option<&'q str>,
 }
 
-impl<'q> Filter<'q> {
-    fn new(question: &'q CdxQuestion) -> Result<Filter<'q>, AskError> {
+impl Times {
+    fn new(question: &CdxQuestion) -> Result<Times, AskError> {
         let bound = |text: &Option<String>, default: &str| match text {
             Some(text) => Ok(time::bounds(time::check(text)?)),
             None => Ok::<_, AskError>((default.to_owned(), default.to_owned())),
         };
-        Ok(Filter {
+        Ok(Times {
             from: bound(&question.from, "")?.0,
             // Greater than any time.
             to: bound(&question.to, ":")?.1,
-            collection: question.collection.as_deref(),
         })
     }
 
-    fn fits(&self, capture: &CaptureRow) -> bool {
+    fn fit(&self, capture: &CaptureRow) -> bool {
         let digits = time::digits(capture.fetch_time_ms);
-        self.from <= digits
-            && digits <= self.to
-            && self
-                .collection
-                .is_none_or(|collection| collection == capture.collection)
+        self.from <= digits && digits <= self.to
     }
 }
 
@@ -128,5 +170,29 @@ fn kind_word(kind: CaptureKind) -> &'static str {
         CaptureKind::Arc => "arc",
         CaptureKind::Resource => "resource",
         CaptureKind::Response => "response",
+    }
+}
+
+impl From<FilterError> for AskError {
+    fn from(error: FilterError) -> AskError {
+        AskError::bad_request(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base_name;
+
+    #[test]
+    fn base_names_are_what_replay_looks_for() {
+        for (name, base) in [
+            ("crawls/2014/iana.warc.gz", "iana.warc.gz"),
+            ("iana.warc.gz", "iana.warc.gz"),
+            ("s3://bucket/crawls/a b?.warc", "a b?.warc"),
+            ("https://example.org/x/iana.warc.gz?sig=a/b", "iana.warc.gz"),
+            ("crawls/", "crawls/"),
+        ] {
+            assert_eq!(base_name(name), base, "{name}");
+        }
     }
 }

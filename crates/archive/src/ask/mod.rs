@@ -5,6 +5,7 @@
 //!  - a page of rows goes on by key, never by count: its cursor names the last row given.
 
 mod cdx;
+mod cdx_walk;
 mod cursor;
 mod domain;
 mod domains;
@@ -69,6 +70,7 @@ fn answer_at_once(parts: &Parts, question: &Question) -> Result<Answer, AskError
             domain::top(&snapshot, domain.as_deref(), after.as_deref(), *limit)
         }
         Question::Cdx(cdx) => cdx::cdx(&snapshot, cdx),
+        Question::CdxBlocks(blocks) => cdx::blocks(&snapshot, blocks),
         Question::Search(query) => search::search(parts, &snapshot, query),
         Question::Record { url, at } => record::record(&snapshot, url, at.as_deref()),
         Question::Load(request) => jobs::load(parts, request),

@@ -130,7 +130,7 @@ fn cdx_filters_by_time_and_collection() {
             to: to.map(Into::into),
             collection: collection.map(Into::into),
             limit: 10_000,
-            after: None,
+            ..CdxQuestion::default()
         };
         match archive.ask(&Question::Cdx(question)).map(|answer| answer.body) {
             Ok(Body::Cdx { rows, .. }) => Ok(rows.len()),

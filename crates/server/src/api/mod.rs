@@ -36,11 +36,15 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<State>> {
                 state.asker.ask(question).await.map(json)
             },
         ),
-        Serves::Cdx => get(
-            move |state: Context, path: RawPathParams, query: RawQuery| async move {
-                cdx::lines(&state.asker, &arguments(query, path)?).await
-            },
-        ),
+        Serves::Cdx(dialect) => get(move |state: Context, query: RawQuery| async move {
+            let query = query.0.as_deref().unwrap_or("");
+            cdx::lines(
+                &state,
+                *dialect,
+                &Arguments::parse_known(endpoint.parameters, query)?,
+            )
+            .await
+        }),
         Serves::Record => get(
             move |state: Context, path: RawPathParams, query: RawQuery, asked: HeaderMap| async move {
                 crate::record::download(&state.asker, &arguments(query, path)?, &asked).await

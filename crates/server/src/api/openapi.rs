@@ -73,11 +73,7 @@ fn success(serves: &Serves) -> Value {
         Serves::Answer { answer, .. } => ("The answer", "application/json", reference(&schema_name(answer))),
         Serves::Store => ("The store", "application/json", reference("StoreAnswer")),
         Serves::Load | Serves::Cancel => ("The job", "application/json", reference("JobAnswer")),
-        Serves::Cdx => (
-            "One capture a line, by key, then time",
-            "text/x-cdxj",
-            json!({ "type": "string" }),
-        ),
+        Serves::Cdx(_) => return captures(),
         Serves::Record => (
             "A file with one record",
             "application/warc",
@@ -88,16 +84,31 @@ fn success(serves: &Serves) -> Value {
     json!({ "description": description, "content": { media: { "schema": schema } } })
 }
 
+/// Captures in each of their forms.
+fn captures() -> Value {
+    let content: Map<String, Value> = [
+        "text/x-cdxj",
+        "text/plain",
+        "application/json",
+        "application/x-ndjson",
+    ]
+    .into_iter()
+    .map(|media| (media.to_owned(), json!({ "schema": {} })))
+    .collect();
+    json!({ "description": "One capture a line, by key, then time, or the number of pages", "content": content })
+}
+
 fn parameter(parameter: &Parameter) -> Value {
     let schema = match parameter.kind {
         Kind::Text => json!({ "type": "string" }),
         Kind::Flag => {
             json!({ "type": "string", "enum": ["1", "true", "yes", "on", "0", "false", "no", "off"] })
         }
-        Kind::Limit(Some(default)) => {
+        Kind::Limit(default) => {
             json!({ "type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": default })
         }
-        Kind::Limit(None) => json!({ "type": "integer", "minimum": 1 }),
+        Kind::Count => json!({ "type": "integer" }),
+        Kind::Many => json!({ "type": "array", "items": { "type": "string" } }),
         Kind::Time => json!({ "type": "string", "pattern": "^[0-9]{1,14}$" }),
         Kind::OneOf(values) => json!({ "type": "string", "enum": values }),
         Kind::Number => json!({ "type": "integer", "minimum": 0 }),

@@ -1,5 +1,6 @@
 //! The one table of the API: routing, the checks of parameters and the OpenAPI document all come from it.
 
+use archive::cdx::{Dialect, url_and_match};
 use archive::question::{CdxQuestion, DomainOrder, MatchType, Question, SearchQuestion};
 
 use crate::arguments::{Arguments, Kind, Parameter, Place};
@@ -24,8 +25,8 @@ pub(crate) enum Serves {
         answer: &'static str,
         question: fn(&Arguments) -> Result<Question, Failure>,
     },
-    /// Lines of CDXJ, streamed.
-    Cdx,
+    /// Captures for the field's clients, streamed.
+    Cdx(Dialect),
     /// A record's bytes.
     Record,
     /// How the attached store is doing.
@@ -59,7 +60,7 @@ const fn required(name: &'static str, about: &'static str) -> Parameter {
 }
 
 const fn limit(default: usize) -> Parameter {
-    query("limit", Kind::Limit(Some(default)), "most rows in the answer")
+    query("limit", Kind::Limit(default), "most rows in the answer")
 }
 
 const URL: Parameter = required("url", "a URL, or a URL key");
@@ -105,14 +106,64 @@ const CDX_LINES: &[Parameter] = &[
     CDX[3],
     CDX[4],
     query(
-        "limit",
-        Kind::Limit(None),
-        "most lines; all there are where absent",
+        "filter",
+        Kind::Many,
+        "`[!][=~]field:text`, all of which must fit; docs/cdx.md says what each server means by it",
     ),
     query(
+        "collapse",
+        Kind::Many,
+        "`field` or `field:CHARS`: leaves out captures equal to the one before",
+    ),
+    query(
+        "sort",
+        Kind::OneOf(&["default", "reverse", "closest"]),
+        "`default` is by key, then time; `closest` wants a time in `closest` and one URL",
+    ),
+    query(
+        "closest",
+        Kind::Time,
+        "the time that the captures nearest to it come first of",
+    ),
+    query(
+        "fl",
+        Kind::Text,
+        "fields, with commas between them, under the names of either server",
+    ),
+    query(
+        "limit",
+        Kind::Count,
+        "most captures; a negative number asks for the last ones; all there are where absent",
+    ),
+    query("offset", Kind::Count, "captures passed over before the first"),
+    query("page", Kind::Count, "a page by its number, from 0"),
+    query(
+        "pageSize",
+        Kind::Count,
+        "blocks of 3,000 captures in a page, at most 50; 5 where absent",
+    ),
+    query("showNumPages", Kind::Flag, "gives the number of pages alone"),
+    query(
+        "resumeKey",
+        Kind::Text,
+        "goes on where the answer with this key stopped",
+    ),
+    query(
+        "showResumeKey",
+        Kind::Flag,
+        "if `limit` leaves captures out, a key to go on with follows an empty line",
+    ),
+    query("gzip", Kind::Flag, "0 keeps the answer uncompressed"),
+    query(
         "output",
-        Kind::OneOf(&["cdxj", "json"]),
-        "`cdxj`: key, timestamp and a JSON object on each line; `json`: one object a line",
+        Kind::OneOf(&["cdxj", "json", "ndjson", "text"]),
+        "`cdxj`: key, timestamp and a JSON object on each line; `json`: arrays, the names of columns first; `ndjson`: \
+         one object a line; `text`: columns",
+    ),
+    query(
+        "filenames",
+        Kind::OneOf(&["base", "path"]),
+        "`base`: the last part of an input's name; `path`: all of it",
     ),
 ];
 const RECORD: &[Parameter] = &[
@@ -278,7 +329,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         parameters: CAPTURES,
         serves: Serves::Answer {
             answer: "cdx",
-            question: |a| cdx_question(a).map(Question::Cdx),
+            question: captures,
         },
     },
     Endpoint {
@@ -385,9 +436,16 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "get",
         path: "/cdx",
-        summary: "Captures as CDXJ lines, streamed",
+        summary: "Captures as pywb's CDXJ server gives them, streamed; unknown parameters are left aside",
         parameters: CDX_LINES,
-        serves: Serves::Cdx,
+        serves: Serves::Cdx(Dialect::Pywb),
+    },
+    Endpoint {
+        method: "get",
+        path: "/cdx/search/cdx",
+        summary: "Captures as the Internet Archive's CDX server gives them, streamed; unknown parameters are left aside",
+        parameters: CDX_LINES,
+        serves: Serves::Cdx(Dialect::WaybackMachine),
     },
     Endpoint {
         method: "get",
@@ -428,10 +486,10 @@ fn search(arguments: &Arguments) -> Result<Question, Failure> {
     }))
 }
 
-/// The CDX question in `arguments`, with `example.com/*` and `*.example.com` understood.
-pub(crate) fn cdx_question(arguments: &Arguments) -> Result<CdxQuestion, Failure> {
-    let (url, match_type) = url_and_match(arguments.text("url").unwrap_or(""), arguments.text("matchType"));
-    Ok(CdxQuestion {
+fn captures(arguments: &Arguments) -> Result<Question, Failure> {
+    let named = arguments.text("matchType").and_then(MatchType::named);
+    let (url, match_type) = url_and_match(arguments.text("url").unwrap_or(""), named);
+    Ok(Question::Cdx(CdxQuestion {
         url: url.to_owned(),
         match_type,
         from: arguments.owned("from"),
@@ -439,53 +497,13 @@ pub(crate) fn cdx_question(arguments: &Arguments) -> Result<CdxQuestion, Failure
         collection: arguments.owned("collection"),
         limit: rows(arguments),
         after: arguments.owned("after"),
-    })
-}
-
-/// A match type given by name wins over the one that a star in the URL asks for.
-pub(crate) fn url_and_match<'a>(url: &'a str, named: Option<&str>) -> (&'a str, MatchType) {
-    let (bare, starred) = match url.strip_suffix('*') {
-        Some(bare) => (bare, MatchType::Prefix),
-        None => match url.strip_prefix("*.") {
-            Some(bare) => (bare.trim_end_matches('/'), MatchType::Domain),
-            None => (url, MatchType::Exact),
-        },
-    };
-    match named {
-        Some("exact") => (url, MatchType::Exact),
-        Some("prefix") => (bare, MatchType::Prefix),
-        Some("host") => (bare, MatchType::Host),
-        Some("domain") => (bare, MatchType::Domain),
-        _ => (bare, starred),
-    }
+        ..CdxQuestion::default()
+    }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn stars_ask_for_prefix_or_domain() {
-        assert_eq!(
-            url_and_match("http://a.org/x", None),
-            ("http://a.org/x", MatchType::Exact)
-        );
-        assert_eq!(url_and_match("a.org/*", None), ("a.org/", MatchType::Prefix));
-        assert_eq!(url_and_match("*.a.org", None), ("a.org", MatchType::Domain));
-        assert_eq!(url_and_match("*.a.org/", None), ("a.org", MatchType::Domain));
-        assert_eq!(
-            url_and_match("a.org/*", Some("host")),
-            ("a.org/", MatchType::Host)
-        );
-        assert_eq!(
-            url_and_match("a.org/*", Some("exact")),
-            ("a.org/*", MatchType::Exact)
-        );
-        assert_eq!(
-            url_and_match("a.org", Some("domain")),
-            ("a.org", MatchType::Domain)
-        );
-    }
 
     #[test]
     fn no_route_twice_and_path_parameters_agree_with_the_path() {

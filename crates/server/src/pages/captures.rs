@@ -1,11 +1,11 @@
 //! Looking up captures: of a URL, of all that begins with it, of a host, of a domain.
 
+use archive::cdx::url_and_match;
 use archive::question::{Body, CdxQuestion, MatchType, Question};
 use maud::{Markup, html};
 
 use super::layout::{Frame, Section};
 use super::{Context, Html, Query, Shown, calendar, expect_body, parts};
-use crate::api::table::url_and_match;
 use crate::state::State;
 use crate::{link, present};
 
@@ -30,7 +30,7 @@ struct Form {
 impl Form {
     fn of(query: &Query) -> Form {
         let given = query.text("url");
-        let (url, match_type) = url_and_match(&given, query.get("match"));
+        let (url, match_type) = url_and_match(&given, query.get("match").and_then(MatchType::named));
         Form {
             url: url.to_owned(),
             match_type,
@@ -83,6 +83,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         collection: query.owned("collection"),
         limit: ROWS,
         after: after.clone(),
+        ..CdxQuestion::default()
     });
     let (epoch, (rows, next)) = match context.asker.ask(question).await {
         Err(failure) if failure.code == "bad_request" => {

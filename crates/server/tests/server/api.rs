@@ -126,7 +126,7 @@ async fn odd_requests_get_an_error_with_a_code() {
         ("/api/v1/jobs/one", 400, "bad_request"),
         ("/api/v1/nothing", 404, "not_found"),
         ("/cdx", 400, "bad_request"),
-        ("/cdx?url=a&closest=2014", 400, "bad_request"),
+        ("/cdx?url=a&filter=colour:red", 400, "bad_request"),
     ];
     for (path, status, code) in cases {
         let reply = get(&router, path).await;
@@ -249,7 +249,7 @@ async fn cdx_goes_through_all_pages_or_to_the_limit() {
             assert!(line.starts_with(&format!("com,example)/{n} ")), "{line}");
         }
     }
-    let reply = get(&router, "/cdx?url=a&limit=2&output=json").await;
+    let reply = get(&router, "/cdx?url=a&limit=2&output=ndjson").await;
     let rows: Vec<Value> = reply
         .body
         .lines()

@@ -36,6 +36,7 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::Domains { .. } => "domains",
         Question::Top { .. } => "top",
         Question::Cdx(_) => "cdx",
+        Question::CdxBlocks(_) => "cdx_blocks",
         Question::Search(_) => "search",
         Question::Record { .. } => "record",
         Question::Load(_) | Question::Job { .. } | Question::Cancel { .. } => "job",
@@ -45,6 +46,13 @@ pub(crate) fn kind(question: &Question) -> &'static str {
 
 /// The sample answer of the question's kind.
 pub(crate) fn sample(question: &Question) -> Result<Answer, AskError> {
+    if let Question::CdxBlocks(_) = question {
+        let (ends, next) = (Vec::new(), None);
+        return Ok(Answer {
+            epoch: 12,
+            body: Body::CdxBlocks { ends, next },
+        });
+    }
     let wanted = kind(question);
     let found = server::sample::samples()
         .into_iter()

@@ -2,9 +2,12 @@
 
 mod api;
 mod browser;
+mod cdx;
+mod clients;
 mod driver;
 mod escaping;
 mod fake;
+mod field;
 mod loaded;
 mod pages;
 mod port;

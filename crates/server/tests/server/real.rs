@@ -144,7 +144,7 @@ async fn check_records(loaded: &Loaded, domains: &[&str], media: &str) {
     for domain in domains {
         let lines = get(
             &router,
-            &format!("/cdx?url={domain}&matchType=domain&output=json"),
+            &format!("/cdx?url={domain}&matchType=domain&output=ndjson"),
         )
         .await
         .body;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use extract::CaptureKind;
 
 use crate::tests::support::{Pair, all_dumps, as_kind, key, page};
-use crate::{Epoch, KeyRange, PageChange};
+use crate::{Epoch, KeyRange, PageChange, Snapshot};
 
 const A: &str = "http://a.com/";
 const B: &str = "http://b.org/";
@@ -154,6 +154,22 @@ fn captures_are_found_by_key_prefix_and_cursor() {
         .map(Result::unwrap)
         .collect();
     assert_eq!((first.len(), rest.len()), (3, 5));
+    let back = |range: KeyRange, before: Option<&[u8]>| -> Vec<i64> {
+        snapshot
+            .captures_reversed(range, before)
+            .map(|row| row.unwrap().fetch_time_ms / 1000)
+            .collect()
+    };
+    assert_eq!(back(KeyRange::Prefix("com,a)".into()), None), [52, 2, 51, 1]);
+    assert_eq!(back(KeyRange::All, Some(captures.cursor())), [51, 1]);
+    let between = Snapshot::captures_cursor_at("com,a)/", 51_000);
+    assert_eq!(back(KeyRange::Exact("com,a)/".into()), Some(&between)), [1]);
+    let mut from = snapshot.captures(KeyRange::Exact("com,a)/".into()), Some(&between));
+    assert_eq!(from.next().unwrap().unwrap().fetch_time_ms, 51_000);
+    let mut passing = snapshot.captures(KeyRange::All, None);
+    assert_eq!(passing.skip_rows(6).unwrap(), 6);
+    assert_eq!(passing.next().unwrap().unwrap().fetch_time_ms, 4_000);
+    assert_eq!(passing.skip_rows(6).unwrap(), 1);
     let newest = snapshot.captures_newest("com,a)/", 1).unwrap();
     assert_eq!(newest[0].fetch_time_ms, 51_000);
 }

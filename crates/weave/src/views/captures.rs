@@ -104,6 +104,18 @@ pub(crate) fn key_prefix(url_key: &str) -> Vec<u8> {
     prefix
 }
 
+/// What all row keys of one URL key and time begin with, and where they would begin if there are none.
+pub(crate) fn time_prefix(url_key: &str, fetch_time_ms: i64) -> Vec<u8> {
+    let mut prefix = key_prefix(url_key);
+    prefix.extend_from_slice(&codec::sortable(fetch_time_ms));
+    prefix
+}
+
+/// Whether a row key that begins with [`key_prefix`] is one of that URL key and not of a longer one.
+pub(crate) fn is_of_key(key: &[u8], url_key: &str) -> bool {
+    key.len() == url_key.len() + SUFFIX_BYTES
+}
+
 fn encode(capture: &Capture) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     out.push(ROW_VERSION);

@@ -2,18 +2,23 @@
 
 use std::io::Write;
 
-use archive::question::{Answer, Body, CdxQuestion, MatchType, Question};
+use archive::cdx::{Collapse, Dialect, Filter, Order, url_and_match};
+use archive::question::{Body, CdxQuestion, CdxRow, MatchType, Question};
 use clap::ValueEnum;
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::Outcome;
+use crate::exit::{NotFound, Outcome};
 
 const EXAMPLES: &str = "\
 Examples:
   weft cdx http://www.iana.org/
   weft cdx iana.org --match-type domain --from 2014 --to 201402
-  weft cdx 'http://www.iana.org/domains/*' --limit 10";
+  weft cdx 'http://www.iana.org/domains/*' --limit 10
+  weft cdx '*.iana.org' --filter '!status:200' --filter '~url:.*[.]pdf$'
+  weft cdx http://www.iana.org/ --closest 20140126 --limit 1
+
+docs/cdx.md says what filters mean. Ends with 1 where nothing was captured.";
 
 /// Flags of `weft cdx`.
 #[derive(Debug, clap::Args)]
@@ -33,6 +38,21 @@ pub(crate) struct Args {
     /// Only captures of this collection
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
+    /// Only captures that fit, [!][=~]FIELD:TEXT; all filters must
+    #[arg(long = "filter", value_name = "FILTER", value_parser = |text: &str| Filter::read(text, Dialect::Pywb))]
+    filters: Vec<Filter>,
+    /// Leave out captures equal to the one before, FIELD or FIELD:CHARS
+    #[arg(long, value_name = "FIELD", value_parser = Collapse::read)]
+    collapse: Vec<Collapse>,
+    /// The nearest to this time first (one URL)
+    #[arg(long, value_name = "TIME", value_parser = ask::parse_time)]
+    closest: Option<String>,
+    /// From the last to the first
+    #[arg(long, conflicts_with = "closest")]
+    reverse: bool,
+    /// How inputs are named
+    #[arg(long, value_enum, value_name = "NAMES", default_value_t = Names::Base)]
+    filenames: Names,
     /// At most this many captures [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
@@ -50,6 +70,14 @@ enum Match {
     Domain,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Names {
+    /// By the last part of the name, as replay servers look them up
+    Base,
+    /// As they were loaded
+    Path,
+}
+
 /// Rows asked for at once.
 const ROWS_A_QUESTION: u64 = 1000;
 
@@ -58,7 +86,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     let mut question = question(&args);
     let mut left = args.limit.unwrap_or(u64::MAX);
     let archive = ask::open(context)?;
-    let mut all = Vec::new();
+    let mut printed = Printed::default();
     loop {
         question.limit = left.min(ROWS_A_QUESTION) as usize;
         let answer = archive.ask(&Question::Cdx(question.clone()))?;
@@ -67,49 +95,69 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         };
         left = left.saturating_sub(rows.len() as u64);
         let last = next.is_none() || left == 0;
-        if context.json {
-            all.extend(rows);
-        } else {
-            for row in &rows {
-                context.out.write_all(server::cdxj_line(row).as_bytes())?;
-            }
-        }
+        printed.rows(&rows, answer.epoch, context)?;
         if last {
-            if context.json {
-                context.out.json(&Answer {
-                    epoch: answer.epoch,
-                    body: Body::Cdx { rows: all, next },
-                })?;
-            }
-            return Ok(Outcome::Done);
+            return printed.end(next.as_deref(), &args.url, context);
         }
         question.after = next;
     }
 }
 
+/// What was printed so far: nothing is held but one answer, however many there are.
+#[derive(Default)]
+struct Printed {
+    rows: u64,
+    begun: bool,
+}
+
+impl Printed {
+    fn rows(&mut self, rows: &[CdxRow], epoch: u64, context: &mut Context) -> anyhow::Result<()> {
+        if context.json && !self.begun {
+            write!(context.out, "{{\"epoch\":{epoch},\"answer\":\"cdx\",\"rows\":[")?;
+        }
+        self.begun = true;
+        for row in rows {
+            if context.json {
+                let comma = if self.rows > 0 { "," } else { "" };
+                write!(context.out, "{comma}{}", serde_json::to_string(row)?)?;
+            } else {
+                context.out.write_all(server::cdxj_line(row).as_bytes())?;
+            }
+            self.rows += 1;
+        }
+        Ok(())
+    }
+
+    fn end(self, next: Option<&str>, url: &str, context: &mut Context) -> anyhow::Result<Outcome> {
+        if context.json {
+            writeln!(context.out, "],\"next\":{}}}", serde_json::to_string(&next)?)?;
+        }
+        match self.rows {
+            // The answer itself says so to programs.
+            0 if context.json => Ok(Outcome::Losses),
+            0 => Err(NotFound(format!("no capture of {url}")).into()),
+            _ => Ok(Outcome::Done),
+        }
+    }
+}
+
 fn question(args: &Args) -> CdxQuestion {
-    let (url, match_type) = match args.match_type {
-        Some(wanted) => (args.url.as_str(), wanted.into()),
-        None => implied_match(&args.url),
-    };
+    let (url, match_type) = url_and_match(&args.url, args.match_type.map(MatchType::from));
     CdxQuestion {
         url: url.to_owned(),
         match_type,
         from: args.from.clone(),
         to: args.to.clone(),
         collection: args.collection.clone(),
+        filters: args.filters.clone(),
+        collapse: args.collapse.clone(),
+        order: match (&args.closest, args.reverse) {
+            (Some(time), _) => Order::Closest(time.clone()),
+            (None, true) => Order::Reverse,
+            (None, false) => Order::Forward,
+        },
+        base_names: args.filenames == Names::Base,
         ..CdxQuestion::default()
-    }
-}
-
-/// `http://x/a*` is a prefix, `*.example.com` a domain, as other CDX servers have it.
-fn implied_match(url: &str) -> (&str, MatchType) {
-    if let Some(domain) = url.strip_prefix("*.") {
-        return (domain, MatchType::Domain);
-    }
-    match url.strip_suffix('*') {
-        Some(prefix) => (prefix, MatchType::Prefix),
-        None => (url, MatchType::Exact),
     }
 }
 
@@ -121,23 +169,5 @@ impl From<Match> for MatchType {
             Match::Host => MatchType::Host,
             Match::Domain => MatchType::Domain,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_implies_the_match() {
-        assert_eq!(
-            implied_match("http://x.org/a*"),
-            ("http://x.org/a", MatchType::Prefix)
-        );
-        assert_eq!(implied_match("*.x.org"), ("x.org", MatchType::Domain));
-        assert_eq!(
-            implied_match("http://x.org/"),
-            ("http://x.org/", MatchType::Exact)
-        );
     }
 }

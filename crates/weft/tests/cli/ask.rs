@@ -204,6 +204,45 @@ fn cdx() {
     );
 }
 
+/// Scripts go by the exit code; before, nothing looked like everything.
+#[test]
+fn cdx_of_nothing_ends_with_1() {
+    check(
+        &["cdx", "http://nowhere.example/"],
+        &expect![[r#"
+        exit code 1
+        2> error: no capture of http://nowhere.example/
+    "#]],
+    );
+    let run = loaded().run(&["cdx", "http://www.library.example/", "--from", "2020", "--json"]);
+    assert_eq!(run.code, Some(1));
+    assert_eq!(
+        json_lines(&run.stdout)[0]["rows"].as_array().map(Vec::len),
+        Some(0)
+    );
+}
+
+#[test]
+fn cdx_in_other_orders_and_narrowed() {
+    let place = loaded();
+    let times = |arguments: &[&str]| -> Vec<String> {
+        let arguments: Vec<&str> = ["cdx", "http://www.library.example/"]
+            .iter()
+            .chain(arguments)
+            .copied()
+            .collect();
+        let text = place.good(&arguments);
+        text.lines().map(|line| line[18..22].to_owned()).collect()
+    };
+    assert_eq!(times(&["--reverse"]), ["2016", "2014"]);
+    assert_eq!(times(&["--closest", "2017"]), ["2016", "2014"]);
+    assert_eq!(times(&["--filter", "~timestamp:2014"]), ["2014"]);
+    assert_eq!(times(&["--collapse", "urlkey"]), ["2014"]);
+    assert_eq!(place.run(&["cdx", "a", "--filter", "colour:red"]).code, Some(2));
+    let json = place.json(&["cdx", "*.library.example/"]);
+    assert_eq!(json["rows"].as_array().map(Vec::len), Some(3));
+}
+
 #[test]
 fn search() {
     let place = loaded();

@@ -1,0 +1,51 @@
+//! Stars in URLs: `example.com/*` asks for all that begins so, `*.example.com` for a whole domain.
+
+use crate::question::MatchType;
+
+/// The URL without its star, and how it matches. A match type given by name wins over the star.
+///
+/// `*.` is looked for first, as both servers do it: in `*.example.com/*` the second star says nothing more.
+pub fn url_and_match(text: &str, named: Option<MatchType>) -> (&str, MatchType) {
+    let text = text.trim();
+    let (bare, starred) = match text.strip_prefix("*.") {
+        Some(domain) => (domain.trim_end_matches(['*', '/']), MatchType::Domain),
+        None => match text.strip_suffix('*') {
+            Some(prefix) => (prefix, MatchType::Prefix),
+            None => (text, MatchType::Exact),
+        },
+    };
+    match named {
+        // A star may be part of a URL.
+        Some(MatchType::Exact) => (text, MatchType::Exact),
+        Some(named) => (bare, named),
+        None => (bare, starred),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, named: Option<MatchType>, expected: (&str, MatchType)) {
+        assert_eq!(url_and_match(text, named), expected, "{text}");
+    }
+
+    #[test]
+    fn stars_ask_for_prefix_or_domain() {
+        check("http://a.org/x", None, ("http://a.org/x", MatchType::Exact));
+        check("a.org/*", None, ("a.org/", MatchType::Prefix));
+        check("http://a.org/x*", None, ("http://a.org/x", MatchType::Prefix));
+        for domain in ["*.a.org", "*.a.org/", "*.a.org/*", " *.a.org"] {
+            check(domain, None, ("a.org", MatchType::Domain));
+        }
+    }
+
+    #[test]
+    fn a_match_type_by_name_wins() {
+        check("a.org/*", Some(MatchType::Host), ("a.org/", MatchType::Host));
+        check("*.a.org", Some(MatchType::Host), ("a.org", MatchType::Host));
+        check("a.org/*", Some(MatchType::Exact), ("a.org/*", MatchType::Exact));
+        check("a.org", Some(MatchType::Domain), ("a.org", MatchType::Domain));
+    }
+}

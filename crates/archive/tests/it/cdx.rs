@@ -1,0 +1,267 @@
+//! Captures in other orders, filtered, collapsed, and in blocks: each compared with the plain list of them all,
+//! whatever the number of rows asked for at once.
+
+use archive::cdx::{Collapse, Dialect, Filter, Order};
+use archive::question::{
+    Body, CdxBlocksQuestion, CdxQuestion, CdxRow, LoadInput, LoadRequest, MatchType, Question,
+};
+use archive::{Archive, OpenSettings};
+use tempfile::TempDir;
+use warc::{Compression, Draft, Writer};
+
+/// 2014-01-26T20:06:24Z
+const FIRST_MS: i64 = 1_390_766_784_000;
+
+const DAY_MS: i64 = 86_400_000;
+
+struct Made {
+    archive: Archive,
+    _dir: TempDir,
+}
+
+/// Forty captures of one URL, ten days from each to the next and two at once, and some beside it.
+fn made() -> Made {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("crawls/many.warc.gz");
+    std::fs::create_dir(path.parent().unwrap()).unwrap();
+    let mut writer = Writer::create(&path, Compression::GZIP).unwrap();
+    let mut add = |url: &str, time_ms: i64, status: u16, body: &str| {
+        let block = format!("HTTP/1.1 {status} X\r\nContent-Type: text/html\r\n\r\n{body}");
+        writer
+            .write(&Draft::response(url, time_ms, block.into_bytes()))
+            .unwrap();
+    };
+    for n in 0..40 {
+        let days = if n == 7 { 6 } else { n };
+        let status = if n % 5 == 4 { 503 } else { 200 };
+        add(
+            "http://a.example/x",
+            FIRST_MS + days * 10 * DAY_MS,
+            status,
+            &format!("<p>{}", n / 4),
+        );
+    }
+    for (n, url) in [
+        "http://a.example/",
+        "http://a.example/xy",
+        "http://b.a.example/x",
+        "http://ab.example/x",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        add(url, FIRST_MS + n as i64 * DAY_MS, 200, "<p>beside");
+    }
+    writer.finish().unwrap();
+    let mut settings = OpenSettings::default();
+    settings.create = true;
+    let archive = Archive::open(&dir.path().join("archive"), settings).unwrap();
+    let request = LoadRequest {
+        inputs: vec![LoadInput {
+            name: "crawls/many.warc.gz".into(),
+            path: path.display().to_string(),
+        }],
+        ..LoadRequest::default()
+    };
+    let (_, job) = archive.load(&request, &mut |_, _| true).unwrap();
+    assert_eq!((job.state.as_str(), job.captures), ("done", 44));
+    Made { archive, _dir: dir }
+}
+
+fn question(url: &str, match_type: MatchType) -> CdxQuestion {
+    CdxQuestion {
+        url: url.into(),
+        match_type,
+        ..CdxQuestion::default()
+    }
+}
+
+/// All rows, `limit` at once.
+fn all(archive: &Archive, question: &CdxQuestion, limit: usize) -> Vec<CdxRow> {
+    let mut question = CdxQuestion {
+        limit,
+        ..question.clone()
+    };
+    let mut all = Vec::new();
+    loop {
+        let Body::Cdx { rows, next } = archive.ask(&Question::Cdx(question.clone())).unwrap().body else {
+            panic!("another answer");
+        };
+        assert!(rows.len() <= limit);
+        all.extend(rows);
+        let Some(next) = next else { return all };
+        question.after = Some(next);
+    }
+}
+
+fn times(rows: &[CdxRow]) -> Vec<&str> {
+    rows.iter().map(|row| row.fetch_time.as_str()).collect()
+}
+
+#[track_caller]
+fn check(archive: &Archive, question: &CdxQuestion, expected: &[CdxRow]) {
+    for limit in [1, 2, 3, 7, 1000] {
+        let found = all(archive, question, limit);
+        assert_eq!(times(&found), times(expected), "by {limit}: {question:?}");
+    }
+}
+
+#[test]
+fn orders_are_those_of_the_whole_list_whatever_the_page_size() {
+    let made = made();
+    let archive = &made.archive;
+    for (url, match_type, count) in [
+        ("http://a.example/x", MatchType::Exact, 40),
+        ("http://a.example/x", MatchType::Prefix, 41),
+        ("a.example", MatchType::Domain, 43),
+    ] {
+        let plain = all(archive, &question(url, match_type), 1000);
+        assert_eq!(plain.len(), count);
+        let mut reversed = plain.clone();
+        reversed.reverse();
+        let mut back = question(url, match_type);
+        back.order = Order::Reverse;
+        check(archive, &back, &reversed);
+    }
+}
+
+/// A walk that looked only so far to each side would miss captures, or give one twice when it goes on.
+#[test]
+fn the_closest_come_first_and_each_once_whatever_the_page_size() {
+    let made = made();
+    let exact = question("http://a.example/x", MatchType::Exact);
+    let plain = all(&made.archive, &exact, 1000);
+    for wanted in [
+        "2014",
+        "20140401",
+        "20140417200624",
+        "1990",
+        "2030",
+        "20140327200624",
+    ] {
+        let mut closest = exact.clone();
+        closest.order = Order::Closest(wanted.into());
+        let seconds = |row: &CdxRow| {
+            let padded = format!("{wanted}{}", &"00000101000000"[wanted.len()..]);
+            (epoch_s(&row.timestamp) - epoch_s(&padded)).abs()
+        };
+        let mut expected = plain.clone();
+        // Stable: of two as near the earlier stays first, but captures of one time and distance may come either way.
+        expected.sort_by_key(seconds);
+        for limit in [1, 3, 1000] {
+            let found = all(&made.archive, &closest, limit);
+            assert_eq!(times(&found), times(&expected), "{wanted} by {limit}");
+            let mut offsets: Vec<u64> = found.iter().map(|row| row.offset).collect();
+            offsets.sort_unstable();
+            offsets.dedup();
+            assert_eq!(offsets.len(), 40, "each once");
+        }
+    }
+}
+
+/// Seconds from 14 digits, by counting days one at a time.
+fn epoch_s(digits: &str) -> i64 {
+    let part = |from: usize, to: usize| digits[from..to].parse::<i64>().unwrap();
+    let leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let year_days: i64 = (1970..part(0, 4))
+        .map(|year| if leap(year) { 366 } else { 365 })
+        .sum();
+    let lengths = [
+        31,
+        28 + i64::from(leap(part(0, 4))),
+        31,
+        30,
+        31,
+        30,
+        31,
+        31,
+        30,
+        31,
+        30,
+        31,
+    ];
+    let month_days: i64 = lengths[..part(4, 6) as usize - 1].iter().sum();
+    (year_days + month_days + part(6, 8) - 1) * 86_400 + part(8, 10) * 3600 + part(10, 12) * 60 + part(12, 14)
+}
+
+#[test]
+fn filters_and_collapsing_are_those_of_the_whole_list_whatever_the_page_size() {
+    let made = made();
+    let archive = &made.archive;
+    let exact = question("http://a.example/x", MatchType::Exact);
+    let plain = all(archive, &exact, 1000);
+    let mut found = exact.clone();
+    found.filters = vec![Filter::read("!status:503", Dialect::Pywb).unwrap()];
+    let good: Vec<CdxRow> = plain.iter().filter(|row| row.status == 200).cloned().collect();
+    assert_eq!(good.len(), 32);
+    check(archive, &found, &good);
+    found.collapse = vec![Collapse::read("digest").unwrap()];
+    let mut distinct = good.clone();
+    distinct.dedup_by_key(|row| row.digest.clone());
+    assert_eq!(distinct.len(), 10);
+    check(archive, &found, &distinct);
+    let mut months = exact.clone();
+    months.collapse = vec![Collapse::read("timestamp:6").unwrap()];
+    let mut expected = plain.clone();
+    expected.dedup_by_key(|row| row.timestamp[..6].to_owned());
+    check(archive, &months, &expected);
+    months.collapse.push(Collapse::read("status").unwrap());
+    let mut expected = plain;
+    expected.dedup_by_key(|row| (row.timestamp[..6].to_owned(), row.status));
+    check(archive, &months, &expected);
+}
+
+#[test]
+fn names_are_told_whole_or_by_their_last_part() {
+    let made = made();
+    let mut asked = question("http://a.example/", MatchType::Exact);
+    assert_eq!(all(&made.archive, &asked, 1)[0].filename, "crawls/many.warc.gz");
+    asked.base_names = true;
+    assert_eq!(all(&made.archive, &asked, 1)[0].filename, "many.warc.gz");
+}
+
+/// Pages by number are stretches between the ends of blocks: together they are the whole list, each row once.
+#[test]
+fn blocks_are_the_whole_list_in_pieces() {
+    let made = made();
+    let archive = &made.archive;
+    for (url, match_type) in [
+        ("a.example", MatchType::Domain),
+        ("a.example", MatchType::Host),
+        ("http://a.example/x", MatchType::Exact),
+        ("nothing.example", MatchType::Domain),
+    ] {
+        let plain = all(archive, &question(url, match_type), 1000);
+        for rows in [1, 4, 39, 40, 41, 1000] {
+            let ends = ends(archive, url, match_type, rows);
+            assert_eq!(ends.len(), plain.len().div_ceil(rows), "{url} by {rows}");
+            let mut found = Vec::new();
+            for (n, end) in ends.iter().enumerate() {
+                let mut piece = question(url, match_type);
+                piece.after = n.checked_sub(1).map(|n| ends[n].clone());
+                piece.until = Some(end.clone());
+                found.extend(all(archive, &piece, 3));
+            }
+            assert_eq!(times(&found), times(&plain), "{url} by {rows}");
+        }
+    }
+}
+
+fn ends(archive: &Archive, url: &str, match_type: MatchType, rows: usize) -> Vec<String> {
+    let mut asked = CdxBlocksQuestion {
+        url: url.into(),
+        match_type,
+        rows,
+        after: None,
+    };
+    let mut all = Vec::new();
+    loop {
+        let answer = archive.ask(&Question::CdxBlocks(asked.clone())).unwrap();
+        let Body::CdxBlocks { ends, next } = answer.body else {
+            panic!("another answer");
+        };
+        all.extend(ends);
+        let Some(next) = next else { return all };
+        asked.after = Some(next);
+    }
+}

@@ -1,0 +1,135 @@
+//! What a request to a CDX address asks for.
+
+use archive::cdx::{Collapse, Dialect, Filter, FilterError, Order, url_and_match};
+use archive::question::{CdxQuestion, MatchType};
+
+use super::form::{Column, Form};
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+
+/// Blocks of a page where nothing is said: Common Crawl's server has as many.
+const PAGE_SIZE: usize = 5;
+
+/// Most blocks of a page; the Internet Archive's server has as many. More are cut to this, as there.
+const PAGE_SIZE_MAX: usize = 50;
+
+/// Most captures given from the end: they are held until the first of them is found.
+const LAST_MAX: u64 = 10_000;
+
+/// Which captures of all that match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Take {
+    First(usize),
+    /// In the same order as they would have among all.
+    Last(usize),
+}
+
+/// A request, understood.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    pub(super) dialect: Dialect,
+    pub(super) question: CdxQuestion,
+    pub(super) form: Form,
+    pub(super) columns: Option<Vec<Column>>,
+    /// Captures passed over before the first one given.
+    pub(super) offset: usize,
+    pub(super) take: Take,
+    /// Number of the page, from 0.
+    pub(super) page: Option<usize>,
+    /// Blocks of a page, from 1 to [`PAGE_SIZE_MAX`].
+    pub(super) page_size: usize,
+    /// Only the number of pages is wanted.
+    pub(super) page_count: bool,
+    pub(super) show_resume_key: bool,
+    pub(super) compress: bool,
+}
+
+impl Asked {
+    pub(super) fn of(arguments: &Arguments, dialect: Dialect) -> Result<Asked, Failure> {
+        let page = arguments
+            .count("page")
+            .and_then(|page| usize::try_from(page).ok());
+        let question = question(arguments, dialect)?;
+        if page.is_some() && question.order != Order::Forward {
+            return Err(Failure::bad_request(
+                "page goes with captures in their own order; leave sort and closest out",
+            ));
+        }
+        Ok(Asked {
+            dialect,
+            form: Form::named(arguments.text("output"), dialect),
+            columns: arguments.text("fl").map(Column::list),
+            offset: arguments
+                .count("offset")
+                .map_or(0, |count| usize::try_from(count).unwrap_or(0)),
+            take: take(arguments.count("limit"))?,
+            page,
+            page_size: page_size(arguments)?,
+            page_count: arguments.flag("showNumPages"),
+            show_resume_key: arguments.flag("showResumeKey"),
+            compress: arguments.text("gzip").is_none() || arguments.flag("gzip"),
+            question,
+        })
+    }
+}
+
+/// The question in `arguments`, but for how many captures are wanted at once.
+fn question(arguments: &Arguments, dialect: Dialect) -> Result<CdxQuestion, Failure> {
+    let named = arguments.text("matchType").and_then(MatchType::named);
+    let (url, match_type) = url_and_match(arguments.text("url").unwrap_or(""), named);
+    let filters = arguments.all("filter").map(|text| Filter::read(text, dialect));
+    let collapse = arguments.all("collapse").map(Collapse::read);
+    Ok(CdxQuestion {
+        url: url.to_owned(),
+        match_type,
+        from: arguments.owned("from"),
+        to: arguments.owned("to"),
+        collection: arguments.owned("collection"),
+        after: arguments.owned("resumeKey"),
+        filters: filters.collect::<Result<_, _>>().map_err(refused)?,
+        collapse: collapse.collect::<Result<_, _>>().map_err(refused)?,
+        order: order(arguments, dialect),
+        base_names: arguments.text("filenames") != Some("path"),
+        ..CdxQuestion::default()
+    })
+}
+
+/// pywb orders by distance wherever a time is given; `sort=closest` without one, which it sends for whole
+/// calendars, is nothing.
+fn order(arguments: &Arguments, dialect: Dialect) -> Order {
+    match (arguments.text("sort"), arguments.owned("closest")) {
+        (Some("closest"), Some(time)) => Order::Closest(time),
+        (None, Some(time)) if dialect == Dialect::Pywb => Order::Closest(time),
+        (Some("reverse"), _) => Order::Reverse,
+        _ => Order::Forward,
+    }
+}
+
+/// Both servers take 0 for all.
+fn take(limit: Option<i64>) -> Result<Take, Failure> {
+    let all = Take::First(usize::MAX);
+    Ok(match limit {
+        None | Some(0) => all,
+        Some(first @ 1..) => usize::try_from(first).map_or(all, Take::First),
+        Some(last) if last.unsigned_abs() <= LAST_MAX => Take::Last(last.unsigned_abs() as usize),
+        Some(_) => {
+            return Err(Failure::bad_request(format!(
+                "parameter limit gives at most the last {LAST_MAX}; sort=reverse gives all from the end"
+            )));
+        }
+    })
+}
+
+fn page_size(arguments: &Arguments) -> Result<usize, Failure> {
+    match arguments.count("pageSize") {
+        None => Ok(PAGE_SIZE),
+        Some(size @ 1..) => Ok(usize::try_from(size).map_or(PAGE_SIZE_MAX, |size| size.min(PAGE_SIZE_MAX))),
+        Some(_) => Err(Failure::bad_request(
+            "parameter pageSize takes a number from 1 on",
+        )),
+    }
+}
+
+fn refused(error: FilterError) -> Failure {
+    Failure::bad_request(error.to_string())
+}

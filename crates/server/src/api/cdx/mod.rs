@@ -1,0 +1,85 @@
+//! `/cdx` and `/cdx/search/cdx`: captures for the field's clients, streamed.
+//!
+//! `/cdx` speaks as pywb's CDXJ server and OutbackCDX do, `/cdx/search/cdx` as the Internet Archive's
+//! wayback-cdx-server; docs/cdx.md lists where they differ. Both answer an empty body with status 200 where nothing
+//! was captured: every client known takes that, and some take a 404 for a failure.
+//!
+//! The archive is asked for [`send::ROWS_AT_ONCE`] rows at a time, by cursor, so memory is bounded however many
+//! captures match, and no thread waits for a slow reader.
+
+mod asked;
+mod form;
+mod pages;
+mod send;
+
+use archive::cdx::Dialect;
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::state::State;
+use asked::Asked;
+pub use form::cdxj_line;
+pub(crate) use pages::PageLists;
+
+/// Handles both addresses.
+pub(crate) async fn lines(
+    state: &State,
+    dialect: Dialect,
+    arguments: &Arguments,
+) -> Result<Response, Failure> {
+    let mut asked = Asked::of(arguments, dialect)?;
+    let mut response = if asked.page_count {
+        page_count(state, &asked).await?
+    } else if find_page(state, &mut asked).await? {
+        send::captures(&state.asker, asked.clone()).await?
+    } else {
+        after_the_last(dialect)
+    };
+    if !asked.compress {
+        // Named already, so that nothing else is done to it.
+        let identity = HeaderValue::from_static("identity");
+        response.headers_mut().insert(header::CONTENT_ENCODING, identity);
+    }
+    Ok(response)
+}
+
+/// Narrows the question to the page asked for; false where there are not so many pages.
+async fn find_page(state: &State, asked: &mut Asked) -> Result<bool, Failure> {
+    let Some(page) = asked.page else { return Ok(true) };
+    let list = state.cdx_pages.of(&asked.question).await;
+    let mut list = list.lock().await;
+    let Some((after, until)) = list.page(&state.asker, page, asked.page_size).await? else {
+        return Ok(false);
+    };
+    // A resumption key lies within the page.
+    asked.question.after = asked.question.after.take().or(after);
+    asked.question.until = until;
+    Ok(true)
+}
+
+/// pywb says what is wrong; the Internet Archive has no more to give.
+fn after_the_last(dialect: Dialect) -> Response {
+    match dialect {
+        Dialect::Pywb => {
+            Failure::bad_request("there are not so many pages; showNumPages=true counts them").into_response()
+        }
+        Dialect::WaybackMachine => StatusCode::OK.into_response(),
+    }
+}
+
+/// How many pages there are, at least one: of pywb with the blocks that they are made of.
+async fn page_count(state: &State, asked: &Asked) -> Result<Response, Failure> {
+    let list = state.cdx_pages.of(&asked.question).await;
+    let blocks = list.lock().await.count(&state.asker).await?;
+    let pages = blocks.div_ceil(asked.page_size).max(1);
+    Ok(match asked.dialect {
+        Dialect::Pywb => {
+            Json(json!({ "blocks": blocks, "pages": pages, "pageSize": asked.page_size })).into_response()
+        }
+        Dialect::WaybackMachine => format!("{pages}\n").into_response(),
+    })
+}

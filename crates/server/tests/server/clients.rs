@@ -1,0 +1,185 @@
+//! The field's clients, unchanged, from the package index: cdx_toolkit, waybackpy, wayback, and pywb replaying pages
+//! over Weft's index.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use server::ServerSettings;
+
+use crate::field::field;
+use crate::loaded::{load, shared_data};
+use crate::port::Running;
+
+/// How long pywb may take to start.
+const START_TIME_MAX: Duration = Duration::from_secs(60);
+
+fn python(modules: &[&str]) -> Option<PathBuf> {
+    let python = apart::python(modules);
+    if python.is_none() {
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: there is no python3 with {} (make need-clients)",
+            modules.join(", ")
+        );
+    }
+    python
+}
+
+#[test]
+fn cdx_toolkit_waybackpy_and_wayback() {
+    let Some(python) = python(&["cdx_toolkit", "waybackpy", "wayback"]) else {
+        return;
+    };
+    let running = Running::start_over(field().loaded.archive.clone(), ServerSettings::default());
+    let home = tempfile::tempdir().expect("a folder");
+    let output = apart::command(python, home.path())
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/cdx.py"))
+        .arg(format!("http://{}", running.address))
+        // It is polite to servers of others, and would wait three seconds before each request.
+        .env("CDXT_DEFAULT_MIN_RETRY_INTERVAL", "0")
+        .env("CDXT_IA_MIN_RETRY_INTERVAL", "0")
+        .output()
+        .expect("python starts");
+    assert!(
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// pywb's server over an index of ours, until dropped.
+struct Pywb {
+    child: Child,
+    port: u16,
+}
+
+impl Pywb {
+    /// With the one line that its manual gives for OutbackCDX, and the folder with the files.
+    fn start(python: &Path, home: &Path, index: &Running, files: &Path) -> Pywb {
+        let config = format!(
+            "collections:\n  weft:\n    index_paths: cdx+http://{}/cdx\n    archive_paths: {}/\n",
+            index.address,
+            files.display()
+        );
+        std::fs::write(home.join("config.yaml"), config).expect("written");
+        let port = free_port();
+        let child = apart::command(python, home)
+            .args(["-c", "from pywb.apps.cli import wayback; wayback()"])
+            .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
+            .current_dir(home)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("pywb starts");
+        let mut pywb = Pywb { child, port };
+        pywb.wait();
+        pywb
+    }
+
+    fn wait(&mut self) {
+        let begun = Instant::now();
+        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            let ended = self.child.try_wait().expect("a child");
+            assert!(
+                ended.is_none() && begun.elapsed() < START_TIME_MAX,
+                "pywb did not start: {ended:?}"
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn get(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("connect");
+        stream
+            .set_read_timeout(Some(START_TIME_MAX))
+            .expect("a time limit");
+        write!(
+            stream,
+            "GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{}\r\n\r\n",
+            self.port
+        )
+        .expect("sent");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("an answer");
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+}
+
+impl Drop for Pywb {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("its address").port()
+}
+
+#[test]
+fn pywb_replays_pages_over_our_index() {
+    let Some(python) = python(&["pywb.apps.cli"]) else {
+        return;
+    };
+    let running = Running::start_over(field().loaded.archive.clone(), ServerSettings::default());
+    let home = tempfile::tempdir().expect("a folder");
+    let pywb = Pywb::start(&python, home.path(), &running, field().folder());
+    // Of twelve captures the nearest is replayed, also where it is a later one; links lead to the archive.
+    for (time, edition) in [
+        ("20140126200624", 0),
+        ("20140601000000", 1),
+        ("20141001000000", 2),
+        ("20141120000000", 3),
+    ] {
+        let page = pywb.get(&format!("/weft/{time}mp_/http://www.story.example/"));
+        assert!(page.contains(&format!("Edition {edition}")), "{time}: {page}");
+        assert!(page.contains("mp_/http://www.story.example/next"), "{page}");
+    }
+    assert!(
+        pywb.get("/weft/2014mp_/http://www.story.example/next")
+            .contains("The next page")
+    );
+    let absent = pywb.get("/weft/2014mp_/http://www.story.example/absent");
+    assert!(
+        absent.starts_with("HTTP/1.0 404") || absent.starts_with("HTTP/1.1 404"),
+        "{absent}"
+    );
+    let listed = pywb.get("/weft/cdx?url=http://www.story.example/");
+    assert_eq!(
+        listed.matches("\"filename\": \"field.warc\"").count(),
+        12,
+        "{listed}"
+    );
+}
+
+/// A real crawl with its redirects, and revisits whose content lies in another record.
+#[test]
+fn pywb_replays_real_crawls_over_our_index() {
+    let (Some(python), Some(data)) = (python(&["pywb.apps.cli"]), shared_data()) else {
+        return;
+    };
+    let crawls = data.join("crawls");
+    let files = ["iana.warc.gz", "dupes.warc.gz"].map(|name| crawls.join(name));
+    let loaded = load(&files, None);
+    let running = Running::start_over(loaded.archive.clone(), ServerSettings::default());
+    let home = tempfile::tempdir().expect("a folder");
+    let pywb = Pywb::start(&python, home.path(), &running, &crawls);
+    for (path, words) in [
+        (
+            "20140126200624mp_/http://www.iana.org/",
+            "Internet Assigned Numbers Authority",
+        ),
+        ("2014mp_/http://www.iana.org/about", "IANA"),
+        ("20140127171200mp_/http://example.com/", "Example Domain"),
+        ("20140127171251mp_/http://example.com/", "Example Domain"),
+    ] {
+        let page = pywb.get(&format!("/weft/{path}"));
+        assert!(page.contains(words), "{path}: {page}");
+    }
+}
