@@ -30,6 +30,7 @@ mod volumes;
 mod write;
 
 pub use error::StoreError;
+use intake::Budget;
 pub use multipart::{Complete, PART_NUMBER_MAX, Part, Parts, UPLOAD_AGE_MAX, Upload, Uploads};
 use owner::KeyLocks;
 use spread::Content;
@@ -169,6 +170,7 @@ struct Inner {
     cluster: Arc<Cluster>,
     patience: Patience,
     locks: KeyLocks,
+    intake: Budget,
     damage: RwLock<Option<DamageHook>>,
 }
 
@@ -184,6 +186,7 @@ impl Store {
             cluster,
             patience,
             locks: KeyLocks::new(),
+            intake: Budget::default(),
             damage: RwLock::new(None),
         };
         Self {

@@ -19,7 +19,7 @@ impl Store {
     pub(super) async fn take(&self, key: &Key, body: ByteStream, put: Put) -> Result<Meta, StoreError> {
         // The look tells the clock what it must be later than, and which volumes need not be tried. A condition is
         // decided elsewhere, with a look of its own.
-        let (opening, look) = tokio::join!(intake::open(key, body), self.look(key));
+        let (opening, look) = tokio::join!(intake::open(key, body, &self.inner.intake), self.look(key));
         if let Some(meta) = &look.newest {
             self.observe(meta)?;
         }

@@ -12,4 +12,5 @@ mod out;
 mod process;
 mod signatures;
 mod tls;
+mod torn;
 mod wire;

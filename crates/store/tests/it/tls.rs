@@ -183,6 +183,10 @@ async fn nobody_answers_in_the_place_of_a_node() {
         matches!(refused, store::volume::VolumeError::Unreachable { .. }),
         "{refused}"
     );
+    assert!(
+        refused.to_string().contains("the secret files differ"),
+        "{refused}"
+    );
     assert!(!ear.hears(b"weft-signature"));
     here.shutdown().await;
     there.shutdown().await;

@@ -23,7 +23,7 @@ use tokio::time::{Duration, Instant, sleep, timeout};
 use super::ask::Manner;
 use super::auth::Signed;
 use super::body::{self, Body};
-use super::secure::Wire;
+use super::secure::{Wire, advice};
 use super::{IDLE_MAX, PATIENCE, RETRY_EVERY};
 use crate::cluster::LayoutTag;
 use crate::node::Secret;
@@ -238,6 +238,9 @@ impl Link {
     fn failed(self: &Arc<Self>, error: &hyper_util::client::legacy::Error) -> String {
         // It may have been restarted with the other way to speak.
         self.wire.forget();
+        if let Some(advice) = advice(error) {
+            return format!("{}: {advice}", self.address);
+        }
         let mut detail = format!("{}: {error}", self.address);
         let mut source = error.source();
         while let Some(cause) = source {

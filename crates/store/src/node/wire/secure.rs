@@ -8,8 +8,8 @@ use std::net::Ipv4Addr;
 
 use http::Request;
 use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use parking_lot::Mutex;
 use tokio::net::TcpStream;
@@ -109,15 +109,31 @@ impl Wire {
 }
 
 /// Whether a connection failed because what came from the other side was no TLS.
-fn speaks_no_tls(error: &(dyn std::error::Error + 'static)) -> bool {
+fn speaks_no_tls(error: &Error) -> bool {
+    matches!(tls_error(error), Some(rustls::Error::InvalidMessage(_)))
+}
+
+/// What a failed handshake means, for people.
+pub(super) fn advice(error: &Error) -> Option<&'static str> {
+    match tls_error(error)? {
+        rustls::Error::InvalidMessage(_) => {
+            Some("what answers there speaks no TLS: does its cluster file say another `tls`?")
+        }
+        rustls::Error::InvalidCertificate(_) | rustls::Error::AlertReceived(_) => {
+            Some("it does not know our secret: the secret files differ")
+        }
+        _ => None,
+    }
+}
+
+fn tls_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a rustls::Error> {
     if let Some(tls) = error.downcast_ref::<rustls::Error>() {
-        return matches!(tls, rustls::Error::InvalidMessage(_));
+        return Some(tls);
     }
     // What an I/O error carries is not among its sources.
-    let carried = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-    match carried {
-        Some(carried) => speaks_no_tls(carried),
-        None => error.source().is_some_and(speaks_no_tls),
+    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(carried) => tls_error(carried),
+        None => tls_error(error.source()?),
     }
 }
 
