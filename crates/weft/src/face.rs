@@ -1,6 +1,5 @@
 //! The S3 face of a running node: its flags, its start, what is said of it, and its figures.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,8 +8,8 @@ use s3::metrics::{MetricsSnapshot, OperationCount};
 use s3::{KeyPair, Limits, LogFormat, LogSettings, LogTarget, Running, Settings, TlsFiles};
 use store::node::RequestCount;
 
-use crate::commands::serve::parse_listen;
 use crate::style::shell_word;
+use crate::web::{Listen, positive};
 
 /// Name of the keys file where none is given.
 pub(crate) const KEYS_FILE: &str = "s3-keys.toml";
@@ -19,8 +18,8 @@ pub(crate) const KEYS_FILE: &str = "s3-keys.toml";
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct FaceArgs {
     /// Speak S3 to clients at this address
-    #[arg(long, value_name = "HOST:PORT", value_parser = parse_listen, help_heading = "S3")]
-    pub(crate) s3: Option<SocketAddr>,
+    #[arg(long, value_name = "HOST:PORT", help_heading = "S3")]
+    pub(crate) s3: Option<Listen>,
 
     /// Who may do what; made with one key that may do everything where there is none
     #[arg(long, value_name = "FILE", requires = "s3", help_heading = "S3")]
@@ -34,8 +33,8 @@ pub(crate) struct FaceArgs {
     #[arg(long, value_name = "FILE", requires_all = ["s3", "s3_tls_cert"], help_heading = "S3")]
     pub(crate) s3_tls_key: Option<PathBuf>,
 
-    /// A name by which clients without a key may address --s3 over plain HTTP, beside localhost and its address; once
-    /// for each
+    /// A name by which clients without a key may call --s3 over plain HTTP, besides localhost and the address it listens
+    /// on; repeat it for more
     #[arg(long = "s3-host", value_name = "NAME", requires = "s3", help_heading = "S3")]
     s3_hosts: Vec<String>,
 
@@ -63,21 +62,21 @@ pub(crate) struct FaceArgs {
     )]
     s3_log_format: LogFormat,
 
-    /// Connections that --s3 holds at a time; others wait
-    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..), help_heading = "S3")]
-    s3_connections: u32,
+    /// Most connections of --s3 at a time; more wait
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = positive, help_heading = "S3")]
+    s3_connections_max: usize,
 
-    /// Connections of one address that have not signed anything; further ones are closed at once
-    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..), help_heading = "S3")]
-    s3_connections_per_address: u32,
+    /// Most connections of one address that have not signed anything; more are closed. Behind a proxy all have its address
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = positive, help_heading = "S3")]
+    s3_connections_per_address: usize,
 
-    /// How many of --s3-connections are kept for those who have signed lately [default: a quarter]
+    /// How many of --s3-connections-max are kept for those who have signed lately [default: a quarter]
     #[arg(long, value_name = "N", help_heading = "S3")]
-    s3_connections_reserved: Option<u32>,
+    s3_connections_reserved: Option<usize>,
 
-    /// How long a connection that has not signed anything may ask for nothing
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), help_heading = "S3")]
-    s3_stranger_seconds: u32,
+    /// Close a connection that has not signed anything after so many seconds without a request
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "S3")]
+    s3_stranger_seconds: u64,
 }
 
 impl FaceArgs {
@@ -94,23 +93,26 @@ impl FaceArgs {
             target,
             format: self.s3_log_format,
         });
+        let listen = self.s3.as_ref()?;
+        // Who listens on a name goes by it.
+        let hosts = self.s3_hosts.iter().chain([&listen.host]).cloned().collect();
         Some(Settings {
             tls,
             limits: self.limits(),
-            hosts: self.s3_hosts.clone(),
+            hosts,
             version_2: self.s3_sig_v2,
             log,
-            ..Settings::at(self.s3?, self.s3_keys.clone().unwrap_or(keys))
+            ..Settings::at(listen.address, self.s3_keys.clone().unwrap_or(keys))
         })
     }
 
     fn limits(&self) -> Limits {
-        let reserve = self.s3_connections_reserved.unwrap_or(self.s3_connections / 4);
+        let connections_max = self.s3_connections_max;
         Limits {
-            connections_max: self.s3_connections as usize,
-            per_address_max: self.s3_connections_per_address as usize,
-            reserve: reserve as usize,
-            stranger_time_max: Duration::from_secs(self.s3_stranger_seconds.into()),
+            connections_max,
+            per_address_max: self.s3_connections_per_address,
+            reserve: self.s3_connections_reserved.unwrap_or(connections_max / 4),
+            stranger_time_max: Duration::from_secs(self.s3_stranger_seconds),
             ..Limits::default()
         }
     }

@@ -34,9 +34,9 @@ pub(crate) struct WebArgs {
 
 /// An address, and the name it was given by.
 #[derive(Debug, Clone)]
-struct Listen {
-    address: SocketAddr,
-    host: String,
+pub(crate) struct Listen {
+    pub(crate) address: SocketAddr,
+    pub(crate) host: String,
 }
 
 impl FromStr for Listen {
@@ -66,7 +66,8 @@ impl WebArgs {
     }
 }
 
-fn positive(text: &str) -> Result<usize, String> {
+/// A number from 1.
+pub(crate) fn positive(text: &str) -> Result<usize, String> {
     let number: usize = text.parse().map_err(|_| "expected a number".to_owned())?;
     match number {
         0 => Err("expected a number from 1 on".to_owned()),
