@@ -7,7 +7,6 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use bytes::Bytes;
 use http::header::{self, HeaderName};
 use http::{HeaderValue, Request, Response, StatusCode};
 use rand::RngExt as _;
@@ -19,9 +18,9 @@ use crate::cors;
 use crate::exchange::Exchange;
 use crate::gate::{self, Head};
 use crate::log::Entry;
+use crate::mend;
 use crate::refusal::Refusal;
 use crate::serve::Serving;
-use crate::xml;
 
 /// Name of browsers' questions among the operations counted.
 const PREFLIGHT: &str = "Preflight";
@@ -31,9 +30,6 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
 
 /// Characters of those names.
 const ID_ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-
-/// Longest error in bytes into which the request's name is written; s3s's are shorter.
-const ERROR_BYTES_MAX: usize = 64 * 1024;
 
 /// Answers one request of a connection.
 pub(crate) async fn answer(
@@ -71,10 +67,9 @@ pub(crate) async fn answer(
         wire.unread.store(true, Ordering::Relaxed);
         close(&mut response);
     }
-    let is_xml = is_xml(&response);
-    if is_xml {
-        response = mend(response, &id, &exchange);
-    }
+    let is_xml = mend::is_xml(&response);
+    let (mut response, error) = mend::mend(response, &id);
+    exchange.note(|entry| entry.error = error);
     if let Ok(value) = HeaderValue::try_from(id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
@@ -169,47 +164,6 @@ fn close(response: &mut Response<Body>) {
     response.headers_mut().insert(header::CONNECTION, close);
 }
 
-fn is_xml(response: &Response<Body>) -> bool {
-    let kind = response.headers().get(header::CONTENT_TYPE);
-    // Objects are whatever their writers say: those are streams, and an XML one keeps its bytes.
-    response.headers().get(header::ACCEPT_RANGES).is_none()
-        && kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/xml"))
-}
-
-/// Makes an XML answer readable, and lets an error name its request. Answers that are made while they are sent are left to
-/// [`Outgoing`].
-fn mend(response: Response<Body>, id: &str, exchange: &Exchange) -> Response<Body> {
-    let (parts, body) = response.into_parts();
-    let Some(document) = body.bytes() else {
-        return Response::from_parts(parts, body);
-    };
-    let mut document = xml::clean(document);
-    if parts.status.as_u16() >= 400 {
-        let code = element(&document, "Code");
-        exchange.note(|entry| entry.error = code);
-        document = with_request_id(document, id);
-    }
-    let mut response = Response::from_parts(parts, Body::from(document));
-    response.headers_mut().remove(header::CONTENT_LENGTH);
-    response
-}
-
-/// An error's text with `RequestId`.
-fn with_request_id(document: Bytes, id: &str) -> Bytes {
-    let text = std::str::from_utf8(&document).ok();
-    let text = text.filter(|text| text.len() <= ERROR_BYTES_MAX && !text.contains("<RequestId>"));
-    match text.and_then(|text| text.strip_suffix("</Error>")) {
-        Some(start) => format!("{start}<RequestId>{id}</RequestId></Error>").into(),
-        None => document,
-    }
-}
-
-fn element(document: &[u8], name: &str) -> Option<String> {
-    let text = std::str::from_utf8(document).ok()?;
-    let (_, rest) = text.split_once(&format!("<{name}>"))?;
-    Some(rest.split_once('<')?.0.to_owned())
-}
-
 /// The size of the object that an answer shows, whole or in part.
 fn object_bytes(response: &Response<Body>) -> Option<u64> {
     let headers = response.headers();
@@ -227,14 +181,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_names_its_request_once() {
-        let error = Bytes::from_static(b"<Error><Code>AccessDenied</Code></Error>");
-        let named = with_request_id(error.clone(), "ID");
-        let expected = "<Error><Code>AccessDenied</Code><RequestId>ID</RequestId></Error>";
-        assert_eq!(named, expected);
-        assert_eq!(with_request_id(named, "OTHER"), expected);
-        assert_eq!(element(&error, "Code").as_deref(), Some("AccessDenied"));
-        assert_eq!(with_request_id(Bytes::from_static(b"\xFF"), "ID"), &b"\xFF"[..]);
+    fn requests_have_names_of_their_own() {
         assert_eq!(request_id().len(), 16);
+        assert_ne!(request_id(), request_id());
     }
 }

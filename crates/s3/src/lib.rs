@@ -35,8 +35,10 @@ mod gate;
 mod keys;
 mod linger;
 mod log;
+mod mend;
 pub mod metrics;
 mod names;
+mod options;
 mod parts;
 mod policy;
 mod refusal;
@@ -47,5 +49,6 @@ mod xml;
 
 pub use keys::{ALL_RIGHTS, KeyPair, KeysError, Right};
 pub use log::{LogFormat, LogSettings, LogTarget};
-pub use serve::{Limits, Running, ServeError, Settings, TlsFiles, serve};
+pub use options::{Limits, ServeError, Settings, TlsFiles};
+pub use serve::{Running, serve};
 pub use tls::TlsError;

@@ -45,17 +45,21 @@ impl Refusal {
         self
     }
 
-    /// The answer.
-    pub(crate) fn response(&self) -> Response<Body> {
+    /// The XML that says so.
+    pub(crate) fn document(&self) -> String {
         let more = self.more.as_ref();
         let more = more.map(|(name, text)| format!("<{name}>{}</{name}>", xml::escape(text)));
-        let text = format!(
+        format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{}</Code><Message>{}</Message>{}</Error>",
             self.code,
             xml::escape(&self.message),
             more.unwrap_or_default(),
-        );
-        let mut response = Response::new(Body::from(text));
+        )
+    }
+
+    /// The answer.
+    pub(crate) fn response(&self) -> Response<Body> {
+        let mut response = Response::new(Body::from(self.document()));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/xml"));

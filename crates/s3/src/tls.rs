@@ -9,7 +9,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::serve::TlsFiles;
+use crate::options::TlsFiles;
 
 /// Why TLS cannot be had.
 #[derive(Debug, thiserror::Error)]

@@ -37,6 +37,7 @@ use crate::policy::Facts;
 use crate::settings::BucketSettings;
 
 mod admission;
+mod expected_owner;
 mod facts;
 mod needs;
 
@@ -47,12 +48,6 @@ use facts::{of_form, of_request, of_tags};
 
 /// Longest life of a signed address in seconds, as in S3: a week.
 const LIFETIME_SECONDS_MAX: u64 = 7 * 24 * 60 * 60;
-
-/// Header that names the owner whom a client believes a bucket to have.
-const EXPECTED_OWNER: &str = "x-amz-expected-bucket-owner";
-
-/// The same for the bucket that a copy reads from.
-const EXPECTED_SOURCE_OWNER: &str = "x-amz-source-expected-bucket-owner";
 
 /// Gives s3s the secrets.
 pub(crate) struct Secrets(pub(crate) Arc<Keys>);
@@ -110,7 +105,7 @@ impl S3Access for Access {
             }
         }
         if operation != "CreateBucket" {
-            self.check_owner(cx, EXPECTED_OWNER, &named).await?;
+            expected_owner::check(&self.store, cx, expected_owner::HEADER, &named).await?;
         }
         if let Some((bucket, key)) = copy_source(cx, &operation)? {
             let named = bucket.clone();
@@ -118,7 +113,7 @@ impl S3Access for Access {
                 source.settle(&self.store).await?;
                 cx.extensions_mut().insert(SourceAdmission(source));
             }
-            self.check_owner(cx, EXPECTED_SOURCE_OWNER, &named).await?;
+            expected_owner::check(&self.store, cx, expected_owner::SOURCE_HEADER, &named).await?;
         }
         // Last, so that a stranger learns nothing and has nothing computed.
         if let Some(exchange) = exchange
@@ -168,28 +163,6 @@ impl Access {
         admission.settle(&self.store).await?;
         extensions.insert(admission);
         Ok(())
-    }
-
-    /// Refuses a request that names another owner of a bucket than it has: a bucket of that name may have been taken by
-    /// somebody else.
-    async fn check_owner(&self, cx: &S3AccessContext<'_>, name: &str, bucket: &str) -> S3Result<()> {
-        let header = cx.headers().get(name);
-        let header = header.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-        // Signed addresses have it among their parameters, too.
-        let mut query = form_urlencoded::parse(cx.uri().query().unwrap_or_default().as_bytes());
-        let in_address = query.find(|(found, _)| found.eq_ignore_ascii_case(name));
-        let Some(expected) = header.or_else(|| Some(in_address?.1.into_owned())) else {
-            return Ok(());
-        };
-        let record = self.store.bucket(bucket).await.map_err(from_store)?;
-        let record = record.ok_or_else(|| fault("NoSuchBucket", "there is no such bucket"))?;
-        match BucketSettings::of(&record)?.owner == expected {
-            true => Ok(()),
-            false => Err(fault(
-                "AccessDenied",
-                format!("the bucket's owner is not the one of {name}"),
-            )),
-        }
     }
 
     /// Everything that decides about a request; `None` if the keys file alone does and allows it.

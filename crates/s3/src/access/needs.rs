@@ -86,6 +86,7 @@ pub(crate) fn need(operation: &str) -> Need {
         "GetBucketNotificationConfiguration" => (Owner, "GetBucketNotification"),
         "GetBucketReplication" => (Owner, "GetReplicationConfiguration"),
         "GetObjectLockConfiguration" => (Owner, "GetBucketObjectLockConfiguration"),
+        "PutObjectLockConfiguration" => (Owner, "PutBucketObjectLockConfiguration"),
         "ListBucketAnalyticsConfigurations" => (Owner, "GetAnalyticsConfiguration"),
         "ListBucketIntelligentTieringConfigurations" => (Owner, "GetIntelligentTieringConfiguration"),
         "ListBucketInventoryConfigurations" => (Owner, "GetInventoryConfiguration"),

@@ -163,6 +163,11 @@ operations! {
     get_bucket_request_payment: GetBucketRequestPaymentInput -> GetBucketRequestPaymentOutput;
     get_bucket_website: GetBucketWebsiteInput -> GetBucketWebsiteOutput;
     get_object_lock_configuration: GetObjectLockConfigurationInput -> GetObjectLockConfigurationOutput;
+    get_object_legal_hold: GetObjectLegalHoldInput -> GetObjectLegalHoldOutput;
+    get_object_retention: GetObjectRetentionInput -> GetObjectRetentionOutput;
+    put_object_legal_hold: PutObjectLegalHoldInput -> PutObjectLegalHoldOutput;
+    put_object_lock_configuration: PutObjectLockConfigurationInput -> PutObjectLockConfigurationOutput;
+    put_object_retention: PutObjectRetentionInput -> PutObjectRetentionOutput;
     list_bucket_analytics_configurations: ListBucketAnalyticsConfigurationsInput -> ListBucketAnalyticsConfigurationsOutput;
     list_bucket_intelligent_tiering_configurations: ListBucketIntelligentTieringConfigurationsInput -> ListBucketIntelligentTieringConfigurationsOutput;
     list_bucket_inventory_configurations: ListBucketInventoryConfigurationsInput -> ListBucketInventoryConfigurationsOutput;

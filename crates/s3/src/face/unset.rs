@@ -1,7 +1,7 @@
 //! Configurations of buckets that can be asked for and never set here: answered as S3 answers for a bucket that has none,
 //! because clients that manage buckets (Terraform, `mc`) ask for all of them and stop at any other error.
 //!
-//! Setting one is refused, with its name.
+//! Setting one is refused, with its name; what asks for a lock, as S3 refuses it in a bucket that was made without.
 
 use s3s::dto::*;
 use s3s::{S3Error, S3Request, S3Result};
@@ -83,7 +83,43 @@ no_list! {
     list_bucket_metrics_configurations: ListBucketMetricsConfigurationsInput -> ListBucketMetricsConfigurationsOutput;
 }
 
+/// Operations that need a bucket with locks.
+macro_rules! lockless {
+    ($($name:ident: $input:ident -> $output:ident;)*) => {
+        impl Face {
+            $(
+                /// That the bucket has none.
+                pub(super) async fn $name(&self, request: S3Request<$input>) -> S3Result<$output> {
+                    self.bucket(&request.input.bucket).await?;
+                    Err(fault("InvalidRequest", "the bucket is missing an object lock configuration"))
+                }
+            )*
+        }
+    };
+}
+
+lockless! {
+    get_object_legal_hold: GetObjectLegalHoldInput -> GetObjectLegalHoldOutput;
+    get_object_retention: GetObjectRetentionInput -> GetObjectRetentionOutput;
+    put_object_legal_hold: PutObjectLegalHoldInput -> PutObjectLegalHoldOutput;
+    put_object_retention: PutObjectRetentionInput -> PutObjectRetentionOutput;
+}
+
 impl Face {
+    /// That locks cannot be had in a bucket that was made without.
+    pub(super) async fn put_object_lock_configuration(
+        &self,
+        request: S3Request<PutObjectLockConfigurationInput>,
+    ) -> S3Result<PutObjectLockConfigurationOutput> {
+        self.bucket(&request.input.bucket).await?;
+        let mut error = fault(
+            "InvalidBucketState",
+            "object lock cannot be enabled on a bucket that was made without it",
+        );
+        error.set_status_code(http::StatusCode::CONFLICT);
+        Err(error)
+    }
+
     /// Who pays: always the owner.
     pub(super) async fn get_bucket_request_payment(
         &self,

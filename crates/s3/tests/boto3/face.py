@@ -121,7 +121,8 @@ def test_checksums():
         assert field not in S3.head_object(Bucket=name, Key=algorithm)
         # The client compares, too.
         assert body(name, algorithm, ChecksumMode="ENABLED") == content
-        attributes = S3.get_object_attributes(Bucket=name, Key=algorithm, ObjectAttributes=["Checksum", "ObjectSize"])
+        attributes = S3.get_object_attributes(Bucket=name, Key=algorithm, ObjectAttributes=["Checksum", "ObjectSize", "ETag"])
+        assert attributes["ETag"] == put["ETag"].strip('"'), attributes["ETag"]
         assert attributes["Checksum"][field] == put[field] and attributes["ObjectSize"] == len(content)
         copied = S3.copy_object(Bucket=name, Key="copy", CopySource={"Bucket": name, "Key": algorithm})
         assert copied["CopyObjectResult"][field] == put[field]

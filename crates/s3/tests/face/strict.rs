@@ -316,6 +316,20 @@ async fn configurations_never_set_are_answered_as_s3_does() {
             answer.text()
         );
     }
+    // What asks for a lock is refused as in a bucket that was made without.
+    for (method, target, status, code) in [
+        ("GET", "/data/x?retention", 400, "InvalidRequest"),
+        ("GET", "/data/x?legal-hold", 400, "InvalidRequest"),
+        ("PUT", "/data?object-lock", 409, "InvalidBucketState"),
+    ] {
+        let ask = Ask {
+            body: b"<ObjectLockConfiguration/>",
+            ..Ask::new(method, target)
+        };
+        let answer = ask.send(rig.face.address()).await;
+        assert_eq!(answer.status, status, "{target}: {}", answer.text());
+        assert!(answer.text().contains(code), "{target}: {}", answer.text());
+    }
     rig.stop().await;
 }
 

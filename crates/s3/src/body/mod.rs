@@ -4,7 +4,6 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
@@ -14,142 +13,15 @@ use s3s::dto::StreamingBlob;
 use s3s::stream::{ByteStream as SizedStream, RemainingLength};
 use s3s::{S3Error, StdError};
 use store::volume::ByteStream;
-use tokio::time::Sleep;
 
 use crate::checksum::Summing;
-use crate::chunks::LastChunk;
 use crate::error::fault;
 use crate::exchange::Exchange;
 use crate::xml;
 
-/// A request's body as it comes from the connection: counted, limited in length, compared with what was declared of it, and
-/// given up when the client is silent for too long while somebody waits for it.
-pub(crate) struct Incoming {
-    /// `None` only while it is dropped.
-    inner: Option<hyper::body::Incoming>,
-    exchange: Arc<Exchange>,
-    idle_max: Duration,
-    left: u64,
-    silence: Option<Pin<Box<Sleep>>>,
-    /// Looks for the end of a body in chunks.
-    chunks: Option<LastChunk>,
-}
+mod incoming;
 
-impl Incoming {
-    /// At most `bytes_max`, and never `idle_max` without a byte; `chunked` if it is framed as `aws-chunked`.
-    pub(crate) fn new(
-        inner: hyper::body::Incoming,
-        exchange: Arc<Exchange>,
-        (idle_max, bytes_max): (Duration, u64),
-        chunked: bool,
-    ) -> Self {
-        if inner.is_end_stream() {
-            exchange.body.set_ended();
-        }
-        Self {
-            inner: Some(inner),
-            exchange,
-            idle_max,
-            left: bytes_max,
-            silence: None,
-            chunks: chunked.then(LastChunk::new),
-        }
-    }
-
-    fn waited_too_long(&mut self, cx: &mut Context<'_>) -> bool {
-        let idle_max = self.idle_max;
-        let silence = self
-            .silence
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(idle_max)));
-        silence.as_mut().poll(cx).is_ready()
-    }
-
-    /// Takes note of more bytes.
-    fn take(&mut self, bytes: &Bytes) -> Result<(), StdError> {
-        self.exchange.received(bytes.len());
-        self.exchange.body.digest(bytes);
-        if let Some(chunks) = &mut self.chunks {
-            chunks.update(bytes);
-        }
-        match self.left.checked_sub(bytes.len() as u64) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
-            None => {
-                self.exchange.set_too_large();
-                Err("the body is longer than allowed".into())
-            }
-        }
-    }
-
-    /// The body has ended.
-    fn end(&mut self) -> Result<(), StdError> {
-        self.exchange.body.set_ended();
-        if self.chunks.as_ref().is_some_and(|chunks| !chunks.has_come()) {
-            return Err("the last chunk did not come".into());
-        }
-        match self.exchange.body.compare() {
-            true => Ok(()),
-            false => Err("the body is not what was declared".into()),
-        }
-    }
-}
-
-impl Body for Incoming {
-    type Data = Bytes;
-    type Error = StdError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, StdError>>> {
-        let this = &mut *self;
-        let Some(inner) = &mut this.inner else {
-            return Poll::Ready(None);
-        };
-        let Poll::Ready(frame) = Pin::new(inner).poll_frame(cx) else {
-            if this.waited_too_long(cx) {
-                this.exchange.set_timed_out();
-                return Poll::Ready(Some(Err("the client was silent for too long".into())));
-            }
-            return Poll::Pending;
-        };
-        this.silence = None;
-        let outcome = match frame {
-            None => return Poll::Ready(this.end().err().map(Err)),
-            Some(Err(error)) => Err(error.into()),
-            Some(Ok(frame)) => match frame.data_ref() {
-                Some(bytes) => this.take(bytes).map(|()| frame),
-                None => Ok(frame),
-            },
-        };
-        // Nobody asks for the end of a body of known length once its last byte has come.
-        let ended = this.inner.as_ref().is_some_and(Body::is_end_stream);
-        let outcome = match outcome {
-            Ok(frame) if ended => this.end().map(|()| frame),
-            outcome => outcome,
-        };
-        Poll::Ready(Some(outcome))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.inner.as_ref().is_none_or(Body::is_end_stream)
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.inner.as_ref().map(Body::size_hint).unwrap_or_default()
-    }
-}
-
-impl Drop for Incoming {
-    /// Whoever answers may want to read what is left.
-    fn drop(&mut self) {
-        if let Some(inner) = self.inner.take() {
-            self.exchange.body.leave(inner);
-        }
-    }
-}
+pub(crate) use incoming::Incoming;
 
 /// An answer's body on its way to the connection, counted.
 pub(crate) struct Outgoing {

@@ -1,0 +1,38 @@
+//! `x-amz-expected-bucket-owner`: a client's word for whose a bucket is, so that it neither reads nor writes one that was given up and
+//! taken by somebody else.
+
+use s3s::S3Result;
+use s3s::access::S3AccessContext;
+use store::store::Store;
+use url::form_urlencoded;
+
+use crate::error::{fault, from_store};
+use crate::settings::BucketSettings;
+
+/// Header that names the owner whom a client believes a bucket to have.
+pub(super) const HEADER: &str = "x-amz-expected-bucket-owner";
+
+/// The same for the bucket that a copy reads from.
+pub(super) const SOURCE_HEADER: &str = "x-amz-source-expected-bucket-owner";
+
+/// Refuses a request that names another owner of a bucket than it has: a bucket of that name may have been taken by
+/// somebody else.
+pub(super) async fn check(store: &Store, cx: &S3AccessContext<'_>, name: &str, bucket: &str) -> S3Result<()> {
+    let header = cx.headers().get(name);
+    let header = header.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    // Signed addresses have it among their parameters, too.
+    let mut query = form_urlencoded::parse(cx.uri().query().unwrap_or_default().as_bytes());
+    let in_address = query.find(|(found, _)| found.eq_ignore_ascii_case(name));
+    let Some(expected) = header.or_else(|| Some(in_address?.1.into_owned())) else {
+        return Ok(());
+    };
+    let record = store.bucket(bucket).await.map_err(from_store)?;
+    let record = record.ok_or_else(|| fault("NoSuchBucket", "there is no such bucket"))?;
+    match BucketSettings::of(&record)?.owner == expected {
+        true => Ok(()),
+        false => Err(fault(
+            "AccessDenied",
+            format!("the bucket's owner is not the one of {name}"),
+        )),
+    }
+}
