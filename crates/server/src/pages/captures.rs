@@ -1,5 +1,6 @@
 //! Looking up captures: of a URL, of all that begins with it, of a host, of a domain.
 
+use archive::cdx::Order;
 use archive::cdx::url_and_match;
 use archive::question::{Body, CdxQuestion, MatchType, Question};
 use maud::{Markup, html};
@@ -83,6 +84,12 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         collection: query.owned("collection"),
         limit: ROWS,
         after: after.clone(),
+        // Of one URL the newest capture comes first, as on its page; of several, each URL's stand together.
+        order: if form.match_type == MatchType::Exact {
+            Order::Reverse
+        } else {
+            Order::Forward
+        },
         ..CdxQuestion::default()
     });
     let (epoch, (rows, next)) = match context.asker.ask(question).await {
@@ -106,7 +113,11 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         } @else if rows.is_empty() {
             (none(&form))
         } @else {
-            @if form.match_type == MatchType::Exact && after.is_none() { (calendar::strip(&form.url, &rows, None)) }
+            // Of a part of the captures a calendar would show gaps that are none.
+            @if form.match_type == MatchType::Exact {
+                @if after.is_none() && next.is_none() { (calendar::strip(&form.url, &rows, None)) }
+                @else { p { a.more href=(link::page(&form.url)) { "The page, with a calendar of its captures" } } }
+            }
             (parts::captures(&rows, true))
             p.actions { a.button.quiet href=(form.link("/cdx", "matchType", None)) { "As CDXJ" } }
         }

@@ -342,3 +342,16 @@ async fn the_navigation_folds_without_script() {
         "{body}"
     );
 }
+
+#[tokio::test]
+async fn captures_of_one_url_come_newest_first() {
+    let router = router(|question| match question {
+        Question::Cdx(cdx) if cdx.order == archive::cdx::Order::Reverse => sample(question),
+        _ => Err(error("unavailable")),
+    });
+    assert_eq!(get(&router, "/captures?url=http://a/").await.status, 200);
+    assert_eq!(
+        get(&router, "/captures?url=http://a/&match=host").await.status,
+        503
+    );
+}
