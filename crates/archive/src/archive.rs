@@ -36,6 +36,9 @@ pub struct OpenSettings {
     pub create: bool,
     /// Become the owner or fail; never go through a socket.
     pub own: bool,
+    /// Change nothing in the archive's directory: for one that must stay as it is. Loads are refused then. Where the
+    /// directory cannot be written to, an archive is opened so in any case.
+    pub read_only: bool,
     /// Which links an archive keeps that is created now; all if not given. An existing archive keeps its own.
     pub links: Option<LinkScope>,
 }
@@ -241,8 +244,8 @@ fn find_role(layout: &Layout, settings: &OpenSettings, sources: &Sources) -> Res
     };
     let deadline = Instant::now() + patience;
     loop {
-        if let Some(lock) = Lock::try_acquire(&layout.lock())? {
-            return Ok(Role::Owner(Owner::open(layout, lock, create, sources)?));
+        if let Some(owner) = try_own(layout, create, settings.read_only, sources)? {
+            return Ok(Role::Owner(owner));
         }
         let mut hint = String::new();
         if !settings.own {
@@ -264,6 +267,29 @@ fn find_role(layout: &Layout, settings: &OpenSettings, sources: &Sources) -> Res
             });
         }
         std::thread::sleep(RETRY_INTERVAL);
+    }
+}
+
+/// Becomes the owner, or one of those who only read; `None` while somebody else is the owner.
+fn try_own(
+    layout: &Layout,
+    create: Option<LinkScope>,
+    read_only: bool,
+    sources: &Sources,
+) -> Result<Option<Owner>, OpenError> {
+    if !read_only {
+        match Lock::try_acquire(&layout.lock()) {
+            Ok(Some(lock)) => return Ok(Some(Owner::open(layout, lock, create, sources)?)),
+            Ok(None) => return Ok(None),
+            Err(error) if error.forbids_writing() => {
+                tracing::info!(dir = %layout.dir().display(), "cannot be written to: opened read-only");
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match Lock::try_share(&layout.lock())? {
+        Some(lock) => Ok(Some(Owner::open_read_only(layout, lock, sources)?)),
+        None => Ok(None),
     }
 }
 

@@ -89,6 +89,12 @@ pub enum OpenError {
 }
 
 impl OpenError {
+    /// Whether a place cannot be written to, for good.
+    pub(crate) fn forbids_writing(&self) -> bool {
+        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        matches!(self, OpenError::Io { source, .. } if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem))
+    }
+
     pub(crate) fn io(action: &'static str, path: &std::path::Path, source: std::io::Error) -> OpenError {
         OpenError::Io {
             action,

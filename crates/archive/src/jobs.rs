@@ -92,6 +92,17 @@ impl Jobs {
             .count() as u64
     }
 
+    /// Does something while no job runs or waits, and none can be asked for.
+    pub(crate) fn while_idle<T>(&self, work: impl FnOnce() -> T) -> Result<T, AskError> {
+        let state = self.state.lock();
+        if state.all.iter().any(|job| !job.has_ended()) {
+            return Err(AskError::unavailable(
+                "a load is under way; ask again when it has ended",
+            ));
+        }
+        Ok(work())
+    }
+
     /// Stops a job: at the next epoch if it runs, at once if it waits.
     pub(crate) fn cancel(&self, id: u64) -> Result<Arc<Job>, AskError> {
         let job = self.get(id)?;

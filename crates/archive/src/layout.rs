@@ -8,19 +8,26 @@
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use extract::LinkScope;
 use serde::{Deserialize, Serialize};
 
 use crate::OpenError;
+use crate::read_only::Overlay;
 
 /// Format of archive directories that this program reads and writes.
 pub(crate) const FORMAT: u32 = 1;
+
+const INDEX: &str = "index";
+const SEARCH: &str = "search";
 
 /// Paths within an archive directory.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
     dir: PathBuf,
+    /// Where index and search index are instead, in an archive that is only read.
+    overlay: Option<Arc<Overlay>>,
 }
 
 /// Content of `weft.json`.
@@ -37,19 +44,37 @@ impl Layout {
     /// `dir` as an absolute path, so that a later change of the working directory does not matter.
     pub(crate) fn new(dir: &Path) -> Result<Layout, OpenError> {
         let dir = std::path::absolute(dir).map_err(|source| OpenError::io("find", dir, source))?;
-        Ok(Layout { dir })
+        Ok(Layout { dir, overlay: None })
     }
 
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
 
+    /// The same archive with an overlay, to be opened without a change to it. The caller holds the lock.
+    pub(crate) fn read_only(&self) -> Result<Layout, OpenError> {
+        let overlay = Overlay::over(&self.dir, &[INDEX, SEARCH])
+            .map_err(|source| OpenError::io("open read-only", &self.dir, source))?;
+        Ok(Layout {
+            dir: self.dir.clone(),
+            overlay: Some(Arc::new(overlay)),
+        })
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.overlay.is_some()
+    }
+
+    fn engines(&self) -> &Path {
+        self.overlay.as_ref().map_or(&self.dir, |overlay| overlay.path())
+    }
+
     pub(crate) fn index(&self) -> PathBuf {
-        self.dir.join("index")
+        self.engines().join(INDEX)
     }
 
     pub(crate) fn search(&self) -> PathBuf {
-        self.dir.join("search")
+        self.engines().join(SEARCH)
     }
 
     pub(crate) fn lock(&self) -> PathBuf {
@@ -108,7 +133,7 @@ impl Layout {
     /// Makes the directory, or checks that an existing one holds nothing of somebody else.
     pub(crate) fn prepare(&self) -> Result<(), OpenError> {
         fs::create_dir_all(&self.dir).map_err(|source| OpenError::io("create", &self.dir, source))?;
-        let ours = ["lock", "socket", "weft.json", "weft.json.new", "index", "search"];
+        let ours = ["lock", "socket", "weft.json", "weft.json.new", INDEX, SEARCH];
         let entries = fs::read_dir(&self.dir).map_err(|source| OpenError::io("list", &self.dir, source))?;
         for entry in entries {
             let entry = entry.map_err(|source| OpenError::io("list", &self.dir, source))?;

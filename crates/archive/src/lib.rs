@@ -21,6 +21,7 @@ mod lock;
 mod owner;
 mod parts;
 pub mod question;
+mod read_only;
 mod record;
 mod socket;
 

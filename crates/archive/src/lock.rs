@@ -4,7 +4,7 @@
 //! number is written into the file for people; it is not trusted for anything.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
 use crate::OpenError;
@@ -12,7 +12,8 @@ use crate::OpenError;
 /// A held lock; dropping it releases it.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    /// `None` where an archive that is only read has no lock file.
+    _file: Option<File>,
 }
 
 impl Lock {
@@ -35,7 +36,22 @@ impl Lock {
             .set_len(0)
             .and_then(|()| file.rewind())
             .and_then(|()| writeln!(file, "{}", std::process::id()));
-        Ok(Some(Lock { _file: file }))
+        Ok(Some(Lock { _file: Some(file) }))
+    }
+
+    /// A lock that others who only read may hold as well, or `None` while somebody owns the archive. Nothing is
+    /// written.
+    pub(crate) fn try_share(path: &Path) -> Result<Option<Lock>, OpenError> {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(Lock { _file: None })),
+            Err(source) => return Err(OpenError::io("open", path, source)),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(Some(Lock { _file: Some(file) })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(source)) => Err(OpenError::io("lock", path, source)),
+        }
     }
 
     /// Who holds the lock, in words.

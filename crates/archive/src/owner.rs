@@ -22,6 +22,8 @@ pub(crate) struct Owner {
     parts: Option<Arc<Parts>>,
     server: Option<Server>,
     runner: Option<JoinHandle<()>>,
+    /// Keeps an overlay until the parts are closed.
+    _layout: Layout,
     _lock: Lock,
 }
 
@@ -52,12 +54,29 @@ impl Owner {
             parts: Some(parts.clone()),
             server: None,
             runner: Some(runner),
+            _layout: layout.clone(),
             _lock: lock,
         };
         let server = Server::start(&layout.socket(), parts)
             .map_err(|source| OpenError::io("listen on", &layout.socket(), source))?;
         owner.server = Some(server);
         Ok(owner)
+    }
+
+    /// Opens the archive behind a shared lock, to answer questions and change nothing: it has no jobs, and no socket
+    /// that others could find it by.
+    pub(crate) fn open_read_only(layout: &Layout, lock: Lock, sources: &Sources) -> Result<Owner, OpenError> {
+        let settings = layout.read_settings()?.ok_or_else(|| OpenError::Missing {
+            dir: layout.dir().display().to_string(),
+        })?;
+        let layout = layout.read_only()?;
+        Ok(Owner {
+            parts: Some(Arc::new(Parts::open(layout.clone(), settings, sources.clone())?)),
+            server: None,
+            runner: None,
+            _layout: layout,
+            _lock: lock,
+        })
     }
 
     pub(crate) fn ask(&self, question: &Question) -> Result<Answer, AskError> {

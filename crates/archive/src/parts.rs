@@ -61,6 +61,17 @@ impl Parts {
         })
     }
 
+    /// Refuses what would change the archive where it is open read-only.
+    pub(crate) fn writable(&self) -> Result<(), AskError> {
+        match self.layout.is_read_only() {
+            true => Err(AskError::unavailable(format!(
+                "{} is open read-only: nothing in it can be changed",
+                self.layout.dir().display()
+            ))),
+            false => Ok(()),
+        }
+    }
+
     /// Feeds the search index what it missed, if it missed anything.
     pub(crate) fn catch_up_search(&self) -> Result<(), FeedError> {
         let mut fed = self.feeding.lock();

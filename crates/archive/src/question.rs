@@ -18,6 +18,8 @@ pub enum Question {
     Stages,
     Ledger {
         #[serde(default)]
+        state: Option<LedgerState>,
+        #[serde(default)]
         after: Option<String>,
         limit: usize,
     },
@@ -77,6 +79,35 @@ pub enum Question {
     Cancel {
         id: u64,
     },
+    /// Takes inputs out of the ledger by name or location: those that failed, and those without captures.
+    Forget {
+        inputs: Vec<String>,
+    },
+}
+
+/// Rows of the ledger that are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LedgerState {
+    /// Known, nothing read yet.
+    Pending,
+    /// Read in part.
+    Loading,
+    /// Read to its end.
+    Done,
+    /// Given up.
+    Failed,
+    /// Ends in the middle of a record.
+    Cut,
+    /// There was nothing to read when it was last asked for.
+    Missing,
+}
+
+impl LedgerState {
+    /// The state of that name, as JSON has it.
+    pub fn of_name(name: &str) -> Option<LedgerState> {
+        serde_json::from_value(name.into()).ok()
+    }
 }
 
 /// CDX look-up (DESIGN 4.1 fields in CDXJ).
@@ -255,6 +286,10 @@ pub enum Body {
     Jobs {
         rows: Vec<JobBody>,
     },
+    /// Names of the inputs that were taken out of the ledger.
+    Forgotten {
+        inputs: Vec<String>,
+    },
 }
 
 /// Totals and state of the archive.
@@ -287,6 +322,8 @@ pub struct StatusBody {
     pub owner_pid: u32,
     /// Loads running or queued.
     pub jobs_active: u64,
+    /// Nothing in the archive can be changed by who gave this answer.
+    pub read_only: bool,
     /// Why the index refuses writes until the next load opens it again: a full disk, mostly. Empty if it does not.
     pub refuses_writes: String,
 }

@@ -15,7 +15,11 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Archive> {
 }
 
 /// Opens the archive with settings.
-pub(crate) fn open_with(context: &Context, settings: OpenSettings) -> anyhow::Result<Archive> {
+pub(crate) fn open_with(context: &Context, mut settings: OpenSettings) -> anyhow::Result<Archive> {
+    settings.read_only |= context.read_only;
+    if settings.read_only && settings.create {
+        return Err(WrongUse("--read-only changes nothing, and this command would".into()).into());
+    }
     if context.archive.is_file() {
         let path = context.archive.display();
         return Err(WrongUse(format!("{path} is a file; an archive is a directory")).into());

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Parser, Subcommand};
 
 use crate::commands::{
-    cdx, demo, domain, dump, inspect, links, load, pack, page, record, search, serve, status, store, synth,
-    top, verify,
+    cdx, demo, domain, dump, forget, inspect, links, load, pack, page, record, search, serve, status, store,
+    synth, top, verify,
 };
 
 const EXAMPLES: &str = "\
@@ -35,6 +35,10 @@ pub(crate) struct Cli {
     )]
     pub(crate) archive: Option<PathBuf>,
 
+    /// Change nothing in the archive's directory, also where that would be possible
+    #[arg(long, global = true)]
+    pub(crate) read_only: bool,
+
     /// Print JSON instead of text
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -56,6 +60,8 @@ pub(crate) enum Command {
     Inspect(inspect::Args),
     /// What the archive holds, and how loading went
     Status(status::Args),
+    /// Take failed inputs out of the ledger
+    Forget(forget::Args),
     /// Print all rows of a view
     Dump(dump::Args),
     /// Everything known of a URL

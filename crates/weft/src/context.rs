@@ -13,6 +13,8 @@ pub(crate) struct Context {
     pub(crate) archive: PathBuf,
     /// Whether `archive` was given (flag or environment) rather than the default.
     pub(crate) archive_given: bool,
+    /// Open the archive without a change to it.
+    pub(crate) read_only: bool,
     /// Print answers as JSON.
     pub(crate) json: bool,
     /// How often `-v` was given.
@@ -34,6 +36,7 @@ impl Context {
                 .clone()
                 .unwrap_or_else(|| PathBuf::from("./weft-archive")),
             archive_given: cli.archive.is_some(),
+            read_only: cli.read_only,
             json: cli.json,
             verbose: cli.verbose,
             places: Places::new(),

@@ -12,6 +12,7 @@ const STAGES_OFF: [&str; 3] = ["extract", "weave", "search"];
 
 /// Checks a load and queues it.
 pub(super) fn load(parts: &Parts, request: &LoadRequest) -> Result<Body, AskError> {
+    parts.writable()?;
     if request.inputs.is_empty() {
         return Err(AskError::bad_request("no inputs to load"));
     }

@@ -1,24 +1,43 @@
 //! Inputs, and what of them could not be used.
 
-use weave::{InputId, LedgerEntry, QuarantineEntry, Snapshot};
+use weave::{InputId, InputState, LedgerEntry, QuarantineEntry, Snapshot};
 
 use super::{clamp, cursor, page_of};
 use crate::AskError;
-use crate::question::{Body, LedgerRow, QuarantineRow};
+use crate::question::{Body, LedgerRow, LedgerState, QuarantineRow};
 
-/// Rows sorted by name, then digest.
-pub(super) fn ledger(snapshot: &Snapshot, after: Option<&str>, limit: usize) -> Result<Body, AskError> {
+/// Rows sorted by name, then digest; those in one state, or all.
+pub(super) fn ledger(
+    snapshot: &Snapshot,
+    state: Option<LedgerState>,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Body, AskError> {
     let after: Option<(String, String)> = cursor::decode(after)?;
     let limit = clamp(limit);
     let mut entries: Vec<LedgerEntry> = snapshot.ledger()?.into_iter().map(|(_, entry)| entry).collect();
     let place = |entry: &LedgerEntry| (entry.input.clone(), entry.digest.clone());
-    entries.retain(|entry| after.as_ref().is_none_or(|after| place(entry) > *after));
+    entries.retain(|entry| {
+        let is_wanted = state.is_none_or(|state| is_in(entry, state));
+        is_wanted && after.as_ref().is_none_or(|after| place(entry) > *after)
+    });
     entries.sort_by_cached_key(place);
     let next = page_of(&mut entries, limit, |entry| cursor::encode(&place(entry)));
     Ok(Body::Ledger {
         rows: entries.iter().map(LedgerRow::from).collect(),
         next,
     })
+}
+
+fn is_in(entry: &LedgerEntry, state: LedgerState) -> bool {
+    match state {
+        LedgerState::Pending => entry.state == InputState::Pending,
+        LedgerState::Loading => entry.state == InputState::Loading,
+        LedgerState::Done => entry.state == InputState::Done,
+        LedgerState::Failed => matches!(entry.state, InputState::Failed { .. }),
+        LedgerState::Cut => !entry.cut.is_empty(),
+        LedgerState::Missing => !entry.missing.is_empty(),
+    }
 }
 
 /// Whether an input goes by this name or is at this location: as it is shown, or as it is (a name with a backslash in it

@@ -9,6 +9,7 @@ mod cdx_walk;
 mod cursor;
 mod domain;
 mod domains;
+mod forget;
 mod jobs;
 mod key;
 mod ledger;
@@ -55,7 +56,9 @@ fn answer_at_once(parts: &Parts, question: &Question) -> Result<Answer, AskError
     let body = match question {
         Question::Status => status::status(parts, &snapshot),
         Question::Stages => Ok(jobs::stages(parts)),
-        Question::Ledger { after, limit } => ledger::ledger(&snapshot, after.as_deref(), *limit),
+        Question::Ledger { state, after, limit } => {
+            ledger::ledger(&snapshot, *state, after.as_deref(), *limit)
+        }
         Question::Quarantine { input, after, limit } => {
             ledger::quarantine(&snapshot, input.as_deref(), after.as_deref(), *limit)
         }
@@ -77,6 +80,7 @@ fn answer_at_once(parts: &Parts, question: &Question) -> Result<Answer, AskError
         Question::Jobs => jobs::jobs(parts, &snapshot),
         Question::Job { id } => jobs::job(parts, &snapshot, *id),
         Question::Cancel { id } => jobs::cancel(parts, &snapshot, *id),
+        Question::Forget { inputs } => forget::forget(parts, inputs),
     }?;
     Ok(Answer {
         epoch: snapshot.epoch().0,

@@ -34,6 +34,7 @@ pub(super) fn status(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskErro
         memory_bytes: memory_bytes(),
         owner_pid: std::process::id(),
         jobs_active: parts.jobs.active(),
+        read_only: parts.layout.is_read_only(),
         refuses_writes: parts.weave.refuses_writes().unwrap_or_default(),
     }))
 }

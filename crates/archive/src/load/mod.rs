@@ -27,6 +27,7 @@ use std::time::Duration;
 
 use extract::LinkScope;
 use flow::{Batch, Feeder, Flow, FlowError, Out, Pipeline, StageSettings};
+use weave::InputId;
 
 use self::chunk::{Chunk, Digested, Extract, Registered, Woven};
 use self::earlier::Earlier;
@@ -115,10 +116,7 @@ impl Context {
             job: job.clone(),
             collection: request.collection.clone().unwrap_or_default(),
             verify: request.verify,
-            extract: extract::Settings {
-                links: parts.settings.links,
-                text: true,
-            },
+            extract: extract_settings(parts),
             rate: request.rate_pages_per_s.map(Rate::new),
             chunk_entries_max: read::chunk_entries_max(request.rate_pages_per_s),
             earlier: Earlier::of(&parts.weave, found),
@@ -212,6 +210,19 @@ fn with<H>(
 fn threads(asked: Option<usize>) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     asked.unwrap_or(cores).clamp(1, 256)
+}
+
+/// Takes an input out of the ledger, and whatever it left out of every view.
+pub(crate) fn forget_input(parts: &Parts, id: InputId) -> Result<(), String> {
+    let settings = extract_settings(parts);
+    take_back::into_nothing(parts, &settings, id, None).map_err(|failure| failure.to_string())
+}
+
+fn extract_settings(parts: &Parts) -> extract::Settings {
+    extract::Settings {
+        links: parts.settings.links,
+        text: true,
+    }
 }
 
 /// The link scope a load asks for, if it names one.

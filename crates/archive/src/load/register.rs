@@ -113,7 +113,7 @@ fn undo_end(
         .input_of(digest)
         .is_some_and(|known| known != id)
     {
-        take_back::into_nothing(context, id, &input()?)?;
+        take_back::into_nothing(&context.parts, &context.extract, id, Some(&input()?))?;
         return Ok(false);
     }
     let had_ended = matches!(entry.state, InputState::Done | InputState::Failed { .. });

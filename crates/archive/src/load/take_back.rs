@@ -13,6 +13,7 @@ use weave::{CaptureRow, InputId, InputState, LedgerEntry, TakeBack, TakeBackErro
 
 use super::Context;
 use super::transform::extract_guarded;
+use crate::parts::Parts;
 
 /// Why an input cannot be taken back.
 #[derive(Debug, thiserror::Error)]
@@ -48,37 +49,52 @@ pub(super) fn to_last_whole_record(
         records: records.min(entry.records),
         state: InputState::Loading,
     };
-    take_back(context, id, &to, input)
+    take_back(&context.parts, &context.extract, id, &to, Some(input))
 }
 
-/// Takes an input back whole and out of the ledger: all that it holds is in another one.
-pub(super) fn into_nothing(context: &Context, id: InputId, input: &Arc<dyn Input>) -> Result<(), Failure> {
+/// Takes an input back whole and out of the ledger. `input` is what is there now in its place, if anything is.
+pub(super) fn into_nothing(
+    parts: &Parts,
+    settings: &extract::Settings,
+    id: InputId,
+    input: Option<&Arc<dyn Input>>,
+) -> Result<(), Failure> {
     let to = TakeBack {
         bytes_done: 0,
         records: 0,
         state: InputState::Forgotten,
     };
-    take_back(context, id, &to, input)
+    take_back(parts, settings, id, &to, input)
 }
 
-fn take_back(context: &Context, id: InputId, to: &TakeBack, input: &Arc<dyn Input>) -> Result<(), Failure> {
+fn take_back(
+    parts: &Parts,
+    settings: &extract::Settings,
+    id: InputId,
+    to: &TakeBack,
+    input: Option<&Arc<dyn Input>>,
+) -> Result<(), Failure> {
     let mut reread = |row: &CaptureRow| {
-        let input = match row.input == id {
-            true => Ok(input.clone()),
-            false => context.parts.sources.open(&row.location),
+        let input = match input {
+            Some(input) if row.input == id => Ok(input.clone()),
+            _ => parts.sources.open(&row.location),
         };
-        reread(context, row, input)
+        reread(settings, row, input)
     };
-    context.parts.weave.take_back(id, to, &mut reread)?;
+    parts.weave.take_back(id, to, &mut reread)?;
     Ok(())
 }
 
 /// The capture of a row, as a load makes it.
-fn reread(context: &Context, row: &CaptureRow, input: io::Result<Arc<dyn Input>>) -> Result<Capture, String> {
+fn reread(
+    settings: &extract::Settings,
+    row: &CaptureRow,
+    input: io::Result<Arc<dyn Input>>,
+) -> Result<Capture, String> {
     let input = input.map_err(|error| error.to_string())?;
-    let settings = ReaderSettings::default();
-    let record = warc::read_from(input, &row.location, row.offset, row.length, settings);
-    match extract_guarded(context, &record.map_err(|error| error.to_string())?) {
+    let reading = ReaderSettings::default();
+    let record = warc::read_from(input, &row.location, row.offset, row.length, reading);
+    match extract_guarded(settings, &record.map_err(|error| error.to_string())?) {
         Extracted::Capture(capture) => Ok(*capture),
         _ => Err("there is no capture".to_owned()),
     }

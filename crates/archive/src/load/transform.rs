@@ -48,7 +48,7 @@ fn add_entry(context: &Context, result: &mut Extract, entry: Entry) {
 fn add_record(context: &Context, result: &mut Extract, record: &Record) {
     result.progress.records += 1;
     note_defects(context, result.progress.input, record);
-    match extract_guarded(context, record) {
+    match extract_guarded(&context.extract, record) {
         Extracted::Counted => {}
         // Refused here as the index would, so that it is counted as the loss that it is.
         Extracted::Capture(capture) => match weave::refusal(&capture) {
@@ -63,8 +63,8 @@ fn add_record(context: &Context, result: &mut Extract, record: &Record) {
 }
 
 /// One record must not end a load, whatever is wrong with it or with us.
-pub(super) fn extract_guarded(context: &Context, record: &Record) -> Extracted {
-    let extracted = catch_unwind(AssertUnwindSafe(|| extract::extract(record, &context.extract)));
+pub(super) fn extract_guarded(settings: &extract::Settings, record: &Record) -> Extracted {
+    let extracted = catch_unwind(AssertUnwindSafe(|| extract::extract(record, settings)));
     extracted.unwrap_or_else(|_| {
         tracing::error!(offset = record.span.offset, "extracting a record panicked");
         Extracted::Unusable(Defect::new(

@@ -172,6 +172,7 @@ fn request(addresses: &[&str]) -> LoadRequest {
 
 fn names(archive: &Archive) -> Vec<String> {
     let question = Question::Ledger {
+        state: None,
         after: None,
         limit: 1000,
     };

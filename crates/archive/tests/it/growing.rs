@@ -53,6 +53,7 @@ fn ledger(archive: &Archive) -> Vec<LedgerRow> {
     match data::ask(
         archive,
         Question::Ledger {
+            state: None,
             after: None,
             limit: 1000,
         },

@@ -11,6 +11,7 @@ fn ledger(archive: &Archive) -> Vec<LedgerRow> {
     match data::ask(
         archive,
         Question::Ledger {
+            state: None,
             after: None,
             limit: 10_000,
         },

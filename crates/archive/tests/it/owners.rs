@@ -15,6 +15,7 @@ fn questions() -> Vec<Question> {
     let url = || "http://www.archive.org/".to_owned();
     vec![
         Question::Ledger {
+            state: None,
             after: None,
             limit: 100,
         },

@@ -1,7 +1,7 @@
 //! The one table of the API: routing, the checks of parameters and the OpenAPI document all come from it.
 
 use archive::cdx::{Dialect, url_and_match};
-use archive::question::{CdxQuestion, DomainOrder, MatchType, Question, SearchQuestion};
+use archive::question::{CdxQuestion, DomainOrder, LedgerState, MatchType, Question, SearchQuestion};
 
 use crate::arguments::{Arguments, Kind, Parameter, Place};
 use crate::failure::Failure;
@@ -361,11 +361,20 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         method: "get",
         path: "/api/v1/ledger",
         summary: "Inputs: how far each was loaded, and with what outcome",
-        parameters: &[AFTER, limit(100)],
+        parameters: &[
+            query(
+                "state",
+                Kind::OneOf(&["pending", "loading", "done", "failed", "cut", "missing"]),
+                "only inputs in this state",
+            ),
+            AFTER,
+            limit(100),
+        ],
         serves: Serves::Answer {
             answer: "ledger",
             question: |a| {
                 Ok(Question::Ledger {
+                    state: a.text("state").and_then(LedgerState::of_name),
                     after: a.owned("after"),
                     limit: rows(a),
                 })

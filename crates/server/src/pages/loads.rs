@@ -19,6 +19,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let after = query.owned("after");
     let questions = [
         Question::Ledger {
+            state: None,
             after: after.clone(),
             limit: ROWS,
         },

@@ -41,6 +41,7 @@ pub(crate) fn kind(question: &Question) -> &'static str {
         Question::Record { .. } => "record",
         Question::Load(_) | Question::Job { .. } | Question::Cancel { .. } => "job",
         Question::Jobs => "jobs",
+        Question::Forget { .. } => "forgotten",
     }
 }
 

@@ -5,9 +5,11 @@
 
 mod keep;
 mod progress;
+mod retry;
 mod summary;
 
 use std::ffi::{OsStr, OsString};
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
@@ -36,6 +38,7 @@ Examples:
   weft load --keep crawls/ --volume /disks/a --volume /disks/b
                                             into the store first, then from there
   weft load big.warc.gz --json | tail -1    the result as JSON
+  weft load --retry                         what failed, once more
 
 Loading a file again, under any name, adds nothing. An interrupted load goes on
 where it stopped when the same command is given again. A file that is still
@@ -60,8 +63,11 @@ expanded unless it is marked (@list.paths).";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Files, folders, globs or path lists; paths, or addresses (s3://, https://, http://, store://)
-    #[arg(required = true, value_name = "INPUT")]
+    #[arg(required_unless_present = "retry", value_name = "INPUT")]
     inputs: Vec<OsString>,
+    /// Try again what failed, and what was missing, under the names and labels it has in the ledger
+    #[arg(long, conflicts_with_all = ["inputs", "keep", "collection"])]
+    retry: bool,
     /// A label for these inputs, to filter by
     #[arg(long, value_name = "NAME")]
     collection: Option<String>,
@@ -157,15 +163,39 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         }
     }
     let mut settings = OpenSettings::default();
-    settings.create = true;
+    settings.create = !args.retry;
     settings.links = args.links.map(Links::scope);
     let archive = ask::open_with(context, settings)?;
     let stop = Stop::listen()?;
     if !args.keep {
         warn_of_empty_folders(&request, context);
     }
+    if args.retry {
+        return run_retry(&archive, &request, &stop, context);
+    }
     let outcome = run_request(&archive, &request, &stop, context)?;
     Ok(if unkept == 0 { outcome } else { Outcome::Losses })
+}
+
+/// One load after the other, until one is stopped.
+fn run_retry(
+    archive: &Archive,
+    template: &LoadRequest,
+    stop: &Stop,
+    context: &mut Context,
+) -> anyhow::Result<Outcome> {
+    let mut outcome = Outcome::Done;
+    let requests = retry::requests(archive, template)?;
+    if requests.is_empty() && !context.json {
+        writeln!(context.out, "no input failed, and none is missing")?;
+    }
+    for request in requests {
+        outcome = outcome.max(run_request(archive, &request, stop, context)?);
+        if stop.asked() {
+            break;
+        }
+    }
+    Ok(outcome)
 }
 
 /// A folder without files is no failure beside other inputs, but nobody names one on purpose.

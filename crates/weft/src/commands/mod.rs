@@ -8,6 +8,7 @@ pub(crate) mod cdx;
 pub(crate) mod demo;
 pub(crate) mod domain;
 pub(crate) mod dump;
+pub(crate) mod forget;
 pub(crate) mod inspect;
 pub(crate) mod links;
 pub(crate) mod load;
@@ -28,6 +29,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Load(args) => load::run(args, context),
         Command::Inspect(args) => inspect::run(&args, context),
         Command::Status(args) => status::run(&args, context),
+        Command::Forget(args) => forget::run(&args, context),
         Command::Dump(args) => dump::run(&args, context),
         Command::Page(args) => page::run(args, context),
         Command::Inlinks(args) => links::run_inlinks(args, context),

@@ -6,12 +6,12 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use archive::OpenSettings;
+use archive::{OpenError, OpenSettings};
 use store::node::{ConnectSettings, VolumeSettings};
 
 use crate::ask;
 use crate::context::Context;
-use crate::exit::{Outcome, WrongUse};
+use crate::exit::{NotFound, Outcome, WrongUse};
 use crate::face::{Face, FaceArgs, KEYS_FILE};
 use crate::keeping::Keeping;
 use crate::out::progress_line;
@@ -24,8 +24,14 @@ const EXAMPLES: &str = "\
 Examples:
   weft serve
   weft serve --listen 127.0.0.1:9000 --archive /data/crawls
+  weft serve --archive /mnt/published/crawls --read-only
   weft serve --s3 127.0.0.1:9000 --volume /disks/a --volume /disks/b
   weft load more.warc.gz               (elsewhere, while it runs: the server loads it)
+
+An archive that is not there is not made unless --create says so (or the command
+keeps a store and no --archive is given): a mistyped name would be an empty one.
+One that cannot be written to (a read-only mount), or is opened with --read-only,
+is served all the same; loads are refused then.
 
 Ctrl-C or SIGTERM ends it after the requests under way, within 10 seconds; a load under way stops at its next epoch.
 Only this machine can connect unless --listen names another address; the pages have no access control.
@@ -42,6 +48,10 @@ const END_MAX: Duration = Duration::from_secs(9);
 pub(crate) struct Args {
     #[command(flatten)]
     web: WebArgs,
+
+    /// Make an empty archive where there is none
+    #[arg(long, conflicts_with = "read_only")]
+    create: bool,
 
     /// Keep a store on this volume as well; once for each disk
     #[arg(
@@ -84,7 +94,7 @@ impl Args {
     }
 }
 
-/// Runs `weft serve`. An archive that does not exist yet is created empty.
+/// Runs `weft serve`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     if args.face.s3.is_some() && args.place().is_none() {
         return Err(WrongUse(
@@ -93,12 +103,13 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         .into());
     }
     let mut settings = OpenSettings::default();
-    settings.create = true;
+    let keeps_a_store = args.place().is_some() && !context.archive_given;
+    settings.create = args.create || keeps_a_store && !context.read_only;
     settings.own = true;
     if let Some(place) = args.place() {
         context.places.use_store(place);
     }
-    let archive = ask::open_with(context, settings)?;
+    let archive = ask::open_with(context, settings).map_err(told_to_create)?;
     let stop = Stop::listen()?;
     let keys = context.archive.join(KEYS_FILE);
     let keeping = match args.place() {
@@ -124,6 +135,16 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         serving.end();
     });
     Ok(Outcome::Done)
+}
+
+/// An archive that is not there is perhaps meant to be made.
+fn told_to_create(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(OpenError::Missing { .. }) => {
+            NotFound(format!("{error}; weft serve --create makes an empty one")).into()
+        }
+        _ => error,
+    }
 }
 
 /// A line that says where, so that programs which start a server can read it, and one about the store.

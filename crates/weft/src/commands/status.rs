@@ -4,7 +4,11 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use archive::Archive;
-use archive::question::{Answer, Body, LedgerRow, QuarantineRow, Question, StageRow, StatusBody};
+use archive::question::{
+    Answer, Body, LedgerRow, LedgerState, QuarantineRow, Question, StageRow, StatusBody,
+};
+
+use clap::ValueEnum;
 
 use crate::ask;
 use crate::context::Context;
@@ -17,6 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   weft status
   weft status --ledger            how far each input was loaded
+  weft status --ledger --state failed
   weft status --quarantine        what could not be used, where and why
   weft status --stages            where loading spends its time";
 
@@ -26,6 +31,35 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     what: What,
+    /// Only inputs in this state (with --ledger)
+    #[arg(long, value_enum, value_name = "STATE", requires = "ledger")]
+    state: Option<State>,
+}
+
+/// States of inputs that can be asked for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum State {
+    Pending,
+    Loading,
+    Done,
+    Failed,
+    /// Its end is cut off
+    Cut,
+    /// There was nothing to read when it was last asked for
+    Missing,
+}
+
+impl State {
+    fn asked(self) -> LedgerState {
+        match self {
+            State::Pending => LedgerState::Pending,
+            State::Loading => LedgerState::Loading,
+            State::Done => LedgerState::Done,
+            State::Failed => LedgerState::Failed,
+            State::Cut => LedgerState::Cut,
+            State::Missing => LedgerState::Missing,
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -50,7 +84,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let archive = ask::open(context)?;
     let answer = match &args.what {
         What { stages: true, .. } => archive.ask(&Question::Stages)?,
-        What { ledger: true, .. } => all_ledger(&archive)?,
+        What { ledger: true, .. } => all_ledger(&archive, args.state.map(State::asked))?,
         What {
             quarantine: Some(input),
             ..
@@ -64,6 +98,9 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     match &answer.body {
         Body::Status(status) => print_status(status, answer.epoch, context)?,
         Body::Stages { stages } => print_stages(stages, context)?,
+        Body::Ledger { rows, .. } if rows.is_empty() && args.state.is_some() => {
+            writeln!(context.out, "no input is in this state")?;
+        }
         Body::Ledger { rows, .. } => print_ledger(rows, context)?,
         Body::Quarantine { rows, .. } => print_quarantine(rows, context)?,
         body => return ask::unexpected(body),
@@ -71,11 +108,20 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     Ok(Outcome::Done)
 }
 
-pub(crate) fn all_ledger(archive: &Archive) -> anyhow::Result<Answer> {
+/// Rows of the ledger in one state, or all.
+pub(crate) fn ledger_rows(archive: &Archive, state: Option<LedgerState>) -> anyhow::Result<Vec<LedgerRow>> {
+    match all_ledger(archive, state)?.body {
+        Body::Ledger { rows, .. } => Ok(rows),
+        body => ask::unexpected(&body),
+    }
+}
+
+pub(crate) fn all_ledger(archive: &Archive, state: Option<LedgerState>) -> anyhow::Result<Answer> {
     let mut all = Vec::new();
     let mut after = None;
     loop {
         let answer = archive.ask(&Question::Ledger {
+            state,
             after,
             limit: ROWS_A_QUESTION,
         })?;
@@ -175,6 +221,9 @@ fn print_status(status: &StatusBody, epoch: u64, context: &mut Context) -> anyho
             bytes(status.memory_bytes)
         ),
     )?;
+    if status.read_only {
+        line("writes", "none: the archive is open read-only".to_owned())?;
+    }
     if !status.refuses_writes.is_empty() {
         let since = &status.refuses_writes;
         line(

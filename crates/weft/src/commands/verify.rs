@@ -15,7 +15,7 @@ use archive::question::{Body, LedgerRow, Question, StatusBody};
 use serde::Serialize;
 
 use crate::ask;
-use crate::commands::status::all_ledger;
+use crate::commands::status::ledger_rows;
 use crate::context::Context;
 use crate::exit::Outcome;
 use crate::stop::Stop;
@@ -29,8 +29,8 @@ Examples:
   weft verify
   weft verify --archive /data/crawls --json
 
-Reads all inputs again, into a folder beside the archive that is removed at the
-end: this takes as long as loading them, and as much space as the archive.
+Reads all inputs again, into a folder beside the archive (or, where that
+cannot be written to, among temporary files) that is removed at the end: this takes as long as loading them, and as much space as the archive.
 Exit code 1: a view differs.";
 
 /// Flags of `weft verify`.
@@ -103,10 +103,7 @@ fn status(archive: &Archive) -> anyhow::Result<(u64, StatusBody)> {
 
 /// The ledger, if every input was read as far as it ever will be.
 fn finished_inputs(archive: &Archive) -> anyhow::Result<Vec<LedgerRow>> {
-    let rows = match all_ledger(archive)?.body {
-        Body::Ledger { rows, .. } => rows,
-        body => return ask::unexpected(&body),
-    };
+    let rows = ledger_rows(archive, None)?;
     if let Some(row) = rows
         .iter()
         .find(|row| matches!(row.state.as_str(), "pending" | "loading"))

@@ -273,6 +273,91 @@ fn pipes_and_devices_are_refused_at_once() {
 }
 
 #[test]
+fn failed_inputs_are_listed_retried_and_forgotten() {
+    let place = web();
+    place.write_old("empty.warc", b"");
+    let run = place.run(&[
+        "load",
+        "web.warc",
+        "empty.warc",
+        "late.warc",
+        "--collection",
+        "autumn",
+    ]);
+    assert_eq!(run.code, Some(1));
+    let failed = |place: &Place| -> Vec<String> {
+        let rows = place.json(&["status", "--ledger", "--state", "failed"]);
+        let rows = rows["rows"].as_array().expect("rows").iter();
+        rows.map(|row| row["input"].as_str().expect("a name").to_owned())
+            .collect()
+    };
+    assert_eq!(failed(&place), ["empty.warc", "late.warc"]);
+    let done = place.good(&["status", "--ledger", "--state", "done"]);
+    assert!(
+        done.contains("web.warc") && !done.contains("empty.warc"),
+        "{done}"
+    );
+    // One of them is there now: under the name and label that it had.
+    place.write_old("late.warc", &fixture::other_web());
+    let retried = place.run(&["load", "--retry"]);
+    assert_eq!(retried.code, Some(1), "{retried:?}");
+    assert!(
+        retried.stdout.starts_with("2 inputs: 1 done, 1 failed"),
+        "{}",
+        retried.stdout
+    );
+    assert_eq!(failed(&place), ["empty.warc"]);
+    assert_eq!(
+        place.json(&["status"])["collections"],
+        serde_json::json!(["autumn"])
+    );
+    // What was loaded is not forgotten so.
+    let refused = place.run(&["forget", "--input", "web.warc"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused
+            .stderr
+            .contains("web.warc did not fail and holds 5 captures"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(place.run(&["forget", "--input", "nobody.warc"]).code, Some(1));
+    assert_eq!(
+        place.good(&["forget", "--failed"]),
+        "1 input forgotten\n  empty.warc\n"
+    );
+    assert_eq!(failed(&place), [""; 0]);
+    assert_eq!(
+        place.good(&["status", "--ledger", "--state", "failed"]),
+        "no input is in this state\n"
+    );
+    assert_eq!(place.json(&["status"])["inputs"], 2);
+    assert_eq!(
+        place.good(&["load", "--retry"]),
+        "no input failed, and none is missing\n"
+    );
+    assert_eq!(place.run(&["verify"]).code, Some(0));
+    assert_eq!(place.run(&["load"]).code, Some(2));
+}
+
+#[test]
+fn a_copy_that_was_interrupted_and_the_whole_file_are_one_input() {
+    let place = web();
+    let whole = fixture::small_web();
+    place.write_old("web.warc", &whole[..whole.len() - 100]);
+    assert_eq!(place.run(&["load", "web.warc"]).code, Some(1));
+    place.write_old("web.warc", &whole);
+    assert_eq!(place.run(&["load", "web.warc"]).code, Some(0));
+    let other = web();
+    other.good(&["load", "web.warc"]);
+    for view in ["captures", "pages", "links", "ledger", "quarantine"] {
+        assert_eq!(place.good(&["dump", view]), other.good(&["dump", view]), "{view}");
+    }
+    let run = place.run(&["verify"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+}
+
+#[test]
 fn nothing_to_load_is_an_error_that_says_so() {
     let place = Place::new();
     std::fs::create_dir(place.path("empty")).expect("create a folder");

@@ -19,7 +19,7 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn start(place: &Place) -> Served {
-        Served::start_with(place, &["serve", "--listen", "127.0.0.1:0"])
+        Served::start_with(place, &["serve", "--create", "--listen", "127.0.0.1:0"])
     }
 
     /// Starts a command that says in JSON where it listens.
@@ -124,12 +124,148 @@ fn a_second_owner_is_told_who_the_first_is() {
     );
 }
 
+#[test]
+fn an_archive_that_is_not_there_is_not_made_by_a_mistyped_name() {
+    let place = Place::new();
+    for arguments in [
+        &["serve", "--listen", "127.0.0.1:0", "--archive", "typo"] as &[&str],
+        &[
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--archive",
+            "typo",
+            "--read-only",
+        ],
+        &[
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--archive",
+            "typo",
+            "--volume",
+            "v",
+        ],
+    ] {
+        let run = place.run(arguments);
+        assert_eq!(run.code, Some(1), "{run:?}");
+        assert!(
+            run.stderr
+                .contains("typo is not an archive; load something first"),
+            "{}",
+            run.stderr
+        );
+        assert!(
+            run.stderr.contains("weft serve --create makes an empty one"),
+            "{}",
+            run.stderr
+        );
+        assert!(!place.path("typo").exists());
+    }
+}
+
+/// Every file below a folder with its content.
+#[cfg(unix)]
+fn content(folder: &std::path::Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
+    let mut files = std::collections::BTreeMap::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files.insert(path.clone(), Vec::new());
+            files.extend(content(&path));
+        } else {
+            files.insert(path.clone(), std::fs::read(&path).expect("a file"));
+        }
+    }
+    files
+}
+
+#[cfg(unix)]
+#[test]
+fn a_read_only_archive_is_served_and_asked_without_a_change_to_it() {
+    let place = Place::new();
+    place.write_old("web.warc", &fixture::small_web());
+    place.good(&["load", "web.warc"]);
+    let asked = [
+        &["dump", "links"] as &[&str],
+        &["dump", "inlinks"],
+        &["cdx", "*.museum.example"],
+        &["top"],
+    ];
+    let expected = asked.map(|arguments| place.good(arguments));
+    let archive = place.path("weft-archive");
+    let before = content(&archive);
+    let mut served = Served::start_with(&place, &["serve", "--read-only", "--listen", "127.0.0.1:0"]);
+    assert!(served.get("/search?q=maps").contains("museum.example"));
+    // Several may read at once, and who would own is told.
+    let read_only = |arguments: &[&str]| place.good(&[arguments, &["--read-only"]].concat());
+    assert_eq!(asked.map(read_only), expected);
+    let refused = place.run(&["load", "web.warc", "--read-only"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    let status: Value = serde_json::from_str(&read_only(&["status", "--json"])).expect("JSON");
+    assert_eq!(status["read_only"], true);
+    assert_eq!(served.stop(), Some(0));
+    assert!(content(&archive) == before, "nothing in the archive has changed");
+    assert_eq!(place.run(&["verify", "--read-only"]).code, Some(0));
+    // What cannot be written to is found out.
+    let Some(mount) = ReadOnly::mount(&archive) else {
+        return;
+    };
+    assert_eq!(asked.map(|arguments| place.good(arguments)), expected);
+    let mut served = Served::start_with(&place, &["serve", "--listen", "127.0.0.1:0"]);
+    assert!(served.get("/api/v1/status").contains("\"read_only\":true"));
+    let loaded = place.run(&["load", "web.warc"]);
+    assert!(
+        loaded.code == Some(1) && loaded.stderr.contains("is open read-only"),
+        "{loaded:?}"
+    );
+    assert_eq!(served.stop(), Some(0));
+    drop(mount);
+    assert!(content(&archive) == before, "nothing in the archive has changed");
+}
+
+/// A folder mounted read-only on itself until this is dropped.
+#[cfg(unix)]
+struct ReadOnly(std::path::PathBuf);
+
+#[cfg(unix)]
+impl ReadOnly {
+    /// `None`, and a visible line, where mounting is not allowed.
+    fn mount(folder: &std::path::Path) -> Option<ReadOnly> {
+        let mount = |arguments: &[&str]| {
+            let mounted = Command::new("mount").args(arguments).arg(folder).output();
+            mounted.is_ok_and(|output| output.status.success())
+        };
+        let from = folder.display().to_string();
+        let guard = mount(&["--bind", &from]).then(|| ReadOnly(folder.to_owned()));
+        if guard.is_some() && mount(&["-o", "remount,bind,ro"]) {
+            return guard;
+        }
+        eprintln!("skipped in part: no read-only mount can be made here");
+        None
+    }
+}
+
+#[cfg(unix)]
+impl Drop for ReadOnly {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_port_that_is_taken_is_told() {
     let place = Place::new();
     let served = Served::start(&place);
-    let run = place.run(&["serve", "--listen", &served.address, "--archive", "another"]);
+    let run = place.run(&[
+        "serve",
+        "--create",
+        "--listen",
+        &served.address,
+        "--archive",
+        "another",
+    ]);
     assert_eq!(run.code, Some(1));
     assert!(run.stderr.contains(&served.address), "{}", run.stderr);
 }

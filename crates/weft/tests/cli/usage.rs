@@ -7,7 +7,7 @@ use crate::support::{Place, json_lines};
 /// Every subcommand.
 const COMMANDS: &[&str] = &[
     "load", "inspect", "status", "dump", "page", "inlinks", "outlinks", "domain", "top", "cdx", "search",
-    "record", "verify", "serve", "store", "demo", "synth", "pack",
+    "forget", "record", "verify", "serve", "store", "demo", "synth", "pack",
 ];
 
 #[test]

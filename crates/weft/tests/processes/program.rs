@@ -144,7 +144,7 @@ impl Server {
     }
 
     pub(crate) fn command(shared: &Path, archive: &Path) -> Command {
-        weft(shared, archive, &["serve", "--listen", "127.0.0.1:0"])
+        weft(shared, archive, &["serve", "--create", "--listen", "127.0.0.1:0"])
     }
 
     /// One that was just started: waits until it listens.

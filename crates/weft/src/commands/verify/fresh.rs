@@ -29,9 +29,12 @@ impl Fresh {
         stop: &Stop,
     ) -> anyhow::Result<Fresh> {
         let parent = beside.parent().unwrap_or(beside);
-        let folder = tempfile::Builder::new()
-            .prefix(".weft-verify-")
+        let mut builder = tempfile::Builder::new();
+        let builder = builder.prefix(".weft-verify-");
+        // Beside a read-only archive nothing can be written.
+        let folder = builder
             .tempdir_in(parent)
+            .or_else(|_| builder.tempdir())
             .with_context(|| format!("create a folder in {}", parent.display()))?;
         let mut settings = OpenSettings::default();
         settings.create = true;

@@ -1,0 +1,80 @@
+//! An archive in a place where nothing may be written, opened all the same.
+//!
+//! Index and search index want to write: locks, journals, lists of their files, sometimes a new format. They get a folder
+//! of their own to do so (an overlay): small files are copied there, tables and segments, which never change once they are
+//! written, are links. What the engines delete there is a link; what they add goes away with the overlay.
+//!
+//! Invariant: nothing below the archive's directory is written, created or removed. Links stay valid as long as the lock
+//! is held, which is shared with others that only read and keeps owners out.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+/// Folders of the index whose files never change.
+const UNCHANGING: [&str; 2] = ["tables", "blobs"];
+
+/// Hexadecimal digits in the name of a file of a search segment, which never changes.
+const SEGMENT_DIGITS: usize = 32;
+
+/// The folder that stands for index and search index while an archive is open; removed when dropped.
+#[derive(Debug)]
+pub(crate) struct Overlay {
+    folder: TempDir,
+}
+
+impl Overlay {
+    /// Over the folders `names` of the archive at `dir`, those that are there.
+    ///
+    /// # Errors
+    /// As the system says it: reading the archive, or writing to the folder for temporary files.
+    pub(crate) fn over(dir: &Path, names: &[&str]) -> io::Result<Overlay> {
+        let folder = tempfile::Builder::new().prefix("weft-read-only-").tempdir()?;
+        for name in names {
+            let from = dir.join(name);
+            if from.is_dir() {
+                lay(&from, &folder.path().join(name))?;
+            }
+        }
+        Ok(Overlay { folder })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+fn lay(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir(to)?;
+    let unchanging = from
+        .file_name()
+        .is_some_and(|name| UNCHANGING.iter().any(|known| name == *known));
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (source, target): (PathBuf, PathBuf) = (entry.path(), to.join(entry.file_name()));
+        match entry.file_type()? {
+            kind if kind.is_dir() => lay(&source, &target)?,
+            kind if !kind.is_file() => {}
+            _ if unchanging || is_of_segment(&entry.file_name()) => symlink(&source, &target)?,
+            _ => copy(&source, &target)?,
+        }
+    }
+    Ok(())
+}
+
+fn is_of_segment(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.len() > SEGMENT_DIGITS
+        && name[..SEGMENT_DIGITS].iter().all(u8::is_ascii_hexdigit)
+        && name[SEGMENT_DIGITS] == b'.'
+}
+
+/// Without the permissions, which may forbid writing.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    io::copy(&mut fs::File::open(from)?, &mut fs::File::create_new(to)?)?;
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! `weft load --retry`: what failed is tried once more.
+//!
+//! An input without captures is forgotten first, so that it is read from its beginning and its old losses are gone. One
+//! with captures goes on where it failed: were it read anew and failed again, they would be lost.
+
+use std::collections::BTreeMap;
+
+use archive::Archive;
+use archive::question::{LedgerRow, LedgerState, LoadInput, LoadRequest, Question};
+
+use crate::commands::status::ledger_rows;
+
+/// The loads that try again what failed and what was missing: one for each collection, like `template` otherwise.
+pub(super) fn requests(archive: &Archive, template: &LoadRequest) -> anyhow::Result<Vec<LoadRequest>> {
+    let mut rows = ledger_rows(archive, Some(LedgerState::Failed))?;
+    let forgotten = rows.iter().filter(|row| row.captures == 0);
+    let inputs: Vec<String> = forgotten.map(|row| row.location.clone()).collect();
+    if !inputs.is_empty() {
+        archive.ask(&Question::Forget { inputs })?;
+    }
+    rows.extend(ledger_rows(archive, Some(LedgerState::Missing))?);
+    let mut collections: BTreeMap<String, Vec<LoadInput>> = BTreeMap::new();
+    for LedgerRow {
+        input,
+        location,
+        collection,
+        ..
+    } in rows
+    {
+        let input = LoadInput {
+            name: input,
+            path: location,
+        };
+        collections.entry(collection).or_default().push(input);
+    }
+    let request = |(collection, inputs): (String, Vec<LoadInput>)| LoadRequest {
+        inputs,
+        collection: Some(collection).filter(|name| !name.is_empty()),
+        ..template.clone()
+    };
+    Ok(collections.into_iter().map(request).collect())
+}
