@@ -64,10 +64,13 @@ pub(crate) fn router(state: Arc<State>) -> Router {
         .with_state(state)
 }
 
-/// What is worth compressing: not what is compressed, nor what is so short that it fits a packet.
+/// What is worth compressing: not what fits a packet, nor what is compressed. A record's tag and ranges count its bytes as
+/// they are stored, so it is never sent otherwise.
 fn compressible() -> impl Predicate {
     SizeAbove::new(1024)
         .and(NotForContentType::IMAGES)
+        .and(NotForContentType::const_new("application/warc"))
+        .and(NotForContentType::const_new("application/x-internet-archive"))
         .and(NotForContentType::const_new("application/gzip"))
         .and(NotForContentType::const_new("application/zstd"))
         .and(NotForContentType::const_new("application/x-lz4"))

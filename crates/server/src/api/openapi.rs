@@ -9,6 +9,15 @@ use super::table::{ENDPOINTS, Endpoint, Serves};
 use crate::arguments::{Kind, LIMIT_MAX, Parameter, Place};
 use crate::sample::samples;
 
+/// What a record comes as: as its input is stored.
+const RECORD_MEDIA: &[&str] = &[
+    "application/warc",
+    "application/gzip",
+    "application/zstd",
+    "application/x-lz4",
+    "application/x-internet-archive",
+];
+
 /// The whole document.
 pub(crate) fn document() -> Value {
     let mut paths = Map::new();
@@ -69,19 +78,24 @@ fn operation_id(endpoint: &Endpoint) -> String {
 }
 
 fn success(serves: &Serves) -> Value {
+    let text = json!({ "type": "string" });
     let (description, media, schema) = match serves {
-        Serves::Answer { answer, .. } => ("The answer", "application/json", reference(&schema_name(answer))),
-        Serves::Store => ("The store", "application/json", reference("StoreAnswer")),
-        Serves::Load | Serves::Cancel => ("The job", "application/json", reference("JobAnswer")),
-        Serves::Cdx(_) => return captures(),
-        Serves::Record => (
-            "A file with one record",
-            "application/warc",
-            json!({ "type": "string" }),
+        Serves::Answer { answer, .. } => (
+            "The answer",
+            &["application/json"][..],
+            reference(&schema_name(answer)),
         ),
-        Serves::Metrics => ("All metrics", "text/plain", json!({ "type": "string" })),
+        Serves::Store => ("The store", &["application/json"][..], reference("StoreAnswer")),
+        Serves::Load | Serves::Cancel => ("The job", &["application/json"][..], reference("JobAnswer")),
+        Serves::Cdx(_) => return captures(),
+        Serves::Record => ("A file with one record", RECORD_MEDIA, text),
+        Serves::Metrics => ("All metrics", &["text/plain"][..], text),
     };
-    json!({ "description": description, "content": { media: { "schema": schema } } })
+    let content: Map<String, Value> = media
+        .iter()
+        .map(|media| ((*media).to_owned(), json!({ "schema": schema })))
+        .collect();
+    json!({ "description": description, "content": content })
 }
 
 /// Captures in each of their forms.
@@ -100,6 +114,10 @@ fn captures() -> Value {
 
 fn parameter(parameter: &Parameter) -> Value {
     let schema = match parameter.kind {
+        Kind::Text if parameter.required => {
+            // White space alone counts as nothing.
+            json!({ "type": "string", "pattern": "\\S", "minLength": 1 })
+        }
         Kind::Text => json!({ "type": "string" }),
         Kind::Flag => {
             json!({ "type": "string", "enum": ["1", "true", "yes", "on", "0", "false", "no", "off"] })
@@ -107,19 +125,24 @@ fn parameter(parameter: &Parameter) -> Value {
         Kind::Limit(default) => {
             json!({ "type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": default })
         }
-        Kind::Count => json!({ "type": "integer" }),
+        Kind::Count => json!({ "type": "integer", "minimum": i64::MIN, "maximum": i64::MAX }),
         Kind::Many => json!({ "type": "array", "items": { "type": "string" } }),
         Kind::Time => json!({ "type": "string", "pattern": "^[0-9]{1,14}$" }),
         Kind::OneOf(values) => json!({ "type": "string", "enum": values }),
-        Kind::Number => json!({ "type": "integer", "minimum": 0 }),
+        Kind::Number => json!({ "type": "integer", "minimum": 0, "maximum": u64::MAX }),
     };
-    json!({
+    let mut described = json!({
         "name": parameter.name,
         "in": match parameter.place { Place::Query => "query", Place::Path => "path" },
         "required": parameter.required,
         "description": parameter.about,
         "schema": schema,
-    })
+    });
+    if parameter.place == Place::Query && !parameter.required {
+        // As if it were not there.
+        described["allowEmptyValue"] = json!(true);
+    }
+    described
 }
 
 fn schemas() -> Map<String, Value> {
@@ -189,6 +212,14 @@ fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
+/// A field of a struct may be absent as a whole.
+fn nullable(mut schema: Value) -> Value {
+    if schema["type"] == "object" {
+        schema["type"] = json!(["object", "null"]);
+    }
+    schema
+}
+
 /// The schema a sample value fits, with the sample as example where it says something. Fields may be null
 /// (absent values are), so scalar strings allow it.
 fn schema_of(sample: &Value) -> Value {
@@ -206,7 +237,7 @@ fn schema_of(sample: &Value) -> Value {
         Value::Object(fields) => {
             let properties: Map<String, Value> = fields
                 .iter()
-                .map(|(name, value)| (name.clone(), schema_of(value)))
+                .map(|(name, value)| (name.clone(), nullable(schema_of(value))))
                 .collect();
             json!({ "type": "object", "properties": properties })
         }

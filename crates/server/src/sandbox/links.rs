@@ -14,7 +14,7 @@ use lol_html::send::{Element, HtmlRewriter, Settings};
 use lol_html::{MemorySettings, element};
 use url::Url;
 
-use super::inert::Inert;
+use super::inert::{EFFECTS, Inert, NOSCRIPT};
 use crate::link;
 
 /// Memory of the rewriter, in bytes: it holds a tag until that is whole.
@@ -90,6 +90,7 @@ pub(super) struct Rewriter {
     /// `None` after the end.
     html: Option<HtmlRewriter<'static, Box<dyn FnMut(&[u8]) + Send>>>,
     written: Arc<Mutex<Vec<u8>>>,
+    noscript: Inert,
     inert: Inert,
 }
 
@@ -126,7 +127,8 @@ impl Rewriter {
         Rewriter {
             html: Some(HtmlRewriter::new(settings, output)),
             written,
-            inert: Inert::default(),
+            noscript: Inert::new(NOSCRIPT),
+            inert: Inert::new(EFFECTS),
         }
     }
 
@@ -135,9 +137,11 @@ impl Rewriter {
     /// # Errors
     /// Where a tag is too long.
     pub(super) fn push(&mut self, piece: &[u8], last: bool, sent: &mut Vec<u8>) -> io::Result<()> {
+        let mut readable = Vec::with_capacity(piece.len());
+        self.noscript.push(piece, last, &mut readable);
         // It must not be used again after an error.
         if let Some(mut html) = self.html.take() {
-            html.write(piece).map_err(io::Error::other)?;
+            html.write(&readable).map_err(io::Error::other)?;
             match last {
                 true => html.end().map_err(io::Error::other)?,
                 false => self.html = Some(html),

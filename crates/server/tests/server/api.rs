@@ -350,6 +350,17 @@ async fn no_two_operations_have_one_id() {
     let operations = paths
         .values()
         .flat_map(|path| path.as_object().expect("operations").values());
+    for parameter in operations
+        .clone()
+        .filter_map(|operation| operation["parameters"].as_array())
+        .flatten()
+    {
+        // The format has it only there.
+        assert!(
+            parameter["in"] == "query" || parameter["allowEmptyValue"].is_null(),
+            "{parameter}"
+        );
+    }
     let mut ids: Vec<&str> = operations
         .map(|operation| operation["operationId"].as_str().expect("an id"))
         .collect();
