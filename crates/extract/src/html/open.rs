@@ -16,8 +16,9 @@ use super::attributes::Attributes;
 use super::raw_links::{AnchorEnd, AnchorId, Closing, Mark, RawLinks};
 use super::tag::{self, Role, Tag};
 
-/// Open elements looked at to find one; browsers do not nest deeper either.
-const WALK_MAX: usize = 512;
+/// Open elements looked at to find one. Pages of people nest less deeply; in one made to take long, each tag may cost
+/// this many steps.
+const WALK_MAX: usize = 256;
 
 /// Equal formatting elements that are opened again after a block ("Noah's Ark clause").
 const EQUAL_FORMATTING_MAX: usize = 3;
@@ -56,6 +57,8 @@ pub(super) struct OpenElements {
     numbered: u32,
     has_form: bool,
     noscript_depth: u32,
+    /// Open paragraphs: mostly there is none to look for.
+    paragraphs: u32,
     /// A document type was declared.
     pub(super) has_doctype: bool,
 }
@@ -191,8 +194,10 @@ impl OpenElements {
     }
 
     fn push_named(&mut self, name: u32, role: Role, links: &RawLinks) {
-        if role == Role::Noscript {
-            self.noscript_depth += 1;
+        match role {
+            Role::Noscript => self.noscript_depth += 1,
+            Role::Paragraph => self.paragraphs += 1,
+            _ => {}
         }
         self.stack.push(Element {
             name,
@@ -292,7 +297,8 @@ impl OpenElements {
     fn popped(&mut self, element: Element, links: &mut RawLinks) {
         match element.role {
             Role::Cell | Role::Caption | Role::Embedded => self.clear_to_marker(links),
-            Role::Noscript => self.noscript_depth = self.noscript_depth.saturating_sub(1),
+            Role::Noscript => self.noscript_depth -= 1,
+            Role::Paragraph => self.paragraphs -= 1,
             _ => {}
         }
         if element.number == 0 {
@@ -335,6 +341,9 @@ impl OpenElements {
 
     /// Place of the paragraph that is in reach.
     fn paragraph(&self) -> Option<usize> {
+        if self.paragraphs == 0 {
+            return None;
+        }
         let boundary = |role: Role| role.ends_scope() || role == Role::Button;
         self.find(|e| e.role == Role::Paragraph, boundary)
     }
