@@ -288,3 +288,39 @@ async fn buckets_are_those_of_the_store() {
     assert!(put.is_ok(), "{put:?}");
     rig.stop().await;
 }
+
+/// The longest file below a directory.
+fn longest_file(dir: &std::path::Path) -> (u64, std::path::PathBuf) {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let of = |path: std::path::PathBuf| match path.is_dir() {
+        true => longest_file(&path),
+        false => (path.metadata().unwrap().len(), path),
+    };
+    entries.map(of).max().unwrap_or_default()
+}
+
+/// One block of a WARC file is bad in all copies: every other byte can still be had, by ranges.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ranges_around_a_lost_block_are_readable() {
+    let rig = Rig::start().await;
+    make_bucket(&rig, "data").await;
+    let client = client(&rig, "data");
+    let (path, content) = (Path::from("crawl.warc.gz"), bytes(700_000));
+    client.put(&path, content.clone().into()).await.unwrap();
+    for volume in ["one", "two"] {
+        let (_, file) = longest_file(&rig.dir().join(volume).join("objects"));
+        let mut bytes = std::fs::read(&file).unwrap();
+        bytes[2048 + 300_000] ^= 1;
+        std::fs::write(&file, bytes).unwrap();
+    }
+    // Once before it is known, and again when both copies are marked as bad.
+    for _ in 0..2 {
+        for range in [0..262_144, 524_288..700_000u64] {
+            let found = client.get_range(&path, range.clone()).await.unwrap();
+            assert_eq!(found, content.slice(range.start as usize..range.end as usize));
+        }
+        let whole = async { client.get(&path).await?.bytes().await };
+        whole.await.expect_err("a block is lost");
+    }
+    rig.stop().await;
+}
