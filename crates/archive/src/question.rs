@@ -555,6 +555,25 @@ pub struct RecordBody {
     pub original: Option<Box<RecordBody>>,
 }
 
+/// What a load is doing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobStage {
+    /// It waits for the load before it.
+    #[default]
+    Queued,
+    /// Folders, patterns and lists are expanded.
+    Finding,
+    /// Inputs are read for their digests, and none is being loaded yet.
+    Digesting,
+    /// Records are read and woven (the next inputs are digested meanwhile).
+    Loading,
+    /// Everything is woven; search follows.
+    Finishing,
+    /// It is over.
+    Ended,
+}
+
 /// A file that a load passed over.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedFile {
@@ -572,6 +591,8 @@ pub struct JobBody {
     /// `queued`, `running`, `done`, `cancelled`, `failed`, or `interrupted`: its owner ended, the next one
     /// continues it when asked again. One load runs at a time, in the order of asking.
     pub state: String,
+    /// What it is doing now.
+    pub stage: JobStage,
     /// Why it failed, if it did.
     pub error: Option<String>,
     pub elapsed_ms: u64,
@@ -590,6 +611,9 @@ pub struct JobBody {
     /// The first 1,000 of them.
     pub skipped: Vec<SkippedFile>,
     pub bytes: u64,
+    /// Bytes read for digests: the first of two passes over an input.
+    pub bytes_digested: u64,
+    /// Bytes woven, or known already.
     pub bytes_done: u64,
     pub records: u64,
     pub captures: u64,

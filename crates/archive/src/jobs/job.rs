@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use weave::{InputId, InputState, LedgerEntry};
 
 use crate::inputs::Skipped;
-use crate::question::{JobBody, LedgerRow, LoadRequest, QuarantineRow, SkippedFile, StageRow};
+use crate::question::{JobBody, JobStage, LedgerRow, LoadRequest, QuarantineRow, SkippedFile, StageRow};
 
 /// Defects that are listed; all are counted.
 const DEFECTS_MAX: usize = 1000;
@@ -44,6 +44,7 @@ pub(crate) struct Counters {
     pub(crate) inputs_cut: Counter,
     files_skipped: Counter,
     pub(crate) bytes: Counter,
+    pub(crate) bytes_digested: Counter,
     pub(crate) bytes_done: Counter,
     pub(crate) records: Counter,
     pub(crate) captures: Counter,
@@ -257,6 +258,7 @@ impl Job {
         JobBody {
             id: self.id,
             state: state.phase.word().to_owned(),
+            stage: stage(&state, &stages),
             error: state.error.clone(),
             elapsed_ms: elapsed.as_millis() as u64,
             inputs: c.inputs.get(),
@@ -269,6 +271,7 @@ impl Job {
             files_skipped: c.files_skipped.get(),
             skipped: self.skipped.lock().clone(),
             bytes: c.bytes.get(),
+            bytes_digested: c.bytes_digested.get(),
             bytes_done: c.bytes_done.get(),
             records: c.records.get(),
             captures: c.captures.get(),
@@ -295,6 +298,22 @@ impl Job {
             ..row.clone()
         });
         named.collect()
+    }
+}
+
+/// What a load is doing, by what its pipeline has in hand.
+fn stage(state: &State, stages: &[StageRow]) -> JobStage {
+    let in_hand = |names: &[&str]| {
+        let named = stages.iter().filter(|row| names.contains(&&*row.stage));
+        named.map(|row| row.waiting + row.running).sum::<u64>() > 0
+    };
+    match state.phase {
+        Phase::Queued => JobStage::Queued,
+        Phase::Running if state.monitor.is_none() => JobStage::Finding,
+        Phase::Running if in_hand(&["read", "extract", "weave"]) => JobStage::Loading,
+        Phase::Running if in_hand(&["digest", "register"]) => JobStage::Digesting,
+        Phase::Running => JobStage::Finishing,
+        _ => JobStage::Ended,
     }
 }
 

@@ -47,7 +47,7 @@ fn no_read(error: io::Error) -> String {
 /// Of a growing file, only what was there when it was found.
 fn file(context: &Context, path: &Path, found: &Found) -> io::Result<ContentDigest> {
     let file = inputs::open_file(path)?.take(found.size);
-    inputs::digest(file, &context.earlier.sizes(found), |_| {})
+    inputs::digest(file, &context.earlier.sizes(found), |piece| count(context, piece))
 }
 
 fn at_address(
@@ -58,9 +58,17 @@ fn at_address(
 ) -> io::Result<(ContentDigest, Option<Spool>)> {
     let kept = stat.sha256.map(|sha256| inputs::digest_text(&sha256));
     match kept.or_else(|| context.parts.known_digests.get(address, stat)) {
-        Some(digest) => Ok((known(context, address, stat, digest)?, None)),
+        Some(digest) => {
+            context.job.counters.bytes_digested.add(stat.size);
+            Ok((known(context, address, stat, digest)?, None))
+        }
         None => read_whole(context, address, stat, &context.earlier.sizes(found)),
     }
+}
+
+/// So that a load that reads the first of two times over a large input is seen to do so.
+fn count(context: &Context, piece: &[u8]) {
+    context.job.counters.bytes_digested.add(piece.len() as u64);
 }
 
 /// Content of known digest: read only as far as an input reaches that it may continue.
@@ -93,6 +101,7 @@ fn read_whole(
         size => context.spool_room.begin(size),
     };
     let content = inputs::digest(Stoppable::of(context, input), sizes, |piece| {
+        count(context, piece);
         if let Some(Err(error)) = copy.as_mut().map(|copy| copy.push(piece)) {
             tracing::info!(%error, address, "no room for a copy: it is read again");
             copy = None;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use archive::question::{Body, LedgerRow, LoadRequest, Question};
+use archive::question::{Body, JobStage, LedgerRow, LoadRequest, Question};
 use archive::{Archive, AskError, path_of};
 
 use crate::data::{self, dump, load, own, status};
@@ -348,4 +348,42 @@ fn digests_are_checked_on_request_and_nothing_is_dropped() {
         job.defects
     );
     assert!(job.defects.iter().all(|defect| !defect.input.is_empty()));
+}
+
+#[test]
+fn something_is_seen_before_all_inputs_are_digested_and_each_is_digested_once() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("in");
+    fs::create_dir(&folder).unwrap();
+    let block = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>x</title>";
+    // More than all queues of the pipeline hold together.
+    for number in 0..400 {
+        let record = format!(
+            "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:x:{number}>\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n\
+             WARC-Target-URI: http://a.com/{number}\r\nContent-Type: application/http\r\nContent-Length: {}\r\n\r\n\
+             {block}\r\n\r\n",
+            block.len()
+        );
+        fs::write(folder.join(format!("{number:03}.warc")), record).unwrap();
+    }
+    let archive = own(&root.path().join("a"));
+    let slow = LoadRequest {
+        rate_pages_per_s: Some(20.0),
+        epoch_bytes: Some(1),
+        ..data::request(root.path(), &["in"])
+    };
+    let mut early = None;
+    let (_, job) = archive
+        .load(&slow, &mut |_, job| {
+            if job.captures > 0 && early.is_none() {
+                early = Some((job.bytes_digested, job.bytes, job.stage));
+            }
+            early.is_none()
+        })
+        .unwrap();
+    let (digested, bytes, stage) = early.unwrap();
+    assert!(digested < bytes, "{digested} of {bytes}");
+    assert_eq!((stage, job.stage), (JobStage::Loading, JobStage::Ended));
+    let job = load(&archive, &data::request(root.path(), &["in"]));
+    assert_eq!((job.bytes_digested, job.bytes_done), (job.bytes, job.bytes));
 }

@@ -1,6 +1,6 @@
 //! Loads: what is running and how far it is, and the ledger of all inputs.
 
-use archive::question::{Body, JobBody, LedgerRow, Question};
+use archive::question::{Body, JobBody, JobStage, LedgerRow, Question};
 use maud::{Markup, html};
 
 use super::layout::{Frame, Section};
@@ -121,7 +121,12 @@ fn job_class(job: &JobBody) -> &'static str {
 
 fn job_word(job: &JobBody) -> String {
     match job.state.as_str() {
-        "running" => format!("running, {}", share(job)),
+        "running" => match job.stage {
+            JobStage::Finding => "looking for inputs".to_owned(),
+            JobStage::Digesting => format!("digesting, {}", share_of(job.bytes_digested, job.bytes)),
+            JobStage::Finishing => "bringing search up to date".to_owned(),
+            _ => format!("loading, {}", share(job)),
+        },
         "queued" => "waiting for its turn".to_owned(),
         "done" if job.problems.is_empty() => "done".to_owned(),
         "done" => "done, with losses listed".to_owned(),
@@ -130,12 +135,13 @@ fn job_word(job: &JobBody) -> String {
 }
 
 fn share(job: &JobBody) -> String {
-    match job.bytes {
+    share_of(job.bytes_done, job.bytes)
+}
+
+fn share_of(done: u64, bytes: u64) -> String {
+    match bytes {
         0 => "just begun".to_owned(),
-        bytes => format!(
-            "{} %",
-            (job.bytes_done as u128 * 100 / u128::from(bytes)).min(100)
-        ),
+        bytes => format!("{} %", (u128::from(done) * 100 / u128::from(bytes)).min(100)),
     }
 }
 

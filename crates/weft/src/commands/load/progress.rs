@@ -1,28 +1,41 @@
-//! How a load is shown while it runs: a bar on a terminal, JSON lines with `--json`, plain lines on
-//! standard error with `-v` elsewhere, else nothing.
+//! How a load is shown while it runs: a bar of two lines on a terminal, JSON lines with `--json`, elsewhere a line every ten
+//! seconds on standard error.
+//!
+//! Each says what the load is doing, how fast, and how long that will take. What has no room is left out as a whole;
+//! nothing is cut.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use archive::question::{Answer, Body, JobBody};
+use archive::question::{Answer, Body, JobBody, JobStage};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::context::Context;
 use crate::out::progress_line;
-use crate::style::clean;
+use crate::style::{clean, columns};
 use crate::units::{bytes, count, duration_ms, per_second};
 
 /// Time between two JSON lines: enough of them for rates over a tenth of a short load.
 const JSON_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Time between two plain lines.
-const LINE_INTERVAL: Duration = Duration::from_secs(5);
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Rates are those of so long: a load is not as fast all the way.
+const RATE_WINDOW_MS: u64 = 30_000;
+
+/// Columns of a terminal that does not tell.
+const COLUMNS_DEFAULT: usize = 80;
+
+/// Columns of the bar's first line before the message: time, bar, spaces.
+const BAR_COLUMNS: usize = 8 + 1 + 22 + 1;
 
 /// Shows a running load.
 pub(super) struct Progress {
     kind: Kind,
     last: Instant,
+    pace: Pace,
     /// Inputs of which was said that they are waited for.
     waited_for: HashSet<String>,
 }
@@ -31,7 +44,6 @@ enum Kind {
     Bar(ProgressBar),
     Json,
     Lines,
-    Silent,
 }
 
 impl Progress {
@@ -41,14 +53,13 @@ impl Progress {
             Kind::Json
         } else if std::io::stderr().is_terminal() {
             Kind::Bar(bar())
-        } else if context.verbose > 0 {
-            Kind::Lines
         } else {
-            Kind::Silent
+            Kind::Lines
         };
         Progress {
             kind,
             last: Instant::now(),
+            pace: Pace::default(),
             waited_for: HashSet::new(),
         }
     }
@@ -61,11 +72,15 @@ impl Progress {
                 self.say(&format!("waiting a few seconds: {} {why}", clean(input)));
             }
         }
+        self.pace.note(job);
         match &self.kind {
             Kind::Bar(bar) => {
-                bar.set_length(job.bytes.max(job.bytes_done).max(1));
-                bar.set_position(job.bytes_done);
-                bar.set_message(line(job));
+                bar.set_length(job.bytes.max(1));
+                bar.set_position(done(job).min(job.bytes));
+                let width = terminal_columns();
+                let first = fit(&stage_parts(job, &self.pace), width.saturating_sub(BAR_COLUMNS));
+                let second = fit(&sum_parts(job), width);
+                bar.set_message(format!("{first}\n{second}"));
             }
             Kind::Json if due(&mut self.last, JSON_INTERVAL) => {
                 context.out.json(&Answer {
@@ -75,11 +90,11 @@ impl Progress {
                 context.out.flush()?;
             }
             Kind::Lines if due(&mut self.last, LINE_INTERVAL) => {
-                let share = job.bytes_done * 100 / job.bytes.max(1);
+                let parts = [stage_parts(job, &self.pace), sum_parts(job)].concat();
                 progress_line(&format!(
-                    "{share:>3} %  {}  {}",
+                    "{}  {}",
                     duration_ms(job.elapsed_ms),
-                    line(job)
+                    fit(&parts, usize::MAX)
                 ));
             }
             _ => {}
@@ -113,8 +128,7 @@ fn due(last: &mut Instant, interval: Duration) -> bool {
 }
 
 fn bar() -> ProgressBar {
-    let template = "{elapsed_precise} [{bar:30}] {percent:>3} % of {total_bytes}  {wide_msg}";
-    let style = ProgressStyle::with_template(template)
+    let style = ProgressStyle::with_template("{elapsed_precise} [{bar:20}] {msg}")
         .unwrap_or_else(|_| ProgressStyle::default_bar())
         .progress_chars("=> ");
     let bar = ProgressBar::new(1).with_style(style);
@@ -122,20 +136,157 @@ fn bar() -> ProgressBar {
     bar
 }
 
-/// Where the load stands, in a line.
-fn line(job: &JobBody) -> String {
-    if job.state == "queued" {
-        return "waiting for the load before it".into();
+fn terminal_columns() -> usize {
+    let size = terminal_size::terminal_size_of(std::io::stderr());
+    size.map_or(COLUMNS_DEFAULT, |(width, _)| usize::from(width.0))
+}
+
+/// How fast a stage is: its bytes over the last while.
+#[derive(Debug, Default)]
+struct Pace {
+    stage: JobStage,
+    /// Time of the load in ms and bytes done then, oldest first.
+    seen: VecDeque<(u64, u64)>,
+}
+
+impl Pace {
+    fn note(&mut self, job: &JobBody) {
+        if job.stage != self.stage {
+            // The bytes of another stage are other bytes.
+            self.stage = job.stage;
+            self.seen.clear();
+        }
+        self.seen.push_back((job.elapsed_ms, done(job)));
+        while self.seen.len() > 2 && job.elapsed_ms.saturating_sub(self.seen[1].0) >= RATE_WINDOW_MS {
+            self.seen.pop_front();
+        }
     }
-    let mut text = format!(
-        "{} pages ({}/s)  {} links  {}/s",
-        count(job.pages),
-        count(per_second(job.pages, job.elapsed_ms)),
-        count(job.links),
-        bytes(per_second(job.bytes_done, job.elapsed_ms)),
-    );
+
+    fn bytes_per_s(&self) -> u64 {
+        match (self.seen.front(), self.seen.back()) {
+            (Some(first), Some(last)) => per_second(last.1.saturating_sub(first.1), last.0 - first.0),
+            _ => 0,
+        }
+    }
+}
+
+/// Bytes that the stage at hand has done.
+fn done(job: &JobBody) -> u64 {
+    match job.stage {
+        JobStage::Digesting => job.bytes_digested,
+        _ => job.bytes_done,
+    }
+}
+
+/// What is done now, how far, how fast and for how long yet; the most important first.
+fn stage_parts(job: &JobBody, pace: &Pace) -> Vec<String> {
+    let word = match job.stage {
+        JobStage::Queued => return vec!["waiting for the load before it".into()],
+        JobStage::Finding => return vec!["looking for inputs".into()],
+        JobStage::Finishing | JobStage::Ended => return vec!["bringing search up to date".into()],
+        JobStage::Digesting => "digesting",
+        JobStage::Loading => "loading",
+    };
+    let (done, rate) = (done(job).min(job.bytes), pace.bytes_per_s());
+    let share = u128::from(done) * 100 / u128::from(job.bytes.max(1));
+    let mut parts = vec![format!("{word} {share} %")];
+    if rate > 0 {
+        let left_ms = u128::from(job.bytes - done) * 1000 / u128::from(rate);
+        let left_ms = u64::try_from(left_ms).unwrap_or(u64::MAX);
+        parts.push(format!("{}/s", bytes(rate)));
+        parts.push(format!("{} left", duration_ms(left_ms)));
+    }
+    parts
+}
+
+/// What has come of it so far; the most important first.
+fn sum_parts(job: &JobBody) -> Vec<String> {
+    let mut parts = vec![
+        format!("{} of {}", bytes(job.bytes_done.min(job.bytes)), bytes(job.bytes)),
+        format!(
+            "{} pages ({}/s)",
+            count(job.pages),
+            count(per_second(job.pages, job.elapsed_ms))
+        ),
+    ];
     if job.quarantined > 0 {
-        text.push_str(&format!("  {} quarantined", count(job.quarantined)));
+        parts.push(format!("{} quarantined", count(job.quarantined)));
     }
-    text
+    parts.push(format!("{} links", count(job.links)));
+    parts
+}
+
+/// As many of the parts as there is room for, whole.
+fn fit(parts: &[String], width: usize) -> String {
+    let mut line = String::new();
+    for part in parts {
+        let gap = if line.is_empty() { "" } else { "  " };
+        if columns(&line) + gap.len() + columns(part) > width {
+            break;
+        }
+        line.push_str(gap);
+        line.push_str(part);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(stage: JobStage, elapsed_ms: u64, done: u64) -> JobBody {
+        JobBody {
+            stage,
+            elapsed_ms,
+            bytes: 3 << 40,
+            bytes_digested: done,
+            bytes_done: if stage == JobStage::Loading { done } else { 0 },
+            pages: 123_456_789,
+            links: 9_876_543_210,
+            quarantined: 12_345,
+            ..JobBody::default()
+        }
+    }
+
+    fn shown(stage: JobStage) -> [String; 2] {
+        let mut pace = Pace::default();
+        // The first minute was slow, the last is what counts.
+        for (second, done) in [(0, 0), (60, 1 << 30), (90, 4 << 30)] {
+            pace.note(&job(stage, second * 1000, done));
+        }
+        let job = job(stage, 90_000, 4 << 30);
+        let first = fit(&stage_parts(&job, &pace), COLUMNS_DEFAULT - BAR_COLUMNS);
+        [first, fit(&sum_parts(&job), COLUMNS_DEFAULT)]
+    }
+
+    #[test]
+    fn the_stage_its_rate_and_its_end_have_room_on_80_columns() {
+        let [first, second] = shown(JobStage::Loading);
+        assert_eq!(first, "loading 0 %  102.4 MiB/s  8 h 31 min left");
+        assert_eq!(
+            second,
+            "4.0 GiB of 3.0 TiB  123,456,789 pages (1,371,742/s)  12,345 quarantined"
+        );
+    }
+
+    #[test]
+    fn digesting_is_not_loading() {
+        let [first, second] = shown(JobStage::Digesting);
+        assert_eq!(first, "digesting 0 %  102.4 MiB/s  8 h 31 min left");
+        assert!(second.starts_with("0 B of 3.0 TiB"), "{second}");
+        for (stage, said) in [
+            (JobStage::Queued, "waiting for the load before it"),
+            (JobStage::Finding, "looking for inputs"),
+            (JobStage::Finishing, "bringing search up to date"),
+        ] {
+            assert_eq!(shown(stage)[0], said);
+        }
+    }
+
+    #[test]
+    fn parts_are_whole_or_left_out() {
+        let parts = ["abc", "defg", "h"].map(str::to_owned);
+        let fits = [0, 3, 8, 9, 11, 12].map(|width| fit(&parts, width));
+        assert_eq!(fits, ["", "abc", "abc", "abc  defg", "abc  defg", "abc  defg  h"]);
+    }
 }
