@@ -85,10 +85,13 @@ enum Lead {
     Nowhere,
 }
 
+/// Takes what the rewriter writes.
+type Sink = Box<dyn FnMut(&[u8]) + Send>;
+
 /// Rewrites one page.
 pub(super) struct Rewriter {
     /// `None` after the end.
-    html: Option<HtmlRewriter<'static, Box<dyn FnMut(&[u8]) + Send>>>,
+    html: Option<HtmlRewriter<'static, Sink>>,
     written: Arc<Mutex<Vec<u8>>>,
     noscript: Inert,
     inert: Inert,
@@ -119,7 +122,7 @@ impl Rewriter {
                 turn(tag, &spot, base.0.as_ref())?;
                 Ok(())
             }));
-        let output: Box<dyn FnMut(&[u8]) + Send> = Box::new(move |piece: &[u8]| {
+        let output: Sink = Box::new(move |piece: &[u8]| {
             sink.lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .extend_from_slice(piece);
