@@ -96,6 +96,9 @@ impl FromStr for LogFormat {
     }
 }
 
+/// How long the last lines may take when the face ends: a store that does not answer must not hold up the end.
+const END_MAX: Duration = Duration::from_secs(5);
+
 /// What the writer is sent.
 enum Message {
     Line(String),
@@ -139,9 +142,14 @@ impl RunningLog {
     /// Writes what waits, and ends.
     pub(crate) async fn end(self) {
         let (done, ended) = oneshot::channel();
-        // Both fail only when the task is gone, and then nothing waits.
-        if self.log.lines.send(Message::End(done)).await.is_ok() {
-            let _ = ended.await;
+        let told = async {
+            // Both fail only when the task is gone, and then nothing waits.
+            if self.log.lines.send(Message::End(done)).await.is_ok() {
+                let _ = ended.await;
+            }
+        };
+        if tokio::time::timeout(END_MAX, told).await.is_err() {
+            tracing::warn!("the last lines of the S3 access log could not be written in time");
         }
         self.writing.abort();
     }
