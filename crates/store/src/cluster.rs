@@ -1,6 +1,6 @@
 //! One process's view of its cluster: the layouts in force, and a handle to every volume and node in them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
@@ -64,11 +64,21 @@ pub struct View {
 impl Cluster {
     /// A cluster of these layouts.
     pub fn new(me: Option<NodeId>, layouts: Layouts, connect: Box<dyn Connect>) -> Arc<Self> {
+        Self::beside(None, me, layouts, connect)
+    }
+
+    /// The same, with the tables of a view that has them already.
+    pub(crate) fn beside(
+        before: Option<&View>,
+        me: Option<NodeId>,
+        layouts: Layouts,
+        connect: Box<dyn Connect>,
+    ) -> Arc<Self> {
         let name = me.as_ref().map_or_else(
             || format!("client-{:016x}", rand::random::<u64>()),
             |id| id.0.to_string(),
         );
-        let view = RwLock::new(Arc::new(View::new(layouts, connect.as_ref(), None)));
+        let view = RwLock::new(Arc::new(View::new(layouts, connect.as_ref(), before)));
         Arc::new(Self {
             me,
             clock: Clock::new(&name),
@@ -237,6 +247,16 @@ impl View {
         })
     }
 
+    /// Whether every version that was safe is also on a volume besides these: when all places of the partition are, or
+    /// when these are too few, or of too few nodes or zones, to hold all its copies.
+    pub fn is_heard(&self, partition: Partition, unknown: &BTreeSet<VolumeId>) -> bool {
+        let sure = self.sure(partition);
+        let places = self.places(partition);
+        sure.volumes > 0
+            && (places.iter().all(|place| !unknown.contains(place))
+                || sure.is_seen_without(&self.domains.width(unknown)))
+    }
+
     /// Whether a version on these volumes may be answered: they are wide enough, and one of them is at home.
     pub fn is_safe(&self, partition: Partition, held: &[VolumeId]) -> bool {
         let home = self.home(partition);
@@ -259,15 +279,20 @@ impl View {
         places
     }
 
-    /// The node that decides conditions for a partition: the one of its first volume in the current layout.
-    pub fn owner(&self, partition: Partition) -> Option<&NodeId> {
-        let first = self.home(partition).first()?;
-        self.layouts
-            .current
-            .roles
-            .volumes
-            .iter()
-            .find(|volume| volume.id == *first)
-            .map(|volume| &volume.node)
+    /// The nodes that decide for a partition, each when those before it do not answer: first those of its home volumes,
+    /// then the others, beginning with another one for each partition.
+    pub fn deciders(&self, partition: Partition) -> Vec<NodeId> {
+        let mut deciders: Vec<NodeId> = Vec::new();
+        let home = self.home(partition).iter();
+        let roles = &self.layouts.current.roles.nodes;
+        let turn = usize::from(partition.0) % roles.len().max(1);
+        let (after, first) = roles.split_at(turn);
+        let others = first.iter().chain(after).map(|node| &node.id);
+        for node in home.filter_map(|volume| self.domains.node(volume)).chain(others) {
+            if !deciders.contains(node) {
+                deciders.push(node.clone());
+            }
+        }
+        deciders
     }
 }

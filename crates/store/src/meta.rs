@@ -31,6 +31,21 @@ pub struct Meta {
     pub attributes: BTreeMap<String, String>,
     /// Digests of the whole content.
     pub digests: Digests,
+    /// Names the request that it was written for, when another process decided: who asks again, because the answer was
+    /// lost, is told of this version instead of writing another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<WriteId>,
+}
+
+/// Names one request to write: 32 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteId(#[serde(with = "hex")] [u8; 16]);
+
+impl WriteId {
+    /// A new random name.
+    pub fn random() -> Self {
+        Self(rand::random())
+    }
 }
 
 /// Digests of one content, each computed once, by the node that took the upload.

@@ -7,7 +7,7 @@ use s3s::dto::{self, *};
 use s3s::{S3Error, S3Request, S3Response, S3Result};
 use store::key::Key;
 use store::meta::Meta;
-use store::store::{Object as Opened, StoreError};
+use store::store::{Object as Opened, Store, StoreError};
 
 use super::{Face, check_version, etag, signed};
 use crate::access::confirm;
@@ -23,6 +23,9 @@ const ATTEMPTS: usize = 5;
 
 /// How many tags an object has: s3s has no field for it in the answer to HEAD.
 const TAG_COUNT: HeaderName = HeaderName::from_static("x-amz-tagging-count");
+
+/// Asks for the newest version that can be reached, when it is not known which the current one is.
+const READ: HeaderName = HeaderName::from_static("x-weft-read");
 
 /// What of an object is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +57,8 @@ impl Face {
             if_unmodified_since: input.if_unmodified_since.as_ref(),
         };
         let piece = piece(input.range, input.part_number)?;
-        let (opened, found) = self.open(&input.bucket, &key, piece, &reading).await?;
+        let store = self.store.reading_as(asked_reading(&request.headers)?);
+        let (opened, found) = self.open(&store, &input.bucket, &key, piece, &reading).await?;
         let meta = opened.meta;
         confirm(&request.extensions, &meta)?;
         let length = opened.range.end - opened.range.start;
@@ -96,7 +100,8 @@ impl Face {
         check_version(input.version_id.as_deref())?;
         refuse_encryption(input.sse_customer_algorithm.as_deref())?;
         let key = names::object(&input.bucket, &input.key)?;
-        let meta = self.head(&input.bucket, &key).await?;
+        let store = self.store.reading_as(asked_reading(&request.headers)?);
+        let meta = self.head_in(&store, &input.bucket, &key).await?;
         confirm(&request.extensions, &meta)?;
         let reading = Reading {
             if_match: input.if_match.as_ref(),
@@ -181,7 +186,11 @@ impl Face {
 
     /// The newest version of an object, without its content.
     pub(super) async fn head(&self, bucket: &str, key: &Key) -> S3Result<Meta> {
-        match self.store.head(key).await {
+        self.head_in(&self.store, bucket, key).await
+    }
+
+    async fn head_in(&self, store: &Store, bucket: &str, key: &Key) -> S3Result<Meta> {
+        match store.head(key).await {
             Ok(meta) => Ok(meta),
             Err(error) => Err(self.explain(bucket, error).await),
         }
@@ -191,6 +200,7 @@ impl Face {
     /// the object be replaced in between, it begins anew.
     async fn open(
         &self,
+        store: &Store,
         bucket: &str,
         key: &Key,
         piece: Piece,
@@ -204,7 +214,7 @@ impl Face {
                     None,
                 ),
                 Piece::Bytes(dto::Range::Suffix { .. }) | Piece::Part(_) => {
-                    let meta = self.head(bucket, key).await?;
+                    let meta = self.head_in(store, bucket, key).await?;
                     reading.check(&meta)?;
                     let found = find(piece, &meta)?;
                     // An empty object or part has no range to ask for.
@@ -214,10 +224,10 @@ impl Face {
                     )
                 }
             };
-            let opened = match self.store.get(key, range).await {
+            let opened = match store.get(key, range).await {
                 Ok(opened) => opened,
                 Err(StoreError::Range { size, .. }) if looked.is_none() => {
-                    reading.check(&self.head(bucket, key).await?)?;
+                    reading.check(&self.head_in(store, bucket, key).await?)?;
                     return Err(unsatisfiable(size));
                 }
                 Err(error) => return Err(self.explain(bucket, error).await),
@@ -245,6 +255,15 @@ impl Face {
             Ok(opened) => Ok(opened),
             Err(error) => Err(self.explain(bucket, error).await),
         }
+    }
+}
+
+/// Which versions a client takes: the current one, unless it says `x-weft-read: any`.
+fn asked_reading(headers: &HeaderMap) -> S3Result<store::store::Reading> {
+    match headers.get(READ).map(HeaderValue::as_bytes) {
+        None => Ok(store::store::Reading::Current),
+        Some(b"any") => Ok(store::store::Reading::Any),
+        Some(_) => Err(fault("InvalidArgument", "x-weft-read: expected any")),
     }
 }
 

@@ -24,9 +24,9 @@ impl Connect for Connector {
         let own = self
             .local
             .as_ref()
-            .and_then(|local| local.volumes.get(&volume.id));
+            .and_then(|local| local.volume(&volume.id, under));
         match own {
-            Some(own) => own.clone(),
+            Some(own) => own,
             // A volume of this node that it was not given is asked over HTTP like others: the answer says so.
             None => Arc::new(RemoteVolume::new(volume.id.clone(), self.peers.peer(under, node))),
         }

@@ -9,8 +9,10 @@ use parking_lot::RwLock;
 
 use super::counters::Counters;
 use super::keeper::Keeper;
+use super::promises::Promises;
 use super::wire::auth::now_ms;
-use super::{Finish, Node, NodeError, NodeStatus, slot};
+use super::{Claim, Finish, Guarded, Node, NodeError, NodeStatus, slot};
+use crate::cluster::LayoutTag;
 use crate::layout::{Layout, Layouts};
 use crate::meta::Meta;
 use crate::store::Store;
@@ -25,6 +27,7 @@ pub(crate) struct LocalNode {
     /// Their directories.
     pub(crate) paths: BTreeMap<VolumeId, PathBuf>,
     pub(crate) keeper: Arc<Keeper>,
+    promises: Arc<Promises>,
     pub(crate) counters: Arc<Counters>,
     started_ms: u64,
     /// The process's store; `None` before it is made and after the node has ended. The store holds the cluster, which
@@ -40,17 +43,26 @@ impl LocalNode {
         volumes: BTreeMap<VolumeId, Arc<dyn Volume>>,
         paths: BTreeMap<VolumeId, PathBuf>,
         keeper: Arc<Keeper>,
+        promises: Arc<Promises>,
     ) -> Arc<Self> {
         Arc::new(Self {
             id,
             volumes,
             paths,
             keeper,
+            promises,
             counters: Arc::default(),
             started_ms: now_ms(),
             store: RwLock::new(None),
             workers: RwLock::new(None),
         })
+    }
+
+    /// A volume of its own, as asked under a layout.
+    pub(crate) fn volume(&self, id: &VolumeId, under: LayoutTag) -> Option<Arc<dyn Volume>> {
+        let volume = self.volumes.get(id)?.clone();
+        let under = Some((under, self.keeper.clone()));
+        Some(Guarded::new(volume, self.promises.clone(), under))
     }
 
     /// From now on it decides writes.
@@ -101,13 +113,18 @@ impl Node for LocalNode {
         &self.id
     }
 
-    async fn finish(&self, finish: Finish) -> Result<Meta, NodeError> {
+    async fn finish(&self, finish: Finish) -> Result<Option<Meta>, NodeError> {
         let store = self.store.read().clone();
         let store = store.ok_or_else(|| NodeError::Unreachable {
             node: self.id.clone(),
             detail: "it is starting or ending".to_owned(),
+            asked: false,
         })?;
         store.finish_here(finish).await
+    }
+
+    async fn promise(&self, claims: &[Claim]) -> Result<Vec<Claim>, NodeError> {
+        self.promises.promise(claims).await.map_err(NodeError::Failed)
     }
 
     async fn layouts(&self) -> Result<Layouts, NodeError> {

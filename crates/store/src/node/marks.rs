@@ -1,4 +1,4 @@
-//! What a node keeps in `node/` on each of its volumes: the layouts, and while it runs the owner file.
+//! What a node keeps in `node/` on each of its volumes: the layouts, what it promised, and while it runs the owner file.
 //!
 //! Invariants:
 //!  - they lie on every volume: a volume that begins anew gets them before its `volume.json` says that it is one, and
@@ -14,21 +14,24 @@ use parking_lot::RwLock;
 
 use super::keeper::Keeper;
 use super::owner::Owner;
+use super::promises::Promises;
 use crate::volume::VolumeId;
 use crate::volume::disk::Furnish;
 
 /// See the module.
 pub(super) struct Marks {
     keeper: Arc<Keeper>,
+    promises: Arc<Promises>,
     /// While the node serves.
     owner: RwLock<Option<Owner>>,
 }
 
 impl Marks {
     /// Of a node that does not serve yet.
-    pub(super) fn new(keeper: Arc<Keeper>) -> Arc<Self> {
+    pub(super) fn new(keeper: Arc<Keeper>, promises: Arc<Promises>) -> Arc<Self> {
         Arc::new(Self {
             keeper,
+            promises,
             owner: RwLock::new(None),
         })
     }
@@ -38,6 +41,7 @@ impl Marks {
         let (marks, volume) = (self.clone(), volume.clone());
         Arc::new(move |dir: &Path| {
             marks.keeper.furnish(&volume, dir)?;
+            marks.promises.furnish(&volume, dir)?;
             match &*marks.owner.read() {
                 Some(owner) => owner.write(dir),
                 None => Ok(()),

@@ -6,9 +6,10 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::key::Key;
+use crate::clock::{Term, Version};
+use crate::key::{Key, Partition};
 use crate::layout::{Layout, Layouts};
-use crate::meta::Meta;
+use crate::meta::{Meta, WriteId};
 use crate::store::{Condition, Draft};
 use crate::upkeep::WorkerStatus;
 use crate::volume::{NodeId, StageId, VolumeId, VolumeStatus};
@@ -20,6 +21,7 @@ mod connector;
 mod counters;
 mod files;
 mod found;
+mod guarded;
 mod join;
 mod keeper;
 mod local;
@@ -27,6 +29,7 @@ mod marks;
 mod news;
 mod open;
 mod owner;
+pub(crate) mod promises;
 mod recover;
 mod secret;
 mod settings;
@@ -40,6 +43,7 @@ pub use cluster_file::{ClusterFile, MemberNode, MemberVolume};
 pub use connect::{ConnectError, ConnectSettings, Connection, connect, connect_or_begin};
 pub use counters::{Counted, Counters, InFlight};
 pub(crate) use files::NODE_DIR;
+pub(crate) use guarded::Guarded;
 pub use join::wanted_roles;
 pub use news::NEWS;
 pub use recover::recover_layouts;
@@ -50,17 +54,58 @@ pub use settings::{
 pub use start::{OpenVolume, Opener, RunningNode, StartError, start, start_with};
 pub use trust::Tls;
 
-/// A write whose content lies staged on volumes, to be decided and made visible by the owner of its partition.
+/// A change of one key, to be decided and made visible by whoever decides for its partition.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Finish {
     /// The object.
     pub key: Key,
-    /// What must hold of the current version.
-    pub condition: Condition,
-    /// Everything of the new version but its number.
-    pub draft: Draft,
-    /// Where the content lies staged; empty for a deletion.
-    pub stages: Vec<(VolumeId, StageId)>,
+    /// What is to be done.
+    pub change: Change,
+    /// Names the request: a version that was written for it says so.
+    pub write: WriteId,
+    /// The newest version that whoever asks knows of: nothing is done unless it still is. So a question that arrives late,
+    /// or twice, does nothing. `None` only within the process that decides.
+    pub seen: Option<Seen>,
+    /// Whoever relays it has found nobody before the node asked that could decide.
+    pub relayed: bool,
+}
+
+/// The newest version of a key, or that there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Named, because as JSON "none was seen" must differ from "nothing is known of what was seen".
+    pub version: Option<Version>,
+}
+
+/// What is to be done about a key.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// A new version.
+    Put {
+        /// What must hold of the current version.
+        condition: Condition,
+        /// Everything of the new version but its number.
+        draft: Box<Draft>,
+        /// Where the content lies staged.
+        stages: Vec<(VolumeId, StageId)>,
+    },
+    /// A tombstone, if there is anything to delete or a condition says that there must be.
+    Delete {
+        /// What must hold of the current version.
+        condition: Condition,
+    },
+    /// Nothing but that a write which was broken off is brought to its end.
+    Settle,
+}
+
+/// A node's wish to decide for a partition from now on, in this term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The partition.
+    pub partition: Partition,
+    /// The term; in an answer, the one that was promised to somebody else.
+    pub term: Term,
 }
 
 /// How a node is doing.
@@ -134,6 +179,8 @@ pub enum NodeError {
         node: NodeId,
         /// What failed.
         detail: String,
+        /// The question may have arrived.
+        asked: bool,
     },
     /// It knows another layout; the newer of the two has been taken over: ask again.
     #[error("node {node} was asked under layout {ours}, it knows {theirs}")]
@@ -162,6 +209,24 @@ pub enum NodeError {
     /// No volume has room for the write; nothing is left of it.
     #[error("no room: {0}")]
     Full(String),
+    /// Another node has taken its turn to decide: ask there, or here again.
+    #[error("another node decides now, in term {term}")]
+    Superseded {
+        /// Its term.
+        term: Term,
+    },
+    /// It cannot decide now: too few nodes answer it. Nothing was done.
+    #[error("nothing can be decided now: {0}")]
+    Undecided(String),
+    /// The newest version is another than the one seen: nothing was done, nor will be. Ask again.
+    #[error("the object was written since")]
+    Changed {
+        /// The newest version.
+        newest: Seen,
+    },
+    /// Whether the write has happened cannot be told any more.
+    #[error("whether the write has happened is not known: {0}")]
+    Unknown(String),
     /// The write could not be made safe; what to do next is in the text.
     #[error("{0}")]
     Failed(String),
@@ -173,8 +238,13 @@ pub trait Node: Send + Sync + 'static {
     /// Its name.
     fn id(&self) -> &NodeId;
 
-    /// Decides and finishes a write as owner of its partition: the one place where conditions are compared.
-    async fn finish(&self, finish: Finish) -> Result<Meta, NodeError>;
+    /// Decides and finishes a change, or has it decided by a node whose turn comes first: the one place where conditions
+    /// are compared. Answers the version written; of a deletion of nothing `None`; of [`Change::Settle`] the newest.
+    async fn finish(&self, finish: Finish) -> Result<Option<Meta>, NodeError>;
+
+    /// Promises, durably before it answers, to take no version of an earlier term of these partitions any more. Answers
+    /// those that it has promised otherwise.
+    async fn promise(&self, claims: &[Claim]) -> Result<Vec<Claim>, NodeError>;
 
     /// The layouts that it has in force.
     async fn layouts(&self) -> Result<Layouts, NodeError>;
@@ -192,4 +262,23 @@ pub trait Node: Send + Sync + 'static {
 
     /// How it is doing.
     async fn status(&self) -> Result<NodeStatus, NodeError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Over the wire, a question that had seen that there is nothing lost that it had seen anything, and was carried out
+    /// a second time.
+    #[test]
+    fn nothing_seen_is_not_nothing_known() {
+        for seen in [None, Some(Seen { version: None })] {
+            let text = serde_json::to_string(&seen).unwrap();
+            assert_eq!(
+                serde_json::from_str::<Option<Seen>>(&text).unwrap(),
+                seen,
+                "{text}"
+            );
+        }
+    }
 }

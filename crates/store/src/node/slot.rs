@@ -23,8 +23,8 @@ use crate::key::{Key, Partition};
 use crate::meta::Meta;
 use crate::volume::fixity::{self, FixityLog};
 use crate::volume::{
-    ByteStream, Cause, FixityEvent, Head, Held, ListQuery, ReplicaRead, StageId, Staged, StagedRead,
-    Surveyed, Verdict, Volume, VolumeError, VolumeId, VolumeState, VolumeStatus,
+    Abandon, ByteStream, Cause, FixityEvent, Head, Held, ListQuery, Purpose, ReplicaRead, StageId, Staged,
+    StagedRead, Surveyed, Unsettled, Verdict, Volume, VolumeError, VolumeId, VolumeState, VolumeStatus,
 };
 
 /// What opening a volume takes.
@@ -142,8 +142,8 @@ impl Volume for Slot {
         self.volume()?.stage(stage, body).await
     }
 
-    async fn prepare(&self, stage: StageId, meta: &Meta) -> Result<(), VolumeError> {
-        self.volume()?.prepare(stage, meta).await
+    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
+        self.volume()?.prepare(stage, meta, purpose).await
     }
 
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
@@ -158,14 +158,18 @@ impl Volume for Slot {
         self.volume()?.commit(stage, cause, evidence).await
     }
 
-    async fn abort(&self, stage: StageId) {
+    async fn abort(&self, stage: StageId, what: Abandon) {
         if let Ok(volume) = self.volume() {
-            volume.abort(stage).await;
+            volume.abort(stage, what).await;
         }
     }
 
     async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
         self.volume()?.head(key).await
+    }
+
+    async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
+        self.volume()?.unsettled(prefix).await
     }
 
     async fn read(

@@ -16,6 +16,7 @@ use super::local::LocalNode;
 use super::marks::Marks;
 use super::news::News;
 use super::owner::Owner;
+use super::promises::Promises;
 use super::slot::{Hands, Slot};
 use super::trust::Trust;
 use super::wire::client::Peers;
@@ -162,7 +163,8 @@ async fn start_node(
     let joined = join(&settings).await?;
     let places = joined.places();
     let keeper = Keeper::new(joined.layouts.clone(), joined.accepted.clone(), places.clone());
-    let marks = Marks::new(keeper.clone());
+    let promises = Promises::read(places.clone());
+    let marks = Marks::new(keeper.clone(), promises.clone());
     let hands = Hands {
         opener,
         keeper: keeper.clone(),
@@ -183,6 +185,7 @@ async fn start_node(
         volumes,
         places.into_iter().collect(),
         keeper.clone(),
+        promises,
     );
     let store = store_of(&node, &trust, address, joined.layouts.clone());
     let workers = workers_of(&node, &settings, &store);

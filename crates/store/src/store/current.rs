@@ -1,7 +1,7 @@
 //! The current version of a key: the newest that any volume holds.
 //!
 //! Why asking a few volumes is enough. Every acknowledged version was on R different volumes when it was answered, of as
-//! many nodes and zones as [`View::sure`] says, at least one of them of the partition's home in a layout that is still in
+//! many nodes and zones as [`View::sure`](crate::cluster::View::sure) says, at least one of them of the partition's home in a layout that is still in
 //! force, that is, one of its **places**; and copies go away only after R others of the same or a newer version were
 //! verified, which lie as wide. So:
 //!
@@ -11,8 +11,13 @@
 //!  2. When a place is unknown (did not answer, or is being rebuilt), the copy there may be the only one at home, the
 //!     others being hand-offs. Then all other volumes are asked too. One of the copies has answered as soon as the
 //!     volumes that are unknown are too few, or of too few nodes or zones, to hold them all.
-//!  3. Otherwise nothing is certain: a version found may be read (it is the newest among those that can be reached),
-//!     but "there is none" and conditions cannot be decided.
+//!  3. Otherwise nothing is certain, and nothing is answered; unless every volume has answered, though some are being
+//!     rebuilt: then a version found may be read, as there is none newer, but "there is none" cannot be said and nothing
+//!     can be decided.
+//!
+//! What lies **prepared** counts like what is visible, for it may be visible where nobody was heard: such a version is in
+//! doubt until whoever decides for the key has brought it to its end ([`super::decide`]). While a key is being written
+//! that is the rule for a moment, after a decider was broken off until somebody asks for the key.
 //!
 //! A volume that is only late counts as unknown while the answer can be had without it; nobody waits for it longer
 //! than [`Patience::hedge`](super::Patience::hedge), but that long everyone is waited for, because more answers
@@ -25,12 +30,18 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, timeout_at};
 
-use super::{Store, StoreError};
+use super::seats::Seat;
+use super::volumes::LAYOUT_TRIES;
+use super::{Reading, Store, StoreError};
+use crate::clock::{Term, Version};
 use crate::cluster::View;
-use crate::domains::Width;
 use crate::key::Key;
 use crate::meta::Meta;
-use crate::volume::{Head, ReplicaState, VolumeError, VolumeId};
+use crate::node::Seen;
+use crate::volume::{Head, Pending, ReplicaState, VolumeError, VolumeId};
+
+/// How often a reader has a key settled that is written all the time.
+const SETTLE_TRIES: usize = 4;
 
 /// What the volumes said about one key.
 #[derive(Debug)]
@@ -44,8 +55,16 @@ pub(super) struct Look {
     pub(super) bad: Vec<VolumeId>,
     /// Volumes that failed to answer.
     pub(super) failed: Vec<VolumeId>,
+    /// The newest version prepared on each volume that has one.
+    pub(super) pending: Vec<(VolumeId, Pending)>,
+    /// Somebody knows another layout: what was heard may not go together.
+    pub(super) other_layout: bool,
+    /// A node has answered whose word does not count for the decider who asks.
+    pub(super) has_strangers: bool,
     /// Whether `newest` is the current version beyond doubt.
     certain: bool,
+    /// Everybody has answered: there is nothing newer than `newest` anywhere, though something may have been lost.
+    has_heard_all: bool,
     /// Who is unknown and why, in words.
     doubts: Vec<String>,
 }
@@ -56,19 +75,51 @@ impl Look {
     /// # Errors
     /// `Unavailable` when it is not certain which version is the current one.
     pub(super) fn decided(&self) -> Result<Option<&Meta>, StoreError> {
-        if !self.certain {
+        if !self.certain || self.in_doubt().is_some() {
             return Err(self.unavailable());
         }
         Ok(self.newest.as_ref().filter(|meta| !meta.deleted))
     }
 
-    /// The version to read: the newest among the volumes that can be reached.
+    /// Whether `newest` is the current version beyond doubt, but for what is prepared.
+    pub(super) fn is_certain(&self) -> bool {
+        self.certain
+    }
+
+    /// The newest version prepared, if it is newer than all that are visible.
+    pub(super) fn in_doubt(&self) -> Option<&Meta> {
+        let pending = self.pending.iter().map(|(_, pending)| &pending.meta);
+        let newest = pending.max_by_key(|meta| meta.version)?;
+        (self.version() < Some(newest.version)).then_some(newest)
+    }
+
+    /// The newest version that is visible.
+    pub(super) fn version(&self) -> Option<Version> {
+        self.newest.as_ref().map(|meta| meta.version)
+    }
+
+    /// What a writer notes before it asks for a change: the newest version, if that is certain.
+    pub(super) fn seen(&self) -> Option<Seen> {
+        (self.certain && self.in_doubt().is_none()).then(|| Seen {
+            version: self.version(),
+        })
+    }
+
+    /// The latest term of all versions heard of.
+    pub(super) fn latest_term(&self) -> Term {
+        let pending = self.pending.iter().map(|(_, pending)| pending.meta.version.term);
+        let visible = self.version().map(|version| version.term);
+        pending.chain(visible).max().unwrap_or_default()
+    }
+
+    /// The version to read: the current one, or while volumes are being rebuilt the newest there is, or if any will do the newest among the volumes that can be reached.
     ///
     /// # Errors
     /// `NotFound` for certain, or `Unavailable`.
-    pub(super) fn live(&self) -> Result<&Meta, StoreError> {
+    pub(super) fn live(&self, reading: Reading) -> Result<&Meta, StoreError> {
+        let will_do = self.certain || self.has_heard_all || reading == Reading::Any;
         match &self.newest {
-            Some(meta) if !meta.deleted => Ok(meta),
+            Some(meta) if !meta.deleted && will_do => Ok(meta),
             _ if self.certain => Err(StoreError::NotFound(self.key.to_string())),
             _ => Err(self.unavailable()),
         }
@@ -77,42 +128,88 @@ impl Look {
     fn unavailable(&self) -> StoreError {
         StoreError::Unavailable {
             key: self.key.to_string(),
-            detail: self.doubts.join("; "),
+            detail: self.doubts(),
         }
+    }
+
+    /// Who is unknown and why, in words.
+    pub(super) fn doubts(&self) -> String {
+        if self.doubts.is_empty() {
+            return "it is being written".to_owned();
+        }
+        self.doubts.join("; ")
     }
 }
 
 /// Questions under way and answers so far.
 struct Asking<'a> {
-    store: &'a Store,
+    seat: Option<&'a Seat>,
     look: Look,
     /// Places that have not given a complete answer.
     places: BTreeSet<VolumeId>,
     /// Volumes of the view that have not given a complete answer.
     unknown: BTreeSet<VolumeId>,
-    /// [`View::sure`] of the partition.
-    sure: Width,
     view: Arc<View>,
-    waiting: FuturesUnordered<BoxFuture<'a, (VolumeId, Result<Head, VolumeError>)>>,
+    /// Volumes that have answered, whole or not.
+    heard: usize,
+    waiting: FuturesUnordered<BoxFuture<'static, (VolumeId, Result<Head, VolumeError>)>>,
 }
 
 impl Store {
     /// Looks for the current version of a key.
     pub(super) async fn look(&self, key: &Key) -> Look {
-        let look = self.look_once(key).await;
+        let look = self.look_now(key).await;
         if look.certain || !self.ask_for_layouts().await {
             return look;
         }
-        self.look_once(key).await
+        self.look_now(key).await
     }
 
-    async fn look_once(&self, key: &Key) -> Look {
-        let view = self.cluster().view();
-        let mut asking = Asking::new(self, &view, key);
+    /// Looks for a version to read. One in doubt is brought to its end first, so that whoever reads later does not read
+    /// something older.
+    ///
+    /// # Errors
+    /// `Unavailable` when that is not possible now.
+    pub(super) async fn look_to_read(&self, key: &Key) -> Result<Look, StoreError> {
+        let mut look = self.look(key).await;
+        if self.reading() == Reading::Any {
+            return Ok(look);
+        }
+        for _ in 0..SETTLE_TRIES {
+            let is_told = look.certain || look.has_heard_all;
+            if !is_told || look.in_doubt().is_none() {
+                return Ok(look);
+            }
+            // What it had come to when it was settled is old enough: anything newer was decided since we asked.
+            let settled = self.settle(key).await?.map(|meta| meta.version);
+            look = self.look(key).await;
+            if look.version() >= settled {
+                return Ok(look);
+            }
+        }
+        Err(look.unavailable())
+    }
+
+    /// A look on a fresh view if the layout had changed.
+    async fn look_now(&self, key: &Key) -> Look {
+        let mut tries = 1;
+        loop {
+            let view = self.cluster().view();
+            let look = self.look_under(&view, key, None).await;
+            if !look.other_layout || tries == LAYOUT_TRIES {
+                return look;
+            }
+            tries += 1;
+        }
+    }
+
+    /// One look under a view; for a decider, whose seat says whose word counts.
+    pub(super) async fn look_under(&self, view: &Arc<View>, key: &Key, seat: Option<&Seat>) -> Look {
+        let mut asking = Asking::new(view, key, seat);
         let places = view.places(key.partition());
         places.iter().for_each(|place| asking.ask(place));
         asking.hear(self.patience().hedge, |_| false).await;
-        if !asking.places.is_empty() {
+        if !asking.is_done() {
             let others: Vec<_> = view.volumes.keys().filter(|id| !places.contains(id)).collect();
             others.into_iter().for_each(|other| asking.ask(other));
             asking.hear(self.patience().hedge, |_| false).await;
@@ -123,37 +220,39 @@ impl Store {
 }
 
 impl<'a> Asking<'a> {
-    fn new(store: &'a Store, view: &Arc<View>, key: &Key) -> Self {
+    fn new(view: &Arc<View>, key: &Key, seat: Option<&'a Seat>) -> Self {
         let partition = key.partition();
         Self {
-            store,
+            seat,
             look: Look {
                 key: key.clone(),
                 newest: None,
                 good: Vec::new(),
                 bad: Vec::new(),
                 failed: Vec::new(),
+                pending: Vec::new(),
+                other_layout: false,
+                has_strangers: false,
                 certain: false,
+                has_heard_all: false,
                 doubts: Vec::new(),
             },
             places: view.places(partition).into_iter().collect(),
             unknown: view.volumes.keys().cloned().collect(),
-            sure: view.sure(partition),
             view: view.clone(),
+            heard: 0,
             waiting: FuturesUnordered::new(),
         }
     }
 
     fn ask(&mut self, volume: &VolumeId) {
-        let (store, volume, key) = (self.store, volume.clone(), self.look.key.clone());
+        let (id, key) = (volume.clone(), self.look.key.clone());
+        let Some(volume) = self.view.volumes.get(volume).cloned() else {
+            return;
+        };
         self.waiting.push(Box::pin(async move {
-            let answer = store
-                .ask(&volume, |asked| {
-                    let key = key.clone();
-                    async move { asked.head(&key).await }
-                })
-                .await;
-            (volume, answer)
+            let answer = volume.head(&key).await;
+            (id, answer)
         }));
     }
 
@@ -173,15 +272,29 @@ impl<'a> Asking<'a> {
             Ok(head) => head,
             Err(error) => {
                 self.look.doubts.push(error.to_string());
-                self.look.failed.push(volume);
+                if matches!(error, VolumeError::OtherLayout { .. }) {
+                    self.look.other_layout = true;
+                } else {
+                    self.look.failed.push(volume);
+                }
                 return;
             }
         };
-        if head.complete {
+        self.heard += 1;
+        let counts = |seat: &Seat| seat.counts(self.view.domains.node(&volume));
+        if !self.seat.is_none_or(counts) {
+            self.look.has_strangers = true;
+            self.look
+                .doubts
+                .push(format!("the node of {volume} has not promised"));
+        } else if head.complete {
             self.places.remove(&volume);
             self.unknown.remove(&volume);
         } else {
             self.look.doubts.push(format!("volume {volume} is being rebuilt"));
+        }
+        if let Some(pending) = head.pending {
+            self.look.pending.push((volume.clone(), pending));
         }
         let Some(held) = head.found else { return };
         let newest = self.look.newest.as_ref().map(|meta| meta.version);
@@ -199,19 +312,27 @@ impl<'a> Asking<'a> {
         }
     }
 
+    /// All places have answered.
+    fn is_done(&self) -> bool {
+        self.places.is_empty()
+    }
+
     fn is_certain(&self) -> bool {
-        let unknown = self.view.domains.width(&self.unknown);
-        self.sure.volumes > 0 && (self.places.is_empty() || self.sure.is_seen_without(&unknown))
+        self.view.is_heard(self.look.key.partition(), &self.unknown)
     }
 
     fn end(mut self) -> Look {
+        let all = self.view.volumes.len();
+        self.look.has_heard_all = self.heard == all && !self.look.has_strangers;
         self.look.certain = self.is_certain();
         if self.look.doubts.is_empty() && !self.look.certain {
             let late: Vec<_> = self.unknown.iter().map(ToString::to_string).collect();
-            self.look.doubts.push(match self.sure.volumes {
-                0 => "the layout has no volumes".to_owned(),
-                _ => format!("no answer yet from {}", late.join(", ")),
-            });
+            self.look
+                .doubts
+                .push(match self.view.sure(self.look.key.partition()).volumes {
+                    0 => "the layout has no volumes".to_owned(),
+                    _ => format!("no answer yet from {}", late.join(", ")),
+                });
         }
         self.look
     }

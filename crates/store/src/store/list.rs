@@ -9,19 +9,21 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use futures_util::stream::{FuturesUnordered, StreamExt};
+use futures_util::stream::{self, FuturesUnordered, StreamExt, TryStreamExt};
 use tokio::time::{Instant, sleep_until};
 
-use super::{List, Listing, Store, StoreError};
+use super::{List, Listing, Reading, Store, StoreError};
 use crate::cluster::View;
 use crate::domains::Width;
-use crate::key::Key;
 use crate::meta::Meta;
 use crate::volume::{Held, ListQuery, VolumeError, VolumeId};
 
 /// Fewest and most entries asked of a volume at once.
 const ASK_MIN: usize = 32;
 const ASK_MAX: usize = 1000;
+
+/// Keys whose writes are brought to their end at once.
+const SETTLED_AT_ONCE: usize = 16;
 
 /// Sorts after every continuation of a prefix but itself repeated.
 const LAST_CHAR: char = char::MAX;
@@ -127,19 +129,21 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Finds out which volumes are being rebuilt: their listings are welcome, but prove nothing.
+    /// Finds out which volumes are being rebuilt (their listings are welcome, but prove nothing), and has writes that were
+    /// broken off brought to their end: their versions may be listed by one volume and not by another.
     async fn probe(&mut self) -> Result<(), StoreError> {
-        let key = Key::new(".weft", "probe")?;
+        let prefix = self.list.prefix.clone();
+        let mut unsettled = BTreeSet::new();
         let answers = self
             .gather(
                 self.sources.iter().map(|source| source.volume.clone()).collect(),
                 |store, volume| {
-                    let key = key.clone();
+                    let prefix = prefix.clone();
                     async move {
                         store
                             .ask(&volume, |asked| {
-                                let key = key.clone();
-                                async move { asked.head(&key).await }
+                                let prefix = prefix.clone();
+                                async move { asked.unsettled(&prefix).await }
                             })
                             .await
                     }
@@ -148,12 +152,25 @@ impl<'a> Merge<'a> {
             .await;
         for (volume, answer) in answers {
             match answer {
-                Ok(head) if head.complete => {}
-                Ok(_) => self.doubt(volume.clone(), format!("volume {volume} is being rebuilt")),
+                Ok(answer) => {
+                    unsettled.extend(answer.keys);
+                    if !answer.complete {
+                        self.doubt(volume.clone(), format!("volume {volume} is being rebuilt"));
+                    }
+                }
                 Err(error) => self.lose(volume, &error),
             }
         }
-        self.certain()
+        self.certain()?;
+        if self.store.reading() == Reading::Current {
+            let store = self.store;
+            let settling = unsettled
+                .into_iter()
+                .map(|key| async move { store.settle(&key).await });
+            let settling = stream::iter(settling).buffer_unordered(SETTLED_AT_ONCE);
+            settling.try_for_each(|_| async { Ok(()) }).await?;
+        }
+        Ok(())
     }
 
     /// The next live object or rolled-up prefix.
@@ -319,7 +336,7 @@ impl<'a> Merge<'a> {
     }
 
     fn certain(&self) -> Result<(), StoreError> {
-        if self.is_seen_without(&self.unknown) {
+        if self.is_seen_without(&self.unknown) || self.store.reading() == Reading::Any {
             return Ok(());
         }
         let detail = match self.sure.volumes {

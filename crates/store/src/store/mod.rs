@@ -1,4 +1,5 @@
-//! The store as its clients see it: put, get, list, delete, with conditions.
+//! The store as its clients see it: put, get, list, delete, with conditions. What was answered is what everybody reads
+//! afterwards, through whichever node (linearizable for each key); how is said in [`decide`] and [`current`].
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,29 +13,30 @@ use crate::clock::Version;
 use crate::cluster::Cluster;
 use crate::key::Key;
 use crate::meta::{Digests, Meta};
-use crate::node::{Finish, NodeError};
+use crate::node::{Change, Finish, NodeError};
 use crate::volume::{ByteStream, VolumeId};
 
 mod current;
+mod decide;
 mod digest;
 mod error;
 mod intake;
 mod list;
 mod multipart;
-mod owner;
 mod put;
 mod read;
+mod seats;
 mod spread;
 mod stages;
 mod volumes;
 mod write;
 
+use decide::{KeyLocks, Order};
 pub use error::StoreError;
 use intake::Budget;
 pub use multipart::{Complete, PART_NUMBER_MAX, Part, Parts, UPLOAD_AGE_MAX, Upload, Uploads};
-use owner::KeyLocks;
+use seats::Seats;
 use spread::Content;
-use stages::Stages;
 
 /// What must hold of the current version for a write to happen.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -144,6 +146,20 @@ pub struct Patience {
     pub answer: Duration,
     /// For the next block of a replica; then another replica is read.
     pub stall: Duration,
+    /// For somebody who can decide a write, before the client is told to ask again later.
+    pub decide: Duration,
+    /// For a sign of life of a node whose turn to decide comes first, before one after it takes over.
+    pub probe: Duration,
+}
+
+/// Which versions may be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reading {
+    /// The current one; `Unavailable` when too few nodes answer to know which that is.
+    #[default]
+    Current,
+    /// The newest that can be reached, which may have been replaced or deleted.
+    Any,
 }
 
 impl Default for Patience {
@@ -152,6 +168,8 @@ impl Default for Patience {
             hedge: Duration::from_millis(150),
             answer: Duration::from_secs(15),
             stall: Duration::from_secs(10),
+            decide: Duration::from_secs(8),
+            probe: Duration::from_secs(1),
         }
     }
 }
@@ -164,6 +182,7 @@ type DamageHook = Arc<dyn Fn(Damage) + Send + Sync>;
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
+    reading: Reading,
 }
 
 struct Inner {
@@ -171,6 +190,7 @@ struct Inner {
     patience: Patience,
     locks: KeyLocks,
     intake: Budget,
+    seats: Seats,
     damage: RwLock<Option<DamageHook>>,
 }
 
@@ -187,11 +207,26 @@ impl Store {
             patience,
             locks: KeyLocks::new(),
             intake: Budget::default(),
+            seats: Seats::default(),
             damage: RwLock::new(None),
         };
         Self {
             inner: Arc::new(inner),
+            reading: Reading::Current,
         }
+    }
+
+    /// The same store, whose `get`, `head` and `list` answer as said.
+    #[must_use]
+    pub fn reading_as(&self, reading: Reading) -> Self {
+        Self {
+            inner: self.inner.clone(),
+            reading,
+        }
+    }
+
+    fn reading(&self) -> Reading {
+        self.reading
     }
 
     /// The cluster it stands on.
@@ -226,7 +261,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`]
     pub async fn head(&self, key: &Key) -> Result<Meta, StoreError> {
-        self.look(key).await.live().cloned()
+        self.look_to_read(key).await?.live(self.reading()).cloned()
     }
 
     /// Deletes: writes a tombstone. `None` if there was nothing to delete (no tombstone is written then).
@@ -234,24 +269,13 @@ impl Store {
     /// # Errors
     /// [`StoreError`]; `Condition` also when a condition names an entity tag and there is nothing.
     pub async fn delete(&self, key: &Key, condition: Condition) -> Result<Option<Meta>, StoreError> {
-        if condition != Condition::Always {
-            let mut none = Stages::new(self);
-            let ended = self
-                .finish_at_owner(key, condition, Draft::tombstone(), &mut none)
-                .await;
-            return ended.map(Some);
-        }
-        let _ordered = self.order_if_owner(key).await;
         let look = self.look(key).await;
-        match look.live() {
-            Ok(current) => self.observe(current)?,
-            Err(StoreError::NotFound(_)) => return Ok(None),
-            Err(error) => return Err(error),
+        // Beyond doubt there is nothing: nobody has to decide that.
+        if condition == Condition::Always && matches!(look.decided(), Ok(None)) {
+            return Ok(None);
         }
-        let meta = Draft::tombstone().into_meta(key, self.cluster().clock.now());
-        self.write_whole(meta, Content::None, &look.failed)
-            .await
-            .map(Some)
+        let order = Order::new(self, key, Change::Delete { condition }, Content::None, &look);
+        self.finish(order).await
     }
 
     /// Writes the newest version of `from` as `to`, read verified. Attributes are taken along unless others are given.
@@ -286,12 +310,12 @@ impl Store {
         self.page(list).await
     }
 
-    /// Decides and finishes a write as owner of its partition ([`crate::node::Node::finish`] of this process's node).
+    /// Decides and finishes a change ([`crate::node::Node::finish`] of this process's node).
     ///
     /// # Errors
     /// [`NodeError`]
-    pub async fn finish_here(&self, finish: Finish) -> Result<Meta, NodeError> {
-        self.decide(finish).await
+    pub async fn finish_here(&self, finish: Finish) -> Result<Option<Meta>, NodeError> {
+        self.decide_or_relay(finish).await
     }
 
     fn patience(&self) -> &Patience {
@@ -300,6 +324,10 @@ impl Store {
 
     fn locks(&self) -> &KeyLocks {
         &self.inner.locks
+    }
+
+    fn seats(&self) -> &Seats {
+        &self.inner.seats
     }
 
     /// Tells whoever wants to know.

@@ -1,9 +1,11 @@
-//! Taking a client's write: its content in one pass, its declarations compared, its condition decided by the owner.
+//! Taking a client's write: its content in one pass, its declarations compared; then it is decided.
 
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 
+use super::current::Look;
+use super::decide::Order;
 use super::digest::{Digesting, digest_now, digest_whole};
 use super::intake::{self, Opening};
 use super::spread::{Content, Expected, Spread};
@@ -13,16 +15,13 @@ use super::write::unavailable;
 use super::{Condition, Draft, Put, Store, StoreError};
 use crate::key::Key;
 use crate::meta::{Digests, Meta};
+use crate::node::Change;
 use crate::volume::{ByteStream, StageId, Staged, VolumeError, VolumeId};
 
 impl Store {
     pub(super) async fn take(&self, key: &Key, body: ByteStream, put: Put) -> Result<Meta, StoreError> {
-        // The look tells the clock what it must be later than, and which volumes need not be tried. A condition is
-        // decided elsewhere, with a look of its own.
+        // The look tells which volumes need not be tried, and what there was before. Who decides looks again.
         let (opening, look) = tokio::join!(intake::open(key, body, &self.inner.intake), self.look(key));
-        if let Some(meta) = &look.newest {
-            self.observe(meta)?;
-        }
         // No content is sent for a condition that does not hold already; whether it holds, the owner says.
         if put.condition != Condition::Always
             && let Ok(current) = look.decided()
@@ -34,8 +33,8 @@ impl Store {
             });
         }
         match opening? {
-            Opening::Whole(content) => self.take_whole(key, content, put, &look.failed).await,
-            Opening::Long(body) => self.take_long(key, body, put, &look.failed).await,
+            Opening::Whole(content) => self.take_whole(key, content, put, &look).await,
+            Opening::Long(body) => self.take_long(key, body, put, &look).await,
         }
     }
 
@@ -44,25 +43,22 @@ impl Store {
         key: &Key,
         content: Bytes,
         mut put: Put,
-        failed: &[VolumeId],
+        look: &Look,
     ) -> Result<Meta, StoreError> {
         let digests = digest_whole(&content)
             .await
             .map_err(|error| unavailable(key, error))?;
         let condition = std::mem::take(&mut put.condition);
         let draft = draft(key, digests, content.len() as u64, put)?;
-        if condition == Condition::Always {
-            let _ordered = self.order_if_owner(key).await;
-            let meta = draft.into_meta(key, self.cluster().clock.now());
-            return self.write_whole(meta, Content::Whole(content), failed).await;
-        }
-        let expected = Expected {
-            size: draft.size,
-            blake3: draft.digests.blake3,
-        };
-        let mut spread = Spread::new(self, key, expected, Content::Whole(content), failed);
-        spread.fill().await?;
-        self.finish_at_owner(key, condition, draft, spread.stages()).await
+        let change = changed(condition, draft);
+        let order = Order::new(self, key, change, Content::Whole(content), look);
+        self.written(key, order).await
+    }
+
+    /// Has a put decided.
+    async fn written(&self, key: &Key, order: Order) -> Result<Meta, StoreError> {
+        let written = self.finish(order).await?;
+        written.ok_or_else(|| unavailable(key, "a put was answered without a version"))
     }
 
     async fn take_long(
@@ -70,10 +66,10 @@ impl Store {
         key: &Key,
         body: ByteStream,
         mut put: Put,
-        failed: &[VolumeId],
+        look: &Look,
     ) -> Result<Meta, StoreError> {
         let condition = std::mem::take(&mut put.condition);
-        let (mut stages, results, poured) = self.stage_long(key, body, put.size, failed).await;
+        let (mut stages, results, poured) = self.stage_long(key, body, put.size, &look.failed).await;
         if poured.is_ok()
             && let Some(error) = all_failed(key, &results)
         {
@@ -93,17 +89,13 @@ impl Store {
             size: draft.size,
             blake3: draft.digests.blake3,
         };
-        let mut spread = Spread::new(self, key, expected, Content::Passed, failed);
+        let mut spread = Spread::new(self, key, expected, Content::Passed, &look.failed);
         for ((volume, stage), result) in stages.take().into_iter().zip(results) {
             spread.note(volume, stage, result).await;
         }
-        spread.fill().await?;
-        if condition == Condition::Always {
-            let _ordered = self.order_if_owner(key).await;
-            let meta = draft.into_meta(key, self.cluster().clock.now());
-            return self.write_staged(meta, spread).await;
-        }
-        self.finish_at_owner(key, condition, draft, spread.stages()).await
+        spread.fill().await.map_err(|short| short.refused(key))?;
+        let order = Order::new(self, key, changed(condition, draft), Content::Passed, look);
+        self.written(key, order.staged(spread.stages())).await
     }
 
     /// Streams a long content to volumes and digests at once.
@@ -145,22 +137,14 @@ impl Store {
         };
         (stages, results, poured)
     }
-
-    /// Takes note of a version, so that the next one given out here is later.
-    pub(super) fn observe(&self, meta: &Meta) -> Result<(), StoreError> {
-        let observed = self.cluster().clock.observe(meta.version);
-        observed.map_err(|error| unavailable(&meta.key, error))
-    }
 }
 
-impl Condition {
-    /// Whether it holds of a current version.
-    pub(super) fn holds(&self, current: Option<&Meta>) -> bool {
-        match self {
-            Self::Always => true,
-            Self::Absent => current.is_none(),
-            Self::Etag(etag) => current.is_some_and(|meta| meta.etag == *etag),
-        }
+/// The change that a put asks for; who asks says where the content lies staged.
+fn changed(condition: Condition, draft: Draft) -> Change {
+    Change::Put {
+        condition,
+        draft: Box::new(draft),
+        stages: Vec::new(),
     }
 }
 
@@ -175,6 +159,7 @@ impl Draft {
             etag: self.etag,
             attributes: self.attributes,
             digests: self.digests,
+            write: None,
         }
     }
 

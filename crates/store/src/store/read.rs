@@ -43,8 +43,8 @@ impl Store {
     pub(super) async fn open(&self, key: &Key, range: Option<Range<u64>>) -> Result<Object, StoreError> {
         let mut tries = 1;
         loop {
-            let look = self.look(key).await;
-            let meta = look.live()?.clone();
+            let look = self.look_to_read(key).await?;
+            let meta = look.live(self.reading())?.clone();
             let range = cut(&meta, range.clone())?;
             let mut reader = Reader::new(self, meta, range.clone(), self.candidates(&look));
             // The first block is read before anything is answered, so that a lost object is an error and no answer.

@@ -3,12 +3,14 @@
 use futures_util::future::join_all;
 
 use super::Store;
-use crate::volume::{StageId, VolumeId};
+use crate::volume::{Abandon, StageId, VolumeId};
 
 /// Uploads on volumes; those not taken out are given up when this is dropped.
 pub(super) struct Stages {
     store: Store,
     list: Vec<(VolumeId, StageId)>,
+    /// What of them is given up: what is prepared only by who decides.
+    what: Abandon,
 }
 
 impl Stages {
@@ -20,7 +22,19 @@ impl Stages {
         Self {
             store: store.clone(),
             list,
+            what: Abandon::Received,
         }
+    }
+
+    /// The same, of whoever prepared them and knows that nobody counts on them.
+    pub(super) fn prepared(mut self) -> Self {
+        self.what = Abandon::Anything;
+        self
+    }
+
+    /// From now on they are prepared, too.
+    pub(super) fn are_prepared(&mut self) {
+        self.what = Abandon::Anything;
     }
 
     pub(super) fn push(&mut self, volume: VolumeId, stage: StageId) {
@@ -46,14 +60,14 @@ impl Stages {
         let (there, rest): (Vec<_>, Vec<_>) = self.take().into_iter().partition(|(at, _)| at == volume);
         self.list = rest;
         let found = !there.is_empty();
-        abort_all(&self.store, there).await;
+        abort_all(&self.store, there, self.what).await;
         found
     }
 
     /// Gives all up.
     pub(super) async fn abort(&mut self) {
         let list = self.take();
-        abort_all(&self.store, list).await;
+        abort_all(&self.store, list, self.what).await;
     }
 }
 
@@ -64,16 +78,16 @@ impl Drop for Stages {
             return;
         }
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let store = self.store.clone();
-            runtime.spawn(async move { abort_all(&store, list).await });
+            let (store, what) = (self.store.clone(), self.what);
+            runtime.spawn(async move { abort_all(&store, list, what).await });
         }
     }
 }
 
-async fn abort_all(store: &Store, list: Vec<(VolumeId, StageId)>) {
+async fn abort_all(store: &Store, list: Vec<(VolumeId, StageId)>, what: Abandon) {
     let aborts = list.into_iter().map(|(volume, stage)| async move {
         if let Ok(volume) = store.volume(&volume) {
-            volume.abort(stage).await;
+            volume.abort(stage, what).await;
         }
     });
     join_all(aborts).await;

@@ -4,110 +4,73 @@
 //! the version, synced, on as many nodes and zones as home has, at least one of them at home in the layout in force at
 //! that moment.
 //!
+//! Whoever writes has decided ([`super::decide`]): under the key's lock, in a seat's term.
+//!
 //!  - Nothing is committed before R volumes, one of them at home, have the whole version under a temporary name, synced and
 //!    compared with its digest ([`Spread`]). When that cannot be reached, everything is given up and nothing was visible:
 //!    `Full` when want of room is the reason, else `Unavailable`.
 //!  - From the first commit on the version may be seen. A volume that fails between its sync and its commit is replaced by
 //!    the next one, which copies from a volume that has committed. Only when there is none, the answer is
 //!    `Unavailable` although the version is there: whole, but on fewer volumes; whoever asks again writes a newer one.
-//!  - The steps after the content run in a task of their own: a client that goes away cannot stop them half-way.
+//!  - The steps after the content run in the decision's task: a client that goes away cannot stop them half-way.
 
 use std::fmt;
 
 use futures_util::future::join_all;
 
-use super::spread::{Content, Expected, Spread};
+use super::spread::{Short, Spread};
 use super::stages::Stages;
 use super::{Damage, Store, StoreError};
 use crate::key::Key;
 use crate::meta::Meta;
-use crate::volume::{Cause, VolumeId};
+use crate::volume::{Cause, StageId, VolumeId};
 
 /// A version on its way, and what has become of it.
-struct Write {
+pub(super) struct Write {
     store: Store,
     meta: Meta,
     spread: Spread,
     /// Committed.
     held: Vec<VolumeId>,
-}
-
-impl Store {
-    /// Writes a version of which the whole content is at hand, or a tombstone. Volumes that are known to fail are not
-    /// asked.
-    ///
-    /// # Errors
-    /// `Full`, `Unavailable`
-    pub(super) async fn write_whole(
-        &self,
-        meta: Meta,
-        content: Content,
-        failed: &[VolumeId],
-    ) -> Result<Meta, StoreError> {
-        let spread = Spread::of_version(self, &meta, content, failed);
-        let write = Write::new(self, meta, spread);
-        detached(&write.meta.key.clone(), write.complete()).await
-    }
-
-    /// Finishes a version whose content lies staged.
-    ///
-    /// # Errors
-    /// `Full`, `Unavailable`
-    pub(super) async fn write_staged(&self, meta: Meta, spread: Spread) -> Result<Meta, StoreError> {
-        let mut write = Write::new(self, meta, spread);
-        detached(&write.meta.key.clone(), async move {
-            write.spread.prepare(&write.meta).await;
-            write.complete().await
-        })
-        .await
-    }
-
-    /// The same, of stages that somebody else has made.
-    ///
-    /// # Errors
-    /// `Full`, `Unavailable`
-    pub(super) async fn write_adopted(
-        &self,
-        meta: Meta,
-        mut stages: Stages,
-        failed: &[VolumeId],
-    ) -> Result<Meta, StoreError> {
-        let mut spread = Spread::new(self, &meta.key, Expected::of(&meta), Content::Passed, failed);
-        spread.adopt(&mut stages);
-        self.write_staged(meta, spread).await
-    }
-}
-
-/// Runs the end of a write to its end, whether or not somebody still waits for it.
-async fn detached(
-    key: &Key,
-    write: impl Future<Output = Result<Meta, StoreError>> + Send + 'static,
-) -> Result<Meta, StoreError> {
-    let ended = tokio::spawn(write).await;
-    ended.unwrap_or_else(|error| Err(unavailable(key, error)))
+    /// Prepared and not committed, because a volume failed in between.
+    left: Vec<(VolumeId, StageId)>,
 }
 
 impl Write {
-    fn new(store: &Store, meta: Meta, spread: Spread) -> Self {
+    /// Of a version that was decided.
+    pub(super) fn new(store: &Store, meta: Meta, spread: Spread) -> Self {
         Self {
             store: store.clone(),
             meta,
             spread,
             held: Vec::new(),
+            left: Vec::new(),
         }
     }
 
+    /// Completes what lies staged already.
+    pub(super) async fn prepare(&mut self) {
+        self.spread.prepare().await;
+    }
+
     /// From whatever is staged to the answer.
-    async fn complete(mut self) -> Result<Meta, StoreError> {
+    ///
+    /// # Errors
+    /// [`Short`]
+    pub(super) async fn complete(mut self) -> Result<Meta, Short> {
         self.spread.fill().await?;
+        self.spread.is_chosen();
         self.commit().await;
         while self.is_lacking() {
             let Some(volume) = self.spread.next(&self.held) else {
-                return Err(self.fell_short());
+                return Err(Short::Refused(self.fell_short()));
             };
             self.spread.lay(vec![volume]).await;
             self.commit().await;
         }
+        // Visible on volumes enough: nobody counts any more on what lies prepared.
+        let left = std::mem::take(&mut self.left);
+        Stages::of(&self.store, left).prepared().abort().await;
         self.tell();
         Ok(self.meta)
     }
@@ -126,9 +89,8 @@ impl Write {
             match committed {
                 Ok(()) => self.held.push(volume),
                 Err(error) => {
-                    Stages::of(&self.store, vec![(volume.clone(), stage)])
-                        .abort()
-                        .await;
+                    // It stays: the version is chosen, and this may be what tells others of it.
+                    self.left.push((volume.clone(), stage));
                     self.spread.refuse(volume, error);
                 }
             }

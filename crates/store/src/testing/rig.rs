@@ -1,6 +1,6 @@
 //! A cluster of volumes in memory: one node per volume, one store per node, all in this process.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,11 +11,13 @@ use futures_util::stream::{self, TryStreamExt};
 use parking_lot::Mutex;
 
 use super::MemoryVolume;
-use crate::cluster::{Cluster, Connect, LayoutTag};
+use super::net::{Net, Way, Wired, WiredNode};
+use crate::cluster::{Cluster, Connect, LayoutTag, View};
 use crate::key::Key;
 use crate::layout::{Layout, Layouts, NodeRole, Roles, VolumeRole};
 use crate::meta::Meta;
-use crate::node::{Finish, Node, NodeError, NodeStatus};
+use crate::node::promises::Promises;
+use crate::node::{Claim, Finish, Guarded, Node, NodeError, NodeStatus};
 use crate::store::{Patience, Put, Store, StoreError};
 use crate::volume::{ByteStream, NodeId, Volume, VolumeId};
 
@@ -24,7 +26,12 @@ pub(crate) const PATIENCE: Patience = Patience {
     hedge: Duration::from_millis(60),
     answer: Duration::from_secs(2),
     stall: Duration::from_millis(500),
+    decide: Duration::from_millis(300),
+    probe: Duration::from_millis(100),
 };
+
+/// Views by layout, for their tables: thousands of rigs have one of a few layouts.
+static KNOWN: Mutex<BTreeMap<String, Arc<View>>> = Mutex::new(BTreeMap::new());
 
 /// Volumes, nodes and stores.
 pub(crate) struct Rig {
@@ -32,16 +39,24 @@ pub(crate) struct Rig {
     pub(crate) nodes: Vec<Arc<MemoryNode>>,
     /// One for each node.
     pub(crate) stores: Vec<Store>,
+    pub(crate) net: Arc<Net>,
+    layouts: Layouts,
+    patience: Patience,
 }
 
 /// A node that decides by its store.
 pub(crate) struct MemoryNode {
     id: NodeId,
     store: Mutex<Option<Store>>,
+    promises: Arc<Promises>,
     pub(crate) is_reachable: AtomicBool,
 }
 
+/// What one process reaches.
 struct Handles {
+    net: Arc<Net>,
+    from: usize,
+    life: u32,
     volumes: Vec<Arc<MemoryVolume>>,
     nodes: Vec<Arc<MemoryNode>>,
 }
@@ -81,22 +96,77 @@ impl Rig {
             .iter()
             .map(|role| MemoryNode::new(role.id.clone()))
             .collect();
-        let store = |node: &Arc<MemoryNode>| {
-            let handles = Handles {
-                volumes: volumes.clone(),
-                nodes: nodes.clone(),
-            };
-            let cluster = Cluster::new(Some(node.id.clone()), layouts.clone(), Box::new(handles));
-            let store = Store::with_patience(cluster, PATIENCE);
-            *node.store.lock() = Some(store.clone());
-            store
-        };
-        let stores = nodes.iter().map(store).collect();
-        Self {
+        let mut rig = Self {
+            net: Net::new(nodes.len()),
             volumes,
             nodes,
-            stores,
+            stores: Vec::new(),
+            layouts,
+            patience: PATIENCE,
+        };
+        rig.begin();
+        rig
+    }
+
+    /// The same, of other patience.
+    pub(crate) fn with_patience(mut self, patience: Patience) -> Self {
+        self.patience = patience;
+        self.stores.clear();
+        self.begin();
+        self
+    }
+
+    fn begin(&mut self) {
+        self.stores = (0..self.nodes.len()).map(|node| self.process(node)).collect();
+    }
+
+    /// A process of a node, in its present life.
+    fn process(&self, node: usize) -> Store {
+        let handles = Handles {
+            net: self.net.clone(),
+            from: node,
+            life: self.net.life(node),
+            volumes: self.volumes.clone(),
+            nodes: self.nodes.clone(),
+        };
+        let me = self.nodes.get(node);
+        let name = me.map(|node| node.id.clone());
+        let before = KNOWN.lock().get(&self.layouts.current.digest()).cloned();
+        let cluster = Cluster::beside(before.as_deref(), name, self.layouts.clone(), Box::new(handles));
+        KNOWN
+            .lock()
+            .entry(self.layouts.current.digest())
+            .or_insert_with(|| cluster.view());
+        let store = Store::with_patience(cluster, self.patience);
+        if let Some(me) = me {
+            *me.store.lock() = Some(store.clone());
         }
+        store
+    }
+
+    /// The store of a process that is no node.
+    pub(crate) fn client(&self) -> Store {
+        self.process(self.nodes.len())
+    }
+
+    /// The store of a node's process, as it is now.
+    pub(crate) fn store_of(&self, node: usize) -> Store {
+        self.nodes[node].store.lock().clone().unwrap()
+    }
+
+    /// The process of a node that was killed is started again.
+    pub(crate) fn restart(&self, node: usize) {
+        self.volumes_of(node).for_each(|volume| volume.restart());
+        self.process(node);
+        self.net.start(node);
+    }
+
+    /// The volumes of a node.
+    pub(crate) fn volumes_of(&self, node: usize) -> impl Iterator<Item = &Arc<MemoryVolume>> {
+        let name = format!("n{node}/");
+        self.volumes
+            .iter()
+            .filter(move |volume| volume.id().0.starts_with(&name))
     }
 
     /// Takes the next layout into force, of so many volumes; the older ones are still looked into.
@@ -222,6 +292,7 @@ impl MemoryNode {
         Arc::new(Self {
             id,
             store: Mutex::new(None),
+            promises: Promises::in_memory(),
             is_reachable: AtomicBool::new(true),
         })
     }
@@ -230,19 +301,32 @@ impl MemoryNode {
         NodeError::Unreachable {
             node: self.id.clone(),
             detail: "told to".to_owned(),
+            asked: false,
         }
+    }
+}
+
+impl Handles {
+    fn way(&self, node: &NodeId) -> (Way, Arc<MemoryNode>) {
+        let to = self.nodes.iter().position(|handle| handle.id == *node).unwrap();
+        (
+            Way::new(&self.net, self.from, self.life, to),
+            self.nodes[to].clone(),
+        )
     }
 }
 
 impl Connect for Handles {
     fn volume(&self, _: LayoutTag, volume: &VolumeRole, _: &NodeRole) -> Arc<dyn Volume> {
         let found = self.volumes.iter().find(|handle| *handle.id() == volume.id);
-        Arc::clone(found.unwrap()) as Arc<dyn Volume>
+        let (way, node) = self.way(&volume.node);
+        let volume = Guarded::new(found.unwrap().clone(), node.promises.clone(), None);
+        Arc::new(Wired { way, volume })
     }
 
     fn node(&self, _: LayoutTag, node: &NodeRole) -> Arc<dyn Node> {
-        let found = self.nodes.iter().find(|handle| handle.id == node.id);
-        Arc::clone(found.unwrap()) as Arc<dyn Node>
+        let (way, node) = self.way(&node.id);
+        Arc::new(WiredNode { way, node })
     }
 }
 
@@ -252,7 +336,7 @@ impl Node for MemoryNode {
         &self.id
     }
 
-    async fn finish(&self, finish: Finish) -> Result<Meta, NodeError> {
+    async fn finish(&self, finish: Finish) -> Result<Option<Meta>, NodeError> {
         let store = self.store.lock().clone();
         match store {
             Some(store) if self.is_reachable.load(Ordering::SeqCst) => store.finish_here(finish).await,
@@ -260,8 +344,18 @@ impl Node for MemoryNode {
         }
     }
 
+    async fn promise(&self, claims: &[Claim]) -> Result<Vec<Claim>, NodeError> {
+        self.promises.promise(claims).await.map_err(NodeError::Failed)
+    }
+
     async fn layouts(&self) -> Result<Layouts, NodeError> {
-        Err(self.unreachable())
+        let store = self.store.lock().clone();
+        match store {
+            Some(store) if self.is_reachable.load(Ordering::SeqCst) => {
+                Ok(store.cluster().view().layouts.clone())
+            }
+            _ => Err(self.unreachable()),
+        }
     }
 
     async fn propose(&self, _: &Layout) -> Result<(), NodeError> {

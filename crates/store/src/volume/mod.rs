@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use serde::{Deserialize, Serialize};
 
-use crate::clock::Version;
+use crate::clock::{Term, Version};
 use crate::key::{Key, Partition};
 use crate::meta::Meta;
 
@@ -59,8 +59,49 @@ pub struct Staged {
 pub struct Head {
     /// The newest version that it holds.
     pub found: Option<Held>,
+    /// The newest version of it that lies prepared, and may be visible elsewhere.
+    pub pending: Option<Pending>,
     /// False while the volume is being rebuilt: then "not found" means "not known".
     pub complete: bool,
+}
+
+/// A version that is prepared and not visible here yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    /// The upload.
+    pub stage: StageId,
+    /// What it is to become.
+    pub meta: Meta,
+}
+
+/// Keys of which something lies prepared.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Unsettled {
+    /// The keys, in order.
+    pub keys: Vec<Key>,
+    /// See [`Head::complete`].
+    pub complete: bool,
+}
+
+/// What a version is prepared for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Purpose {
+    /// It was decided just now: refused in an earlier term than one that the node has promised. Once it lies prepared
+    /// on enough volumes it is chosen, and whoever decides next has to bring it to its end.
+    Write,
+    /// It is visible elsewhere and gets another copy.
+    Copy,
+}
+
+/// What of an upload is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Abandon {
+    /// Content that was received. What is prepared stays: whoever decides may count on it.
+    Received,
+    /// Whatever it is. Only for who prepared it, and knows that it was not chosen or has been replaced.
+    Anything,
 }
 
 /// One replica as its volume's index knows it.
@@ -310,6 +351,14 @@ pub enum VolumeError {
         /// Number that the node knows.
         theirs: u64,
     },
+    /// Another node has taken its turn to decide for the key's partition: nothing was prepared.
+    #[error("volume {volume}: the version's turn is over, term {promised} was promised")]
+    Superseded {
+        /// Volume asked.
+        volume: VolumeId,
+        /// The term promised.
+        promised: Term,
+    },
     /// The client's content ended early or with an error: not the volume's fault.
     #[error("content ended: {0}")]
     Body(String),
@@ -326,8 +375,9 @@ pub enum VolumeError {
 /// A place for replicas.
 ///
 /// Writing goes in three steps, so that nothing is visible before it is safe everywhere: `stage` receives the
-/// content, `prepare` completes the file and syncs it, `commit` makes it visible. A crash before `commit` leaves
-/// nothing but a temporary file, which the next start removes.
+/// content, `prepare` completes the file and syncs it, `commit` makes it visible. A crash before `prepare` has ended
+/// leaves nothing but a temporary file, which the next start removes. What was prepared for a write outlives a crash,
+/// and is told of by `head` until it is committed or given up by who may ([`Abandon`]).
 #[async_trait]
 pub trait Volume: Send + Sync + 'static {
     /// Name of the volume.
@@ -338,9 +388,9 @@ pub trait Volume: Send + Sync + 'static {
 
     /// Completes the temporary file with `meta` and syncs it. Size and BLAKE3 of `meta` must be those staged,
     /// otherwise [`VolumeError::Corrupt`] and the upload is gone. A tombstone (`meta.deleted`) needs no `stage`.
-    async fn prepare(&self, stage: StageId, meta: &Meta) -> Result<(), VolumeError>;
+    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError>;
 
-    /// `stage` and `prepare` of content that is known whole, in one step.
+    /// `stage` and `prepare` of content that is known whole, in one step, for a write.
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError>;
 
     /// Reads back the content of an upload that was received, prepared or not, and not committed yet.
@@ -353,10 +403,14 @@ pub trait Volume: Send + Sync + 'static {
     async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError>;
 
     /// Gives an upload up. Unknown uploads are no error.
-    async fn abort(&self, stage: StageId);
+    async fn abort(&self, stage: StageId, what: Abandon);
 
-    /// The newest version held of a key, live or tombstone. Reads the index only.
+    /// The newest version held of a key, live or tombstone, and the newest one prepared. Reads the index only. A version
+    /// is never in neither place between `prepare` and the end of `commit`.
     async fn head(&self, key: &Key) -> Result<Head, VolumeError>;
+
+    /// Keys that begin with a text and of which something lies prepared.
+    async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError>;
 
     /// Opens a replica and reads whole blocks of it, from the file, unverified; see [`ReplicaRead`]. A replica that is
     /// known to be bad is opened all the same: its other blocks may be right nowhere else. The bytes end with an

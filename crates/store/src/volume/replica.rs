@@ -1,4 +1,4 @@
-//! The file of one replica, format 1: head, content, block table, meta, tail. The byte table is in
+//! The file of one replica, formats 1 and 2: head, content, block table, meta, tail. The byte table is in
 //! `docs/format-replica.md`.
 //!
 //! Invariants:
@@ -12,14 +12,17 @@
 
 use std::io;
 
-use crate::clock::Version;
+use crate::clock::{Term, Version};
 use crate::key::Key;
 use crate::meta::{BLOCK_BYTES, Meta};
 use crate::volume::blocks::{BlockTable, block_count};
 use crate::volume::disk::io::DiskFile;
 
-/// Version of the format that is written.
+/// Version of the format of files whose version has no term.
 pub const FORMAT: u16 = 1;
+
+/// Of those that have one, which stands where format 1 has zeros.
+pub const FORMAT_OF_TERMS: u16 = 2;
 
 /// Where the content begins: `dd bs=2048 skip=1` and a length cuts it out.
 pub const CONTENT_AT: u64 = HEAD_BYTES as u64;
@@ -31,6 +34,7 @@ const HEAD_BYTES: usize = 2048;
 const TAIL_BYTES: usize = 64;
 const HEAD_MAGIC: &[u8; 8] = b"WEFTREPL";
 const TAIL_MAGIC: &[u8; 8] = b"WEFTTAIL";
+const TERM_AT: usize = 120;
 const KEY_AT: usize = 128;
 const HEAD_DIGEST_AT: usize = HEAD_BYTES - 32;
 
@@ -84,16 +88,17 @@ pub fn head(meta: &Meta) -> Vec<u8> {
     let mut head = vec![0; HEAD_BYTES];
     let mut put = |at: usize, bytes: &[u8]| head[at..at + bytes.len()].copy_from_slice(bytes);
     put(0, HEAD_MAGIC);
-    put(8, &FORMAT.to_le_bytes());
+    put(8, &format_of(&meta.version).to_le_bytes());
     put(10, &(HEAD_BYTES as u16).to_le_bytes());
     put(12, &(BLOCK_BYTES as u32).to_le_bytes());
     put(16, &meta.size.to_le_bytes());
-    put(24, meta.version.to_string().as_bytes());
+    put(24, meta.version.stamp().as_bytes());
     put(52, &[u8::from(meta.deleted)]);
     // A key has at most 63 + 1 + 1,280 bytes: it fits between `KEY_AT` and the digest, and in 16 bits.
     put(54, &(key.len() as u16).to_le_bytes());
     put(56, &meta.key.hash());
     put(88, &meta.digests.blake3);
+    put(TERM_AT, &meta.version.term.to_le_bytes());
     put(KEY_AT, key);
     let digest = blake3::hash(&head[..HEAD_DIGEST_AT]);
     head[HEAD_DIGEST_AT..].copy_from_slice(digest.as_bytes());
@@ -118,7 +123,7 @@ pub fn trailer(meta: &Meta, table: &BlockTable) -> io::Result<Vec<u8>> {
     trailer.extend((table_bytes as u64).to_le_bytes());
     // Within `META_BYTES_MAX`.
     trailer.extend((text.len() as u32).to_le_bytes());
-    trailer.extend(FORMAT.to_le_bytes());
+    trailer.extend(format_of(&meta.version).to_le_bytes());
     trailer.extend([0; 2]);
     let digest = *blake3::hash(&trailer).as_bytes();
     trailer.extend(digest);
@@ -176,7 +181,13 @@ pub fn read_head(file: &dyn DiskFile) -> Result<Head, ReplicaError> {
     let mut bytes = [0; HEAD_BYTES];
     file.read_at(&mut bytes, 0)?;
     same("magic of the head", &text(&bytes[..8]), &text(HEAD_MAGIC))?;
-    same("format", &u16_at(&bytes, 8), &FORMAT)?;
+    let term = Term::from_le_bytes(array_at(&bytes, TERM_AT));
+    let format = if term == Term::NONE {
+        FORMAT
+    } else {
+        FORMAT_OF_TERMS
+    };
+    same("format", &u16_at(&bytes, 8), &format)?;
     let digest = blake3::hash(&bytes[..HEAD_DIGEST_AT]);
     same(
         "digest of the head",
@@ -206,12 +217,12 @@ pub fn read_head(file: &dyn DiskFile) -> Result<Head, ReplicaError> {
         &text(&bytes[56..88]),
         &text(&key.hash()),
     )?;
-    let version = String::from_utf8_lossy(&bytes[24..52])
+    let stamp: Version = String::from_utf8_lossy(&bytes[24..52])
         .parse()
         .map_err(|error: crate::clock::VersionError| unusable("version in the head", error.to_string()))?;
     Ok(Head {
         key,
-        version,
+        version: Version { term, ..stamp },
         deleted: bytes[52] == 1,
         size: u64::from_le_bytes(array_at(&bytes, 16)),
         blake3: array_at(&bytes, 88),
@@ -239,7 +250,10 @@ impl Ends {
         let mut tail = [0; TAIL_BYTES];
         file.read_at(&mut tail, file_bytes - TAIL_BYTES as u64)?;
         same("magic of the tail", &text(&tail[56..]), &text(TAIL_MAGIC))?;
-        same("format in the tail", &u16_at(&tail, 20), &FORMAT)?;
+        let format = u16_at(&tail, 20);
+        if format != FORMAT_OF_TERMS {
+            same("format in the tail", &format, &FORMAT)?;
+        }
         let size = u64::from_le_bytes(array_at(&tail, 0));
         let table_bytes = u64::from_le_bytes(array_at(&tail, 8));
         let meta_bytes = u32::from_le_bytes(array_at(&tail, 16));
@@ -302,6 +316,15 @@ fn agree(head: &Head, meta: &Meta, table: &BlockTable, size: u64) -> Result<(), 
         same("root of the table", &text(&root), &text(&meta.digests.blake3))?;
     }
     Ok(())
+}
+
+/// The format that a replica of a version is written in.
+fn format_of(version: &Version) -> u16 {
+    if version.term == Term::NONE {
+        FORMAT
+    } else {
+        FORMAT_OF_TERMS
+    }
 }
 
 fn same<T: PartialEq + ToString>(part: &'static str, found: &T, expected: &T) -> Result<(), ReplicaError> {

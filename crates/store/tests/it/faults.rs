@@ -13,8 +13,8 @@ use store::meta::{BLOCK_BYTES, Meta};
 use store::node;
 use store::store::{Condition, Put, StoreError};
 use store::volume::{
-    ByteStream, Cause, FixityEvent, Head, Held, ListQuery, ReplicaRead, StageId, Staged, StagedRead,
-    Surveyed, Verdict, Volume, VolumeError, VolumeId, VolumeStatus,
+    Abandon, ByteStream, Cause, FixityEvent, Head, Held, ListQuery, Purpose, ReplicaRead, StageId, Staged,
+    StagedRead, Surveyed, Unsettled, Verdict, Volume, VolumeError, VolumeId, VolumeStatus,
 };
 
 use crate::cluster::{Files, opener, seen, volume};
@@ -48,8 +48,8 @@ impl Volume for Faulty {
         }
         self.0.stage(stage, body).await
     }
-    async fn prepare(&self, stage: StageId, meta: &Meta) -> Result<(), VolumeError> {
-        self.0.prepare(stage, meta).await
+    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
+        self.0.prepare(stage, meta, purpose).await
     }
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
         self.0.stage_whole(stage, meta, content).await
@@ -62,8 +62,11 @@ impl Volume for Faulty {
     async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
         self.0.commit(stage, cause, evidence).await
     }
-    async fn abort(&self, stage: StageId) {
-        self.0.abort(stage).await;
+    async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
+        self.0.unsettled(prefix).await
+    }
+    async fn abort(&self, stage: StageId, what: Abandon) {
+        self.0.abort(stage, what).await;
     }
     async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
         self.0.head(key).await
@@ -143,7 +146,10 @@ async fn a_cut_read_is_an_error_and_never_a_short_content() {
             let read: io::Result<Vec<Bytes>> = read.bytes.try_collect().await;
             read.unwrap_err();
         }
-        remote.prepare(stage, &meta).await.unwrap();
+        remote
+            .prepare(stage, &meta, store::volume::Purpose::Write)
+            .await
+            .unwrap();
         remote.commit(stage, Cause::Write, "").await.unwrap();
         // A break may overtake the head of the answer.
         if let Ok(read) = remote.read(&meta.key, meta.version, 0..5).await {
@@ -169,7 +175,10 @@ async fn an_upload_that_breaks_off_leaves_nothing_and_is_the_sources_fault() {
         tokio::task::yield_now().await;
     }
     let meta = meta("b/x", Clock::new("test").now(), &content(1_000_000, 0));
-    remote.prepare(stage, &meta).await.unwrap_err();
+    remote
+        .prepare(stage, &meta, store::volume::Purpose::Write)
+        .await
+        .unwrap_err();
     node.shutdown().await;
 }
 

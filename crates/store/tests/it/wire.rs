@@ -32,6 +32,7 @@ pub(crate) fn meta(key: &str, version: Version, content: &[u8]) -> Meta {
         etag: "e".to_owned(),
         attributes: BTreeMap::from([("x-amz-meta-name".to_owned(), "Müller \"x\"\n".to_owned())]),
         digests,
+        write: None,
     }
 }
 
@@ -50,7 +51,10 @@ pub(crate) async fn write(volume: &dyn Volume, meta: &Meta, content: &[u8]) {
     let staged = volume.stage(stage, pieces(content)).await.unwrap();
     assert_eq!((staged.size, staged.blake3), (meta.size, meta.digests.blake3));
     check_staged(volume, stage, content).await;
-    volume.prepare(stage, meta).await.unwrap();
+    volume
+        .prepare(stage, meta, store::volume::Purpose::Write)
+        .await
+        .unwrap();
     check_staged(volume, stage, content).await;
     volume.commit(stage, Cause::Write, "").await.unwrap();
 }
@@ -173,14 +177,17 @@ async fn what_differs_from_its_digest_is_refused_by_name() {
     meta.digests.blake3[0] ^= 1;
     let stage = StageId::random();
     remote.stage(stage, pieces(&content)).await.unwrap();
-    let refused = remote.prepare(stage, &meta).await.unwrap_err();
+    let refused = remote
+        .prepare(stage, &meta, store::volume::Purpose::Write)
+        .await
+        .unwrap_err();
     assert!(matches!(refused, VolumeError::Corrupt { .. }), "{refused:?}");
     let refused = remote
         .stage_whole(stage, &meta, content.into())
         .await
         .unwrap_err();
     assert!(matches!(refused, VolumeError::Corrupt { .. }), "{refused:?}");
-    remote.abort(stage).await;
+    remote.abort(stage, store::volume::Abandon::Anything).await;
     assert_eq!(remote.status().await.unwrap().staged, 0);
     node.shutdown().await;
 }

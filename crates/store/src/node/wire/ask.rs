@@ -8,8 +8,8 @@ use crate::clock::Version;
 use crate::key::{Key, Partition};
 use crate::layout::{Layout, Layouts};
 use crate::meta::Meta;
-use crate::node::Finish;
-use crate::volume::{Cause, ListQuery, StageId};
+use crate::node::{Claim, Finish};
+use crate::volume::{Abandon, Cause, ListQuery, Purpose, StageId};
 
 /// Questions to a volume whose ask is JSON.
 #[derive(Debug, Serialize, Deserialize)]
@@ -18,6 +18,7 @@ pub(crate) enum VolumeAsk {
     Prepare {
         stage: StageId,
         meta: Meta,
+        purpose: Purpose,
     },
     ReadStaged {
         stage: StageId,
@@ -29,9 +30,13 @@ pub(crate) enum VolumeAsk {
     },
     Abort {
         stage: StageId,
+        what: Abandon,
     },
     Head {
         key: Key,
+    },
+    Unsettled {
+        prefix: String,
     },
     Read {
         key: Key,
@@ -73,6 +78,7 @@ pub(crate) enum VolumeAsk {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum NodeAsk {
     Finish(Box<Finish>),
+    Promise { claims: Vec<Claim> },
     Layouts,
     Propose(Box<Layout>),
     Accepted,
@@ -142,6 +148,7 @@ impl VolumeAsk {
             Self::Commit { .. } => writes("commit", DURABLE),
             Self::Abort { .. } => writes("abort", QUICK),
             Self::Head { .. } => reads("head", QUICK),
+            Self::Unsettled { .. } => reads("unsettled", QUICK),
             Self::Read { .. } => reads("read", QUICK),
             Self::List(_) => reads("list", QUICK),
             Self::Survey { .. } => reads("survey", LONG),
@@ -160,6 +167,7 @@ impl NodeAsk {
     pub(crate) fn manner(&self) -> Manner {
         match self {
             Self::Finish(_) => writes("finish", JOINT),
+            Self::Promise { .. } => writes("promise", DURABLE),
             Self::Layouts => reads("layouts", QUICK),
             Self::Propose(_) => writes("propose", DURABLE),
             Self::Accepted => reads("accepted", QUICK),
@@ -170,7 +178,7 @@ impl NodeAsk {
 
     /// Whether it may only be asked under the layout that the node has in force: everything that a layout decides.
     pub(crate) fn needs_layout(&self) -> bool {
-        matches!(self, Self::Finish(_))
+        matches!(self, Self::Finish(_) | Self::Promise { .. })
     }
 }
 

@@ -47,8 +47,10 @@ pub(crate) struct Peer {
 pub(crate) enum Failure<E> {
     /// None came, or none that can be understood.
     Unreachable(String),
-    /// The connection was refused or broke before an answer began.
+    /// The connection broke before an answer began.
     Broken(String),
+    /// The question did not arrive: the connection was refused, or the node is known not to answer.
+    NotAsked(String),
     /// The node knows another layout, of this number.
     OtherLayout(u64),
     /// What the node said.
@@ -138,7 +140,7 @@ impl Peer {
         let first = self.send(manner, path, &ask, body::full(ask.clone())).await;
         match first {
             // An idle connection may have been closed under us. What only reads may be asked again, once.
-            Err(Failure::Broken(_)) if !manner.writes => {
+            Err(Failure::Broken(_) | Failure::NotAsked(_)) if !manner.writes => {
                 self.send(manner, path, &ask, body::full(ask.clone())).await
             }
             answer => answer,
@@ -161,6 +163,7 @@ impl Peer {
         };
         let answer = self.link.send(&what, body).await.map_err(|none| match none {
             NoAnswer::Broken(detail) => Failure::Broken(detail),
+            NoAnswer::NotAsked(detail) => Failure::NotAsked(detail),
             NoAnswer::Waiting(detail) => Failure::Unreachable(detail),
         })?;
         match answer.status() {

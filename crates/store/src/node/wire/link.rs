@@ -65,8 +65,10 @@ pub(crate) struct Sending<'a> {
 /// Why there is no answer.
 #[derive(Debug)]
 pub(crate) enum NoAnswer {
-    /// The connection was refused or broke: another may work.
+    /// The connection broke: another may work.
     Broken(String),
+    /// Nothing was sent: the connection was refused, or the node is known not to answer.
+    NotAsked(String),
     /// Waiting any longer has no point.
     Waiting(String),
 }
@@ -75,7 +77,7 @@ impl NoAnswer {
     /// In words.
     pub(crate) fn detail(self) -> String {
         match self {
-            Self::Broken(detail) | Self::Waiting(detail) => detail,
+            Self::Broken(detail) | Self::NotAsked(detail) | Self::Waiting(detail) => detail,
         }
     }
 }
@@ -105,6 +107,9 @@ impl Link {
         what: &Sending<'_>,
         body: Body,
     ) -> Result<Response<Incoming>, NoAnswer> {
+        if let Some(reason) = self.down.borrow().clone() {
+            return Err(NoAnswer::NotAsked(reason));
+        }
         let sent = async {
             let scheme = self.scheme().await;
             let request = self.request(scheme, Method::POST, what, body)?;
@@ -112,7 +117,14 @@ impl Link {
         };
         let answer = self.guard(what.manner.limit, sent).await.and_then(|sent| sent);
         let answer = answer.map_err(NoAnswer::Waiting)?;
-        let answer = answer.map_err(|error| NoAnswer::Broken(self.failed(&error)))?;
+        let answer = answer.map_err(|error| {
+            let detail = self.failed(&error);
+            if error.is_connect() {
+                NoAnswer::NotAsked(detail)
+            } else {
+                NoAnswer::Broken(detail)
+            }
+        })?;
         *self.heard.lock() = Some(Instant::now());
         Ok(answer)
     }

@@ -7,7 +7,7 @@ use super::ask::NodeAsk;
 use super::client::{Failure, Peer};
 use crate::layout::{Layout, Layouts};
 use crate::meta::Meta;
-use crate::node::{Finish, Node, NodeError, NodeStatus};
+use crate::node::{Claim, Finish, Node, NodeError, NodeStatus};
 use crate::volume::NodeId;
 
 /// A node, asked over HTTP.
@@ -25,6 +25,12 @@ impl RemoteNode {
                 Failure::Unreachable(detail) | Failure::Broken(detail) => NodeError::Unreachable {
                     node: self.0.node().clone(),
                     detail,
+                    asked: true,
+                },
+                Failure::NotAsked(detail) => NodeError::Unreachable {
+                    node: self.0.node().clone(),
+                    detail,
+                    asked: false,
                 },
                 Failure::OtherLayout(theirs) => NodeError::OtherLayout {
                     node: self.0.node().clone(),
@@ -41,8 +47,13 @@ impl Node for RemoteNode {
         self.0.node()
     }
 
-    async fn finish(&self, finish: Finish) -> Result<Meta, NodeError> {
+    async fn finish(&self, finish: Finish) -> Result<Option<Meta>, NodeError> {
         self.ask(NodeAsk::Finish(Box::new(finish))).await
+    }
+
+    async fn promise(&self, claims: &[Claim]) -> Result<Vec<Claim>, NodeError> {
+        let claims = claims.to_vec();
+        self.ask(NodeAsk::Promise { claims }).await
     }
 
     async fn layouts(&self) -> Result<Layouts, NodeError> {

@@ -22,8 +22,8 @@ use crate::key::{Key, Partition};
 use crate::meta::{BLOCK_BYTES, Meta};
 use crate::volume::blocks::BlockTable;
 use crate::volume::{
-    ByteStream, Cause, FixityEvent, Head, Held, ListQuery, ReplicaRead, StageId, Staged, StagedRead,
-    Surveyed, Verdict, Volume, VolumeError, VolumeId, VolumeStatus,
+    Abandon, ByteStream, Cause, FixityEvent, Head, Held, ListQuery, Purpose, ReplicaRead, StageId, Staged,
+    StagedRead, Surveyed, Unsettled, Verdict, Volume, VolumeError, VolumeId, VolumeStatus,
 };
 
 /// A volume, asked over HTTP.
@@ -51,7 +51,9 @@ impl RemoteVolume {
     fn error(&self, failure: Failure<VolumeError>) -> VolumeError {
         match failure {
             Failure::Said(error) => error,
-            Failure::Unreachable(detail) | Failure::Broken(detail) => self.unreachable(detail),
+            Failure::Unreachable(detail) | Failure::Broken(detail) | Failure::NotAsked(detail) => {
+                self.unreachable(detail)
+            }
             Failure::OtherLayout(theirs) => VolumeError::OtherLayout {
                 volume: self.id.clone(),
                 ours: self.peer.layout(),
@@ -151,15 +153,16 @@ impl Volume for RemoteVolume {
         work.await.map_err(|failure| source.or(self.error(failure)))
     }
 
-    async fn prepare(&self, stage: StageId, meta: &Meta) -> Result<(), VolumeError> {
+    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
         let meta = meta.clone();
-        self.ask(VolumeAsk::Prepare { stage, meta }).await
+        let ask = VolumeAsk::Prepare { stage, meta, purpose };
+        self.ask(ask).await
     }
 
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
         if content.len() > WHOLE_BYTES_MAX {
             self.stage(stage, Box::pin(stream::iter([Ok(content)]))).await?;
-            return self.prepare(stage, meta).await;
+            return self.prepare(stage, meta, Purpose::Write).await;
         }
         let meta = meta.clone();
         let head = serde_json::to_vec(&WholeHead { stage, meta }).map_err(|error| self.unreachable(error))?;
@@ -192,8 +195,8 @@ impl Volume for RemoteVolume {
         .await
     }
 
-    async fn abort(&self, stage: StageId) {
-        if let Err(error) = self.ask::<()>(VolumeAsk::Abort { stage }).await {
+    async fn abort(&self, stage: StageId, what: Abandon) {
+        if let Err(error) = self.ask::<()>(VolumeAsk::Abort { stage, what }).await {
             tracing::debug!(volume = %self.id, %stage, %error, "upload was not given up, its node will do so");
         }
     }
@@ -201,6 +204,11 @@ impl Volume for RemoteVolume {
     async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
         let key = key.clone();
         self.ask(VolumeAsk::Head { key }).await
+    }
+
+    async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
+        let prefix = prefix.to_owned();
+        self.ask(VolumeAsk::Unsettled { prefix }).await
     }
 
     async fn read(

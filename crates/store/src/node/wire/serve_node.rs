@@ -52,6 +52,7 @@ impl Service {
         let node = &self.node;
         match ask {
             NodeAsk::Finish(finish) => said(node.finish(*finish).await),
+            NodeAsk::Promise { claims } => said(node.promise(&claims).await),
             NodeAsk::Layouts => said(node.layouts().await),
             NodeAsk::Propose(layout) => said(node.propose(&layout).await),
             NodeAsk::Accepted => said(node.accepted().await),
@@ -72,10 +73,12 @@ fn status_of(error: &NodeError) -> StatusCode {
     match error {
         NodeError::Unreachable { .. } => StatusCode::BAD_GATEWAY,
         // 409 is kept for the layouts themselves.
-        NodeError::OtherLayout { .. } => StatusCode::SERVICE_UNAVAILABLE,
-        NodeError::Condition { .. } => StatusCode::PRECONDITION_FAILED,
+        NodeError::OtherLayout { .. } | NodeError::Superseded { .. } | NodeError::Undecided(_) => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        NodeError::Condition { .. } | NodeError::Changed { .. } => StatusCode::PRECONDITION_FAILED,
         NodeError::LayoutRefused { .. } => StatusCode::FORBIDDEN,
         NodeError::Full(_) => StatusCode::INSUFFICIENT_STORAGE,
-        NodeError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        NodeError::Failed(_) | NodeError::Unknown(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

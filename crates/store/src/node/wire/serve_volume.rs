@@ -33,7 +33,7 @@ impl Service {
             return answer;
         }
         let id = VolumeId::from(id.to_owned());
-        let Some(volume) = self.node.volumes.get(&id).cloned() else {
+        let Some(volume) = self.node.volume(&id, admitted.signed.under) else {
             drain(admitted.body);
             let detail = format!("node {} was started without it", self.node.id);
             return said::<()>(Err(VolumeError::Unreachable { volume: id, detail }));
@@ -128,7 +128,7 @@ impl Service {
 
 async fn answer(volume: &dyn Volume, ask: VolumeAsk, counted: Counted) -> Response<Body> {
     let answer = match ask {
-        VolumeAsk::Prepare { stage, meta } => said(volume.prepare(stage, &meta).await),
+        VolumeAsk::Prepare { stage, meta, purpose } => said(volume.prepare(stage, &meta, purpose).await),
         VolumeAsk::ReadStaged { stage } => match volume.read_staged(stage).await {
             Ok(read) => return staged(read, counted),
             Err(error) => said::<()>(Err(error)),
@@ -138,11 +138,12 @@ async fn answer(volume: &dyn Volume, ask: VolumeAsk, counted: Counted) -> Respon
             cause,
             evidence,
         } => said(volume.commit(stage, cause, &evidence).await),
-        VolumeAsk::Abort { stage } => {
-            volume.abort(stage).await;
+        VolumeAsk::Abort { stage, what } => {
+            volume.abort(stage, what).await;
             said(Ok(()))
         }
         VolumeAsk::Head { key } => said(volume.head(&key).await),
+        VolumeAsk::Unsettled { prefix } => said(volume.unsettled(&prefix).await),
         VolumeAsk::Read {
             key,
             version,
@@ -228,6 +229,7 @@ fn status_of(error: &VolumeError) -> StatusCode {
         VolumeError::Unreachable { .. } => StatusCode::BAD_GATEWAY,
         // 409 is kept for the layouts themselves.
         VolumeError::Out { .. } | VolumeError::OtherLayout { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        VolumeError::Superseded { .. } => StatusCode::PRECONDITION_FAILED,
         VolumeError::Full { .. } => StatusCode::INSUFFICIENT_STORAGE,
         VolumeError::Missing { .. } => StatusCode::NOT_FOUND,
         VolumeError::Corrupt { .. } => StatusCode::UNPROCESSABLE_ENTITY,

@@ -111,6 +111,7 @@ mod tests {
         let meta = Meta {
             key: Key::new("b", &number.to_string()).unwrap(),
             version: Version {
+                term: crate::clock::Term::NONE,
                 millis: number,
                 counter: 0,
                 node: 0,
@@ -124,6 +125,7 @@ mod tests {
                 sha256: [0; 32],
                 blake3,
             },
+            write: None,
         };
         (meta, Arc::new(table))
     }

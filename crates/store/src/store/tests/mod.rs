@@ -2,6 +2,7 @@
 
 mod domains;
 mod layouts;
+mod linear;
 mod listing;
 mod model;
 mod parts;

@@ -154,7 +154,9 @@ impl World {
                 }
                 let stage = StageId::random();
                 if meta.deleted {
-                    home.prepare(stage, &meta).await.unwrap();
+                    home.prepare(stage, &meta, crate::volume::Purpose::Write)
+                        .await
+                        .unwrap();
                 } else {
                     home.stage_whole(stage, &meta, held.clone().into()).await.unwrap();
                 }

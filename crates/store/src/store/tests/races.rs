@@ -3,9 +3,11 @@
 use std::sync::atomic::Ordering;
 
 use super::key;
+use crate::node::Node;
 use crate::store::{Condition, Put, StoreError};
 use crate::testing::rig::{body, read};
 use crate::testing::{Mood, Rig};
+use crate::volume::NodeId;
 
 fn when(condition: Condition) -> Put {
     Put {
@@ -76,35 +78,32 @@ async fn no_increment_of_a_counter_is_lost() {
     assert_eq!(rig.get(&key).await.unwrap(), b"80");
 }
 
+/// The node whose turn it is cannot be reached by anybody: the next one decides, and gives the turn back.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_owner_that_cannot_be_reached_is_no_yes() {
+async fn another_decides_when_the_first_cannot_be_reached() {
     let rig = Rig::new(5, 2);
     let key = key("a");
-    let owner = rig.stores[0]
-        .cluster()
-        .view()
-        .owner(key.partition())
-        .unwrap()
-        .clone();
-    let other = rig
-        .stores
-        .iter()
-        .find(|store| store.cluster().me() != Some(&owner))
-        .unwrap();
-    let node = rig
-        .nodes
-        .iter()
-        .find(|node| *crate::node::Node::id(node.as_ref()) == owner)
-        .unwrap();
-    node.is_reachable.store(false, Ordering::SeqCst);
-    let error = other
-        .put(&key, body(b"1"), when(Condition::Absent))
-        .await
-        .unwrap_err();
-    assert!(matches!(error, StoreError::Unavailable { .. }), "{error}");
+    let deciders = rig.store().cluster().view().deciders(key.partition());
+    let index = |id: &NodeId| {
+        rig.nodes
+            .iter()
+            .position(|node| Node::id(node.as_ref()) == id)
+            .unwrap()
+    };
+    let (first, last) = (index(&deciders[0]), index(&deciders[4]));
+    let put =
+        async |content: &[u8], condition| rig.stores[last].put(&key, body(content), when(condition)).await;
+    let before = put(b"1", Condition::Absent).await.unwrap();
+    rig.nodes[first].is_reachable.store(false, Ordering::SeqCst);
+    let error = put(b"2", Condition::Absent).await.unwrap_err();
+    assert!(matches!(error, StoreError::Condition { .. }), "{error}");
+    let taken_over = put(b"2", Condition::Etag(before.etag)).await.unwrap();
+    assert!(taken_over.version.term > before.version.term);
+    rig.nodes[first].is_reachable.store(true, Ordering::SeqCst);
+    let back = put(b"3", Condition::Etag(taken_over.etag)).await.unwrap();
+    assert!(back.version.term > taken_over.version.term);
     assert_eq!(rig.uploads(), 0);
-    // Without a condition the owner is not needed.
-    other.put(&key, body(b"1"), Put::default()).await.unwrap();
+    assert_eq!(rig.get(&key).await.unwrap(), b"3");
 }
 
 #[tokio::test(flavor = "multi_thread")]

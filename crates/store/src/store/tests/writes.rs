@@ -146,8 +146,11 @@ async fn a_home_volume_that_is_out_is_noted_as_damage() {
         for size in [1000, 2_500_000] {
             let rig = Rig::new(5, 2);
             let told = Arc::new(Mutex::new(Vec::<Damage>::new()));
-            let list = told.clone();
-            rig.store().on_damage(move |damage| list.lock().push(damage));
+            // Whoever decides tells.
+            for store in &rig.stores {
+                let list = told.clone();
+                store.on_damage(move |damage| list.lock().push(damage));
+            }
             let victim = rig.home(&key("a"))[1].clone();
             victim.set(mood.clone());
             let content = content(size, 3);

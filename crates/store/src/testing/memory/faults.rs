@@ -34,6 +34,7 @@ pub(crate) enum Step {
     Commit,
     Abort,
     Head,
+    Unsettled,
     Read,
     List,
     Survey,

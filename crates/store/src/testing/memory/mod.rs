@@ -12,7 +12,9 @@ use parking_lot::Mutex;
 use crate::clock::Version;
 use crate::key::{Key, Partition};
 use crate::meta::{BLOCK_BYTES, Meta};
-use crate::volume::{FixityEvent, Held, ReplicaState, StageId, Surveyed, VolumeError, VolumeId};
+use crate::volume::{
+    FixityEvent, Held, Pending, Purpose, ReplicaState, StageId, Surveyed, VolumeError, VolumeId,
+};
 
 use faults::Faults;
 pub(crate) use faults::{Mood, Step};
@@ -36,12 +38,25 @@ struct State {
 
 struct Upload {
     content: Vec<u8>,
-    meta: Option<Meta>,
+    meta: Option<(Meta, Purpose)>,
 }
 
 impl State {
     fn newest(&self, key: &Key) -> Option<&Replica> {
         self.replicas.get(key)?.values().next_back()
+    }
+
+    /// Everything prepared for a write.
+    fn pending(&self) -> impl Iterator<Item = Pending> {
+        self.uploads
+            .iter()
+            .filter_map(|(stage, upload)| match &upload.meta {
+                Some((meta, Purpose::Write)) => Some(Pending {
+                    stage: *stage,
+                    meta: meta.clone(),
+                }),
+                _ => None,
+            })
     }
 
     fn newest_mut(&mut self, key: &Key) -> Option<&mut Replica> {
@@ -206,6 +221,14 @@ impl MemoryVolume {
 
     pub(crate) fn uploads(&self) -> usize {
         self.state.lock().uploads.len()
+    }
+
+    /// The process ends and begins again: what was received and not prepared is gone.
+    pub(crate) fn restart(&self) {
+        self.state
+            .lock()
+            .uploads
+            .retain(|_, upload| upload.meta.is_some());
     }
 
     /// The fixity log.

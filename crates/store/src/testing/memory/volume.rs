@@ -1,5 +1,6 @@
 //! What a volume in memory answers.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;
 
@@ -15,8 +16,8 @@ use crate::key::{Key, Partition};
 use crate::meta::{BLOCK_BYTES, Meta};
 use crate::upkeep::time::now_ms;
 use crate::volume::{
-    ByteStream, Cause, FixityEvent, Head, Held, ListQuery, ReplicaRead, StageId, Staged, StagedRead,
-    Surveyed, Verdict, Volume, VolumeError, VolumeId, VolumeState, VolumeStatus,
+    Abandon, ByteStream, Cause, FixityEvent, Head, Held, ListQuery, Purpose, ReplicaRead, StageId, Staged,
+    StagedRead, Surveyed, Unsettled, Verdict, Volume, VolumeError, VolumeId, VolumeState, VolumeStatus,
 };
 
 type Answer<T> = Result<T, VolumeError>;
@@ -85,10 +86,10 @@ impl Volume for MemoryVolume {
         Ok(staged)
     }
 
-    async fn prepare(&self, stage: StageId, meta: &Meta) -> Answer<()> {
+    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Answer<()> {
         let mut state = self.begin(Step::Prepare).await?;
         if meta.deleted {
-            let (content, meta) = (Vec::new(), Some(meta.clone()));
+            let (content, meta) = (Vec::new(), Some((meta.clone(), purpose)));
             state.uploads.insert(stage, Upload { content, meta });
             return Ok(());
         }
@@ -103,13 +104,19 @@ impl Volume for MemoryVolume {
                 expected: data_encoding::HEXLOWER.encode(&meta.digests.blake3),
             });
         }
-        upload.meta = Some(meta.clone());
+        if upload.meta.as_ref().is_some_and(|(prepared, _)| prepared != meta) {
+            return Err(VolumeError::Failed {
+                volume: self.id.clone(),
+                detail: format!("upload {stage} is prepared with other meta"),
+            });
+        }
+        upload.meta = Some((meta.clone(), purpose));
         Ok(())
     }
 
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Answer<()> {
         self.stage(stage, Box::pin(stream::iter([Ok(content)]))).await?;
-        self.prepare(stage, meta).await
+        self.prepare(stage, meta, Purpose::Write).await
     }
 
     async fn read_staged(&self, stage: StageId) -> Answer<StagedRead> {
@@ -129,7 +136,7 @@ impl Volume for MemoryVolume {
         let upload = state.uploads.remove(&stage);
         let Some(Upload {
             content,
-            meta: Some(meta),
+            meta: Some((meta, _)),
         }) = upload
         else {
             return Err(self.missing(format!("upload {stage}, prepared")));
@@ -149,16 +156,35 @@ impl Volume for MemoryVolume {
         Ok(())
     }
 
-    async fn abort(&self, stage: StageId) {
+    async fn abort(&self, stage: StageId, what: Abandon) {
         if let Ok(mut state) = self.begin(Step::Abort).await {
-            state.uploads.remove(&stage);
+            let upload = state.uploads.get(&stage);
+            let counted_on = upload.is_some_and(|upload| matches!(upload.meta, Some((_, Purpose::Write))));
+            if what == Abandon::Anything || !counted_on {
+                state.uploads.remove(&stage);
+            }
         }
     }
 
     async fn head(&self, key: &Key) -> Answer<Head> {
         let state = self.begin(Step::Head).await?;
+        let of_key = state.pending().filter(|pending| pending.meta.key == *key);
         Ok(Head {
             found: state.newest(key).map(Replica::held),
+            pending: of_key.max_by_key(|pending| pending.meta.version),
+            complete: state.faults.mood != Mood::Rebuilding,
+        })
+    }
+
+    async fn unsettled(&self, prefix: &str) -> Answer<Unsettled> {
+        let state = self.begin(Step::Unsettled).await?;
+        let keys: BTreeSet<_> = state
+            .pending()
+            .map(|pending| pending.meta.key)
+            .filter(|key| key.as_str().starts_with(prefix))
+            .collect();
+        Ok(Unsettled {
+            keys: keys.into_iter().collect(),
             complete: state.faults.mood != Mood::Rebuilding,
         })
     }

@@ -20,7 +20,7 @@ use crate::union::{Union, Unreadable, Ways};
 use crate::upkeep::throttle::Throttle;
 use crate::volume::block_set::BlockSet;
 use crate::volume::blocks::block_count;
-use crate::volume::{ByteStream, Cause, StageId, Volume, VolumeError, VolumeId};
+use crate::volume::{Abandon, ByteStream, Cause, Purpose, StageId, Volume, VolumeError, VolumeId};
 
 /// A source that gives nothing for this long is left for the next one.
 const SOURCE_STALLS: Duration = Duration::from_secs(60);
@@ -96,7 +96,7 @@ pub(super) async fn content(job: &Job<'_>) -> Result<Copied, CopyError> {
         let bytes = meta.size;
         return Ok(Copied { bytes, bad_sources });
     };
-    job.to.abort(stage).await;
+    job.to.abort(stage, Abandon::Anything).await;
     // An interrupted body is the sources' fault, whatever the target calls it.
     let unreadable = reading.failed.lock().take();
     let Some(unreadable) = unreadable else {
@@ -119,7 +119,7 @@ pub(super) async fn tombstone(job: &Job<'_>) -> Result<Copied, CopyError> {
                     let stage = StageId::random();
                     let evidence = format!("tombstone as {} knows it", source.id());
                     if let Err(error) = make_visible(job, stage, &held.meta, &evidence).await {
-                        job.to.abort(stage).await;
+                        job.to.abort(stage, Abandon::Anything).await;
                         return Err(CopyError::Target(error));
                     }
                     return Ok(Copied {
@@ -241,7 +241,7 @@ async fn write(job: &Job<'_>, stage: StageId, meta: &Meta, reading: &Reading) ->
 }
 
 async fn make_visible(job: &Job<'_>, stage: StageId, meta: &Meta, evidence: &str) -> Result<(), VolumeError> {
-    job.to.prepare(stage, meta).await?;
+    job.to.prepare(stage, meta, Purpose::Copy).await?;
     job.to.commit(stage, job.cause, evidence).await
 }
 

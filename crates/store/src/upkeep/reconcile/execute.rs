@@ -18,11 +18,14 @@ use crate::upkeep::settings::UpkeepSettings;
 use crate::upkeep::throttle::Throttle;
 use crate::upkeep::time::now_ms;
 use crate::volume::block_set::BlockSet;
-use crate::volume::{Cause, ReplicaState, Surveyed, Verdict, Volume, VolumeError, VolumeId};
+use crate::volume::{Abandon, Cause, ReplicaState, Surveyed, Verdict, Volume, VolumeError, VolumeId};
 
 /// Times a partition is looked at again after something changed. A source found bad, a full target and a late
 /// verification each take one round; what is still open then waits for the next pass.
 const ROUNDS_MAX: usize = 4;
+
+/// Prepared versions of one key that are given up on one volume: one for each write that was broken off.
+const PENDING_MAX: usize = 64;
 
 /// Puts partitions and keys right.
 pub struct Reconciler {
@@ -350,6 +353,7 @@ impl Run<'_> {
         if !self.may_remove(home) {
             return Ok(());
         }
+        self.clear_pending(finding).await?;
         let evidence = format!(
             "every volume answered and {} hold this tombstone",
             names(&self.certain)
@@ -360,6 +364,32 @@ impl Run<'_> {
         self.changed = true;
         self.done.collected += 1;
         Ok(())
+    }
+
+    /// Gives up what lies prepared of a key anywhere and is older than its tombstone: without the tombstone it would
+    /// look like a write to be brought to its end. Something newer is an error, and so is a volume that does not answer.
+    async fn clear_pending(&self, finding: &Finding) -> Result<(), String> {
+        for volume in self.view.volumes.values() {
+            self.clear_pending_on(volume.as_ref(), finding).await?;
+        }
+        Ok(())
+    }
+
+    async fn clear_pending_on(&self, volume: &dyn Volume, finding: &Finding) -> Result<(), String> {
+        for _ in 0..PENDING_MAX {
+            let head = volume
+                .head(&finding.key)
+                .await
+                .map_err(|error| error.to_string())?;
+            let Some(pending) = head.pending else {
+                return Ok(());
+            };
+            if pending.meta.version > finding.version {
+                return Err(format!("volume {} has a newer version prepared", volume.id()));
+            }
+            volume.abort(pending.stage, Abandon::Anything).await;
+        }
+        Err(format!("volume {} keeps versions prepared", volume.id()))
     }
 
     /// All of `home` are certain, and the layout decided under is still the one in force.

@@ -40,6 +40,7 @@ const NOW_MS: u64 = 1_000_000;
 
 fn version(number: u64) -> Version {
     Version {
+        term: crate::clock::Term::NONE,
         millis: number,
         counter: 0,
         node: 0,

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use crate::cluster::{Connect, LayoutTag};
 use crate::layout::{Layout, Layouts, NodeRole, VolumeRole};
 use crate::meta::Meta;
-use crate::node::{Finish, Node, NodeError, NodeStatus};
+use crate::node::{Claim, Finish, Node, NodeError, NodeStatus};
 use crate::testing::MemoryVolume;
 use crate::volume::{NodeId, Volume, VolumeId};
 
@@ -25,7 +25,11 @@ impl Node for MemNode {
         &self.id
     }
 
-    async fn finish(&self, _: Finish) -> Result<Meta, NodeError> {
+    async fn finish(&self, _: Finish) -> Result<Option<Meta>, NodeError> {
+        Err(NodeError::Failed("takes no writes".into()))
+    }
+
+    async fn promise(&self, _: &[Claim]) -> Result<Vec<Claim>, NodeError> {
         Err(NodeError::Failed("takes no writes".into()))
     }
 

@@ -66,6 +66,7 @@ pub(crate) fn meta(key: &Key, version: Version, content: Option<&[u8]>) -> Meta 
         etag: String::new(),
         attributes: BTreeMap::from([("content-type".to_owned(), "text/plain".to_owned())]),
         digests,
+        write: None,
     }
 }
 
@@ -113,6 +114,7 @@ impl World {
         self.wrote += 1;
         // An hour ago: nothing is mistaken for a write under way.
         let version = Version {
+            term: crate::clock::Term::NONE,
             millis: crate::upkeep::time::now_ms() - 3_600_000 + self.wrote,
             counter: 0,
             node: 1,

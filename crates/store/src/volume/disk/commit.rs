@@ -11,7 +11,7 @@ use super::names::{KeyHash, hash_of, partition_dir, partition_of, relative, repl
 use super::staging::Prepared;
 use crate::clock::Version;
 use crate::key::{Key, Partition};
-use crate::volume::{Cause, StageId, VolumeError};
+use crate::volume::{Abandon, Cause, StageId, VolumeError};
 
 impl Inner {
     pub(super) fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
@@ -22,10 +22,17 @@ impl Inner {
         }
         let prepared = self.take_prepared(stage)?;
         let (key, version) = (prepared.meta.key.clone(), prepared.meta.version);
-        match self.place(stage, prepared) {
-            Ok(()) => self.uploads.committed(stage),
+        match self.place(stage, prepared.clone()) {
+            Ok(()) => {
+                self.uploads.committed(stage);
+                // A later version was chosen: nobody counts on these any more.
+                for older in self.uploads.outdated(&key, version) {
+                    self.abort(older, Abandon::Anything);
+                }
+            }
             Err(error) => {
-                self.discard(stage);
+                // It may be visible elsewhere, so it is not given up.
+                self.not_committed(stage, prepared);
                 return Err(error);
             }
         }
@@ -69,7 +76,7 @@ impl Inner {
     /// Gives a prepared upload its name, and indexes it; an older version goes.
     fn place(&self, stage: StageId, prepared: Prepared) -> Result<(), VolumeError> {
         let index = self.index()?;
-        let Prepared { meta, file_bytes } = prepared;
+        let Prepared { meta, file_bytes, .. } = prepared;
         let (hash, version) = (hash_of(&meta.key), meta.version);
         let _lock = self.key_lock(&hash);
         let held = index.get(&meta.key).map_err(|error| self.index_failed(&error))?;

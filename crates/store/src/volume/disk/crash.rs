@@ -5,10 +5,10 @@
 //! | point | what is on disk | why it is harmless |
 //! |---|---|---|
 //! | `volume.before_identity` | an empty structure without `volume.json`, perhaps with the node's files | the next opening makes the rest |
-//! | `stage.received` | content in `staging/`, not synced | opening empties `staging/` |
-//! | `prepare.before_sync` | a whole replica in `staging/`, perhaps not durable | opening empties `staging/` |
-//! | `prepare.after_sync` | a whole replica in `staging/` | opening empties `staging/`; nobody was told |
-//! | `commit.before_rename` | the same | nobody was told that the write is done |
+//! | `stage.received` | content in `staging/`, not synced | opening removes what is no whole replica |
+//! | `prepare.before_sync` | a whole replica in `staging/`, perhaps not durable | opening keeps it if every block is right: then it is as if it had been prepared |
+//! | `prepare.after_sync` | a whole replica in `staging/` | opening keeps it, as somebody may count on it; whoever asks for the key next brings the write to its end |
+//! | `commit.before_rename` | the same | the same: the write may or may not be done, nobody was told |
 //! | `commit.after_rename` | the replica in its place, perhaps not durably; unknown to the index | opening indexes it, or it is gone: both are right, as nobody was told |
 //! | `commit.after_dir_sync` | the replica, durable; unknown to the index | opening indexes it |
 //! | `commit.after_index` | new and old version | opening knows that the old one is older, and removes it |

@@ -21,7 +21,9 @@ use crate::clock::Version;
 use crate::key::{Key, PARTITIONS, Partition};
 use crate::meta::Meta;
 use crate::volume::fixity::{self, FixityLog};
-use crate::volume::{Cause, Head, Held, ListQuery, VolumeError, VolumeId, VolumeState, VolumeStatus};
+use crate::volume::{
+    Cause, Head, Held, ListQuery, Unsettled, VolumeError, VolumeId, VolumeState, VolumeStatus,
+};
 
 /// Locks of keys. Keys share one by their hash: more than threads can ever hold at once.
 const KEY_LOCKS: usize = 1024;
@@ -143,12 +145,23 @@ impl Inner {
     }
 
     pub(super) fn head(&self, key: &Key) -> Result<Head, VolumeError> {
+        // Before the index: what is committed in between is seen in one place or in both, never in neither.
+        let pending = self.uploads.pending(key);
         let entry = self
             .index()?
             .get(key)
             .map_err(|error| self.index_failed(&error))?;
         Ok(Head {
             found: entry.map(Entry::held),
+            pending,
+            complete: self.life.read().state == VolumeState::InService,
+        })
+    }
+
+    pub(super) fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
+        self.index()?;
+        Ok(Unsettled {
+            keys: self.uploads.unsettled(prefix),
             complete: self.life.read().state == VolumeState::InService,
         })
     }

@@ -20,8 +20,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::{
-    ByteStream, Cause, FixityEvent, Head, Held, ListQuery, ReplicaRead, StageId, Staged, StagedRead,
-    Surveyed, Verdict, Volume, VolumeError, VolumeId, VolumeStatus,
+    Abandon, ByteStream, Cause, FixityEvent, Head, Held, ListQuery, Purpose, ReplicaRead, StageId, Staged,
+    StagedRead, Surveyed, Unsettled, Verdict, Volume, VolumeError, VolumeId, VolumeStatus,
 };
 use crate::clock::Version;
 use crate::key::{Key, Partition};
@@ -172,9 +172,10 @@ impl Volume for DiskVolume {
         staging::stage(&self.inner, stage, body).await
     }
 
-    async fn prepare(&self, stage: StageId, meta: &Meta) -> Result<(), VolumeError> {
+    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
         let meta = meta.clone();
-        self.blocking(move |inner| inner.prepare(stage, &meta)).await
+        self.blocking(move |inner| inner.prepare(stage, &meta, purpose))
+            .await
     }
 
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
@@ -194,10 +195,10 @@ impl Volume for DiskVolume {
             .await
     }
 
-    async fn abort(&self, stage: StageId) {
+    async fn abort(&self, stage: StageId, what: Abandon) {
         // There is nothing that the caller could do about a temporary file that stays until the next opening.
         let aborted = self.blocking(move |inner| {
-            inner.abort(stage);
+            inner.abort(stage, what);
             Ok(())
         });
         let _ = aborted.await;
@@ -206,6 +207,11 @@ impl Volume for DiskVolume {
     async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
         let key = key.clone();
         self.blocking(move |inner| inner.head(&key)).await
+    }
+
+    async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
+        let prefix = prefix.to_owned();
+        self.blocking(move |inner| inner.unsettled(&prefix)).await
     }
 
     async fn read(

@@ -165,7 +165,7 @@ impl Opening {
         names.is_ok_and(|names| !names.is_empty())
     }
 
-    /// Makes what is missing, and empties `staging/`: what lies there was promised to nobody.
+    /// Makes what is missing.
     fn complete(&self, identity: &Identity, found_empty: bool) -> Result<(), OpenVolumeError> {
         let root = &self.settings.path;
         make_directories(self.disk(), root).map_err(|error| self.io_error("complete", root, error))?;
@@ -181,14 +181,7 @@ impl Opening {
                 .and_then(|()| identity.write(self.disk(), root))
                 .map_err(|error| self.io_error("write", &root.join(IDENTITY), error))?;
         }
-        let staging = root.join("staging");
-        let names = self
-            .disk()
-            .list(&staging)
-            .map_err(|error| self.io_error("list", &staging, error))?;
-        names
-            .iter()
-            .try_for_each(|name| self.remove_if_there(&staging.join(name)))
+        Ok(())
     }
 
     fn start(
@@ -209,6 +202,7 @@ impl Opening {
         }
         let found = inner
             .reconcile(&index)
+            .and_then(|found| inner.recover(&index).map(|()| found))
             .map_err(|error| self.index_error(&error))?;
         Ok((inner, found))
     }

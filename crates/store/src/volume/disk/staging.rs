@@ -2,11 +2,14 @@
 //!
 //! Invariants:
 //!  - an upload is known under its name from its first byte until it is committed, given up, or an hour without activity;
+//!  - what is prepared for a write is never given up by itself, and is found again after a crash ([`recover`]): who
+//!    decides the key may count on it;
 //!  - whatever ends it otherwise (a body's error, a full disk, a caller that goes away) removes the file;
 //!  - memory for one upload is two pieces of [`PIECE_BYTES`] and the block table.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,14 +17,20 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use parking_lot::Mutex;
 
+use super::index::Index;
 use super::inner::{Inner, blocking, named};
 use super::io::{DiskFile, Space};
 use super::life::is_gone;
 use super::names::staging_path;
 use super::read;
+use super::verify::bad_blocks;
+use crate::clock::Version;
+use crate::key::Key;
 use crate::meta::{BLOCK_BYTES, Meta};
 use crate::volume::blocks::{BlockHasher, BlockTable};
-use crate::volume::{ByteStream, StageId, Staged, StagedRead, VolumeError, replica};
+use crate::volume::{
+    Abandon, ByteStream, Pending, Purpose, StageId, Staged, StagedRead, VolumeError, replica,
+};
 
 /// Content is hashed and written in pieces of about this length, in bytes: one block.
 const PIECE_BYTES: usize = BLOCK_BYTES as usize;
@@ -43,6 +52,8 @@ pub(super) struct Uploads(Mutex<Known>);
 #[derive(Default)]
 struct Known {
     uploads: HashMap<StageId, Upload>,
+    /// Prepared for a write and not committed yet; while they are being committed, too.
+    pending: BTreeMap<(Key, StageId), Meta>,
     committed: VecDeque<StageId>,
 }
 
@@ -72,6 +83,7 @@ struct Received {
 pub(super) struct Prepared {
     pub(super) meta: Meta,
     pub(super) file_bytes: u64,
+    purpose: Purpose,
 }
 
 impl Uploads {
@@ -82,7 +94,51 @@ impl Uploads {
 
     fn set(&self, stage: StageId, progress: Progress) {
         let touched = Instant::now();
-        self.0.lock().uploads.insert(stage, Upload { progress, touched });
+        let mut known = self.0.lock();
+        if let Progress::Prepared(Prepared {
+            meta,
+            purpose: Purpose::Write,
+            ..
+        }) = &progress
+        {
+            known.pending.insert((meta.key.clone(), stage), meta.clone());
+        }
+        known.uploads.insert(stage, Upload { progress, touched });
+    }
+
+    /// The newest version of a key that is prepared for a write.
+    pub(super) fn pending(&self, key: &Key) -> Option<Pending> {
+        let known = self.0.lock();
+        let of_key = known
+            .pending
+            .range((key.clone(), StageId(0))..=(key.clone(), StageId(u128::MAX)));
+        let (newest, meta) = of_key.max_by_key(|(_, meta)| meta.version)?;
+        Some(Pending {
+            stage: newest.1,
+            meta: meta.clone(),
+        })
+    }
+
+    /// What is prepared of a key and older than a version.
+    pub(super) fn outdated(&self, key: &Key, version: Version) -> Vec<StageId> {
+        let known = self.0.lock();
+        let of_key = known
+            .pending
+            .range((key.clone(), StageId(0))..=(key.clone(), StageId(u128::MAX)));
+        let older = of_key.filter(|(_, meta)| meta.version < version);
+        older.map(|((_, stage), _)| *stage).collect()
+    }
+
+    /// Keys that begin with a text and have something pending.
+    pub(super) fn unsettled(&self, prefix: &str) -> Vec<Key> {
+        let known = self.0.lock();
+        let keys = known.pending.keys().map(|(key, _)| key);
+        let mut keys: Vec<_> = keys
+            .filter(|key| key.as_str().starts_with(prefix))
+            .cloned()
+            .collect();
+        keys.dedup();
+        keys
     }
 
     /// Takes the name of an upload; false if it is taken.
@@ -121,13 +177,16 @@ impl Uploads {
     }
 
     fn forget(&self, stage: StageId) {
-        self.0.lock().uploads.remove(&stage);
+        let mut known = self.0.lock();
+        known.uploads.remove(&stage);
+        known.pending.retain(|(_, pending), _| *pending != stage);
     }
 
     /// Forgets an upload that was committed, but for its name.
     pub(super) fn committed(&self, stage: StageId) {
         let mut known = self.0.lock();
         known.uploads.remove(&stage);
+        known.pending.retain(|(_, pending), _| *pending != stage);
         known.committed.push_back(stage);
         if known.committed.len() > COMMITTED_KEPT {
             known.committed.pop_front();
@@ -142,9 +201,13 @@ impl Uploads {
     /// Uploads that nobody works on and nobody touched for [`IDLE_MAX`].
     fn idle(&self, now: Instant) -> Vec<StageId> {
         let known = self.0.lock();
+        let is_ours = |progress: &Progress| match progress {
+            Progress::Busy => false,
+            Progress::Received(_) => true,
+            Progress::Prepared(prepared) => prepared.purpose == Purpose::Copy,
+        };
         let idle = |upload: &Upload| {
-            !matches!(upload.progress, Progress::Busy)
-                && now.saturating_duration_since(upload.touched) >= IDLE_MAX
+            is_ours(&upload.progress) && now.saturating_duration_since(upload.touched) >= IDLE_MAX
         };
         let found = known.uploads.iter().filter(|(_, upload)| idle(upload));
         found.map(|(stage, _)| *stage).collect()
@@ -279,7 +342,7 @@ impl Drop for Receiving {
 }
 
 impl Inner {
-    pub(super) fn prepare(&self, stage: StageId, meta: &Meta) -> Result<(), VolumeError> {
+    pub(super) fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
         self.index()?;
         let received = match self.uploads.take(stage) {
             Some(Progress::Received(received)) => received,
@@ -298,7 +361,7 @@ impl Inner {
         };
         let prepared = self
             .check_staged(meta, received.size, received.blake3)
-            .and_then(|()| self.complete(stage, meta, &received, None));
+            .and_then(|()| self.complete(stage, meta, &received, None, purpose));
         self.settle(stage, prepared)
     }
 
@@ -321,17 +384,70 @@ impl Inner {
             size,
             blake3,
         };
-        let prepared = self.complete(stage, meta, &received, Some(content));
+        let prepared = self.complete(stage, meta, &received, Some(content), Purpose::Write);
         self.settle(stage, prepared)
     }
 
-    pub(super) fn abort(&self, stage: StageId) {
+    pub(super) fn abort(&self, stage: StageId, what: Abandon) {
         match self.uploads.take(stage) {
             None => {}
             // Whoever works on it ends it.
             Some(Progress::Busy) => {}
+            Some(Progress::Prepared(prepared))
+                if what == Abandon::Received && prepared.purpose == Purpose::Write =>
+            {
+                self.uploads.set(stage, Progress::Prepared(prepared));
+            }
             Some(Progress::Received(_) | Progress::Prepared(_)) => self.discard(stage),
         }
+    }
+
+    /// Puts back what could not be committed: it stays prepared, unless its file is gone.
+    pub(super) fn not_committed(&self, stage: StageId, prepared: Prepared) {
+        if self.disk.stat(&staging_path(&self.root, stage)).is_ok() {
+            self.uploads.set(stage, Progress::Prepared(prepared));
+        } else {
+            self.uploads.forget(stage);
+        }
+    }
+
+    /// Takes up what lay prepared when the volume was closed: the file is a whole replica, every block of it, and newer
+    /// than what the volume holds of the key. Everything else in `staging/` goes.
+    pub(super) fn recover(&self, index: &Index) -> Result<(), VolumeError> {
+        let staging = self.root.join("staging");
+        let names = self
+            .disk
+            .list(&staging)
+            .map_err(|error| self.failed(format!("list {}", staging.display()), &error))?;
+        for name in names {
+            let path = staging.join(&name);
+            let prepared = parse_stage(&name).and_then(|stage| Some((stage, self.found_prepared(&path)?)));
+            let held = |prepared: &Prepared| index.get(&prepared.meta.key).ok().flatten();
+            match prepared {
+                Some((stage, prepared))
+                    if held(&prepared).is_none_or(|held| held.meta.version < prepared.meta.version) =>
+                {
+                    self.uploads.set(stage, Progress::Prepared(prepared));
+                }
+                _ => self.remove_file(&path)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn found_prepared(&self, path: &Path) -> Option<Prepared> {
+        let file = self.disk.open(path).ok()?;
+        let replica = replica::read(file.as_ref()).ok()?;
+        if !bad_blocks(file.as_ref(), &replica.table, replica.meta.size).is_empty() {
+            return None;
+        }
+        // It may have been read from memory that was never written: from now on others rely on it.
+        file.sync().ok()?;
+        Some(Prepared {
+            meta: replica.meta,
+            file_bytes: replica.file_bytes,
+            purpose: Purpose::Write,
+        })
     }
 
     /// Takes a prepared upload to be committed.
@@ -418,6 +534,7 @@ impl Inner {
         meta: &Meta,
         received: &Received,
         content: Option<&Bytes>,
+        purpose: Purpose,
     ) -> Result<Prepared, VolumeError> {
         let write_failed = |error| self.write_failed(stage, &error);
         let head = replica::head(meta);
@@ -434,10 +551,16 @@ impl Inner {
         self.disk.step("prepare.before_sync").map_err(write_failed)?;
         file.sync()
             .map_err(|error| self.sync_failed(&staging_path(&self.root, stage), &error))?;
+        // The name too: what is prepared outlives a crash.
+        let staging = self.root.join("staging");
+        self.disk
+            .sync_dir(&staging)
+            .map_err(|error| self.sync_failed(&staging, &error))?;
         self.disk.step("prepare.after_sync").map_err(write_failed)?;
         Ok(Prepared {
             meta: meta.clone(),
             file_bytes: trailer_at + trailer.len() as u64,
+            purpose,
         })
     }
 
@@ -489,6 +612,12 @@ impl Inner {
             detail: format!("upload {stage} {detail}"),
         }
     }
+}
+
+/// The upload that a file in `staging/` is named for.
+fn parse_stage(name: &str) -> Option<StageId> {
+    let stage = StageId(u128::from_str_radix(name, 16).ok()?);
+    (stage.to_string() == name).then_some(stage)
 }
 
 /// Bytes of a file system that content does not get.

@@ -58,6 +58,7 @@ fn key(n: u64) -> Key {
 
 fn version(millis: u64) -> Version {
     Version {
+        term: crate::clock::Term::NONE,
         millis,
         counter: 0,
         node: 0,

@@ -75,6 +75,7 @@ fn an_object() -> (Meta, &'static [u8]) {
             sha256: [0x25; 32],
             blake3: *blake3::hash(content).as_bytes(),
         },
+        write: None,
     };
     (meta, content)
 }

@@ -47,6 +47,9 @@ pub(super) struct Args {
     /// Only these bytes, first to last, both counted from 0; without the last, all from the first on
     #[arg(long, value_name = "FIRST-LAST")]
     range: Option<ByteRange>,
+    /// Take the newest version that can be reached, when too few nodes answer to know which the current one is
+    #[arg(long)]
+    any: bool,
 }
 
 /// Bytes of an object as the command line gives them.
@@ -83,9 +86,12 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         file => Some(target(&key, file)?),
     };
     let range = args.range.as_ref().map(|range| range.0.clone());
-    with_store(place, Begin::Refused, async |session| match &target {
-        Some(target) => to_file(session, &key, range, target, context).await,
-        None => to_output(session, &key, range, context).await,
+    with_store(place, Begin::Refused, async |session| {
+        session.read_any(args.any);
+        match &target {
+            Some(target) => to_file(session, &key, range, target, context).await,
+            None => to_output(session, &key, range, context).await,
+        }
     })
 }
 

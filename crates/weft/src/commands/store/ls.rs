@@ -38,6 +38,9 @@ pub(super) struct Args {
     /// What ends a folder's name
     #[arg(long, value_name = "TEXT", default_value = "/", conflicts_with = "recursive")]
     delimiter: String,
+    /// Take the newest version that can be reached, when too few nodes answer to know which the current one is
+    #[arg(long)]
+    any: bool,
 }
 
 /// Entries asked for at once.
@@ -61,6 +64,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         limit: PAGE,
     };
     with_store(place, Begin::Refused, async |session| {
+        session.read_any(args.any);
         if prefix.is_none() && !args.recursive {
             return buckets(session, context).await;
         }

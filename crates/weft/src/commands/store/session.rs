@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -9,7 +10,7 @@ use store::cluster::View;
 use store::node::{
     ConnectError, ConnectSettings, Connection, NodeSettings, VolumeSettings, connect, connect_or_begin,
 };
-use store::store::Store;
+use store::store::{Reading, Store};
 
 use crate::exit::NotFound;
 use crate::out::progress_line;
@@ -23,6 +24,8 @@ pub(crate) struct Session {
     connection: Connection,
     /// Whether the command was told to stop.
     pub(crate) stop: Stop,
+    /// Whether any version will do that can be reached.
+    reads_any: AtomicBool,
 }
 
 /// Whether a command may begin a store where there is none.
@@ -39,7 +42,14 @@ pub(crate) enum Begin {
 impl Session {
     /// The store.
     pub(crate) fn store(&self) -> Store {
-        self.connection.store()
+        let any = self.reads_any.load(Ordering::Relaxed);
+        let reading = if any { Reading::Any } else { Reading::Current };
+        self.connection.store().reading_as(reading)
+    }
+
+    /// From now on any version will do that can be reached, if so asked.
+    pub(crate) fn read_any(&self, any: bool) {
+        self.reads_any.store(any, Ordering::Relaxed);
     }
 
     /// Whether a running process does the work.
@@ -83,7 +93,11 @@ pub(crate) fn with_store<T>(
             connection = reach(place, begin) => connection?,
             () = stop.stopped() => bail!("stopped"),
         };
-        let session = Session { connection, stop };
+        let session = Session {
+            connection,
+            stop,
+            reads_any: AtomicBool::new(false),
+        };
         if !fresh.is_empty() {
             progress_line(&begun(&session.view()));
         }

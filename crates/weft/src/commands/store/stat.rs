@@ -32,6 +32,9 @@ pub(super) struct Args {
     /// The object
     #[arg(value_name = "OBJECT")]
     object: String,
+    /// Take the newest version that can be reached, when too few nodes answer to know which the current one is
+    #[arg(long)]
+    any: bool,
 }
 
 /// One place where a replica is or must be.
@@ -59,6 +62,7 @@ struct Stat<'a> {
 pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
     let key = key::object(&args.object)?;
     with_store(place, Begin::Refused, async |session| {
+        session.read_any(args.any);
         let meta = session.store().head(&key).await?;
         let replicas = replicas(session, &key, &meta).await;
         if context.json {

@@ -313,7 +313,11 @@ fn an_upload_that_nobody_finishes_is_given_up_after_an_hour() {
         assert_eq!(volume.status().await.unwrap().staged, 0);
         assert_eq!(std::fs::read_dir(dir.path().join("staging")).unwrap().count(), 0);
         let prepared = volume
-            .prepare(stage, &meta(&key("k"), version(1), &content))
+            .prepare(
+                stage,
+                &meta(&key("k"), version(1), &content),
+                crate::volume::Purpose::Write,
+            )
             .await;
         assert!(matches!(prepared, Err(VolumeError::Missing { .. })));
     });

@@ -41,6 +41,7 @@ pub(super) fn key(name: &str) -> Key {
 
 pub(super) fn version(millis: u64) -> Version {
     Version {
+        term: crate::clock::Term::NONE,
         millis,
         counter: 0,
         node: 7,
@@ -68,6 +69,7 @@ pub(super) fn meta(key: &Key, version: Version, content: &[u8]) -> Meta {
             sha256: [2; 32],
             blake3: *blake3::hash(content).as_bytes(),
         },
+        write: None,
     }
 }
 
@@ -94,7 +96,7 @@ pub(super) async fn put(volume: &dyn Volume, meta: &Meta, content: &Bytes) -> Re
         let staged = volume.stage(stage, body(content)).await?;
         assert_eq!((staged.size, staged.blake3), (meta.size, meta.digests.blake3));
     }
-    volume.prepare(stage, meta).await?;
+    volume.prepare(stage, meta, crate::volume::Purpose::Write).await?;
     volume.commit(stage, Cause::Write, "").await
 }
 
