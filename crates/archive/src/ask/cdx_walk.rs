@@ -29,7 +29,7 @@ pub(super) struct Place {
 
 /// Captures in the order asked for.
 pub(super) enum Walk {
-    Along(Along),
+    Along(Box<Along>),
     Nearest(Box<Nearest>),
 }
 
@@ -46,7 +46,12 @@ impl Walk {
                 let wanted = time::seconds(time::check(wanted)?);
                 Walk::Nearest(Box::new(Nearest::new(snapshot, url_key, wanted, &from)?))
             }
-            _ => Walk::Along(Along::new(snapshot, ranges, *order == Order::Reverse, &from)?),
+            _ => Walk::Along(Box::new(Along::new(
+                snapshot,
+                ranges,
+                *order == Order::Reverse,
+                &from,
+            )?)),
         })
     }
 

@@ -1,0 +1,94 @@
+use super::*;
+
+fn row() -> CdxRow {
+    CdxRow {
+        url_key: "org,iana)/a.php".into(),
+        timestamp: "20140126200624".into(),
+        url: "http://www.iana.org/a.php".into(),
+        mime: "text/html".into(),
+        status: 404,
+        length: 7,
+        ..CdxRow::default()
+    }
+}
+
+#[track_caller]
+fn check(text: &str, dialect: Dialect, expected: bool) {
+    let filters = [Filter::read(text, dialect).expect("a filter")];
+    let fits = Filters::new(&filters).expect("a filter").fit(&row());
+    assert_eq!(fits, expected, "{text} ({dialect:?})");
+}
+
+#[test]
+fn filters_mean_what_each_server_says() {
+    use Dialect::{Pywb, WaybackMachine};
+    for (text, expected) in [
+        ("mime:html", true),
+        ("=mime:html", false),
+        ("=mime:text/html", true),
+        ("!=status:200", true),
+        (r"~url:.*\.php$", true),
+        ("~mime:html", false),
+        ("!~mime:text", false),
+        ("iana", true),
+        ("!warc/revisit", true),
+        ("=digest:-", true),
+        // Names of the Internet Archive bring its rules with them.
+        ("statuscode:4..", true),
+        ("mimetype:html", false),
+        ("!statuscode:200", true),
+    ] {
+        check(text, Pywb, expected);
+    }
+    for (text, expected) in [
+        ("statuscode:404", true),
+        ("statuscode:[23]..", false),
+        ("!statuscode:200", true),
+        ("mimetype:html", false),
+        ("mimetype:text/.*", true),
+        ("urlkey:iana", false),
+        ("4:404", true),
+        (".*text/html 404.*", true),
+        ("=mime:text/html", true),
+    ] {
+        check(text, WaybackMachine, expected);
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_told() {
+    for text in [
+        "colour:red",
+        "~url:(",
+        "~url:a)|(b",
+        r"~url:(?=x)",
+        r"~url:(\w{500}){500}",
+    ] {
+        assert!(Filter::read(text, Dialect::Pywb).is_err(), "{text}");
+    }
+    for text in ["colour", "timestamp:0", "timestamp:x", "timestamp:"] {
+        assert!(Collapse::read(text).is_err(), "{text}");
+    }
+    let filter = Filter::read("a", Dialect::Pywb).expect("a filter");
+    assert!(Filters::new(&vec![filter; FILTERS_MAX + 1]).is_err());
+}
+
+#[test]
+fn collapsing_compares_neighbours() {
+    let collapse = [Collapse::read("timestamp:6").expect("a collapse")];
+    let mut collapsing = Collapsing::new(&collapse, Vec::new());
+    let mut lets = |timestamp: &str| {
+        collapsing.lets(&CdxRow {
+            timestamp: timestamp.into(),
+            ..row()
+        })
+    };
+    let let_through = [
+        "20140101000000",
+        "20140131000000",
+        "20140201000000",
+        "20140101000000",
+    ]
+    .map(&mut lets);
+    assert_eq!(let_through, [true, false, true, true]);
+}
