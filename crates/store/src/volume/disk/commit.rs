@@ -11,23 +11,23 @@ use super::names::{KeyHash, hash_of, partition_dir, partition_of, relative, repl
 use super::staging::Prepared;
 use crate::clock::Version;
 use crate::key::{Key, Partition};
-use crate::volume::{Abandon, Cause, StageId, VolumeError};
+use crate::volume::{Cause, StageId, VolumeError};
 
 impl Inner {
     pub(super) fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
         self.index()?;
-        if self.uploads.was_committed(stage) {
-            // Asked again, because the answer was lost.
-            return Ok(());
-        }
-        let prepared = self.take_prepared(stage)?;
+        let prepared = match self.take_prepared(stage) {
+            // Asked again, because the answer was lost; or a later version was committed before this one.
+            Err(VolumeError::Missing { .. }) if self.uploads.was_committed(stage) => return Ok(()),
+            taken => taken?,
+        };
         let (key, version) = (prepared.meta.key.clone(), prepared.meta.version);
         match self.place(stage, prepared.clone()) {
             Ok(()) => {
                 self.uploads.committed(stage);
                 // A later version was chosen: nobody counts on these any more.
-                for older in self.uploads.outdated(&key, version) {
-                    self.abort(older, Abandon::Anything);
+                for older in self.uploads.supersede(&key, version) {
+                    self.discard(older);
                 }
             }
             Err(error) => {

@@ -62,6 +62,24 @@ struct Upload {
     touched: Instant,
 }
 
+impl Known {
+    /// An upload is committed, or a later one was: only its name is kept.
+    fn end(&mut self, stage: StageId) {
+        self.uploads.remove(&stage);
+        self.pending.retain(|(_, pending), _| *pending != stage);
+        self.committed.push_back(stage);
+        if self.committed.len() > COMMITTED_KEPT {
+            self.committed.pop_front();
+        }
+    }
+}
+
+impl Upload {
+    fn is_prepared(&self) -> bool {
+        matches!(self.progress, Progress::Prepared(_))
+    }
+}
+
 /// How far an upload is.
 enum Progress {
     /// Content comes, or the file is being completed or moved.
@@ -119,14 +137,21 @@ impl Uploads {
         })
     }
 
-    /// What is prepared of a key and older than a version.
-    pub(super) fn outdated(&self, key: &Key, version: Version) -> Vec<StageId> {
-        let known = self.0.lock();
+    /// Takes out what lies prepared of a key and is older than a version that was committed. It counts as committed from
+    /// then on: whoever commits it late is told that it is done, as if the two had come one after the other. What is
+    /// being committed at this moment stays, and finds out by itself that it is too old.
+    pub(super) fn supersede(&self, key: &Key, version: Version) -> Vec<StageId> {
+        let mut known = self.0.lock();
         let of_key = known
             .pending
             .range((key.clone(), StageId(0))..=(key.clone(), StageId(u128::MAX)));
         let older = of_key.filter(|(_, meta)| meta.version < version);
-        older.map(|((_, stage), _)| *stage).collect()
+        let mut stages: Vec<_> = older.map(|((_, stage), _)| *stage).collect();
+        stages.retain(|stage| known.uploads.get(stage).is_some_and(Upload::is_prepared));
+        for stage in &stages {
+            known.end(*stage);
+        }
+        stages
     }
 
     /// Keys that begin with a text and have something pending.
@@ -182,15 +207,9 @@ impl Uploads {
         known.pending.retain(|(_, pending), _| *pending != stage);
     }
 
-    /// Forgets an upload that was committed, but for its name.
+    /// Forgets an upload that was committed; its name is remembered.
     pub(super) fn committed(&self, stage: StageId) {
-        let mut known = self.0.lock();
-        known.uploads.remove(&stage);
-        known.pending.retain(|(_, pending), _| *pending != stage);
-        known.committed.push_back(stage);
-        if known.committed.len() > COMMITTED_KEPT {
-            known.committed.pop_front();
-        }
+        self.0.lock().end(stage);
     }
 
     /// Whether an upload was committed lately.
