@@ -15,6 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use super::identity::Identity;
 use super::index::Index;
@@ -241,6 +242,10 @@ pub(super) enum LockError {
     Failed(#[from] io::Error),
 }
 
+/// How long a lock that is held elsewhere is waited for. A process that was forked when a volume was closed has a copy of
+/// its lock for some milliseconds, until it runs its program.
+const LOCK_PATIENCE: Duration = Duration::from_millis(500);
+
 /// Locks a volume's directory for this process.
 pub(super) fn lock(root: &Path) -> Result<File, LockError> {
     let file = crate::private::file()
@@ -248,10 +253,16 @@ pub(super) fn lock(root: &Path) -> Result<File, LockError> {
         .truncate(false)
         .write(true)
         .open(root.join(LOCK))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => Err(LockError::Held),
-        Err(std::fs::TryLockError::Error(error)) => Err(error.into()),
+    let end = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(std::fs::TryLockError::WouldBlock) if Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(std::fs::TryLockError::WouldBlock) => return Err(LockError::Held),
+            Err(std::fs::TryLockError::Error(error)) => return Err(error.into()),
+        }
     }
 }
 
