@@ -34,7 +34,7 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
             in_parentheses: skipped.contains('('),
             ..Piece::default()
         };
-        rest = read_sign(inside, &mut piece);
+        rest = read_signs(inside, &mut piece);
         rest = read_name(rest, &mut piece);
         rest = read_text(rest, &mut piece);
         pieces.push(piece);
@@ -47,6 +47,16 @@ fn is_gap(c: char) -> bool {
 
 pub(super) fn is_quote(c: char) -> bool {
     matches!(c, '"' | '“' | '”' | '„' | '«' | '»' | '＂')
+}
+
+/// Reads signs, and the parentheses behind signs that mean nothing: of `+(a OR b)` the group is read as any other.
+fn read_signs<'t>(rest: &'t str, piece: &mut Piece) -> &'t str {
+    let mut rest = read_sign(rest, piece);
+    while !piece.negated && rest.starts_with('(') {
+        piece.in_parentheses = true;
+        rest = read_sign(rest.trim_start_matches('('), piece);
+    }
+    rest
 }
 
 fn read_sign<'t>(rest: &'t str, piece: &mut Piece) -> &'t str {

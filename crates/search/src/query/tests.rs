@@ -144,6 +144,14 @@ fn odd_input_without_a_mistake_has_no_notes() {
 }
 
 #[test]
+fn a_sign_before_a_group_does_not_hide_it() {
+    // As a word, `(OR` would be an operator when the query is read again.
+    assert_eq!(parse("--(OR ").to_string(), "");
+    assert_eq!(parse("+(a OR b)").to_string(), "a OR b");
+    assert_eq!(parse("--(-OR").to_string(), "-OR");
+}
+
+#[test]
 fn long_queries_are_bounded() {
     let words = "word ".repeat(10_000);
     let parsed = parse(&words);
