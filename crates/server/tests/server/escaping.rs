@@ -45,12 +45,15 @@ fn structure(html: &str) -> BTreeMap<String, usize> {
 fn filled(question: &Question, text: &str) -> Result<Answer, archive::AskError> {
     let mut value = serde_json::to_value(sample(question)?).expect("answers are JSON");
     let tag = value["answer"].take();
-    // A kind is a word of ours, as the tag is.
-    let kind = value.pointer("/notes/0/kind").cloned();
+    // These are words of ours, as the tag is.
+    let ours = ["/notes/0/kind", "/stage", "/rows/0/stage"];
+    let words = ours.map(|place| value.pointer(place).cloned());
     fill(&mut value, text);
     value["answer"] = tag;
-    if let (Some(kind), Some(place)) = (kind, value.pointer_mut("/notes/0/kind")) {
-        *place = kind;
+    for (place, word) in ours.into_iter().zip(words) {
+        if let (Some(word), Some(place)) = (word, value.pointer_mut(place)) {
+            *place = word;
+        }
     }
     Ok(serde_json::from_value(value).expect("still an answer"))
 }

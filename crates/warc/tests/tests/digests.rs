@@ -16,13 +16,16 @@ fn read_one(draft: &Draft, body_bytes_max: u64) -> Record {
     }
 }
 
+/// A date that a crawl may have: earlier ones are marked.
+const DATE_MS: i64 = 1_400_000_000_000;
+
 const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
 /// SHA-1 of `hello`, and of the payload above as stored.
 const HELLO: &str = "VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N";
 
 #[test]
 fn either_form_of_a_chunked_payload_is_accepted() {
-    let draft = || Draft::response("http://a.b/", 0, CHUNKED.to_vec());
+    let draft = || Draft::response("http://a.b/", DATE_MS, CHUNKED.to_vec());
     // The writer's own digest is over the payload as stored.
     assert_eq!(read_one(&draft(), 1 << 20).defects, []);
     let declared = draft().field("WARC-Payload-Digest", &format!("sha1:{HELLO}"));
@@ -51,7 +54,7 @@ fn a_digest_that_is_not_declared_is_computed_whatever_is_kept() {
 fn a_long_body_is_read_through() {
     let mut block = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
     block.extend((0..5_000_000u32).map(|n| (n % 251) as u8));
-    let draft = Draft::response("http://a.b/", 0, block.clone());
+    let draft = Draft::response("http://a.b/", DATE_MS, block.clone());
     let record = read_one(&draft, 1000);
     assert_eq!(record.defects, []);
     assert_eq!(
