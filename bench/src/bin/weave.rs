@@ -246,6 +246,7 @@ impl Web {
                 ..Page::default()
             }),
             redirect: None,
+            redirects_to_itself: false,
             url,
         }
     }
