@@ -37,7 +37,7 @@ use crate::cluster::View;
 use crate::key::Key;
 use crate::meta::{Meta, WriteId};
 use crate::node::{Change, Finish, NodeError, Seen};
-use crate::volume::{NodeId, VolumeId};
+use crate::volume::{Cause, NodeId, VolumeId};
 
 /// Locks for all keys; keys that share one wait for each other needlessly, no more.
 const LOCKS: usize = 1024;
@@ -430,13 +430,11 @@ impl Deciding {
         } else {
             Content::Prepared(prepared.clone())
         };
-        let mut again = meta;
-        again.version.term = seat.term;
-        if again.version <= look.in_doubt().map_or(again.version, |meta| meta.version) {
-            // It was prepared in this very turn, and not everywhere: a number of its own.
-            let clock = &self.store.cluster().clock;
-            again.version = clock.after(Some(again.version), seat.term);
-        }
+        // With a number of this process's own clock, as all of this term have: one that was given up in this term, and
+        // still turns up somewhere, must be earlier than what is decided after it.
+        let clock = &self.store.cluster().clock;
+        let version = clock.after(Some(meta.version), seat.term);
+        let again = Meta { version, ..meta };
         tracing::info!(key = %again.key, version = %again.version, "a write that was broken off is brought to its end");
         let spread = Spread::of_version(&self.store, view, &again, content, &look.failed);
         match Write::new(&self.store, again, spread).complete().await {
@@ -449,8 +447,28 @@ impl Deciding {
         }
     }
 
+    /// Brings to its end what an earlier decider left half done of the version that is current: where it lies prepared it
+    /// becomes visible, and what is older and prepared is given up. Whoever fails has it tried again by the next one.
+    async fn tidy(&self, look: &Look) {
+        for (volume, pending) in &look.pending {
+            let (stage, version) = (pending.stage, Some(pending.meta.version));
+            if version == look.version() {
+                let committing = self.store.ask(volume, |asked| async move {
+                    asked.commit(stage, Cause::Write, "").await
+                });
+                if let Err(error) = committing.await {
+                    tracing::debug!(key = %self.finish.key, %volume, %error, "a version stays prepared");
+                }
+            } else if version < look.version() {
+                let older = vec![(volume.clone(), stage)];
+                Stages::of(&self.store, older).prepared().abort().await;
+            }
+        }
+    }
+
     /// Decides on what is beyond doubt the current version.
     async fn settled(&mut self, view: &Arc<View>, seat: &Seat, look: &Look) -> Turn {
+        self.tidy(look).await;
         let newest = look.newest.as_ref();
         if let (Some(seen), false) = (self.finish.seen, matches!(self.finish.change, Change::Settle)) {
             if newest.is_some_and(|meta| meta.write == Some(self.finish.write)) {

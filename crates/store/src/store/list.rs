@@ -15,8 +15,9 @@ use tokio::time::{Instant, sleep_until};
 use super::{List, Listing, Reading, Store, StoreError};
 use crate::cluster::View;
 use crate::domains::Width;
+use crate::key::Key;
 use crate::meta::Meta;
-use crate::volume::{Held, ListQuery, VolumeError, VolumeId};
+use crate::volume::{Held, ListQuery, ReplicaState, VolumeError, VolumeId};
 
 /// Fewest and most entries asked of a volume at once.
 const ASK_MIN: usize = 32;
@@ -163,13 +164,35 @@ impl<'a> Merge<'a> {
         }
         self.certain()?;
         if self.store.reading() == Reading::Current {
-            let store = self.store;
-            let settling = unsettled
-                .into_iter()
-                .map(|key| async move { store.settle(&key).await });
-            let settling = stream::iter(settling).buffer_unordered(SETTLED_AT_ONCE);
-            settling.try_for_each(|_| async { Ok(()) }).await?;
+            self.settle(unsettled).await?;
         }
+        Ok(())
+    }
+
+    /// Has keys brought to their end, and merges what they have come to like one more volume's listing: the volumes that
+    /// hold it may be others than those that are heard.
+    async fn settle(&mut self, unsettled: BTreeSet<Key>) -> Result<(), StoreError> {
+        let store = self.store;
+        let settling = unsettled
+            .into_iter()
+            .map(|key| async move { store.settle(&key).await });
+        let settled: Vec<Option<Meta>> = stream::iter(settling)
+            .buffered(SETTLED_AT_ONCE)
+            .try_collect()
+            .await?;
+        let after = self.sources.first().and_then(|source| source.after.clone());
+        let is_after = |meta: &Meta| after.as_deref().is_none_or(|after| meta.key.as_str() > after);
+        let entries = settled.into_iter().flatten().filter(is_after).map(|meta| Held {
+            meta,
+            state: ReplicaState::Good,
+            bad_blocks: None,
+        });
+        self.sources.push(Source {
+            volume: VolumeId::from("settled".to_owned()),
+            waiting: entries.collect(),
+            after: None,
+            ended: true,
+        });
         Ok(())
     }
 
