@@ -91,12 +91,14 @@ impl Board {
         });
     }
 
-    /// A whole pass ended.
-    pub(super) fn end(&self) {
+    /// A whole pass ended: when, in milliseconds since 1970.
+    pub(super) fn end(&self) -> u64 {
+        let ended_ms = now_ms();
         self.update(|status| {
             status.state = IDLE.to_owned();
-            status.last_pass_ms = Some(now_ms());
+            status.last_pass_ms = Some(ended_ms);
         });
+        ended_ms
     }
 
     /// Something could not be done.

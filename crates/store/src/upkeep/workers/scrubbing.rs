@@ -104,8 +104,8 @@ impl Scrub {
                 self.save();
             }
         }
-        self.state.last_pass_ms = Some(now_ms());
-        self.board.end();
+        // What is saved and what is shown are one moment: after a restart the same is shown again.
+        self.state.last_pass_ms = Some(self.board.end());
         Ok(())
     }
 
