@@ -31,7 +31,7 @@ impl Overlay {
     /// Over the folders `names` of the archive at `dir`, those that are there.
     ///
     /// # Errors
-    /// As the system says it: reading the archive, or writing to the folder for temporary files.
+    /// The system's error if the archive cannot be read, or the folder for temporary files cannot be written.
     pub(crate) fn over(dir: &Path, names: &[&str]) -> io::Result<Overlay> {
         let folder = tempfile::Builder::new().prefix("weft-read-only-").tempdir()?;
         for name in names {

@@ -87,7 +87,7 @@ pub enum KeysError {
         /// What failed.
         source: io::Error,
     },
-    /// The file is not as it should be.
+    /// The file was read, but something in it is wrong.
     #[error("keys file {path}: {detail}")]
     Content {
         /// The file.

@@ -1,6 +1,6 @@
 //! Text in XML 1.0, which cannot carry every character that a key of S3 may have.
 //!
-//! s3s writes an answer's texts as they are but for the five escapes. A carriage return would be read as a line feed then,
+//! s3s escapes five characters in an answer's texts and writes all others as they are. A carriage return would be read as a line feed then,
 //! and most control characters make the whole document unreadable; XML 1.0 has no way to write those. Listings say them
 //! percent-encoded ([`crate::face`]); wherever else one appears, U+FFFD takes its place.
 

@@ -8,7 +8,7 @@ use std::path::Path;
 /// Opens a regular file for reading.
 ///
 /// # Errors
-/// As the system says it; [`ErrorKind::InvalidInput`] for what is no regular file, in words.
+/// The system's error if the file cannot be opened; [`ErrorKind::InvalidInput`], naming what it is, if it is no regular file.
 pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     // Opening alone waits for ever where a pipe has no writer, and moves the tape of some devices.
     check(&fs::metadata(path)?)?;

@@ -259,7 +259,7 @@ impl Discovery<'_> {
         for entry in &entries {
             match entry {
                 list::Entry::Path(entry) => self.listed(&beside(name, entry), &beside(path, entry)),
-                // An address that stands there twice was taken out with the first.
+                // The second line with the same address finds nothing: the first one has taken it.
                 list::Entry::Address(address) => {
                     if let Some(looked) = looked.remove(address.as_str()) {
                         self.looked(address, looked);

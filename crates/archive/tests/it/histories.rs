@@ -15,7 +15,7 @@ use crate::data::{self, dumps, load, own};
 
 const THREADS: usize = 4;
 
-/// Files of one history, in the order of their names: the same name but for the digit before the extension.
+/// Files of one history, in the order of their names, which differ only in the digit before the extension.
 fn histories(shared: &Path) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut names: Vec<String> = std::fs::read_dir(shared.join("regress/histories"))

@@ -51,7 +51,7 @@ macro_rules! ask {
     };
 }
 
-/// Sets what the three answers have in common: the question, and the page but for its objects.
+/// Sets what the three answers have in common: the question, and all of the page except its objects.
 macro_rules! set_page {
     ($output:expr, $ask:expr, $page:expr) => {{
         let (ask, page): (&Ask, &Page) = (&$ask, &$page);

@@ -20,7 +20,7 @@ use crate::error::{fault, from_store};
 use crate::face::{Face, etag, signed};
 use crate::{names, parts};
 
-/// Smallest part but for the last, in bytes, as in S3.
+/// Fewest bytes of a part that is not the last one, as in S3.
 const PART_BYTES_MIN: u64 = 5 * 1024 * 1024;
 
 /// How long a client waits for the outcome of completing before its answer begins without it.
