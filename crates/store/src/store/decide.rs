@@ -440,7 +440,10 @@ impl Deciding {
         match Write::new(&self.store, again, spread).complete().await {
             Ok(_) => {
                 // What it was prepared as before is not needed by anybody any more.
-                Stages::of(&self.store, prepared).prepared().abort().await;
+                Stages::of(&self.store, prepared)
+                    .prepared_as(meta.version)
+                    .abort()
+                    .await;
                 Turn::Again { wait: false }
             }
             Err(short) => self.fell_short(short),
@@ -451,17 +454,17 @@ impl Deciding {
     /// becomes visible, and what is older and prepared is given up. Whoever fails has it tried again by the next one.
     async fn tidy(&self, look: &Look) {
         for (volume, pending) in &look.pending {
-            let (stage, version) = (pending.stage, Some(pending.meta.version));
-            if version == look.version() {
+            let (stage, version) = (pending.stage, pending.meta.version);
+            if Some(version) == look.version() {
                 let committing = self.store.ask(volume, |asked| async move {
                     asked.commit(stage, Cause::Write, "").await
                 });
                 if let Err(error) = committing.await {
                     tracing::debug!(key = %self.finish.key, %volume, %error, "a version stays prepared");
                 }
-            } else if version < look.version() {
+            } else if Some(version) < look.version() {
                 let older = vec![(volume.clone(), stage)];
-                Stages::of(&self.store, older).prepared().abort().await;
+                Stages::of(&self.store, older).prepared_as(version).abort().await;
             }
         }
     }

@@ -140,6 +140,7 @@ impl Spread {
     ) -> Self {
         let mut spread = Self::new(store, &meta.key, Expected::of(meta), content, failed);
         spread.meta = Some(meta.clone());
+        spread.stages = spread.stages.prepared_as(meta.version);
         spread.under = Some(view.clone());
         spread
     }
@@ -240,7 +241,6 @@ impl Spread {
     /// Completes and syncs what was staged, under the version's number. Volumes that fail have to be made up for.
     pub(super) async fn prepare(&mut self) {
         let Some(meta) = self.meta.clone() else { return };
-        self.stages.are_prepared();
         let (this, meta) = (&*self, &meta);
         let prepared = join_all(this.stages.list().iter().map(|(volume, stage)| {
             this.ask(volume, move |asked| async move {
@@ -284,7 +284,10 @@ impl Spread {
     async fn lay_on(&self, volume: &VolumeId) -> Result<StageId, Fault> {
         let stage = StageId::random();
         // Given up if anything fails, or nobody waits any longer.
-        let mut upload = Stages::of(&self.store, vec![(volume.clone(), stage)]).prepared();
+        let mut upload = Stages::of(&self.store, vec![(volume.clone(), stage)]);
+        if let Some(meta) = &self.meta {
+            upload = upload.prepared_as(meta.version);
+        }
         let laid = self.lay_stage(volume, stage).await;
         match laid {
             Ok(()) => drop(upload.take()),

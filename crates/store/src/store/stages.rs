@@ -3,13 +3,14 @@
 use futures_util::future::join_all;
 
 use super::Store;
+use crate::clock::Version;
 use crate::volume::{Abandon, StageId, VolumeId};
 
 /// Uploads on volumes; those not taken out are given up when this is dropped.
 pub(super) struct Stages {
     store: Store,
     list: Vec<(VolumeId, StageId)>,
-    /// What of them is given up: what is prepared only by who decides.
+    /// What of them is given up: what is prepared only by who prepared it.
     what: Abandon,
 }
 
@@ -26,15 +27,10 @@ impl Stages {
         }
     }
 
-    /// The same, of whoever prepared them and knows that nobody counts on them.
-    pub(super) fn prepared(mut self) -> Self {
-        self.what = Abandon::Anything;
+    /// The same, of whoever prepares them as a version, and knows that nobody counts on it when they are given up.
+    pub(super) fn prepared_as(mut self, version: Version) -> Self {
+        self.what = Abandon::Version(version);
         self
-    }
-
-    /// From now on they are prepared, too.
-    pub(super) fn are_prepared(&mut self) {
-        self.what = Abandon::Anything;
     }
 
     pub(super) fn push(&mut self, volume: VolumeId, stage: StageId) {

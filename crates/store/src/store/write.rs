@@ -70,7 +70,10 @@ impl Write {
         }
         // Visible on volumes enough: nobody counts any more on what lies prepared.
         let left = std::mem::take(&mut self.left);
-        Stages::of(&self.store, left).prepared().abort().await;
+        Stages::of(&self.store, left)
+            .prepared_as(self.meta.version)
+            .abort()
+            .await;
         self.tell();
         Ok(self.meta)
     }

@@ -100,8 +100,10 @@ pub enum Purpose {
 pub enum Abandon {
     /// Content that was received. What is prepared stays: whoever decides may count on it.
     Received,
-    /// Whatever it is. Only for who prepared it, and knows that it was not chosen or has been replaced.
-    Anything,
+    /// The same, or what is prepared as this version. Only for who prepared it, and knows that the version was not
+    /// chosen or has been replaced. It names the version, because one upload may be in the hands of two who decide: what
+    /// the other one has prepared of it stays.
+    Version(Version),
 }
 
 /// One replica as its volume's index knows it.
@@ -402,7 +404,7 @@ pub trait Volume: Send + Sync + 'static {
     /// digest that a repair was made from; empty for writes).
     async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError>;
 
-    /// Gives an upload up. Unknown uploads are no error.
+    /// Gives an upload up, if it is what may be given up. Unknown uploads are no error.
     async fn abort(&self, stage: StageId, what: Abandon);
 
     /// The newest version held of a key, live or tombstone, and the newest one prepared. Reads the index only. A version
@@ -451,6 +453,16 @@ pub trait Volume: Send + Sync + 'static {
 
     /// A volume that could not be opened is tried again, without anybody waiting for it. Nothing for all others.
     fn revive(&self) {}
+}
+
+impl Abandon {
+    /// Whether an upload that is prepared like this is given up.
+    pub(crate) fn includes(self, meta: &Meta, purpose: Purpose) -> bool {
+        match self {
+            Self::Received => purpose == Purpose::Copy,
+            Self::Version(version) => meta.version == version,
+        }
+    }
 }
 
 impl fmt::Display for VolumeId {

@@ -187,7 +187,9 @@ async fn what_differs_from_its_digest_is_refused_by_name() {
         .await
         .unwrap_err();
     assert!(matches!(refused, VolumeError::Corrupt { .. }), "{refused:?}");
-    remote.abort(stage, store::volume::Abandon::Anything).await;
+    remote
+        .abort(stage, store::volume::Abandon::Version(meta.version))
+        .await;
     assert_eq!(remote.status().await.unwrap().staged, 0);
     node.shutdown().await;
 }

@@ -159,8 +159,8 @@ impl Volume for MemoryVolume {
     async fn abort(&self, stage: StageId, what: Abandon) {
         if let Ok(mut state) = self.begin(Step::Abort).await {
             let upload = state.uploads.get(&stage);
-            let counted_on = upload.is_some_and(|upload| matches!(upload.meta, Some((_, Purpose::Write))));
-            if what == Abandon::Anything || !counted_on {
+            let prepared = upload.and_then(|upload| upload.meta.as_ref());
+            if prepared.is_none_or(|(meta, purpose)| what.includes(meta, *purpose)) {
                 state.uploads.remove(&stage);
             }
         }

@@ -96,7 +96,7 @@ pub(super) async fn content(job: &Job<'_>) -> Result<Copied, CopyError> {
         let bytes = meta.size;
         return Ok(Copied { bytes, bad_sources });
     };
-    job.to.abort(stage, Abandon::Anything).await;
+    job.to.abort(stage, Abandon::Version(job.version)).await;
     // An interrupted body is the sources' fault, whatever the target calls it.
     let unreadable = reading.failed.lock().take();
     let Some(unreadable) = unreadable else {
@@ -119,7 +119,7 @@ pub(super) async fn tombstone(job: &Job<'_>) -> Result<Copied, CopyError> {
                     let stage = StageId::random();
                     let evidence = format!("tombstone as {} knows it", source.id());
                     if let Err(error) = make_visible(job, stage, &held.meta, &evidence).await {
-                        job.to.abort(stage, Abandon::Anything).await;
+                        job.to.abort(stage, Abandon::Version(job.version)).await;
                         return Err(CopyError::Target(error));
                     }
                     return Ok(Copied {

@@ -387,7 +387,9 @@ impl Run<'_> {
             if pending.meta.version > finding.version {
                 return Err(format!("volume {} has a newer version prepared", volume.id()));
             }
-            volume.abort(pending.stage, Abandon::Anything).await;
+            volume
+                .abort(pending.stage, Abandon::Version(pending.meta.version))
+                .await;
         }
         Err(format!("volume {} keeps versions prepared", volume.id()))
     }

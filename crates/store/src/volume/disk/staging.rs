@@ -412,9 +412,7 @@ impl Inner {
             None => {}
             // Whoever works on it ends it.
             Some(Progress::Busy) => {}
-            Some(Progress::Prepared(prepared))
-                if what == Abandon::Received && prepared.purpose == Purpose::Write =>
-            {
+            Some(Progress::Prepared(prepared)) if !what.includes(&prepared.meta, prepared.purpose) => {
                 self.uploads.set(stage, Progress::Prepared(prepared));
             }
             Some(Progress::Received(_) | Progress::Prepared(_)) => self.discard(stage),

@@ -9,7 +9,8 @@ use crate::meta::BLOCK_BYTES;
 use crate::volume::block_set::BlockSet;
 use crate::volume::disk::{DiskVolume, OpenVolumeError};
 use crate::volume::{
-    Cause, ListQuery, ReplicaState, StageId, Surveyed, Verdict, Volume, VolumeError, VolumeState,
+    Abandon, Cause, ListQuery, Purpose, ReplicaState, StageId, Surveyed, Verdict, Volume, VolumeError,
+    VolumeState,
 };
 
 #[test]
@@ -40,6 +41,41 @@ fn what_was_put_is_read() {
         let status = volume.status().await.unwrap();
         assert_eq!((status.replicas, status.staged, status.bad), (6, 0, 0));
         assert_eq!(status.state, VolumeState::InService);
+    });
+}
+
+/// Two who decide may have the same upload in hand, when a request came to both.
+#[test]
+fn what_another_has_prepared_of_an_upload_is_not_given_up() {
+    let dir = tempfile::tempdir().unwrap();
+    run(async {
+        let volume = open(dir.path());
+        let content = content(1000, 1);
+        let (one, other) = (
+            meta(&key("a"), version(1), &content),
+            meta(&key("a"), version(2), &content),
+        );
+        let stage = StageId::random();
+        volume.stage(stage, body(&content)).await.unwrap();
+        volume.prepare(stage, &one, Purpose::Write).await.unwrap();
+        let refused = volume.prepare(stage, &other, Purpose::Write).await;
+        assert!(matches!(refused, Err(VolumeError::Failed { .. })), "{refused:?}");
+        for what in [Abandon::Received, Abandon::Version(other.version)] {
+            volume.abort(stage, what).await;
+            let pending = volume.head(&one.key).await.unwrap().pending;
+            assert_eq!(
+                pending.map(|pending| pending.meta).as_ref(),
+                Some(&one),
+                "{what:?}"
+            );
+        }
+        volume.commit(stage, Cause::Write, "").await.unwrap();
+        assert_eq!(volume.head(&one.key).await.unwrap().found.unwrap().meta, one);
+        let stage = StageId::random();
+        volume.stage(stage, body(&content)).await.unwrap();
+        volume.prepare(stage, &other, Purpose::Write).await.unwrap();
+        volume.abort(stage, Abandon::Version(other.version)).await;
+        assert_eq!(volume.status().await.unwrap().staged, 0);
     });
 }
 
