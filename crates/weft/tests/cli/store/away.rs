@@ -65,6 +65,65 @@ fn commands_that_read_make_no_directories() {
     kept.good(&["census"]);
 }
 
+/// Two of three disks are away: nobody knows which version is the current one, so nothing is read, unless any will do.
+#[test]
+fn what_can_be_reached_is_read_when_any_will_do() {
+    let kept = Kept::new();
+    let run = |arguments: &[&str]| {
+        let volumes = ["--volume", "a", "--volume", "b", "--volume", "c"];
+        let arguments: Vec<_> = ["store"]
+            .iter()
+            .chain(arguments)
+            .chain(&volumes)
+            .copied()
+            .collect();
+        kept.place.run(&arguments)
+    };
+    let names: Vec<_> = (0..8).map(|i| format!("{i}.txt")).collect();
+    let mut put = vec!["put"];
+    for name in &names {
+        kept.place.write(name, name.as_bytes());
+        put.push(name);
+    }
+    put.push("store://crawls/");
+    assert_eq!(run(&put).code, Some(0));
+    for volume in ["b", "c"] {
+        std::fs::rename(kept.place.path(volume), kept.place.path(&format!("no-{volume}"))).expect("rename");
+    }
+    let mut reached = Vec::new();
+    for name in &names {
+        let key = format!("crawls/{name}");
+        for refused in [run(&["get", &key, "-"]), run(&["stat", &key])] {
+            assert_eq!(refused.code, Some(1), "{}", refused.stdout);
+            assert!(
+                refused.stderr.contains("cannot be answered for certain"),
+                "{}",
+                refused.stderr
+            );
+        }
+        let any = run(&["get", "--any", &key, "-"]);
+        if any.code == Some(0) {
+            assert_eq!(any.stdout, *name);
+            // Its exit code says that a copy cannot be reached.
+            assert!(run(&["stat", "--any", &key]).stdout.contains("MD5 "));
+            reached.push(key);
+        }
+    }
+    assert!(!reached.is_empty() && reached.len() < names.len(), "{reached:?}");
+    assert_eq!(run(&["ls", "crawls/"]).code, Some(1));
+    let listed = run(&["ls", "--any", "crawls/"]);
+    assert_eq!(listed.code, Some(0), "{}", listed.stderr);
+    for name in &names {
+        let is_reached = reached.iter().any(|key| key.ends_with(name.as_str()));
+        assert_eq!(
+            listed.stdout.contains(name.as_str()),
+            is_reached,
+            "{}",
+            listed.stdout
+        );
+    }
+}
+
 /// The story: a disk is not mounted when the process starts. It serves from the other, says so everywhere, and takes
 /// the disk in when it is there.
 #[cfg(unix)]
