@@ -2,15 +2,18 @@
 //!
 //! Memory is bounded: content up to [`WHOLE_BYTES_MAX`] is collected, of all writes together [`COLLECTED_BYTES_MAX`];
 //! anything more passes through channels that hold at most [`SINK_PIECES`] pieces of at most [`PIECE_BYTES_MAX`], shared
-//! between all who read them. The slowest reader sets the pace of the client. How long a client may be silent is for
-//! whoever takes its bytes to say.
+//! between all who read them. The slowest reader sets the pace of the client, but a volume that takes nothing for a
+//! while is given up, and the content goes on to the others. How long a client may be silent is for whoever takes its
+//! bytes to say.
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{self, StreamExt};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::time::timeout;
 
 use super::StoreError;
 use crate::key::Key;
@@ -74,9 +77,39 @@ pub(super) enum Opening {
     Long(ByteStream),
 }
 
-/// Where pieces go; `None` says that the content ended well. A reader that sees the channel closed without it knows
-/// that the content broke off.
-pub(super) type Sink = mpsc::Sender<Option<Bytes>>;
+/// Where pieces go.
+pub(super) struct Sink {
+    /// `None` says that the content ended well. A reader that sees the channel closed without it knows that the content
+    /// broke off.
+    pieces: mpsc::Sender<Option<Bytes>>,
+    /// Of a reader that can be done without.
+    stall: Option<Stall>,
+}
+
+/// When a reader is given up.
+struct Stall {
+    /// How long it may take no piece.
+    time_max: Duration,
+    given_up: oneshot::Sender<()>,
+}
+
+impl Sink {
+    /// Whether the reader took the piece, or will.
+    async fn give(&mut self, piece: Option<Bytes>) -> bool {
+        let sending = self.pieces.send(piece);
+        let Some(stall) = &self.stall else {
+            return sending.await.is_ok();
+        };
+        if let Ok(sent) = timeout(stall.time_max, sending).await {
+            return sent.is_ok();
+        }
+        if let Some(stall) = self.stall.take() {
+            // Who does not wait for it any more has given up already.
+            let _ = stall.given_up.send(());
+        }
+        false
+    }
+}
 
 /// Reads the beginning.
 ///
@@ -159,12 +192,28 @@ pub(super) fn channel() -> (Sink, ByteStream) {
             None => Some((Err(io::ErrorKind::UnexpectedEof.into()), None)),
         }
     });
+    let sink = Sink {
+        pieces: sink,
+        stall: None,
+    };
     // Readers may ask once more after the end, which an unfolded stream does not bear.
     (sink, Box::pin(body.fuse()))
 }
 
-/// Gives a content to all sinks and answers its length. A sink whose reader has gone is left out from then on; with
-/// none of the first `needed` left, the rest of the content is not read.
+/// The same for a reader that can be done without: it is given up when it takes no piece for `stall`. Whoever waits for
+/// the reader learns that from the receiver, which says nothing otherwise.
+pub(super) fn channel_for(stall: Duration) -> (Sink, ByteStream, oneshot::Receiver<()>) {
+    let (mut sink, content) = channel();
+    let (given_up, told) = oneshot::channel();
+    sink.stall = Some(Stall {
+        time_max: stall,
+        given_up,
+    });
+    (sink, content, told)
+}
+
+/// Gives a content to all sinks and answers its length. A sink whose reader has gone or was given up is left out from
+/// then on; with none of the first `needed` left, the rest of the content is not read.
 ///
 /// # Errors
 /// `Body` when the content breaks off; `Declared` as soon as it is longer than `size_max`. The sinks' readers see that
@@ -204,7 +253,7 @@ pub(super) async fn pour(
 
 /// Several sinks, and short pieces waiting to be joined.
 struct Fan {
-    /// `None` once the reader has gone.
+    /// `None` once the reader has gone or was given up.
     sinks: Vec<Option<Sink>>,
     short: BytesMut,
 }
@@ -234,11 +283,9 @@ impl Fan {
 
     async fn give(&mut self, piece: Option<Bytes>) {
         for place in &mut self.sinks {
-            let gone = match place {
-                Some(sink) => sink.send(piece.clone()).await.is_err(),
-                None => false,
-            };
-            if gone {
+            if let Some(sink) = place
+                && !sink.give(piece.clone()).await
+            {
                 *place = None;
             }
         }

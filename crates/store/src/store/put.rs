@@ -98,7 +98,7 @@ impl Store {
         self.written(key, order.staged(spread.stages())).await
     }
 
-    /// Streams a long content to volumes and digests at once.
+    /// Streams a long content to volumes and digests at once. A volume that stands still is left out.
     async fn stage_long(
         &self,
         key: &Key,
@@ -116,11 +116,21 @@ impl Store {
         let view = self.cluster().view();
         let wanted = view.home(key.partition()).len();
         for id in next_places(&view, key, &[], failed, wanted) {
-            let (stage, (sink, content)) = (StageId::random(), intake::channel());
+            let (stage, stall) = (StageId::random(), self.patience().stall);
+            let (sink, content, given_up) = intake::channel_for(stall);
             let volume = self.volume(&id);
-            stages.push(id, stage);
+            stages.push(id.clone(), stage);
             sinks.push(sink);
-            staging.push(async move { volume?.stage(stage, content).await });
+            staging.push(async move {
+                let volume = volume?;
+                tokio::select! {
+                    staged = volume.stage(stage, content) => staged,
+                    Ok(()) = given_up => Err(VolumeError::Unreachable {
+                        volume: id,
+                        detail: format!("it took nothing of the content for {stall:?}"),
+                    }),
+                }
+            });
         }
         let needed = sinks.len();
         let (digesting, digests) = Digesting::begin();

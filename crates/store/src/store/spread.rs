@@ -182,7 +182,12 @@ impl Spread {
                 self.stages.push(volume, stage);
             }
             Err(error) => {
-                upload.abort().await;
+                if matches!(error, VolumeError::Unreachable { .. }) {
+                    // It would not answer this either: it is told, but nobody waits for that.
+                    drop(upload);
+                } else {
+                    upload.abort().await;
+                }
                 if matches!(error, VolumeError::OtherLayout { .. }) {
                     // Not its fault: it gets a copy.
                     self.errors.push(error);

@@ -3,9 +3,11 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures_util::future::try_join_all;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use store::clock::{Clock, Version};
 use store::key::{Key, Partition};
@@ -16,8 +18,10 @@ use store::volume::{
     Abandon, ByteStream, Cause, FixityEvent, Head, Held, ListQuery, Purpose, ReplicaRead, StageId, Staged,
     StagedRead, Surveyed, Unsettled, Verdict, Volume, VolumeError, VolumeId, VolumeStatus,
 };
+use tokio::time::timeout;
 
 use crate::cluster::{Files, opener, seen, volume};
+use crate::process::Process;
 use crate::wire::{content, meta, pieces};
 
 /// How a volume misbehaves.
@@ -231,6 +235,59 @@ async fn a_long_object_without_room_for_its_second_copy_leaves_nothing() {
     for node in nodes {
         node.shutdown().await;
     }
+}
+
+/// A process that is stopped keeps its connections and takes nothing more from them: uploads that were streaming to it go
+/// on to the others, and get their second copy somewhere else.
+#[tokio::test(flavor = "multi_thread")]
+async fn uploads_under_way_to_a_node_that_stands_still_are_answered_within_seconds() {
+    /// More than what waits on a connection that nobody reads from.
+    const AFTER: usize = 24;
+    let files = Files::new(3, 1, 2);
+    let processes: Vec<_> = files
+        .nodes
+        .iter()
+        .map(|name| Process::start_idle(&files.toml(name)))
+        .collect();
+    let client = files.client().await;
+    let store = client.store();
+    let view = seen(&store).view();
+    let there = VolumeId::from("n2/d1".to_owned());
+    let keys = (0..).map(|i| Key::new("b", &format!("{i}")).unwrap());
+    let keys = keys.filter(|key| view.home(key.partition()).contains(&there));
+    let stopped = tokio::sync::watch::Sender::new(false);
+    let (begun, mut under_way) = tokio::sync::mpsc::channel(4);
+    let piece = Bytes::from(content(1 << 20, 1));
+    let uploads = keys.take(3).map(|key| {
+        let (store, begun, mut told) = (store.clone(), begun.clone(), stopped.subscribe());
+        let first = stream::repeat(piece.clone()).take(4).map(Ok);
+        let rest = stream::repeat(piece.clone()).take(AFTER).map(Ok);
+        let wait = stream::once(async move {
+            begun.send(()).await.unwrap();
+            told.wait_for(|stopped| *stopped).await.unwrap();
+            Ok(Bytes::new())
+        });
+        tokio::spawn(async move {
+            let meta = store
+                .put(&key, Box::pin(first.chain(wait).chain(rest)), Put::default())
+                .await;
+            assert_eq!(store.head(&key).await.unwrap(), *meta.as_ref().unwrap());
+            meta.unwrap().size
+        })
+    });
+    let uploads: Vec<_> = uploads.collect();
+    for _ in &uploads {
+        under_way.recv().await.unwrap();
+    }
+    processes[1].stop();
+    stopped.send_replace(true);
+    let done = timeout(Duration::from_secs(30), try_join_all(uploads)).await;
+    let sizes = done
+        .expect("the uploads wait for the node that stands still")
+        .unwrap();
+    assert_eq!(sizes, [(4 + AFTER as u64) << 20; 3]);
+    processes[1].cont();
+    client.close().await;
 }
 
 /// A peer that takes connections and says nothing, as a stopped process does: the first request finds out, those

@@ -9,6 +9,7 @@ use http_body::{Body as _, Frame};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Empty, Full, StreamBody};
 use hyper::body::Incoming;
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::volume::ByteStream;
@@ -31,6 +32,43 @@ pub(crate) fn full(content: impl Into<Bytes>) -> Body {
 /// Content as it comes.
 pub(crate) fn streamed(content: ByteStream) -> Body {
     StreamBody::new(content.map_ok(Frame::data)).boxed_unsync()
+}
+
+/// Content as it comes, and the work of handing it over, which has to be done for the body to go on.
+///
+/// The body is a connection's, and stays with it while the other side takes nothing. The content is the work's: whoever
+/// drops that, because nobody waits for an answer any more, lets go of the content at once, and the body breaks off.
+pub(crate) fn handed(content: ByteStream, stall: Duration) -> (Body, impl Future<Output = io::Result<()>>) {
+    let (sink, pieces) = mpsc::channel(1);
+    let body = stream::try_unfold(pieces, |mut pieces: mpsc::Receiver<_>| async move {
+        let piece: Option<Bytes> = match pieces.recv().await {
+            Some(piece) => piece?,
+            None => return Err(io::ErrorKind::UnexpectedEof.into()),
+        };
+        Ok(piece.map(|piece| (piece, pieces)))
+    });
+    (streamed(Box::pin(body)), hand(content, sink, stall))
+}
+
+/// Hands a content over. When the other side wants no more of it, that is for its answer to explain.
+async fn hand(
+    mut content: ByteStream,
+    sink: mpsc::Sender<io::Result<Option<Bytes>>>,
+    stall: Duration,
+) -> io::Result<()> {
+    loop {
+        let piece = content.next().await.transpose();
+        let is_last = !matches!(piece, Ok(Some(_)));
+        match timeout(stall, sink.send(piece)).await {
+            Ok(Ok(())) if is_last => return Ok(()),
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return Ok(()),
+            Err(_) => {
+                let detail = format!("it took nothing of the content for {} s", stall.as_secs());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, detail));
+            }
+        }
+    }
 }
 
 /// First these, then content as it comes.

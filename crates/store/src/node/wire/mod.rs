@@ -50,8 +50,11 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 /// How often a node that did not answer in time is tried again.
 const RETRY_EVERY: Duration = Duration::from_secs(1);
 
-/// Longest pause in content on its way from a living node: its disk is stuck.
+/// Longest pause in content on its way from a living node, or to it: its disk is stuck.
 const IDLE_MAX: Duration = Duration::from_secs(10);
+
+/// Longest time for the answer to a content that was sent whole: the last of it is written, not synced.
+const STAGED_MAX: Duration = Duration::from_secs(30);
 
 /// Longest pause in content that a client sends through another node; the client's own patience is shorter.
 const UPLOAD_IDLE_MAX: Duration = Duration::from_secs(120);

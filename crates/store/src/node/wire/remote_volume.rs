@@ -2,21 +2,24 @@
 
 use std::io;
 use std::ops::Range;
+use std::pin::pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures_util::future::{Either, select};
 use futures_util::{StreamExt as _, stream};
 use http::Response;
 use hyper::body::Incoming;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 
 use super::ask::{Manner, ReadHead, StagedHead, VolumeAsk, WholeHead};
 use super::body;
 use super::client::{Failure, Peer};
 use super::frame::{self, Pieces};
-use super::{TABLE_BYTES_MAX, WHOLE_BYTES_MAX};
+use super::{IDLE_MAX, STAGED_MAX, TABLE_BYTES_MAX, WHOLE_BYTES_MAX};
 use crate::clock::Version;
 use crate::key::{Key, Partition};
 use crate::meta::{BLOCK_BYTES, Meta};
@@ -145,12 +148,21 @@ impl Volume for RemoteVolume {
     async fn stage(&self, stage: StageId, content: ByteStream) -> Result<Staged, VolumeError> {
         let source = Source::default();
         let path = format!("{}?upload={stage}", self.path(Manner::STAGE));
-        let body = body::streamed(source.watch(content));
-        let work = async {
+        let (body, handing) = body::handed(source.watch(content), IDLE_MAX);
+        let asking = async {
             let answer = self.peer.send(Manner::STAGE, &path, b"", body).await?;
             self.peer.json(answer).await
         };
-        work.await.map_err(|failure| source.or(self.error(failure)))
+        let asked = match select(pin!(asking), pin!(handing)).await {
+            Either::Left((asked, _)) => asked,
+            Either::Right((Err(stalled), _)) => Err(Failure::Unreachable(stalled.to_string())),
+            // All of it was sent: now it is an answer like any other.
+            Either::Right((Ok(()), asking)) => timeout(STAGED_MAX, asking).await.unwrap_or_else(|_| {
+                let detail = format!("no answer within {} s after the content", STAGED_MAX.as_secs());
+                Err(Failure::Unreachable(detail))
+            }),
+        };
+        asked.map_err(|failure| source.or(self.error(failure)))
     }
 
     async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {

@@ -312,6 +312,36 @@ async fn a_failed_stage_is_made_up_for_from_another_stage() {
 }
 
 /// A stage whose bytes do not read back as they were sent is no copy: it is given up, and made up for as well.
+/// A disk that hangs takes nothing and says nothing: the content does not wait for it for ever.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_volume_that_stands_still_during_an_upload_is_replaced() {
+    let rig = Rig::new(4, 2);
+    let key = key("long");
+    let content = content(4_000_000, 1);
+    let frozen = rig.home(&key)[0].clone();
+    let pieces: Vec<_> = content
+        .chunks(100_000)
+        .map(bytes::Bytes::copy_from_slice)
+        .collect();
+    let body = stream::iter(pieces.into_iter().enumerate().map({
+        let frozen = frozen.clone();
+        move |(i, piece)| {
+            if i == 20 {
+                frozen.set(Mood::Frozen);
+            }
+            Ok(piece)
+        }
+    }));
+    let meta = rig
+        .store()
+        .put(&key, Box::pin(body), Put::default())
+        .await
+        .unwrap();
+    assert!(rig.holders(&key).iter().all(|holder| holder.id() != frozen.id()));
+    assert_eq!(rig.holders(&key).len(), 2);
+    assert_eq!(rig.get(&meta.key).await.unwrap(), content);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stage_that_reads_back_wrong_is_given_up() {
     for replicas in [2, 3] {

@@ -74,6 +74,9 @@ impl Volume for MemoryVolume {
         self.begin(Step::Stage).await?.faults.room(&self.id)?;
         let mut content = Vec::new();
         while let Some(piece) = body.next().await {
+            if self.mood() == Mood::Frozen {
+                std::future::pending().await
+            }
             content.extend_from_slice(&piece.map_err(|error| VolumeError::Body(error.to_string()))?);
         }
         let staged = Staged {
