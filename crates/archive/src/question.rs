@@ -79,7 +79,8 @@ pub enum Question {
     Cancel {
         id: u64,
     },
-    /// Takes inputs out of the ledger by name or location: those that failed, and those without captures.
+    /// Takes inputs out of the ledger by name, location or digest: those not loaded to their end, and those without
+    /// captures.
     Forget {
         inputs: Vec<String>,
     },
@@ -286,9 +287,12 @@ pub enum Body {
     Jobs {
         rows: Vec<JobBody>,
     },
-    /// Names of the inputs that were taken out of the ledger.
+    /// What was taken out of the ledger, and of every view with it.
     Forgotten {
+        /// Names of the inputs.
         inputs: Vec<String>,
+        captures: u64,
+        quarantined: u64,
     },
 }
 

@@ -40,13 +40,12 @@ fn is_in(entry: &LedgerEntry, state: LedgerState) -> bool {
     }
 }
 
-/// Whether an input goes by this name or is at this location: as it is shown, or as it is (a name with a backslash in it
-/// may be shown otherwise).
+/// Whether an input goes by this name, is at this location or has this digest. Names and locations as they are shown, or
+/// as they are (a name with a backslash in it may be shown otherwise).
 pub(super) fn is_named(entry: &LedgerEntry, name: &str) -> bool {
     let text = weave::name_text(name.as_bytes());
-    [name, &text]
-        .iter()
-        .any(|name| entry.input == **name || entry.location == **name)
+    let goes_by = |name: &&str| entry.input == **name || entry.location == **name;
+    entry.digest == name || [name, &text].iter().any(goes_by)
 }
 
 /// Rows by input, in the order of loading, then offset.

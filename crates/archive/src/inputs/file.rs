@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Opens a regular file for reading.
@@ -19,6 +19,36 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
         .open(path)?;
     check(&file.metadata()?)?;
     Ok(file)
+}
+
+/// What tells one version of a file from another without reading it: writing to the file changes it, and so does renaming
+/// it. It is no proof: within one tick of the file system's clock, or where a clock is set back on purpose, it may stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileVersion {
+    device: u64,
+    inode: u64,
+    size: u64,
+    /// Seconds and nanoseconds of the last change of the content.
+    modified: (i64, i64),
+    /// The same of the content, the name or the permissions; no program can set it.
+    changed: (i64, i64),
+}
+
+impl FileVersion {
+    /// The version that an open file has now.
+    ///
+    /// # Errors
+    /// The system's error if the file cannot be looked at.
+    pub(crate) fn of(file: &File) -> io::Result<FileVersion> {
+        let now = file.metadata()?;
+        Ok(FileVersion {
+            device: now.dev(),
+            inode: now.ino(),
+            size: now.size(),
+            modified: (now.mtime(), now.mtime_nsec()),
+            changed: (now.ctime(), now.ctime_nsec()),
+        })
+    }
 }
 
 /// Opens what is read once, from front to back: a regular file, or an input that this process was given open

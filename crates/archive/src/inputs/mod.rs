@@ -29,7 +29,7 @@ use std::sync::Arc;
 use warc::Input;
 
 pub(crate) use digest::{ContentDigest, digest, text as digest_text};
-pub(crate) use file::open_file;
+pub(crate) use file::{FileVersion, open_file};
 pub(crate) use folder::Skipped;
 pub(crate) use known::KnownDigests;
 pub use path::{path_of, path_text};

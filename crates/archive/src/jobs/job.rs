@@ -317,8 +317,9 @@ fn stage(state: &State, stages: &[StageRow]) -> JobStage {
     }
 }
 
+/// Whether an input can be read on: one that is gone, or whose file was replaced, cannot.
 fn is_unfinished(entry: &LedgerEntry) -> bool {
-    matches!(entry.state, InputState::Pending | InputState::Loading)
+    matches!(entry.state, InputState::Pending | InputState::Loading) && entry.missing.is_empty()
 }
 
 fn is_reportable(entry: &LedgerEntry) -> bool {

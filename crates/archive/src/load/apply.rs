@@ -3,16 +3,19 @@
 use std::collections::HashMap;
 
 use flow::{Out, StageResult};
-use weave::{Batch, EpochReport, InputProgress, InputState};
+use weave::{Batch, EpochReport, InputId, InputProgress, InputState};
 
 use super::Context;
 use super::chunk::{Extract, Woven};
+use super::take_back::{self, Failure};
 
 pub(super) fn apply(context: &Context, extracts: Vec<Extract>, out: &mut Out<'_, Woven>) -> StageResult {
     let mut batch = Batch::default();
     let mut places = HashMap::new();
+    let mut changed = Vec::new();
     for extract in extracts {
         let input = extract.progress.input;
+        changed.extend(extract.taken_back.map(|state| (input, state)));
         batch
             .captures
             .extend(extract.captures.into_iter().map(|capture| (input, capture)));
@@ -28,7 +31,25 @@ pub(super) fn apply(context: &Context, extracts: Vec<Extract>, out: &mut Out<'_,
     let report = context.parts.weave.apply(batch)?;
     count(context, &report, &progress);
     let snapshot = context.parts.weave.snapshot();
-    out.send(Woven { report, snapshot })
+    out.send(Woven { report, snapshot })?;
+    // Every chunk of theirs is woven now.
+    for (input, state) in changed {
+        take_back_changed(context, input, state)?;
+    }
+    Ok(())
+}
+
+/// Takes back all of an input whose content changed while it was read. Where that fails, the input stays as its last chunk
+/// left it, which says what to do. Search follows with the next epoch, or at the end of the load.
+fn take_back_changed(context: &Context, input: InputId, state: InputState) -> StageResult {
+    match take_back::to_the_beginning(&context.parts, &context.extract, input, state, None) {
+        Ok(()) => Ok(()),
+        Err(Failure::Index(error)) => Err(error.into()),
+        Err(error @ Failure::Input(_)) => {
+            tracing::warn!(%error, "what was read of a changed input is not taken back");
+            Ok(())
+        }
+    }
 }
 
 /// Later progress of the same input goes on where the earlier one ended.

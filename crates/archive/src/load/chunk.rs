@@ -7,7 +7,7 @@ use extract::Capture;
 use flow::Item;
 use weave::{EpochReport, InputId, InputProgress, InputState, LedgerEntry, Snapshot};
 
-use crate::inputs::{ContentDigest, Found, Spool};
+use crate::inputs::{ContentDigest, FileVersion, Found, Spool};
 
 /// Memory of a record or capture besides its texts, in bytes.
 const OVERHEAD_BYTES: u64 = 256;
@@ -21,6 +21,8 @@ pub(super) struct Digested {
     pub(super) content: Result<ContentDigest, String>,
     /// What was read for the digest, to be read from here.
     pub(super) copy: Option<Arc<Spool>>,
+    /// The version of the file just before it was digested, where it is a file.
+    pub(super) version: Option<FileVersion>,
     pub(super) growing: Growing,
 }
 
@@ -47,6 +49,8 @@ pub(super) struct Registered {
     pub(super) entry: LedgerEntry,
     /// To be read instead of the input itself.
     pub(super) copy: Option<Arc<Spool>>,
+    /// As [`Digested::version`].
+    pub(super) version: Option<FileVersion>,
     pub(super) growing: Growing,
 }
 
@@ -62,6 +66,9 @@ pub(super) struct Chunk {
     pub(super) state: InputState,
     /// How the end of the input is cut off, in its last chunk, if it is.
     pub(super) cut: Option<String>,
+    /// In the last chunk of an input whose content changed while it was read: its state once all that was woven of it is
+    /// taken back.
+    pub(super) taken_back: Option<InputState>,
     pub(super) bytes: u64,
 }
 
@@ -73,6 +80,7 @@ impl Chunk {
             bytes_done,
             state: InputState::Loading,
             cut: None,
+            taken_back: None,
             bytes: 0,
         }
     }
@@ -104,6 +112,8 @@ impl Item for Chunk {
 pub(super) struct Extract {
     pub(super) progress: InputProgress,
     pub(super) captures: Vec<Capture>,
+    /// As [`Chunk::taken_back`].
+    pub(super) taken_back: Option<InputState>,
     pub(super) bytes: u64,
 }
 

@@ -5,6 +5,7 @@
 //! remembered; what an input of known digest continues is then looked for only among those of its own address,
 //! with or without `.open` at the end, because comparing means reading.
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use flow::{Out, StageResult};
 
 use super::chunk::Digested;
 use super::{Context, quiet};
-use crate::inputs::{self, ContentDigest, Found, FromStart, Place, Spool, Stat};
+use crate::inputs::{self, ContentDigest, FileVersion, Found, FromStart, Place, Spool, Stat};
 
 /// Stage `digest`.
 pub(super) fn digest(context: &Context, found: Found, out: &mut Out<'_, Digested>) -> StageResult {
@@ -24,18 +25,21 @@ pub(super) fn digest(context: &Context, found: Found, out: &mut Out<'_, Digested
     let read = match (&found.problem, &found.place) {
         (Some(problem), _) => Err(problem.clone()),
         (None, Place::File(path)) => file(context, path, &found)
-            .map(|content| (content, None))
+            .map(|(content, version)| (content, None, Some(version)))
             .map_err(no_read),
-        (None, Place::Address(address, stat)) => at_address(context, address, stat, &found).map_err(no_read),
+        (None, Place::Address(address, stat)) => at_address(context, address, stat, &found)
+            .map(|(content, copy)| (content, copy, None))
+            .map_err(no_read),
     };
-    let (content, copy) = match read {
-        Ok((content, copy)) => (Ok(content), copy.map(Arc::new)),
-        Err(problem) => (Err(problem), None),
+    let (content, copy, version) = match read {
+        Ok((content, copy, version)) => (Ok(content), copy.map(Arc::new), version),
+        Err(problem) => (Err(problem), None, None),
     };
     out.send(Digested {
         found,
         content,
         copy,
+        version,
         growing,
     })
 }
@@ -45,9 +49,19 @@ fn no_read(error: io::Error) -> String {
 }
 
 /// Of a growing file, only what was there when it was found.
-fn file(context: &Context, path: &Path, found: &Found) -> io::Result<ContentDigest> {
-    let file = inputs::open_file(path)?.take(found.size);
-    inputs::digest(file, &context.earlier.sizes(found), |piece| count(context, piece))
+fn file(context: &Context, path: &Path, found: &Found) -> io::Result<(ContentDigest, FileVersion)> {
+    let file = inputs::open_file(path)?;
+    // Before reading: what is written meanwhile is to be seen at the end of the load.
+    let version = FileVersion::of(&file)?;
+    let content = inputs::digest(file.take(found.size), &context.earlier.sizes(found), |piece| {
+        count(context, piece)
+    })?;
+    Ok((content, version))
+}
+
+/// Digest of the first `size` bytes that are in a file now.
+pub(super) fn digest_again(context: &Context, file: Arc<File>, size: u64) -> io::Result<ContentDigest> {
+    inputs::digest(Stoppable::of(context, file).take(size), &[], |_| {})
 }
 
 fn at_address(
@@ -111,7 +125,7 @@ fn read_whole(
     Ok((content, copy))
 }
 
-/// Reading that ends with an error when the load is stopped: over a network it may take long.
+/// Reading that ends with an error when the load is stopped: it may take long.
 struct Stoppable<'a> {
     context: &'a Context,
     input: FromStart,

@@ -11,7 +11,7 @@ use crate::inputs::{ContentDigest, Found};
 
 /// What earlier loads left.
 pub(super) struct Earlier {
-    /// In state `loading` or `failed`.
+    /// In state `pending`, `loading` or `failed`.
     unfinished: Vec<(InputId, LedgerEntry)>,
     /// Those done at a place, or under a name, of this load.
     done: Vec<(InputId, LedgerEntry)>,
@@ -35,10 +35,8 @@ impl Earlier {
                 done_at.entry(entry.input.clone()).or_default().push(at);
             }
         }
-        let is_unfinished =
-            |entry: &LedgerEntry| matches!(entry.state, InputState::Loading | InputState::Failed { .. });
         Earlier {
-            unfinished: weave.inputs(is_unfinished),
+            unfinished: weave.inputs(|entry| entry.state != InputState::Done),
             done,
             done_at,
         }
@@ -73,8 +71,8 @@ impl Earlier {
     }
 
     /// The input that this content continues: it begins with the very bytes of the other, which is unfinished (it
-    /// grew or was renamed) or stands at the same place or under the same name; or nothing was ever found
-    /// at its place. Not one that this load has already: that keeps its name.
+    /// grew or was renamed) or stands at the same place or under the same name; or nothing was ever found at its place,
+    /// or nothing is woven of what was. Not one that this load has already: that keeps its name.
     pub(super) fn continued_by(
         &self,
         found: &Found,
@@ -88,7 +86,7 @@ impl Earlier {
             let is_here = entry.location == location;
             let is_like = entry.input == found.name || entry.state == InputState::Loading;
             // Every content begins with nothing: a name alone is no sign then.
-            is_here && (entry.digest == absent || begins_with(entry))
+            is_here && (entry.digest == absent || entry.bytes_done == 0 || begins_with(entry))
                 || is_like && entry.size > 0 && begins_with(entry)
         });
         let done = self.done_like(&found.name, &location);
@@ -96,6 +94,6 @@ impl Earlier {
             .into_iter()
             .filter(|(_, entry)| entry.size < content.size && begins_with(entry));
         let all = unfinished.chain(done).filter(|(id, _)| !claimed.contains(id));
-        all.max_by_key(|(_, entry)| entry.size)
+        all.max_by_key(|(_, entry)| (begins_with(entry), entry.size))
     }
 }

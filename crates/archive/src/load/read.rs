@@ -3,16 +3,22 @@
 //! Invariants:
 //!  - the chunks of an input follow one another without gap from the ledger's `bytes_done`;
 //!  - only the last chunk of an input carries a state other than `loading`;
+//!  - what is woven of a file is the content that was digested: at its end, or where reading it stops for now, a file
+//!    that was written to, renamed or replaced since is digested again as far as it was read, and if that gives
+//!    another digest, all that was woven of the input is taken back and the input has failed;
 //!  - an input is done when its end is known: where a file is cut and was changed a moment ago, that is when it was
 //!    left alone for some seconds. Its last record is then used as far as it goes.
 
+use std::fs::File;
+use std::sync::Arc;
+
 use flow::{Out, StageResult};
 use warc::{Defect, Entry, Input, Reader, ReaderSettings, reason};
-use weave::InputState;
+use weave::{InputState, LedgerEntry};
 
 use super::chunk::{Chunk, Growing, Registered};
-use super::{Context, quiet};
-use crate::inputs::{self, Found, FromStart, Place};
+use super::{Context, content, quiet};
+use crate::inputs::{self, FileVersion, Found, FromStart, Place};
 
 /// A chunk is full with this many entries.
 const ENTRIES_MAX: usize = 64;
@@ -40,6 +46,7 @@ pub(super) fn read(context: &Context, registered: Registered, out: &mut Out<'_, 
             end = reading.read_on(out)?;
         }
     }
+    let end = reading.compare(end);
     reading.finish(end, out)
 }
 
@@ -47,6 +54,8 @@ pub(super) fn read(context: &Context, registered: Registered, out: &mut Out<'_, 
 struct Reading<'a> {
     context: &'a Context,
     registered: Registered,
+    /// The file that is read, where it is one.
+    file: Option<Arc<File>>,
     /// What is not sent yet.
     chunk: Chunk,
     /// Nothing of it was a record so far.
@@ -59,6 +68,8 @@ struct Reading<'a> {
 enum End {
     Stopped,
     Failed(String),
+    /// Other content than was digested, in words.
+    Changed(String),
     /// The end of the file, and of its last entry.
     Whole,
     /// The rest is no whole entry, or the file is not as long any more as when it was digested (`changed`).
@@ -74,13 +85,14 @@ impl<'a> Reading<'a> {
             chunk: Chunk::new(registered.id, registered.entry.bytes_done),
             useless: registered.entry.records == 0,
             registered,
+            file: None,
             cut: None,
         }
     }
 
     /// Reads from where the last chunk ended.
     fn read_on(&mut self, out: &mut Out<'_, Chunk>) -> Result<End, flow::StageError> {
-        let mut reader = match open(self.context, &mut self.registered, self.chunk.bytes_done) {
+        let mut reader = match self.open() {
             Ok(reader) => reader,
             Err(reason) => return Ok(End::Failed(reason)),
         };
@@ -102,6 +114,35 @@ impl<'a> Reading<'a> {
         Ok(End::Stopped)
     }
 
+    /// Opens the input where the last chunk ended, from its copy if there is one, or says why it failed.
+    fn open(&mut self) -> Result<Reader, String> {
+        let Registered {
+            found, copy, growing, ..
+        } = &mut self.registered;
+        if let Some(problem) = &found.problem {
+            return Err(problem.clone());
+        }
+        let mut settings = ReaderSettings::default();
+        settings.verify_digests = self.context.verify;
+        settings.start_offset = self.chunk.bytes_done;
+        settings.growing = *growing != Growing::No;
+        let location = found.place.location();
+        let no_read = |error| format!("read {location} at offset 0: {error}");
+        let input: Arc<dyn Input> = match (copy.take(), &found.place) {
+            (Some(copy), _) => copy,
+            (None, Place::File(path)) => {
+                let file = match &self.file {
+                    Some(file) => file.clone(),
+                    None => Arc::new(inputs::open_file(path).map_err(no_read)?),
+                };
+                self.file = Some(file.clone());
+                file
+            }
+            (None, place) => place.open(&self.context.parts.sources).map_err(no_read)?,
+        };
+        Reader::from_input(Box::new(input), &location, settings).map_err(|error| error.to_string())
+    }
+
     fn push(&mut self, entry: Entry, size: u64) {
         self.useless &= !matches!(entry, Entry::Record(_));
         self.cut = (entry.span().end() >= size).then(|| cut_of(&entry)).flatten();
@@ -113,12 +154,47 @@ impl<'a> Reading<'a> {
         out.send(std::mem::replace(&mut self.chunk, rest))
     }
 
+    /// The end that reading came to, or [`End::Changed`] where what was read is not what was digested. What was read and
+    /// sent before a load was stopped is compared by the load that goes on, which digests the file anew.
+    fn compare(&self, end: End) -> End {
+        let (Some(file), Some(digested)) = (&self.file, self.registered.version) else {
+            return end;
+        };
+        let is_untouched = FileVersion::of(file).is_ok_and(|now| now == digested);
+        if is_untouched || matches!(end, End::Stopped) {
+            return end;
+        }
+        let LedgerEntry { size, digest, .. } = &self.registered.entry;
+        let found = match content::digest_again(self.context, file.clone(), *size) {
+            Ok(now) if now.digest == *digest => return end,
+            Ok(now) if now.size < *size => format!("only {} are left", now.size),
+            Ok(now) => format!("they are {} now", now.digest),
+            Err(_) if self.context.job.is_stopped() => return End::Stopped,
+            Err(error) => format!("they cannot be read again: {error}"),
+        };
+        End::Changed(format!(
+            "its content changed while it was loaded: {size} bytes were {digest}, {found}"
+        ))
+    }
+
     /// Sends the last chunk, with the state that the input has from now on.
     fn finish(mut self, end: End, out: &mut Out<'_, Chunk>) -> StageResult {
         let is_cut = matches!(end, End::Cut { .. });
         let useless = self.useless && !(is_cut && may_hold_records(self.context, &self.registered.found));
         self.chunk.state = match (end, self.registered.growing) {
             (End::Stopped, _) => return Ok(()),
+            (End::Changed(what), _) => {
+                self.chunk.entries.clear();
+                self.chunk.taken_back = Some(InputState::Failed {
+                    reason: format!(
+                        "{what}; what was read of it is taken back: load it again when nobody writes to it"
+                    ),
+                });
+                // Until then, and where that fails.
+                InputState::Failed {
+                    reason: format!("{what}; forget the input (weft forget --input), then load it again"),
+                }
+            }
             (End::Failed(reason), _) => InputState::Failed { reason },
             (_, Growing::Open) => InputState::Loading,
             _ if useless => InputState::Failed {
@@ -152,27 +228,6 @@ fn is_cut(reason: &str) -> bool {
         reason::TRUNCATED_HEADER,
     ]
     .contains(&reason)
-}
-
-/// Opens an input at offset `from`, from its copy if there is one, or says why it failed.
-fn open(context: &Context, registered: &mut Registered, from: u64) -> Result<Reader, String> {
-    let found = &registered.found;
-    if let Some(problem) = &found.problem {
-        return Err(problem.clone());
-    }
-    let mut settings = ReaderSettings::default();
-    settings.verify_digests = context.verify;
-    settings.start_offset = from;
-    settings.growing = registered.growing != Growing::No;
-    let location = found.place.location();
-    let input: Box<dyn Input> = match registered.copy.take() {
-        Some(copy) => Box::new(copy),
-        None => match found.place.open(&context.parts.sources) {
-            Ok(input) => Box::new(input),
-            Err(error) => return Err(format!("read {location} at offset 0: {error}")),
-        },
-    };
-    Reader::from_input(input, &location, settings).map_err(|error| error.to_string())
 }
 
 /// Whether an input begins like records, or cannot be looked at.

@@ -5,7 +5,8 @@
 //!    first gives the name, whatever the number of threads;
 //!  - one input has one row: content that is known or continues what is known, and what was loaded once and is gone
 //!    now, gets no other;
-//!  - what continues an input that was taken for whole begins where that was whole.
+//!  - what continues an input that was taken for whole begins where that was whole;
+//!  - an input that was not finished, and at whose place other content is now, stays as it is, and its row says so.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,6 +20,10 @@ use super::chunk::{Digested, Registered};
 use super::take_back::{self, Failure};
 use crate::inputs::{Found, Spool};
 
+/// Why an input cannot be read on whose file was replaced or rewritten.
+const OTHER_CONTENT: &str =
+    "other content is at its place, so it cannot be read on; weft forget --input takes it back";
+
 /// Stage `register`: the input's place in the ledger. `claimed` are the inputs of this load so far.
 pub(super) fn register(
     context: &Context,
@@ -30,6 +35,7 @@ pub(super) fn register(
         found,
         content,
         copy,
+        version,
         growing,
     } = digested;
     if context.job.is_stopped() {
@@ -65,6 +71,9 @@ pub(super) fn register(
             }
         }
     }
+    if content.is_ok() {
+        note_other_content(context, claimed, &location, continues, &digest)?;
+    }
     let asked = LedgerEntry::pending(&found.name, &location, &digest, size, &context.collection);
     let (id, entry) = context.parts.weave.register_input(asked, continues)?;
     context.job.touch(id, entry.bytes_done);
@@ -85,6 +94,7 @@ pub(super) fn register(
         found,
         entry,
         copy,
+        version,
         growing,
     })
 }
@@ -117,7 +127,8 @@ fn undo_end(
         return Ok(false);
     }
     let had_ended = matches!(entry.state, InputState::Done | InputState::Failed { .. });
-    if had_ended && entry.has_content() && 0 < entry.size && entry.size < size {
+    let is_woven = entry.has_content() && entry.bytes_done > 0;
+    if had_ended && is_woven && entry.size < size {
         take_back::to_last_whole_record(context, (id, entry), &input()?)?;
     }
     Ok(true)
@@ -139,6 +150,32 @@ fn note_missing(
     context.job.touch(id, entry.bytes_done);
     context.job.counters.inputs_failed.add(1);
     Ok(true)
+}
+
+/// Inputs that were read from here in part and cannot be read on, because other content is here now: their rows tell.
+fn note_other_content(
+    context: &Context,
+    claimed: &HashSet<InputId>,
+    location: &str,
+    continues: Option<InputId>,
+    digest: &str,
+) -> Result<(), weave::ApplyError> {
+    let weave = &context.parts.weave;
+    let is_left = |entry: &LedgerEntry| {
+        let is_part = match &entry.state {
+            InputState::Loading => entry.bytes_done > 0,
+            InputState::Failed { .. } => entry.captures > 0,
+            InputState::Pending | InputState::Done | InputState::Forgotten => false,
+        };
+        is_part && entry.location == location && entry.digest != digest
+    };
+    for (id, entry) in weave.inputs(is_left) {
+        if continues != Some(id) && !claimed.contains(&id) {
+            weave.note_missing(id, OTHER_CONTENT)?;
+            context.job.touch(id, entry.bytes_done);
+        }
+    }
+    Ok(())
 }
 
 /// An input that failed at its very end fails again: there is nothing more to read.

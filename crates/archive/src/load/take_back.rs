@@ -1,8 +1,11 @@
-//! An input that goes on where an earlier, shorter one had ended: a copy that was interrupted, a file that was cut.
+//! What was woven of an input leaves again.
 //!
+//! An input may go on where an earlier, shorter one had ended: a copy that was interrupted, a file that was cut.
 //! The earlier one was woven with its last record as far as that went. So it is first taken back to the end of its last
 //! whole record, which a reader finds that is told that the file grows; then it is read on like any other that has
 //! grown. Where the whole content is known under another name already, the earlier input goes for good.
+//!
+//! An input whose content changed while it was read is a mixture, and leaves whole; so does one that is forgotten.
 
 use std::io;
 use std::sync::Arc;
@@ -59,10 +62,21 @@ pub(super) fn into_nothing(
     id: InputId,
     input: Option<&Arc<dyn Input>>,
 ) -> Result<(), Failure> {
+    to_the_beginning(parts, settings, id, InputState::Forgotten, input)
+}
+
+/// Takes an input back whole, and gives it a state. `input` as for [`into_nothing`].
+pub(super) fn to_the_beginning(
+    parts: &Parts,
+    settings: &extract::Settings,
+    id: InputId,
+    state: InputState,
+    input: Option<&Arc<dyn Input>>,
+) -> Result<(), Failure> {
     let to = TakeBack {
         bytes_done: 0,
         records: 0,
-        state: InputState::Forgotten,
+        state,
     };
     take_back(parts, settings, id, &to, input)
 }

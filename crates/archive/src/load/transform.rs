@@ -21,6 +21,7 @@ pub(super) fn transform(context: &Context, chunk: Chunk, out: &mut Out<'_, Extra
             cut: chunk.cut,
         },
         captures: Vec::new(),
+        taken_back: chunk.taken_back,
         bytes: 0,
     };
     for entry in chunk.entries {

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod cdx;
+mod changed;
 mod data;
 mod growing;
 mod histories;

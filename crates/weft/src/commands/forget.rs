@@ -1,5 +1,5 @@
-//! `weft forget`: inputs leave the ledger, with what they left in quarantine. So far only those that failed, and those
-//! without captures.
+//! `weft forget`: inputs leave the ledger, with what they brought in. So far only those that were not loaded to their end,
+//! and those without captures.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -20,9 +20,10 @@ Examples:
   weft forget --failed                    every input that failed
   weft load --retry                       or try them once more
 
-So far only inputs that failed, or that have no captures, can be forgotten; what
-a failed one had brought in leaves every view with it. Captures of inputs that
-were loaded stay. A forgotten input that is loaded again is a new one.";
+So far only inputs that failed, that were not read to their end (their file is
+gone or was replaced, say), or that have no captures, can be forgotten; what
+they had brought in leaves every view with them. Captures of inputs that were
+loaded whole stay. A forgotten input that is loaded again is a new one.";
 
 /// Flags of `weft forget`.
 #[derive(Debug, clap::Args)]
@@ -35,7 +36,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// An input by its name or place, as weft status --ledger shows it (may be repeated)
+    /// An input by its name, place or digest, as weft dump ledger and --json show them (may be repeated)
     #[arg(long, value_name = "NAME")]
     input: Vec<OsString>,
     /// Every input that failed
@@ -60,11 +61,25 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         context.out.json(&answer)?;
         return Ok(Outcome::Done);
     }
-    let Body::Forgotten { inputs } = &answer.body else {
+    let Body::Forgotten {
+        inputs,
+        captures,
+        quarantined,
+    } = &answer.body
+    else {
         return ask::unexpected(&answer.body);
     };
     let forgotten = counted(inputs.len() as u64, "input", "inputs");
-    writeln!(context.out, "{forgotten} forgotten")?;
+    let with = match (captures, quarantined) {
+        (0, 0) => String::new(),
+        (captures, 0) => format!(", {} taken back", counted(*captures, "capture", "captures")),
+        (captures, losses) => format!(
+            ", {} and {} taken back",
+            counted(*captures, "capture", "captures"),
+            counted(*losses, "loss", "losses")
+        ),
+    };
+    writeln!(context.out, "{forgotten} forgotten{with}")?;
     for input in inputs {
         writeln!(context.out, "  {}", clean(input))?;
     }

@@ -272,9 +272,16 @@ fn outcome(job: &JobBody, request: &LoadRequest) -> anyhow::Result<Outcome> {
                 names.join(", ")
             )
         }
-        "done" if job.quarantined + job.inputs_failed + job.inputs_cut == 0 => Ok(Outcome::Done),
+        "done" if job.quarantined + job.inputs_failed + job.inputs_cut == 0 && !leaves_a_part(job) => {
+            Ok(Outcome::Done)
+        }
         _ => Ok(Outcome::Losses),
     }
+}
+
+/// Whether what was loaded of an input before cannot be read on: its file was replaced.
+fn leaves_a_part(job: &JobBody) -> bool {
+    job.problems.iter().any(|row| !row.missing.is_empty())
 }
 
 fn request(args: &Args) -> anyhow::Result<LoadRequest> {

@@ -317,7 +317,7 @@ fn failed_inputs_are_listed_retried_and_forgotten() {
     assert!(
         refused
             .stderr
-            .contains("web.warc did not fail and holds 5 captures"),
+            .contains("web.warc is loaded to its end and holds 5 captures"),
         "{}",
         refused.stderr
     );
@@ -338,6 +338,36 @@ fn failed_inputs_are_listed_retried_and_forgotten() {
     );
     assert_eq!(place.run(&["verify"]).code, Some(0));
     assert_eq!(place.run(&["load"]).code, Some(2));
+}
+
+#[test]
+fn what_was_read_of_a_file_that_was_replaced_is_told_and_forgotten() {
+    let place = web();
+    let part = fixture::small_web();
+    // By its name it is still being written, and another program begins it anew.
+    place.write("x.warc.open", &part[..part.len() - 10]);
+    place.good(&["load", "x.warc.open"]);
+    let digest = place.json(&["status", "--ledger"])["rows"][0]["digest"].clone();
+    place.write("x.warc.open", &fixture::other_web());
+    let run = place.run(&["load", "x.warc.open"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    for line in [
+        "1 input: 1 still loading\n",
+        "x.warc.open: loading, but now: other content is at its place, so it cannot be read on; weft forget --input takes it back\n",
+        "1 input is not complete yet",
+    ] {
+        assert!(run.stdout.contains(line), "{}", run.stdout);
+    }
+    assert_eq!(
+        place.good(&["forget", "--input", digest.as_str().expect("a digest")]),
+        "1 input forgotten, 4 captures taken back\n  x.warc.open\n"
+    );
+    let fresh = Place::new();
+    fresh.write("x.warc.open", &fixture::other_web());
+    fresh.good(&["load", "x.warc.open"]);
+    for view in ["captures", "links", "ledger"] {
+        assert_eq!(place.good(&["dump", view]), fresh.good(&["dump", view]), "{view}");
+    }
 }
 
 #[test]

@@ -121,7 +121,8 @@ fn incomplete(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
         context.out,
         "\n{still} not complete yet; the same command reads on"
     )?;
-    let rows = job.problems.iter().filter(|row| row.state == "loading");
+    let is_read_on = |row: &&LedgerRow| row.state == "loading" && row.missing.is_empty();
+    let rows = job.problems.iter().filter(is_read_on);
     for row in rows.take(INPUTS_LISTED) {
         let read = format!("{} of {} bytes read", count(row.bytes_done), count(row.size));
         writeln!(context.out, "  {}: {read}", clean(&row.input))?;
