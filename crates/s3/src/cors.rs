@@ -112,7 +112,7 @@ impl Asked {
     /// The first rule of the bucket that allows it.
     async fn rule(&self, store: &Store) -> Option<Rule> {
         store::bucket::check_name(&self.bucket).ok()?;
-        let bucket = store.bucket(&self.bucket).await.ok()??;
+        let bucket = store.bucket_as_known(&self.bucket).await.ok()??;
         rules(&bucket).into_iter().find(|rule| rule.allows(self))
     }
 

@@ -229,6 +229,12 @@ impl Keys {
             .any(|entry| entry.rights.values().any(|rights| rights.contains(&Right::Own)))
     }
 
+    /// Whether any key may own this bucket, or objects in it: otherwise nothing that is kept with them says who may do what.
+    pub(crate) fn anybody_owns_in(&self, bucket: &str) -> bool {
+        let file = self.current();
+        file.keys.values().any(|entry| entry.has(Right::Own, bucket))
+    }
+
     /// Whether a user may own this bucket, or objects in it. What no client made has an owner without a name, who owns nothing.
     pub(crate) fn owns(&self, user: &str, bucket: &str) -> bool {
         let file = self.current();

@@ -4,13 +4,17 @@
 //! the bucket. Whoever writes an object makes its bucket first, so that all who use the store see the same buckets;
 //! stores written before this was so may have objects without one, which [`Store::all_buckets`] tells.
 //!
+//! A process remembers the records that it has read or written, for those who only read objects while a record cannot be
+//! read: [`Store::bucket_as_known`].
+//!
 //! Nothing ties objects to their bucket: a put that runs while its bucket is being removed may leave an object that is
 //! seen again when the bucket is made again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 use futures_util::stream;
+use parking_lot::Mutex;
 
 use crate::key::{BUCKET_BYTES_MAX, Key};
 use crate::meta::Meta;
@@ -51,6 +55,10 @@ pub struct Buckets {
     /// Where the next page starts: give it as `after`. `None` when there is no more.
     pub next: Option<String>,
 }
+
+/// The newest records that this process has read or written, by the buckets' names. As many as there are buckets.
+#[derive(Default)]
+pub(crate) struct Records(Mutex<HashMap<String, Meta>>);
 
 /// Why a bucket could not be made, changed or removed.
 #[derive(Debug, thiserror::Error)]
@@ -98,6 +106,25 @@ pub fn is_hidden(key: &str) -> bool {
     key.starts_with('.')
 }
 
+impl Records {
+    /// Takes note of a record, unless a newer one is known.
+    fn note(&self, name: &str, record: &Meta) {
+        let mut known = self.0.lock();
+        if known.get(name).is_none_or(|known| known.version < record.version) {
+            known.insert(name.to_owned(), record.clone());
+        }
+    }
+
+    /// There is no such bucket any more.
+    fn forget(&self, name: &str) {
+        self.0.lock().remove(name);
+    }
+
+    fn get(&self, name: &str) -> Option<Meta> {
+        self.0.lock().get(name).cloned()
+    }
+}
+
 impl Store {
     /// Makes a bucket. `None` if there is one of that name, which is left as it is.
     ///
@@ -116,7 +143,10 @@ impl Store {
             ..Put::default()
         };
         match self.put(&record(name)?, Box::pin(stream::empty()), put).await {
-            Ok(meta) => Ok(Some(bucket(meta))),
+            Ok(meta) => {
+                self.bucket_records().note(name, &meta);
+                Ok(Some(bucket(meta)))
+            }
             Err(StoreError::Condition { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -141,9 +171,35 @@ impl Store {
     /// [`StoreError`], but never `NotFound`.
     pub async fn bucket(&self, name: &str) -> Result<Option<Bucket>, StoreError> {
         match self.head(&record(name)?).await {
-            Ok(meta) => Ok(Some(bucket(meta))),
-            Err(StoreError::NotFound(_)) => Ok(None),
+            Ok(meta) => {
+                self.bucket_records().note(name, &meta);
+                Ok(Some(bucket(meta)))
+            }
+            Err(StoreError::NotFound(_)) => {
+                self.bucket_records().forget(name);
+                Ok(None)
+            }
             Err(error) => Err(error),
+        }
+    }
+
+    /// A bucket as far as it can be known now: as [`Store::bucket`] where that is possible, else by the newest state of its
+    /// record that can be reached or that this process has read before. What somebody else has changed since is not in it,
+    /// so it is for reading objects only.
+    ///
+    /// # Errors
+    /// As [`Store::bucket`]; `Unavailable` when nothing is known of the record, or the last of it that it was removed.
+    pub async fn bucket_as_known(&self, name: &str) -> Result<Option<Bucket>, StoreError> {
+        let unavailable = match self.bucket(name).await {
+            Err(error @ StoreError::Unavailable { .. }) => error,
+            told => return told,
+        };
+        let reached = self.newest_reached(&record(name)?).await;
+        let known = self.bucket_records().get(name);
+        let newest = reached.into_iter().chain(known).max_by_key(|meta| meta.version);
+        match newest.filter(|meta| !meta.deleted) {
+            Some(meta) => Ok(Some(bucket(meta))),
+            None => Err(unavailable),
         }
     }
 
@@ -182,7 +238,10 @@ impl Store {
                 ..Put::default()
             };
             match self.put(&key, Box::pin(stream::empty()), put).await {
-                Ok(_) => return Ok(Ok(changed)),
+                Ok(meta) => {
+                    self.bucket_records().note(name, &meta);
+                    return Ok(Ok(changed));
+                }
                 Err(StoreError::Condition { .. }) if tries < CHANGES_MAX => tries += 1,
                 Err(error) => return Err(error.into()),
             }
@@ -206,6 +265,10 @@ impl Store {
             ..List::default()
         };
         let page = self.list(&list).await?;
+        for meta in &page.objects {
+            let name = meta.key.as_str().strip_prefix(RECORDS).unwrap_or_default();
+            self.bucket_records().note(name, meta);
+        }
         let name = |key: String| key.strip_prefix(RECORDS).unwrap_or_default().to_owned();
         Ok(Buckets {
             buckets: page.objects.into_iter().map(bucket).collect(),
@@ -262,6 +325,7 @@ impl Store {
         }
         self.abort_uploads(&inside.prefix).await?;
         let removed = self.delete(&record(name)?, Condition::Always).await?;
+        self.bucket_records().forget(name);
         removed.map(drop).ok_or_else(missing)
     }
 

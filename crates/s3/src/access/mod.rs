@@ -25,7 +25,7 @@ use s3s::dto::{CopySource, PostObjectInput, PutObjectTaggingInput};
 use s3s::path::S3Path;
 use s3s::{S3Request, S3Result};
 use store::meta::Meta;
-use store::store::Store;
+use store::store::{Store, StoreError};
 use url::form_urlencoded;
 
 use crate::digests::Digests;
@@ -148,6 +148,13 @@ fn is_decided_later(operation: &str) -> bool {
     matches!(operation, "PostObject" | "PutObjectTagging")
 }
 
+/// Operations that read one object. They need not wait for the bucket's record when the object can be read without it:
+/// the rights are those of the newest state of the record that is known. A change of it that reached only nodes which are
+/// away now counts again when they are back.
+fn is_read(operation: &str) -> bool {
+    matches!(operation, "GetObject" | "HeadObject" | "GetObjectAttributes")
+}
+
 impl Access {
     /// Decides what had to wait for the body.
     async fn decide_now(
@@ -184,7 +191,19 @@ impl Access {
             let may = may(needs::plain_right(operation));
             return may.then_some(None).ok_or_else(denied);
         }
-        let record = self.store.bucket(&bucket).await.map_err(from_store)?;
+        let record = match is_read(operation) {
+            true => self.store.bucket_as_known(&bucket).await,
+            false => self.store.bucket(&bucket).await,
+        };
+        if matches!(record, Err(StoreError::Unavailable { .. }))
+            && is_read(operation)
+            && !self.keys.anybody_owns_in(&bucket)
+        {
+            // Whatever the record says, it gives and denies nothing.
+            let may = may(needs::plain_right(operation));
+            return may.then_some(None).ok_or_else(denied);
+        }
+        let record = record.map_err(from_store)?;
         let record = record.ok_or_else(|| fault("NoSuchBucket", "there is no such bucket"))?;
         let asking = Asking {
             who: who.clone(),

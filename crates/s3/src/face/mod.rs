@@ -59,12 +59,14 @@ impl Face {
 
     /// An error of the store about an object: that there is none may mean that there is no bucket.
     async fn explain(&self, bucket: &str, error: StoreError) -> s3s::S3Error {
-        if let StoreError::NotFound(_) = error
-            && let Err(error) = self.bucket(bucket).await
-        {
-            return error;
+        let StoreError::NotFound(_) = error else {
+            return from_store(error);
+        };
+        match self.store.bucket_as_known(bucket).await {
+            Ok(Some(_)) => from_store(error),
+            Ok(None) => no_bucket(),
+            Err(unavailable) => from_store(unavailable),
         }
-        from_store(error)
     }
 
     /// The user of a request.

@@ -1,5 +1,6 @@
 //! The face as its clients see it: over real volumes, on a loopback port, asked by other people's programs.
 
+mod away;
 mod boto3;
 mod bytes;
 mod clients;

@@ -190,6 +190,12 @@ impl Store {
         Err(look.unavailable())
     }
 
+    /// The newest version that can be reached, tombstones too; what is only prepared counts, as it may be visible elsewhere.
+    pub(crate) async fn newest_reached(&self, key: &Key) -> Option<Meta> {
+        let look = self.look(key).await;
+        look.in_doubt().or(look.newest.as_ref()).cloned()
+    }
+
     /// A look on a fresh view if the layout had changed.
     async fn look_now(&self, key: &Key) -> Look {
         let mut tries = 1;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 
+use crate::bucket::Records;
 use crate::clock::Version;
 use crate::cluster::Cluster;
 use crate::key::Key;
@@ -191,6 +192,7 @@ struct Inner {
     locks: KeyLocks,
     intake: Budget,
     seats: Seats,
+    buckets: Records,
     damage: RwLock<Option<DamageHook>>,
 }
 
@@ -208,6 +210,7 @@ impl Store {
             locks: KeyLocks::new(),
             intake: Budget::default(),
             seats: Seats::default(),
+            buckets: Records::default(),
             damage: RwLock::new(None),
         };
         Self {
@@ -316,6 +319,10 @@ impl Store {
     /// [`NodeError`]
     pub async fn finish_here(&self, finish: Finish) -> Result<Option<Meta>, NodeError> {
         self.decide_or_relay(finish).await
+    }
+
+    pub(crate) fn bucket_records(&self) -> &Records {
+        &self.inner.buckets
     }
 
     fn patience(&self) -> &Patience {

@@ -1,7 +1,7 @@
 //! The table of docs/store.md, "What is answered when", row by row, with real processes on loopback ports.
 //!
 //! Of every row as many nodes or zones are killed as it says, and each kind of operation is done through every node that
-//! is left and through a client that is none. "waits" is answered with 503 after some seconds, and done when the nodes are
+//! is left and through a client that is none. "waits" is answered with 503, and done when the nodes are
 //! back.
 
 use std::fmt::Write as _;

@@ -1,0 +1,240 @@
+//! Nodes that are away: objects are read as long as they themselves can be, and nobody gets a right by it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+
+use s3::Settings;
+use store::key::Key;
+use store::node::{NodeSettings, RunningNode, Secret};
+use store::store::{Reading, Store};
+use tempfile::TempDir;
+
+use crate::sign::Ask;
+use crate::support::ADMIN;
+
+/// Nobody owns anything in `plain-*`: there the file alone says who may do what.
+const KEYS: &str = r#"
+    [keys.ADMIN]
+    secret = "admin-secret-0123456789"
+    rights = { "*" = ["read", "write", "list", "delete"], "own-*" = ["own"] }
+
+    [keys.READER]
+    secret = "secret-of-READER"
+    user = "reader"
+    rights = { "*" = ["read"] }
+
+    [keys.STRANGER]
+    secret = "secret-of-STRANGER"
+    user = "stranger"
+    rights = { "own-*" = ["own"] }
+"#;
+
+const READER: (&str, &str) = ("READER", "secret-of-READER");
+const STRANGER: (&str, &str) = ("STRANGER", "secret-of-STRANGER");
+
+/// In those with an odd number READER is denied to read.
+const BUCKETS: [&str; 8] = [
+    "own-0", "own-1", "own-2", "own-3", "own-4", "own-5", "plain-6", "plain-7",
+];
+const OBJECTS: usize = 6;
+
+struct Cluster {
+    dir: TempDir,
+    nodes: Vec<RunningNode>,
+}
+
+impl Cluster {
+    /// Three nodes of one volume each.
+    async fn start(copies: u8) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let held = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let addresses = held.map(|listener| listener.local_addr().unwrap());
+        let mut file = format!("replicas = {copies}\nseed = 7\n");
+        for (i, address) in addresses.iter().enumerate() {
+            writeln!(
+                file,
+                "[[node]]\nid = \"n{i}\"\nzone = \"z{i}\"\naddress = \"{address}\"\n[[node.volume]]\nname = \"d\""
+            )
+            .unwrap();
+        }
+        std::fs::write(dir.path().join("cluster.toml"), file).unwrap();
+        std::fs::write(dir.path().join("keys.toml"), KEYS).unwrap();
+        Secret::of_file(&dir.path().join("secret")).unwrap();
+        let mut nodes = Vec::new();
+        for (i, address) in addresses.iter().enumerate() {
+            nodes.push(start(dir.path(), i, *address).await);
+        }
+        Self { dir, nodes }
+    }
+
+    async fn face(&self, store: Store) -> s3::Running {
+        let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+        let settings = Settings::at(any_port, self.dir.path().join("keys.toml"));
+        s3::serve(settings, store).await.unwrap()
+    }
+}
+
+async fn start(dir: &Path, i: usize, address: SocketAddr) -> RunningNode {
+    let toml = dir.join(format!("n{i}.toml"));
+    let text = format!(
+        "id = \"n{i}\"\nlisten = \"{address}\"\ncluster = \"cluster.toml\"\nsecret = \"secret\"\n\
+         [[volume]]\nname = \"d\"\npath = \"n{i}\"\n"
+    );
+    std::fs::write(&toml, text).unwrap();
+    let mut settings = NodeSettings::read(&toml).unwrap();
+    settings.upkeep = None;
+    store::node::start(settings).await.unwrap()
+}
+
+async fn status(face: &s3::Running, ask: Ask<'_>) -> u16 {
+    let answer = ask.send(face.address()).await;
+    assert!(
+        answer.status != 200 || answer.body == b"content",
+        "{}",
+        answer.text()
+    );
+    answer.status
+}
+
+async fn fill(face: &s3::Running) {
+    for (number, bucket) in BUCKETS.into_iter().enumerate() {
+        let mut puts = vec![(format!("/{bucket}"), String::new())];
+        puts.extend((0..OBJECTS).map(|i| (format!("/{bucket}/{i}"), "content".to_owned())));
+        if bucket.starts_with("own") && number % 2 == 1 {
+            let policy = format!(
+                r#"{{"Statement": [{{"Effect": "Deny", "Principal": {{"AWS": "arn:aws:iam:::user/reader"}},
+                    "Action": "s3:GetObject", "Resource": "arn:aws:s3:::{bucket}/*"}}]}}"#
+            );
+            puts.push((format!("/{bucket}?policy"), policy));
+        }
+        for (target, body) in puts {
+            let ask = Ask {
+                body: body.as_bytes(),
+                ..Ask::new("PUT", &target)
+            };
+            let answer = ask.send(face.address()).await;
+            assert!(matches!(answer.status, 200 | 204), "{target}: {}", answer.text());
+        }
+    }
+}
+
+/// The statuses of reads of all objects through a face, beside what the store itself can read: whether each object and the
+/// record of its bucket can be read as asked.
+async fn check(face: &s3::Running, store: &Store, reading: Reading, remembers: bool) {
+    let store = store.reading_as(reading);
+    let header: &[(&str, &str)] = match reading {
+        Reading::Any => &[("x-weft-read", "any")],
+        Reading::Current => &[],
+    };
+    let mut counted: BTreeMap<(bool, bool), usize> = BTreeMap::new();
+    for (number, bucket) in BUCKETS.into_iter().enumerate() {
+        let record = Key::parse(&format!(".s3/buckets/{bucket}")).unwrap();
+        let reached = store.reading_as(Reading::Any).head(&record).await.is_ok();
+        let known = remembers || reached || bucket.starts_with("plain");
+        let denied = bucket.starts_with("own") && number % 2 == 1;
+        for i in 0..OBJECTS {
+            let target = format!("/{bucket}/{i}");
+            let object = store.head(&Key::parse(&target[1..]).unwrap()).await.is_ok();
+            *counted.entry((known, object)).or_default() += 1;
+            let expected = if known && object { 200 } else { 503 };
+            for (key, method) in [(ADMIN, "GET"), (ADMIN, "HEAD"), (READER, "GET")] {
+                let ask = Ask {
+                    key,
+                    unsigned: header,
+                    ..Ask::new(method, &target)
+                };
+                let found = match method {
+                    "HEAD" => head(face, ask).await,
+                    _ => status(face, ask).await,
+                };
+                let is_right = match key == READER && denied {
+                    true => matches!(found, 403 | 503),
+                    false => found == expected,
+                };
+                assert!(
+                    is_right,
+                    "{reading:?} {method} {target} by {}: {found}, not {expected}",
+                    key.0
+                );
+            }
+            let stranger = Ask {
+                key: STRANGER,
+                unsigned: header,
+                ..Ask::new("GET", &target)
+            };
+            assert!(matches!(status(face, stranger).await, 403 | 503), "{target}");
+        }
+        // Writes need the record as it is.
+        let target = format!("/{bucket}/new");
+        let put = Ask {
+            body: b"content",
+            ..Ask::new("PUT", &target)
+        };
+        if !reached {
+            assert_eq!(status(face, put).await, 503, "{bucket}");
+        }
+    }
+    assert!(
+        counted.contains_key(&(true, true)) && counted.contains_key(&(true, false)),
+        "{counted:?}"
+    );
+    assert!(remembers || counted.contains_key(&(false, true)), "{counted:?}");
+}
+
+/// The status of an answer to HEAD, which says a length and has no body.
+async fn head(face: &s3::Running, ask: Ask<'_>) -> u16 {
+    let (bytes, ..) = ask.by_header(face.address());
+    let mut stream = tokio::net::TcpStream::connect(face.address()).await.unwrap();
+    tokio::io::AsyncWriteExt::write_all(&mut stream, &bytes)
+        .await
+        .unwrap();
+    let mut line = [0; 12];
+    tokio::io::AsyncReadExt::read_exact(&mut stream, &mut line)
+        .await
+        .unwrap();
+    String::from_utf8_lossy(&line[9..]).parse().unwrap()
+}
+
+/// Two of three nodes are away, of two copies: nobody knows which version is the current one, but who takes any is given
+/// what can be reached; under the rights of the bucket as far as they are known, and else not at all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn any_version_is_read_under_the_rights_last_known() {
+    let mut cluster = Cluster::start(2).await;
+    let store = cluster.nodes[0].store();
+    let face = cluster.face(store.clone()).await;
+    fill(&face).await;
+    for node in cluster.nodes.split_off(1) {
+        node.shutdown().await;
+    }
+    check(&face, &store, Reading::Any, true).await;
+    let begun_since = cluster.face(Store::new(store.cluster().clone())).await;
+    check(&begun_since, &store, Reading::Any, false).await;
+    for face in [face, begun_since] {
+        face.shutdown().await;
+    }
+    for node in cluster.nodes {
+        node.shutdown().await;
+    }
+}
+
+/// One of three nodes is away, of one copy: the objects of the others are read, also in buckets whose record is away if it
+/// is known from before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn objects_are_read_while_the_record_of_their_bucket_is_away() {
+    let mut cluster = Cluster::start(1).await;
+    let store = cluster.nodes[0].store();
+    let face = cluster.face(store.clone()).await;
+    fill(&face).await;
+    cluster.nodes.remove(1).shutdown().await;
+    check(&face, &store, Reading::Current, true).await;
+    let begun_since = cluster.face(Store::new(store.cluster().clone())).await;
+    check(&begun_since, &store, Reading::Current, false).await;
+    for face in [face, begun_since] {
+        face.shutdown().await;
+    }
+    for node in cluster.nodes {
+        node.shutdown().await;
+    }
+}
