@@ -39,6 +39,9 @@ pub struct OpenSettings {
     /// Change nothing in the archive's directory: for one that must stay as it is. Loads are refused then. Where the
     /// directory cannot be written to, an archive is opened so in any case.
     pub read_only: bool,
+    /// Nothing but questions will be asked: where others have the archive open for reading only, so that nobody can own
+    /// it, it is opened read-only as well.
+    pub asks_only: bool,
     /// Which links an archive keeps that is created now; all if not given. An existing archive keeps its own.
     pub links: Option<LinkScope>,
 }
@@ -55,6 +58,8 @@ pub struct Archive {
 
 struct Shared {
     layout: Layout,
+    /// Settings to find another owner with.
+    settings: OpenSettings,
     sources: Sources,
     role: RwLock<Role>,
 }
@@ -84,6 +89,11 @@ impl Archive {
         Ok(Archive {
             shared: Arc::new(Shared {
                 layout,
+                settings: OpenSettings {
+                    create: false,
+                    own: false,
+                    ..settings
+                },
                 sources,
                 role,
             }),
@@ -206,11 +216,7 @@ impl Archive {
         if let Role::Owner(_) = *role {
             return Ok(());
         }
-        let found = find_role(
-            &self.shared.layout,
-            &OpenSettings::default(),
-            &self.shared.sources,
-        );
+        let found = find_role(&self.shared.layout, &self.shared.settings, &self.shared.sources);
         *role = found.map_err(AskError::unavailable)?;
         Ok(())
     }
@@ -242,7 +248,7 @@ fn find_role(layout: &Layout, settings: &OpenSettings, sources: &Sources) -> Res
     } else {
         HELD_TIME_MAX
     };
-    let deadline = Instant::now() + patience;
+    let begun = Instant::now();
     loop {
         if let Some(owner) = try_own(layout, create, settings.read_only, sources)? {
             return Ok(Role::Owner(owner));
@@ -258,7 +264,22 @@ fn find_role(layout: &Layout, settings: &OpenSettings, sources: &Sources) -> Res
                 Err(ClientError::Answered(_) | ClientError::Output(_)) => {}
             }
         }
-        if Instant::now() >= deadline {
+        let readers = Lock::readers(&layout.lock());
+        if readers.is_some()
+            && settings.asks_only
+            && let Some(owner) = try_read(layout, sources)?
+        {
+            return Ok(Role::Owner(owner));
+        }
+        if let Some(readers) = readers
+            && begun.elapsed() >= OWNED_TIME_MAX
+        {
+            return Err(OpenError::Read {
+                dir: layout.dir().display().to_string(),
+                readers,
+            });
+        }
+        if begun.elapsed() >= patience {
             let owner = Lock::owner(&layout.lock());
             return Err(OpenError::Owned {
                 dir: layout.dir().display().to_string(),
@@ -287,6 +308,11 @@ fn try_own(
             Err(error) => return Err(error),
         }
     }
+    try_read(layout, sources)
+}
+
+/// Becomes one of those who only read; `None` while somebody is the owner.
+fn try_read(layout: &Layout, sources: &Sources) -> Result<Option<Owner>, OpenError> {
     match Lock::try_share(&layout.lock())? {
         Some(lock) => Ok(Some(Owner::open_read_only(layout, lock, sources)?)),
         None => Ok(None),

@@ -50,6 +50,17 @@ pub enum OpenError {
         /// Why it could not be asked instead, or nothing.
         hint: String,
     },
+    /// Others have it open for reading only, and this process was to change it.
+    #[error(
+        "{dir} is open for reading only by {readers} (weft serve --read-only, for example), so nothing in it can be \
+         changed: end that first, then try again"
+    )]
+    Read {
+        /// The directory.
+        dir: String,
+        /// `process 123`, `processes 123, 124`, or `other processes`.
+        readers: String,
+    },
     /// The owner is a different version of the program.
     #[error("the owner of {dir} is weft {found}, this is weft {expected}; use the same version for both")]
     Version {

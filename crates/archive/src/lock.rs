@@ -5,6 +5,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::OpenError;
@@ -54,6 +55,24 @@ impl Lock {
         }
     }
 
+    /// Who shares the lock to read, in words; `None` if nobody does.
+    pub(crate) fn readers(path: &Path) -> Option<String> {
+        let file = File::open(path).ok()?;
+        if file.try_lock().is_ok() || file.try_lock_shared().is_err() {
+            return None;
+        }
+        let inode = file.metadata().ok()?.ino();
+        drop(file);
+        // Readers write nothing into the file, but the system may tell who they are.
+        let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
+        let readers: Vec<&str> = locks.lines().filter_map(|line| reader_of(line, inode)).collect();
+        Some(match readers[..] {
+            [] => "other processes".to_owned(),
+            [reader] => format!("process {reader}"),
+            _ => format!("processes {}", readers.join(", ")),
+        })
+    }
+
     /// Who holds the lock, in words.
     pub(crate) fn owner(path: &Path) -> String {
         let mut text = String::new();
@@ -61,6 +80,36 @@ impl Lock {
         match (read, text.trim()) {
             (Ok(_), pid) if !pid.is_empty() => format!("process {pid}"),
             _ => "another process".to_owned(),
+        }
+    }
+}
+
+/// The process that a line of `/proc/locks` names, if it says that the file of this number is locked to be shared:
+/// `1: FLOCK  ADVISORY  READ 4711 fe:00:1234 0 EOF`. Devices are not compared: some file systems give others here.
+fn reader_of(line: &str, inode: u64) -> Option<&str> {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let ["FLOCK", _, "READ", process, file, ..] = fields.get(1..)? else {
+        return None;
+    };
+    (file.rsplit(':').next()?.parse() == Ok(inode)).then_some(*process)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reader_of;
+
+    #[test]
+    fn readers_are_told_from_owners_and_from_those_who_wait() {
+        for (line, reader) in [
+            ("1: FLOCK  ADVISORY  READ 4711 fe:00:1234 0 EOF", Some("4711")),
+            ("1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF", None),
+            ("1: -> FLOCK  ADVISORY  READ 4711 fe:00:1234 0 EOF", None),
+            ("1: POSIX  ADVISORY  READ 4711 fe:00:1234 0 EOF", None),
+            ("1: FLOCK  ADVISORY  READ 4711 fe:00:1235 0 EOF", None),
+            ("1: FLOCK", None),
+            ("", None),
+        ] {
+            assert_eq!(reader_of(line, 1234), reader, "{line}");
         }
     }
 }

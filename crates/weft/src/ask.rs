@@ -9,9 +9,12 @@ use archive::{Archive, OpenSettings, path_text};
 use crate::context::Context;
 use crate::exit::WrongUse;
 
-/// Opens the archive that must be there: as owner if nobody is, else through the owner.
+/// Opens the archive that must be there, to ask it: as owner if nobody is, else through the owner, or read-only beside
+/// others who only read.
 pub(crate) fn open(context: &Context) -> anyhow::Result<Archive> {
-    open_with(context, OpenSettings::default())
+    let mut settings = OpenSettings::default();
+    settings.asks_only = true;
+    open_with(context, settings)
 }
 
 /// Opens the archive with settings.

@@ -153,6 +153,34 @@ fn only_one_can_own() {
 }
 
 #[test]
+fn questions_are_answered_beside_readers_and_changes_are_refused_with_their_name() {
+    let root = tempfile::tempdir().unwrap();
+    drop(own(root.path()));
+    let open = |set: fn(&mut OpenSettings)| {
+        let mut settings = OpenSettings::default();
+        set(&mut settings);
+        Archive::open(root.path(), settings)
+    };
+    let reader = open(|settings| settings.read_only = true).unwrap();
+    let asker = open(|settings| settings.asks_only = true).unwrap();
+    for archive in [&reader, &asker] {
+        assert!(status(archive).read_only);
+    }
+    drop(asker);
+    for set in [(|_| ()) as fn(&mut OpenSettings), |settings| settings.own = true] {
+        match open(set) {
+            Err(OpenError::Read { readers, .. }) => {
+                assert_eq!(readers, format!("process {}", std::process::id()));
+            }
+            other => panic!("{:?}", other.map(|_| "opened")),
+        }
+    }
+    drop(reader);
+    let owner = open(|settings| settings.asks_only = true).unwrap();
+    assert!(!status(&owner).read_only);
+}
+
+#[test]
 fn many_open_at_once_and_all_are_answered() {
     let root = Arc::new(tempfile::tempdir().unwrap());
     drop(own(root.path()));

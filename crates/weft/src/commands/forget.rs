@@ -4,8 +4,8 @@
 use std::ffi::OsString;
 use std::io::Write;
 
-use archive::Archive;
 use archive::question::{Body, LedgerState, Question};
+use archive::{Archive, OpenSettings};
 
 use crate::ask;
 use crate::commands::status::ledger_rows;
@@ -46,7 +46,7 @@ struct Which {
 
 /// Runs `weft forget`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    let archive = ask::open(context)?;
+    let archive = ask::open_with(context, OpenSettings::default())?;
     let inputs = match args.which.failed {
         true => failed(&archive)?,
         false => args

@@ -202,6 +202,16 @@ fn a_read_only_archive_is_served_and_asked_without_a_change_to_it() {
     assert_eq!(asked.map(read_only), expected);
     let refused = place.run(&["load", "web.warc", "--read-only"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
+    // Without a flag as well; what would change it says who is in the way.
+    assert_eq!(asked.map(|arguments| place.good(arguments)), expected);
+    for arguments in [&["load", "web.warc"], &["forget", "--failed"]] {
+        let refused = place.run(arguments);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(
+            refused.stderr.contains("is open for reading only by process"),
+            "{refused:?}"
+        );
+    }
     let status: Value = serde_json::from_str(&read_only(&["status", "--json"])).expect("JSON");
     assert_eq!(status["read_only"], true);
     assert_eq!(served.stop(), Some(0));
