@@ -18,6 +18,7 @@ pub(crate) struct PlaceArgs {
         global = true,
         value_name = "DIR[,name=N][,zone=Z][,weight=W]",
         value_parser = parse_volume,
+        conflicts_with = "cluster",
         help_heading = "Which store"
     )]
     pub(crate) volumes: Vec<VolumeSettings>,
@@ -27,21 +28,27 @@ pub(crate) struct PlaceArgs {
         long,
         global = true,
         value_name = "NODE.TOML",
-        conflicts_with = "volumes",
+        conflicts_with_all = ["volumes", "cluster"],
         help_heading = "Which store"
     )]
     pub(crate) config: Option<PathBuf>,
 
+    #[command(flatten)]
+    cluster: ClusterArgs,
+}
+
+/// Flags that name a cluster of which this machine is no part.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct ClusterArgs {
     /// A running cluster, by its cluster file and its secret
     #[arg(
         long,
         global = true,
         value_name = "CLUSTER.TOML",
-        conflicts_with_all = ["volumes", "config"],
         requires = "secret_file",
         help_heading = "Which store"
     )]
-    pub(crate) cluster: Option<PathBuf>,
+    cluster: Option<PathBuf>,
 
     /// The file with the secret of --cluster
     #[arg(
@@ -51,7 +58,15 @@ pub(crate) struct PlaceArgs {
         requires = "cluster",
         help_heading = "Which store"
     )]
-    pub(crate) secret_file: Option<PathBuf>,
+    secret_file: Option<PathBuf>,
+}
+
+impl ClusterArgs {
+    /// The cluster that they name, if they do.
+    pub(crate) fn given(&self) -> Option<ConnectSettings> {
+        let (file, secret) = (self.cluster.clone()?, self.secret_file.clone()?);
+        Some(ConnectSettings::Cluster { file, secret })
+    }
 }
 
 /// A volume as the command line names it.
@@ -78,11 +93,8 @@ pub(crate) fn place(args: &PlaceArgs) -> Result<ConnectSettings, WrongUse> {
 
 /// The store that flags name, if they do.
 pub(crate) fn given(args: &PlaceArgs) -> Option<ConnectSettings> {
-    if let (Some(file), Some(secret)) = (&args.cluster, &args.secret_file) {
-        return Some(ConnectSettings::Cluster {
-            file: file.clone(),
-            secret: secret.clone(),
-        });
+    if let Some(cluster) = args.cluster.given() {
+        return Some(cluster);
     }
     if let Some(file) = &args.config {
         return Some(ConnectSettings::Node(file.clone()));
@@ -98,7 +110,8 @@ pub(crate) fn of_environment() -> Result<ConnectSettings, WrongUse> {
     match std::env::var(STORE_VARIABLE) {
         Ok(text) if !text.is_empty() => of_text(&text),
         _ => Err(WrongUse(format!(
-            "which store? Name its volumes (--volume DIR, once for each disk), a --config node.toml, or set {STORE_VARIABLE}"
+            "which store? Name its volumes (--volume DIR, once for each disk), a --config node.toml, a running cluster \
+             (--cluster cluster.toml --secret-file FILE), or set {STORE_VARIABLE}"
         ))),
     }
 }

@@ -13,7 +13,7 @@ use store::key::Key;
 use store::node::{ConnectSettings, connect};
 use warc::Input;
 
-use crate::place;
+use crate::place::{self, PlaceArgs};
 
 /// Every place that this process reads inputs from.
 #[derive(Clone)]
@@ -37,6 +37,13 @@ impl Places {
             own_store(given).boxed()
         });
         Places { remote, store }
+    }
+
+    /// `store://` is the store that flags name, if they do.
+    pub(crate) fn use_given(&self, args: &PlaceArgs) {
+        if let Some(place) = place::given(args) {
+            self.use_store(place);
+        }
     }
 
     /// `store://` is this store.

@@ -15,6 +15,7 @@ use warc::{Entry, Input as _, Reader, ReaderSettings};
 
 use crate::context::Context;
 use crate::exit::{Outcome, complain};
+use crate::place::PlaceArgs;
 use crate::style::clean;
 use crate::units::counted;
 use account::Account;
@@ -46,10 +47,14 @@ pub(crate) struct Args {
     /// Do not check digests
     #[arg(long)]
     no_verify: bool,
+    /// Where inputs are that are named by `store://`.
+    #[command(flatten)]
+    place: PlaceArgs,
 }
 
 /// Runs `weft inspect`. A file that cannot be read does not stop the others.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    context.places.use_given(&args.place);
     let sources = context.places.sources();
     let locations = files::expand(&args.inputs, &sources)?;
     let mut outcome = Outcome::Done;

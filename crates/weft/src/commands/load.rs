@@ -22,7 +22,7 @@ use crate::ask;
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
 use crate::out::progress_line;
-use crate::place::{PlaceArgs, given, place};
+use crate::place::{PlaceArgs, place};
 use crate::stop::Stop;
 use crate::style::clean;
 use progress::Progress;
@@ -150,9 +150,7 @@ fn parse_rate(text: &str) -> Result<f64, String> {
 /// Runs `weft load`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let mut request = request(&args)?;
-    if let Some(place) = given(&args.place) {
-        context.places.use_store(place);
-    }
+    context.places.use_given(&args.place);
     let mut unkept = 0;
     if args.keep {
         warn_of_empty_folders(&request, context);

@@ -39,7 +39,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Cdx(args) => cdx::run(args, context),
         Command::Search(args) => search::run(args, context),
         Command::Record(args) => record::run(args, context),
-        Command::Verify(_) => verify::run(context),
+        Command::Verify(args) => verify::run(&args, context),
         Command::Serve(args) => serve::run(&args, context),
         Command::Store(args) => store::run(*args, context),
         Command::Demo(args) => demo::run(&args, context),

@@ -15,6 +15,7 @@ use warc::{Format, Input as _, OpenRecord, ReadError};
 use crate::ask;
 use crate::context::Context;
 use crate::exit::Outcome;
+use crate::place::PlaceArgs;
 
 /// Bytes read at once.
 const PIECE_BYTES: usize = 256 << 10;
@@ -41,6 +42,9 @@ pub(crate) struct Args {
     /// Write to a file instead of standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Where inputs are that were loaded from `store://`.
+    #[command(flatten)]
+    place: PlaceArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -59,6 +63,7 @@ struct Part {
 
 /// Runs `weft record`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    context.places.use_given(&args.place);
     let question = Question::Record {
         url: args.url.clone(),
         at: args.at.clone(),

@@ -15,7 +15,7 @@ use crate::exit::{NotFound, Outcome, WrongUse};
 use crate::face::{Face, FaceArgs, KEYS_FILE};
 use crate::keeping::Keeping;
 use crate::out::progress_line;
-use crate::place::parse_volume;
+use crate::place::{ClusterArgs, parse_volume};
 use crate::serving::Serving;
 use crate::stop::Stop;
 use crate::web::WebArgs;
@@ -58,6 +58,7 @@ pub(crate) struct Args {
         long = "volume",
         value_name = "DIR[,name=N][,zone=Z][,weight=W]",
         value_parser = parse_volume,
+        conflicts_with = "cluster",
         help_heading = "Store"
     )]
     volumes: Vec<VolumeSettings>,
@@ -66,10 +67,14 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "NODE.TOML",
-        conflicts_with = "volumes",
+        conflicts_with_all = ["volumes", "cluster"],
         help_heading = "Store"
     )]
     store_config: Option<PathBuf>,
+
+    /// Keeps no store, but reads inputs of one.
+    #[command(flatten)]
+    cluster: ClusterArgs,
 
     #[command(flatten)]
     face: FaceArgs,
@@ -106,7 +111,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let keeps_a_store = args.place().is_some() && !context.archive_given;
     settings.create = args.create || keeps_a_store && !context.read_only;
     settings.own = true;
-    if let Some(place) = args.place() {
+    if let Some(place) = args.place().or_else(|| args.cluster.given()) {
         context.places.use_store(place);
     }
     let archive = ask::open_with(context, settings).map_err(told_to_create)?;

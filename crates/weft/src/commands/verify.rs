@@ -18,6 +18,7 @@ use crate::ask;
 use crate::commands::status::ledger_rows;
 use crate::context::Context;
 use crate::exit::Outcome;
+use crate::place::PlaceArgs;
 use crate::stop::Stop;
 use crate::style::clean;
 use crate::units::{count, counted};
@@ -36,7 +37,11 @@ Exit code 1: a view differs.";
 /// Flags of `weft verify`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// Where inputs are that were loaded from `store://`.
+    #[command(flatten)]
+    place: PlaceArgs,
+}
 
 /// Every view, in the order in which one follows from the other.
 const VIEWS: [&str; 9] = [
@@ -52,7 +57,8 @@ const VIEWS: [&str; 9] = [
 ];
 
 /// Runs `weft verify`.
-pub(crate) fn run(context: &mut Context) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    context.places.use_given(&args.place);
     let archive = ask::open(context)?;
     let stop = Stop::listen()?;
     let (epoch, status) = status(&archive)?;

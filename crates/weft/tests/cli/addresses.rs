@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::fixture;
+#[cfg(unix)]
+use crate::serve::Served;
 use crate::support::{Place, json_lines};
 use crate::web::{Manner, Trouble, Web};
 
@@ -137,6 +139,67 @@ fn kept_inputs_are_loaded_from_the_store() {
         "{}",
         other.stderr
     );
+}
+
+/// The story: the archive is on a machine that has no volume of the store, and its inputs lie in a cluster of other machines.
+#[cfg(unix)]
+#[test]
+fn inputs_in_a_cluster_are_read_from_a_machine_without_a_volume() {
+    let place = local();
+    let address = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    let address = address.expect("a free port");
+    let cluster = format!(
+        "replicas = 1\n[[node]]\nid = \"n1\"\nzone = \"z\"\naddress = \"{address}\"\n[[node.volume]]\nname = \"d\"\n"
+    );
+    let node = format!(
+        "id = \"n1\"\nlisten = \"{address}\"\ncluster = \"cluster.toml\"\nsecret = \"secret\"\n\
+         [[volume]]\nname = \"d\"\npath = \"d\"\n"
+    );
+    place.write("cluster.toml", cluster.as_bytes());
+    place.write("node.toml", node.as_bytes());
+    let _node = Served::start_with(&place, &["store", "serve", "--config", "node.toml"]);
+    let there = |command: &[&'static str]| {
+        let flags = [
+            "--archive",
+            "kept",
+            "--cluster",
+            "cluster.toml",
+            "--secret-file",
+            "secret",
+        ];
+        [command, &flags].concat()
+    };
+    assert_eq!(place.run(&there(&["load", "--keep", "web.warc"])).code, Some(0));
+    std::fs::remove_file(place.path("web.warc")).expect("remove the file");
+    let record = ["record", "http://www.library.example/"];
+    assert!(place.good(&there(&record)).starts_with("WARC/1."));
+    assert!(
+        place
+            .good(&there(&["verify"]))
+            .contains("every view follows from 1 input")
+    );
+    place.good(&there(&["inspect", "--summary", "store://inputs/web.warc"]));
+    let served = Served::start_with(&place, &there(&["serve", "--listen", "127.0.0.1:0"]));
+    let answer = served.get("/record?url=http://www.library.example/");
+    assert!(
+        answer.starts_with("HTTP/1.0 200") || answer.starts_with("HTTP/1.1 200"),
+        "{answer}"
+    );
+    drop(served);
+    let untold = place.run(&[&record[..], &["--archive", "kept"]].concat());
+    assert_eq!(untold.code, Some(1));
+    assert!(
+        untold.stderr.contains("--cluster cluster.toml"),
+        "{}",
+        untold.stderr
+    );
+    for command in ["record", "verify", "inspect", "load", "serve"] {
+        let help = place.good(&[command, "--help"]);
+        assert!(
+            help.contains("--cluster <CLUSTER.TOML>") && help.contains("--volume"),
+            "{command}"
+        );
+    }
 }
 
 /// The story: one of many names was mistyped. The others are not in the store when that is noticed, and the command can
