@@ -124,6 +124,48 @@ fn what_can_be_reached_is_read_when_any_will_do() {
     }
 }
 
+/// The story: a disk died, and its backup of this morning is put back the way docs/store.md says. What was deleted and
+/// overwritten since stays so; and what the backup alone has is read out of it.
+#[test]
+fn a_copy_of_a_volume_without_its_identity_knows_nothing_better() {
+    let kept = Kept::filled();
+    let copied = std::process::Command::new("cp")
+        .args(["-a", "b", "backup"])
+        .current_dir(kept.place.path("."))
+        .status();
+    assert!(copied.expect("cp runs").success());
+    kept.good(&["rm", "crawls/2014/small.txt"]);
+    kept.place.write("large.warc.gz", b"overwritten");
+    assert_eq!(
+        kept.run(&["put", "large.warc.gz", "store://crawls/2014/"]).code,
+        Some(0)
+    );
+    let old = [
+        "store",
+        "get",
+        "--any",
+        "crawls/2014/small.txt",
+        "-",
+        "--volume",
+        "backup,name=b",
+    ];
+    assert_eq!(kept.place.run(&old).stdout, "small");
+    std::fs::remove_dir_all(kept.place.path("b")).expect("remove a folder");
+    std::fs::rename(kept.place.path("backup"), kept.place.path("b")).expect("rename");
+    std::fs::remove_file(kept.place.path("b/volume.json")).expect("remove a file");
+    let status = kept.run(&["status"]);
+    assert!(status.stdout.contains("rebuilding"), "{}", status.stdout);
+    for _ in 0..2 {
+        assert_eq!(
+            kept.good(&["get", "crawls/2014/large.warc.gz", "-"]),
+            "overwritten"
+        );
+        assert_eq!(kept.run(&["stat", "crawls/2014/small.txt"]).code, Some(1));
+        kept.good(&["repair"]);
+    }
+    assert!(kept.good(&["census"]).contains("\nwhole, by layout 1"));
+}
+
 /// The story: a disk is not mounted when the process starts. It serves from the other, says so everywhere, and takes
 /// the disk in when it is there.
 #[cfg(unix)]
