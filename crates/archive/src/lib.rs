@@ -28,7 +28,7 @@ mod socket;
 pub use archive::{Archive, OpenSettings};
 pub use error::{AskError, OpenError};
 pub use inputs::{FoundInput, InputSource, Sources, Stat, found_inputs, is_address, path_of, path_text};
-pub use record::{Interrupt, open_record, raw_record};
+pub use record::{Interrupt, RecordError, open_record, raw_record};
 
 pub use weave::refusal;
 

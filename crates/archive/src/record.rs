@@ -2,16 +2,44 @@
 //!
 //! A record is read piece by piece, never whole, and reading ends when it is no longer wanted ([`Interrupt`]): to find
 //! where a record ends, or to reach one inside a member, any number of bytes may have to be decoded first.
+//!
+//! Invariant: what is given is the record that the capture was made from, as far as its header tells (kind, URL, date and
+//! declared digest): where a file was replaced, another record may begin at the same offset. The block is not compared.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use warc::{Input, OpenRecord, RawRecord, ReadError};
+use extract::HeaderFacts;
+use warc::{Format, Headers, Input, Kind, OpenRecord, RawRecord, ReadError};
 
+use crate::ask::{iso, kind_word};
 use crate::inputs::Sources;
-use crate::question::RecordBody;
+use crate::question::{CdxRow, RecordBody};
+
+/// Why a record cannot be given.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The input cannot be read; with [`ReadError::NoRecord`] it has changed.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Another record is there now.
+    #[error(
+        "read {path} at offset {offset}: found {found}, expected {expected}; the file was changed since it was loaded; \
+         load it again"
+    )]
+    Changed {
+        /// Where the input is.
+        path: String,
+        /// Where the record was.
+        offset: u64,
+        /// What is there.
+        found: String,
+        /// What was loaded from there.
+        expected: String,
+    },
+}
 
 /// Ends reading that is no longer wanted, from any thread: within 256 KiB of input.
 #[derive(Debug, Clone, Default)]
@@ -70,15 +98,17 @@ impl Input for Interruptible {
 /// Opens a record that [`crate::question::Question::Record`] found.
 ///
 /// # Errors
-/// [`ReadError`]; `NoRecord` where the input has changed, an I/O error of kind `TimedOut` after the interrupt.
+/// [`RecordError`]; where reading fails after the interrupt, an I/O error of kind `TimedOut`.
 pub fn open_record(
     sources: &Sources,
     record: &RecordBody,
     interrupt: &Interrupt,
-) -> Result<OpenRecord, ReadError> {
+) -> Result<OpenRecord, RecordError> {
     let input = input_of(sources, record, interrupt)?;
     let capture = &record.capture;
-    OpenRecord::open(input, &record.location, capture.offset, capture.length)
+    let opened = OpenRecord::open(input, &record.location, capture.offset, capture.length)?;
+    compare(record, opened.format(), opened.kind(), opened.headers())?;
+    Ok(opened)
 }
 
 /// The stored bytes of such a record, as a file that holds it alone.
@@ -89,9 +119,48 @@ pub fn raw_record(
     sources: &Sources,
     record: &RecordBody,
     interrupt: &Interrupt,
-) -> Result<RawRecord, ReadError> {
+) -> Result<RawRecord, RecordError> {
     let input = input_of(sources, record, interrupt)?;
-    warc::raw_from(input, &record.location, record.capture.offset)
+    let raw = warc::raw_from(input, &record.location, record.capture.offset)?;
+    let found = raw.record();
+    compare(record, found.format, found.kind, &found.headers)?;
+    Ok(raw)
+}
+
+/// Whether the record with this header is the one that the capture was made from.
+fn compare(record: &RecordBody, format: Format, kind: Kind, headers: &Headers) -> Result<(), RecordError> {
+    let capture = &record.capture;
+    let found = extract::header_facts(format, kind, headers);
+    if found.as_ref().is_some_and(|found| is_of(capture, found)) {
+        return Ok(());
+    }
+    let declared = found.and_then(|found| found.digest).unwrap_or_default();
+    let field = |name| headers.get(name).unwrap_or("nothing");
+    Err(RecordError::Changed {
+        path: record.location.clone(),
+        offset: capture.offset,
+        found: format!(
+            "a {} record of {} at {} {declared}",
+            kind.as_str(),
+            field("WARC-Target-URI"),
+            field("WARC-Date"),
+        ),
+        expected: format!(
+            "a {} record of {} at {} {}",
+            capture.kind, capture.url, capture.fetch_time, capture.digest
+        ),
+    })
+}
+
+fn is_of(capture: &CdxRow, found: &HeaderFacts) -> bool {
+    let is_place_and_time =
+        |(url_key, ms): &(String, i64)| *url_key == capture.url_key && iso(*ms) == capture.fetch_time;
+    kind_word(found.kind) == capture.kind
+        && found.key_and_time.as_ref().is_none_or(is_place_and_time)
+        && found
+            .digest
+            .as_ref()
+            .is_none_or(|digest| *digest == capture.digest)
 }
 
 fn input_of(

@@ -36,16 +36,14 @@ pub(crate) fn facts_of(target: Option<&str>, date_text: Option<&str>) -> Result<
     }
 }
 
-fn facts_of_record(record: &warc::Record) -> Result<Facts, Extracted> {
-    facts_of(
-        record.headers.get("WARC-Target-URI"),
-        record.headers.get("WARC-Date"),
-    )
+/// Target and time as a record's header gives them.
+pub(crate) fn facts_of_headers(headers: &warc::Headers) -> Result<Facts, Extracted> {
+    facts_of(headers.get("WARC-Target-URI"), headers.get("WARC-Date"))
 }
 
 /// A `response` record or an ARC document.
 pub(crate) fn extract_response(record: &warc::Record, settings: &Settings) -> Extracted {
-    let facts = match facts_of_record(record) {
+    let facts = match facts_of_headers(&record.headers) {
         Ok(facts) => facts,
         Err(outcome) => return outcome,
     };
@@ -80,7 +78,7 @@ pub(crate) fn extract_response(record: &warc::Record, settings: &Settings) -> Ex
 
 /// A `resource` record: the payload alone.
 pub(crate) fn extract_resource(record: &warc::Record, settings: &Settings) -> Extracted {
-    match facts_of_record(record) {
+    match facts_of_headers(&record.headers) {
         Ok(facts) => Answer {
             record,
             facts,
@@ -94,7 +92,7 @@ pub(crate) fn extract_resource(record: &warc::Record, settings: &Settings) -> Ex
 
 /// A `revisit` record: it has no payload, but may have the HTTP head.
 pub(crate) fn extract_revisit(record: &warc::Record) -> Extracted {
-    let facts = match facts_of_record(record) {
+    let facts = match facts_of_headers(&record.headers) {
         Ok(facts) => facts,
         Err(outcome) => return outcome,
     };
@@ -109,7 +107,7 @@ pub(crate) fn extract_revisit(record: &warc::Record) -> Extracted {
         fetch_time_ms: facts.fetch_time_ms,
         mime: "warc/revisit".to_owned(),
         status,
-        digest: declared_digest(record).unwrap_or_else(|| digest::UNKNOWN.to_owned()),
+        digest: declared_digest(&record.headers).unwrap_or_else(|| digest::UNKNOWN.to_owned()),
         offset: record.span.offset,
         length: record.span.length,
         kind: CaptureKind::Revisit,
@@ -119,16 +117,13 @@ pub(crate) fn extract_revisit(record: &warc::Record) -> Extracted {
     }))
 }
 
-fn declared_digest(record: &warc::Record) -> Option<String> {
-    record
-        .headers
-        .get("WARC-Payload-Digest")
-        .and_then(digest::declared)
+pub(crate) fn declared_digest(headers: &warc::Headers) -> Option<String> {
+    headers.get("WARC-Payload-Digest").and_then(digest::declared)
 }
 
 /// The payload digest: declared, else computed.
 pub(crate) fn digest_of(record: &warc::Record) -> String {
-    declared_digest(record).unwrap_or_else(|| warc::payload_digest(record))
+    declared_digest(&record.headers).unwrap_or_else(|| warc::payload_digest(record))
 }
 
 /// A record whose block holds a payload, perhaps behind an HTTP head.

@@ -12,6 +12,7 @@
 mod capture;
 mod charset;
 mod digest;
+mod header;
 mod html;
 mod http;
 mod language;
@@ -29,6 +30,7 @@ mod text_reader;
 mod wat;
 mod wet;
 
+pub use header::{HeaderFacts, header_facts};
 pub use html::TEXT_BYTES_MAX;
 pub use links::{ANCHOR_CHARS_MAX, LINKS_MAX};
 pub use payload::PayloadReader;

@@ -1,16 +1,13 @@
 //! WET: a page's text, already extracted.
 
-use crate::capture::{digest_of, facts_of};
+use crate::capture::{digest_of, facts_of_headers};
 use crate::html::{TEXT_BYTES_MAX, TITLE_CHARS_MAX};
 use crate::text::Collapser;
 use crate::{Capture, CaptureKind, Extracted, Page, Settings, language, mime};
 
 /// The capture behind a `conversion` record.
 pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
-    let facts = match facts_of(
-        record.headers.get("WARC-Target-URI"),
-        record.headers.get("WARC-Date"),
-    ) {
+    let facts = match facts_of_headers(&record.headers) {
         Ok(facts) => facts,
         Err(outcome) => return outcome,
     };

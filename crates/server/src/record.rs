@@ -3,8 +3,8 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, ErrorKind, Read};
 
-use archive::Interrupt;
 use archive::question::{Body, CdxRow, Question, RecordBody};
+use archive::{Interrupt, RecordError};
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -148,30 +148,37 @@ impl Maker for RawRecord {
 }
 
 /// What an asker is told when the input does not give the record.
-pub(crate) fn no_bytes(capture: &CdxRow, error: &ReadError) -> Failure {
+pub(crate) fn no_bytes(capture: &CdxRow, error: &RecordError) -> Failure {
     tracing::warn!(%error, "a record's bytes cannot be had");
     match error {
-        ReadError::Io { source, .. } if source.kind() == ErrorKind::NotFound => Failure::new(
-            StatusCode::NOT_FOUND,
-            "input_missing",
-            format!(
-                "the input {} is no longer where it was loaded from",
-                capture.filename
-            ),
-        ),
-        ReadError::Io { source, .. } if source.kind() == ErrorKind::TimedOut => {
+        RecordError::Read(ReadError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            Failure::new(
+                StatusCode::NOT_FOUND,
+                "input_missing",
+                format!(
+                    "the input {} is no longer where it was loaded from",
+                    capture.filename
+                ),
+            )
+        }
+        RecordError::Read(ReadError::Io { source, .. }) if source.kind() == ErrorKind::TimedOut => {
             Failure::unavailable("the record could not be read in time")
         }
-        ReadError::NoRecord { offset, .. } => Failure::new(
-            StatusCode::CONFLICT,
-            "input_changed",
-            format!(
-                "the input {} has no record at offset {offset} any more: was it changed?",
-                capture.filename
-            ),
-        ),
+        RecordError::Read(ReadError::NoRecord { offset, .. }) => changed(format!(
+            "{} has no record at offset {offset} any more",
+            capture.filename
+        )),
+        RecordError::Changed { offset, .. } => changed(format!(
+            "{} has another record at offset {offset} now than the one that was loaded",
+            capture.filename
+        )),
         _ => Failure::internal(),
     }
+}
+
+fn changed(what: String) -> Failure {
+    let message = format!("the input {what}: was it changed? load it again");
+    Failure::new(StatusCode::CONFLICT, "input_changed", message)
 }
 
 fn media(extension: &str) -> &'static str {

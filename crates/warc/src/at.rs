@@ -85,7 +85,7 @@ pub fn raw_from(input: Arc<dyn Input>, name: &str, offset: u64) -> Result<RawRec
     let warc = matches!(record.format, Format::Warc(..));
     let alone = coding == Coding::Plain || (begins_frame && !reader.feed.is_open());
     if !alone {
-        return raw_shared(input, name, &record, warc);
+        return raw_shared(input, name, record, warc);
     }
     let dictionary_end = match coding {
         Coding::Zstd => dictionary_frame_end(&*input, name)?,
@@ -99,16 +99,12 @@ pub fn raw_from(input: Arc<dyn Input>, name: &str, offset: u64) -> Result<RawRec
         path: name.to_owned(),
         bytes: Bytes::Stored(stored),
         extension: extension(coding, warc),
+        record,
     })
 }
 
 /// A record out of a member that holds others as well, compressed anew while it is read.
-fn raw_shared(
-    input: Arc<dyn Input>,
-    name: &str,
-    record: &Record,
-    warc: bool,
-) -> Result<RawRecord, ReadError> {
+fn raw_shared(input: Arc<dyn Input>, name: &str, record: Record, warc: bool) -> Result<RawRecord, ReadError> {
     let opened = OpenRecord::open(input, name, record.span.offset, record.span.length)?;
     let header = io::Cursor::new(opened.header_bytes().to_vec());
     let line_ends: &[u8] = if warc { b"\r\n\r\n" } else { b"\n" };
@@ -123,6 +119,7 @@ fn raw_shared(
         path: name.to_owned(),
         bytes: Bytes::Made(Box::new(member)),
         extension: extension(Coding::Gzip, warc),
+        record,
     })
 }
 
@@ -173,6 +170,8 @@ pub struct RawRecord {
     path: String,
     bytes: Bytes,
     extension: &'static str,
+    /// Without its block.
+    record: Record,
 }
 
 enum Bytes {
@@ -188,6 +187,11 @@ struct Stored {
 }
 
 impl RawRecord {
+    /// The record that these bytes hold, without its block.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
     /// Bytes still to come; not known where they are made while they are read.
     pub fn length(&self) -> Option<u64> {
         match &self.bytes {

@@ -162,7 +162,8 @@ pub(super) fn row(capture: CaptureRow) -> CdxRow {
     }
 }
 
-fn kind_word(kind: CaptureKind) -> &'static str {
+/// The kind of a capture in answers.
+pub(crate) fn kind_word(kind: CaptureKind) -> &'static str {
     match kind {
         CaptureKind::Wet => "wet",
         CaptureKind::Wat => "wat",

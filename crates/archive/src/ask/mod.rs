@@ -22,6 +22,8 @@ mod time;
 
 use std::io::Write;
 
+pub(crate) use cdx::kind_word;
+pub(crate) use time::iso;
 use weave::{DumpError, Snapshot, SnapshotError};
 
 use crate::AskError;

@@ -16,7 +16,7 @@ pub(super) fn digits(ms: i64) -> String {
 }
 
 /// `2014-01-26T20:06:24.000Z` from milliseconds since 1970.
-pub(super) fn iso(ms: i64) -> String {
+pub(crate) fn iso(ms: i64) -> String {
     let (days, rest) = (ms.div_euclid(86_400_000), ms.rem_euclid(86_400_000));
     let (year, month, day) = date(days);
     let (hour, minute) = (rest / 3_600_000, rest / 60_000 % 60);

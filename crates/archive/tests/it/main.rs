@@ -11,4 +11,5 @@ mod iana;
 mod inputs;
 mod owners;
 mod questions;
+mod records;
 mod same_result;

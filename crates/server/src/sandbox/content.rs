@@ -7,7 +7,7 @@
 use std::io::{self, Read};
 
 use archive::question::RecordBody;
-use archive::{Interrupt, Sources};
+use archive::{Interrupt, RecordError, Sources};
 use axum::body::Bytes;
 use data_encoding::BASE64;
 use extract::{PayloadReader, TextReader};
@@ -61,11 +61,13 @@ impl Content {
         show: Show,
         interrupt: &Interrupt,
         place: OwnedSemaphorePermit,
-    ) -> Result<Content, ReadError> {
-        let failed = |source| ReadError::Io {
-            path: record.location.clone(),
-            offset: record.capture.offset,
-            source,
+    ) -> Result<Content, RecordError> {
+        let failed = |source| {
+            RecordError::Read(ReadError::Io {
+                path: record.location.clone(),
+                offset: record.capture.offset,
+                source,
+            })
         };
         let opened = archive::open_record(sources, record, interrupt)?;
         let payload = PayloadReader::open(opened, CONTENT_BYTES_MAX).map_err(failed)?;

@@ -336,6 +336,45 @@ async fn a_missing_or_changed_input_is_said() {
 }
 
 #[tokio::test]
+async fn another_record_at_the_same_offset_is_not_given() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("x.warc");
+    let write = |names: [&str; 2]| std::fs::write(&path, names.map(record_of).concat()).expect("written");
+    write(["a1", "a2"]);
+    let loaded = load(std::slice::from_ref(&path), None);
+    let router = router(&loaded);
+    let addresses = [
+        "/record?url=http://a1.example/",
+        "/sandbox/content?url=http://a1.example/",
+    ];
+    for address in addresses {
+        assert_eq!(get(&router, address).await.status, 200, "{address}");
+    }
+    write(["a2", "a1"]);
+    for address in addresses {
+        let reply = get(&router, address).await;
+        assert_eq!(reply.status, 409, "{address}");
+        assert!(!reply.body.contains("content of"), "{}", reply.body);
+    }
+    assert_eq!(
+        get(&router, addresses[0]).await.json()["error"]["code"],
+        "input_changed"
+    );
+}
+
+/// A record of `http://NAME.example/`, as long as that of every other name of the same length.
+fn record_of(name: &str) -> String {
+    let block =
+        format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>{name}</title>content of {name}");
+    let length = block.len();
+    format!(
+        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:x:{name}>\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n\
+         WARC-Target-URI: http://{name}.example/\r\nContent-Type: application/http\r\n\
+         Content-Length: {length}\r\n\r\n{block}\r\n\r\n"
+    )
+}
+
+#[tokio::test]
 async fn archived_content_comes_decoded_and_under_the_sandbox_policy() {
     let folder = tempfile::tempdir().expect("a folder");
     let loaded = load(&[web::write(folder.path(), "http://trap.example")], None);

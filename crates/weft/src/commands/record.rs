@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow, bail};
 use archive::question::{Body, Question, RecordBody};
-use archive::{Interrupt, Sources};
+use archive::{Interrupt, RecordError, Sources};
 use extract::PayloadReader;
 use warc::{Format, Input as _, OpenRecord, ReadError};
 
@@ -107,7 +107,7 @@ fn write_part(
 /// The record in its input; its block is read as it is written.
 fn open(place: &RecordBody, sources: &Sources) -> anyhow::Result<OpenRecord> {
     archive::open_record(sources, place, &Interrupt::new()).map_err(|error| match error {
-        ReadError::NoRecord { path, offset } => {
+        RecordError::Read(ReadError::NoRecord { path, offset }) => {
             anyhow!("{path} holds no record at offset {offset}: was the file changed since it was loaded?")
         }
         error => error.into(),
@@ -157,6 +157,8 @@ fn write_headers(record: OpenRecord, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn write_stored(place: &RecordBody, sources: &Sources, out: &mut impl Write) -> anyhow::Result<()> {
+    // Only to see that it is the record which was loaded.
+    open(place, sources)?;
     let describe = || format!("read {} at offset {}", place.location, place.capture.offset);
     let input = sources.open(&place.location).with_context(describe)?;
     let mut piece = vec![0; PIECE_BYTES];

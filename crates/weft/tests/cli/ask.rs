@@ -359,6 +359,27 @@ fn a_record_whose_file_has_gone_says_so() {
 }
 
 #[test]
+fn a_record_whose_file_was_replaced_by_another_says_so() {
+    let place = loaded();
+    let stored = std::fs::read_to_string(place.path("web.warc")).expect("text");
+    // As long as before, so that records begin where they did.
+    place.write(
+        "web.warc",
+        stored.replace("www.library", "www.gallery").as_bytes(),
+    );
+    for part in ["--headers", "--payload", "--stored"] {
+        let run = place.run(&["record", "http://www.library.example/", part]);
+        assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{part}");
+        for words in [
+            "found a response record of http://www.gallery.example/",
+            "load it again",
+        ] {
+            assert!(run.stderr.contains(words), "{}", run.stderr);
+        }
+    }
+}
+
+#[test]
 fn status() {
     let place = loaded();
     let text = place.good(&["status"]);

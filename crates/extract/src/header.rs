@@ -1,0 +1,41 @@
+//! What a capture has from the header of its record alone: enough to see later whether a record is still the one that a
+//! capture was made from, before any of its block is read.
+
+use crate::CaptureKind;
+use crate::capture::{declared_digest, facts_of_headers};
+
+/// What the header of a record says of the capture that is made from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeaderFacts {
+    /// Kind of the capture.
+    pub kind: CaptureKind,
+    /// URL key and fetch time in milliseconds since 1970; `None` for WAT, which has both in its block.
+    pub key_and_time: Option<(String, i64)>,
+    /// Payload digest, as in [`crate::Capture::digest`]; `None` where none is declared, and for WAT.
+    pub digest: Option<String>,
+}
+
+/// The facts of a record with this header; `None` where no capture is made of such a record.
+pub fn header_facts(format: warc::Format, kind: warc::Kind, headers: &warc::Headers) -> Option<HeaderFacts> {
+    let kind = match kind {
+        warc::Kind::Response if matches!(format, warc::Format::Arc(_)) => CaptureKind::Arc,
+        warc::Kind::Response => CaptureKind::Response,
+        warc::Kind::Resource => CaptureKind::Resource,
+        warc::Kind::Revisit => CaptureKind::Revisit,
+        warc::Kind::Conversion => CaptureKind::Wet,
+        warc::Kind::Metadata => {
+            return Some(HeaderFacts {
+                kind: CaptureKind::Wat,
+                key_and_time: None,
+                digest: None,
+            });
+        }
+        _ => return None,
+    };
+    let facts = facts_of_headers(headers).ok()?;
+    Some(HeaderFacts {
+        kind,
+        key_and_time: Some((facts.url_key, facts.fetch_time_ms)),
+        digest: declared_digest(headers),
+    })
+}
