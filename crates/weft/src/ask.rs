@@ -1,10 +1,11 @@
 //! Opening the archive and asking it.
 
 use std::ffi::OsStr;
+use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use archive::question::{Answer, Body, Question};
-use archive::{Archive, OpenSettings, path_text};
+use archive::{Archive, OpenSettings, path_of, path_text};
 
 use crate::context::Context;
 use crate::exit::WrongUse;
@@ -59,6 +60,23 @@ pub(crate) fn input_name(typed: &OsStr) -> String {
     typed
         .to_str()
         .map_or_else(|| path_text(typed.as_ref()), str::to_owned)
+}
+
+/// The text of a path on the command line. It is taken as it is; where nothing is there, but something is at the path that is
+/// shown so (`\xNN` for a byte that is no text), that one is meant.
+pub(crate) fn path_typed(typed: &OsStr, here: &Path) -> String {
+    let shown = typed
+        .to_str()
+        .filter(|text| leads_somewhere(&here.join(path_of(text))));
+    match shown {
+        Some(shown) if !leads_somewhere(&here.join(typed)) => shown.to_owned(),
+        _ => path_text(typed.as_ref()),
+    }
+}
+
+/// Whether there is anything, be it a link that leads nowhere.
+fn leads_somewhere(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 /// A time on the command line: 1 to 14 digits, or a date such as `2014-01-26` or `2014-01-26T20:06:24Z`.

@@ -10,6 +10,7 @@ mod summary;
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
@@ -307,17 +308,26 @@ fn request(args: &Args) -> anyhow::Result<LoadRequest> {
 /// The owner may stand in another directory: it is sent absolute paths, and addresses as they are. Both as text: what is
 /// typed may be any bytes.
 fn input(name: &OsStr, here: &Path) -> Result<LoadInput, WrongUse> {
-    let name = path_text(name.as_ref());
-    let path = name.strip_prefix('@').unwrap_or(&name);
-    if path.is_empty() {
+    let bytes = name.as_bytes();
+    let (mark, typed) = match bytes.strip_prefix(b"@") {
+        Some(list) => ("@", OsStr::from_bytes(list)),
+        None => ("", name),
+    };
+    if typed.is_empty() {
         return Err(WrongUse(format!("{name:?} names no input")));
     }
-    let path = if is_address(path) {
-        path.to_owned()
-    } else {
-        path_text(&here.join(path_of(path)))
+    let (typed, path) = match typed.to_str().filter(|typed| is_address(typed)) {
+        Some(address) => (path_text(address.as_ref()), path_text(address.as_ref())),
+        None => {
+            let typed = ask::path_typed(typed, here);
+            let path = path_text(&here.join(path_of(&typed)));
+            (typed, path)
+        }
     };
-    Ok(LoadInput { path, name })
+    Ok(LoadInput {
+        path,
+        name: format!("{mark}{typed}"),
+    })
 }
 
 #[cfg(test)]

@@ -234,6 +234,17 @@ fn names_that_are_not_utf8_go_from_end_to_end() {
             .stdout
             .starts_with("in/caf\\xe8.warc\n")
     );
+    // As it is shown, as well.
+    let shown = place.good(&["load", "in/caf\\xe8.warc"]);
+    assert!(shown.starts_with("1 input: 1 known already"), "{shown}");
+    assert!(
+        place
+            .good(&["inspect", "--summary", "in/caf\\xe8.warc"])
+            .starts_with("in/caf\\xe8.warc\n")
+    );
+    std::fs::write(file(b"in/list\xe9.paths"), b"caf\xe8.warc\n").expect("write a file");
+    let listed = place.good(&["load", "@in/list\\xe9.paths"]);
+    assert!(listed.starts_with("1 input: 1 known already"), "{listed}");
     let run = place.run(&["verify"]);
     assert_eq!(run.code, Some(0), "{run:?}");
 }

@@ -5,13 +5,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use archive::{Sources, is_address, path_text};
+use archive::{Sources, is_address, path_of, path_text};
+
+use crate::ask::path_typed;
 
 /// Paths and addresses of the files that `inputs` stand for.
 pub(super) fn expand(inputs: &[OsString], sources: &Sources) -> anyhow::Result<Vec<String>> {
     let mut locations = Vec::new();
     for input in inputs {
-        let path = Path::new(input);
+        let path = &path_of(&path_typed(input, Path::new("")));
         if let Some(address) = input.to_str().filter(|input| is_address(input)) {
             let found = sources
                 .expand(address)
