@@ -215,9 +215,14 @@ pub enum NodeError {
         /// Its term.
         term: Term,
     },
-    /// It cannot decide now: too few nodes answer it. Nothing was done.
-    #[error("nothing can be decided now: {0}")]
-    Undecided(String),
+    /// It cannot decide now: too few nodes answer it.
+    #[error("nothing can be decided now: {detail}")]
+    Undecided {
+        /// Who did not answer.
+        detail: String,
+        /// Something of it may have been done before: whoever is asked next has to look whether it has happened.
+        begun: bool,
+    },
     /// The newest version is another than the one seen: nothing was done, nor will be. Ask again.
     #[error("the object was written since")]
     Changed {

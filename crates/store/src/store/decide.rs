@@ -213,7 +213,10 @@ impl Store {
                         return Err(unavailable(&key, detail));
                     }
                     // It answers, but cannot decide: the next one need not wait for it.
-                    NodeError::Undecided(_) => order.finish.relayed = true,
+                    NodeError::Undecided { begun, .. } => {
+                        order.finish.relayed = true;
+                        order.again |= begun;
+                    }
                     NodeError::OtherLayout { .. } => break,
                     NodeError::Superseded { .. } => {
                         order.again = true;
@@ -250,12 +253,12 @@ impl Store {
         id: &NodeId,
         order: &mut Order,
     ) -> Result<Result<Option<Meta>, NodeError>, StoreError> {
+        if order.again && order.finish.seen.is_none() && !matches!(order.finish.change, Change::Settle) {
+            let detail = "an answer was lost, and what there was before was not certain".to_owned();
+            return Ok(Err(NodeError::Unknown(detail)));
+        }
         if Some(id) == self.cluster().me() {
             let mut finish = order.asked();
-            if order.again && finish.seen.is_none() && !matches!(finish.change, Change::Settle) {
-                let detail = "an answer was lost, and what there was before was not certain".to_owned();
-                return Ok(Err(NodeError::Unknown(detail)));
-            }
             // A question within the process arrives at once and once.
             finish.seen = finish.seen.filter(|_| order.again);
             return Ok(self.decide(finish, order.content.clone()).await);
@@ -289,10 +292,14 @@ impl Store {
                         version: newest.map(|meta| meta.version),
                     })
                 }
-                // Asked or not, that changes nothing.
+                // Whatever became of that: nothing of this change has begun.
                 Err(NodeError::Unreachable { node, detail, .. }) => {
                     let asked = false;
                     return Ok(Err(NodeError::Unreachable { node, detail, asked }));
+                }
+                Err(error @ (NodeError::Undecided { .. } | NodeError::Superseded { .. })) => {
+                    let (detail, begun) = (error.to_string(), false);
+                    return Ok(Err(NodeError::Undecided { detail, begun }));
                 }
                 Err(error) => return Ok(Err(error)),
             }
@@ -320,7 +327,7 @@ impl Store {
             match node.finish(finish.clone()).await {
                 // If it has happened there, that shows: the version seen is not the newest any more.
                 Err(NodeError::Unreachable { asked, .. }) => was_asked |= asked,
-                Err(NodeError::Undecided(_)) => {}
+                Err(NodeError::Undecided { begun, .. }) => was_asked |= begun,
                 ended => return ended,
             }
         }
@@ -329,6 +336,10 @@ impl Store {
                 let detail =
                     "the answer of who decided was lost, and the object was written since".to_owned();
                 Err(NodeError::Unknown(detail))
+            }
+            Err(NodeError::Undecided { detail, begun }) => {
+                let begun = begun || was_asked;
+                Err(NodeError::Undecided { detail, begun })
             }
             ended => ended,
         }
@@ -387,6 +398,7 @@ impl Deciding {
         let seat = match store.seat(&view, key.partition(), self.least).await {
             Ok(seat) => seat,
             Err(NodeError::OtherLayout { .. }) => return Turn::Again { wait: false },
+            Err(NodeError::Undecided { detail, .. }) => return self.undecided(detail),
             Err(error) => return Turn::Done(Err(error)),
         };
         let look = store.look_under(&view, &key, Some(&seat)).await;
@@ -399,7 +411,7 @@ impl Deciding {
             return Turn::Again { wait: false };
         }
         if !look.is_certain() {
-            return Turn::Done(Err(NodeError::Undecided(look.doubts())));
+            return self.undecided(look.doubts());
         }
         if look.latest_term() > seat.term {
             // Versions of this seat would be earlier than what is there.
@@ -529,6 +541,11 @@ impl Deciding {
             Ok(meta) => Turn::Done(Ok(Some(meta))),
             Err(short) => self.fell_short(short),
         }
+    }
+
+    fn undecided(&self, detail: String) -> Turn {
+        let begun = self.begun;
+        Turn::Done(Err(NodeError::Undecided { detail, begun }))
     }
 
     fn fell_short(&mut self, short: Short) -> Turn {

@@ -140,7 +140,11 @@ impl Store {
             match answers.latest_refused() {
                 Some(later) if tries < CLAIM_TRIES => latest = later,
                 Some(later) => return Err(NodeError::Superseded { term: later }),
-                None => return Err(NodeError::Undecided(answers.failures.join("; "))),
+                None => {
+                    let detail = answers.failures.join("; ");
+                    let begun = false;
+                    return Err(NodeError::Undecided { detail, begun });
+                }
             }
             tries += 1;
             back_off(tries).await;

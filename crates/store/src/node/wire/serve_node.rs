@@ -73,7 +73,7 @@ fn status_of(error: &NodeError) -> StatusCode {
     match error {
         NodeError::Unreachable { .. } => StatusCode::BAD_GATEWAY,
         // 409 is kept for the layouts themselves.
-        NodeError::OtherLayout { .. } | NodeError::Superseded { .. } | NodeError::Undecided(_) => {
+        NodeError::OtherLayout { .. } | NodeError::Superseded { .. } | NodeError::Undecided { .. } => {
             StatusCode::SERVICE_UNAVAILABLE
         }
         NodeError::Condition { .. } | NodeError::Changed { .. } => StatusCode::PRECONDITION_FAILED,

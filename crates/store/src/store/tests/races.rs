@@ -3,11 +3,12 @@
 use std::sync::atomic::Ordering;
 
 use super::key;
+use crate::clock::Clock;
 use crate::node::Node;
 use crate::store::{Condition, Put, StoreError};
 use crate::testing::rig::{body, read};
-use crate::testing::{Mood, Rig};
-use crate::volume::NodeId;
+use crate::testing::{Mood, Rig, Step};
+use crate::volume::{NodeId, VolumeError, VolumeId};
 
 fn when(condition: Condition) -> Put {
     Put {
@@ -128,4 +129,39 @@ async fn a_condition_is_not_decided_among_strangers() {
         .put(&key, body(b"1"), when(Condition::Absent))
         .await
         .unwrap();
+}
+
+/// A deletion is prepared, its turn is taken away, and then too few answer to go on: when they do again, it is found to
+/// have happened. It is not done anew, which would say that there was nothing to delete.
+#[tokio::test]
+async fn what_was_begun_before_too_few_answered_is_not_done_again() {
+    let rig = Rig::new(5, 3);
+    let key = key("a");
+    rig.put(&key, b"1").await.unwrap();
+    let decider = rig.store().cluster().view().deciders(key.partition())[0].clone();
+    let first = rig
+        .nodes
+        .iter()
+        .position(|node| *Node::id(node.as_ref()) == decider);
+    let store = rig.stores[first.unwrap()].clone();
+    let home = rig.home(&key);
+    let superseded = VolumeError::Superseded {
+        volume: VolumeId::from("elsewhere".to_owned()),
+        promised: Clock::new("elsewhere").term(9),
+    };
+    home[2].trip_with(Step::Prepare, 1, superseded);
+    let before = home[2].calls(Step::Prepare);
+    let deleting = tokio::spawn({
+        let key = key.clone();
+        async move { store.delete(&key, Condition::Always).await }
+    });
+    while home[2].calls(Step::Prepare) == before {
+        tokio::task::yield_now().await;
+    }
+    home.iter().for_each(|volume| volume.set(Mood::Unreachable));
+    // Longer than the pause before the next try, shorter than anybody waits.
+    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    home.iter().for_each(|volume| volume.set(Mood::Well));
+    let deleted = deleting.await.unwrap().unwrap();
+    assert!(deleted.is_some_and(|meta| meta.deleted));
 }
