@@ -10,6 +10,7 @@ use fjall::{Keyspace, Readable, Slice};
 
 use crate::SnapshotError;
 use crate::codec::Corrupt;
+use crate::error::is_damage;
 use crate::tables::{Table, Tables};
 
 /// A row as stored.
@@ -158,9 +159,10 @@ impl DoubleEndedIterator for Rows {
 }
 
 fn failed(table: Table, error: &fjall::Error) -> SnapshotError {
-    SnapshotError::Engine {
-        table: table.name(),
-        detail: error.to_string(),
+    let (table, detail) = (table.name(), error.to_string());
+    match is_damage(error) {
+        true => SnapshotError::Damaged { table, detail },
+        false => SnapshotError::Engine { table, detail },
     }
 }
 

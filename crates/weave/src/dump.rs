@@ -3,11 +3,13 @@
 //! Rows are streamed; where the order wanted is not that of a table (`inlinks`, `top`) they are sorted in
 //! temporary files. The same printer serves the brute-force model.
 
+mod details;
 mod print;
 mod rows;
 
 use std::str::FromStr;
 
+pub use details::Details;
 pub(crate) use print::{Cell, Printer, date_time};
 #[cfg(any(test, feature = "model"))]
 pub(crate) use rows::{dump_ledger, dump_quarantine, print_captures};

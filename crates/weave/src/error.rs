@@ -66,20 +66,35 @@ pub enum OpenError {
     Snapshot(#[from] SnapshotError),
 }
 
+/// What is to be done about an index that is damaged: nothing in it can be made anew alone.
+const WHAT_TO_DO: &str =
+    "`weft verify` says what else is; restore a copy of the archive, or load its inputs into a new one";
+
 /// Why a read failed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
     /// The engine could not read.
-    #[error("read table {table}: {detail}")]
+    #[error("read table {table} of the index: {detail}")]
     Engine {
         /// Table read.
         table: &'static str,
         /// Report of the engine.
         detail: String,
     },
+    /// A file is not as it was written.
+    #[error("table {table} of the index is damaged: {detail}; {}", WHAT_TO_DO)]
+    Damaged {
+        /// Table read.
+        table: &'static str,
+        /// Report of the engine.
+        detail: String,
+    },
     /// A row is not as it was written.
-    #[error("row of table {table} with key {key}: {detail}")]
+    #[error(
+        "row of table {table} of the index with key {key} is damaged: {detail}; {}",
+        WHAT_TO_DO
+    )]
     Corrupt {
         /// Table read.
         table: &'static str,
@@ -158,6 +173,24 @@ pub enum DumpError {
         /// Cause.
         source: std::io::Error,
     },
+}
+
+/// Whether an engine error says that a file is not as it was written.
+pub(crate) fn is_damage(error: &fjall::Error) -> bool {
+    use fjall::LsmError;
+    match error {
+        fjall::Error::Storage(error) => matches!(
+            error,
+            LsmError::Unrecoverable
+                | LsmError::Decompress(_)
+                | LsmError::ChecksumMismatch { .. }
+                | LsmError::InvalidTag(_)
+                | LsmError::InvalidTrailer
+                | LsmError::InvalidHeader(_)
+                | LsmError::Utf8(_)
+        ),
+        _ => false,
+    }
 }
 
 /// Whether an engine error says that the disk or a quota is full.

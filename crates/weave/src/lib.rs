@@ -11,6 +11,7 @@
 //! Not here: reading inputs, extracting captures, search. The engine (fjall) is known to this crate alone.
 
 mod chain;
+mod check;
 mod codec;
 mod crash;
 mod cut;
@@ -34,8 +35,9 @@ mod views;
 mod weave;
 mod write;
 
+pub use check::Damage;
 pub use crash::CRASH_POINTS;
-pub use dump::{DumpFormat, View};
+pub use dump::{Details, DumpFormat, View};
 pub use epoch::{Batch, Epoch, EpochReport, PageChange};
 pub use error::{ApplyError, DumpError, OpenError, SnapshotError};
 pub use ledger::{InputId, InputProgress, InputState, LedgerEntry, NO_CONTENT, QuarantineEntry};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::codec::Corrupt;
+use crate::codec::{self, Corrupt};
 use crate::cut::{Cut, Row, Rows, after_prefix};
 use crate::domain_of::DomainOf;
 use crate::ledger;
@@ -14,7 +14,7 @@ use crate::tables::Table;
 use crate::views::rankings::{Ranked, Scope};
 use crate::views::totals::TotalsRow;
 use crate::views::uris::Counts;
-use crate::views::version_row::VersionRow;
+use crate::views::version_row::{self, VersionRow};
 use crate::views::{captures, changes, domains, links, rankings, texts, uris, versions};
 use crate::{
     CaptureRow, DomainRow, Epoch, InputId, InputState, KeyRange, LedgerEntry, LinkRow, PageChange, PageRow,
@@ -141,6 +141,20 @@ impl Snapshot {
                     .decode(Table::Captures, &key, captures::decode(&key, &value))
             })
             .filter(move |row| row.as_ref().map_or(true, |row| row.url_key == url_key))
+    }
+
+    /// Keys of all pages, sorted bytewise.
+    pub fn page_keys(&self) -> impl Iterator<Item = Result<String, SnapshotError>> + '_ {
+        self.cut().iter(Table::Versions).filter_map(|row| {
+            let page = row.and_then(|(key, value)| {
+                let decoded = codec::to_text(&key).and_then(|url_key| {
+                    let is_page = version_row::decode(&url_key, &value)?.is_page;
+                    Ok(is_page.then_some(url_key))
+                });
+                self.cut().decode(Table::Versions, &key, decoded)
+            });
+            page.transpose()
+        })
     }
 
     /// Visible text of a page; `None` where the key is no page or its captures have no text.

@@ -24,9 +24,17 @@ pub(crate) struct Printer<'o> {
 
 impl<'o> Printer<'o> {
     pub(crate) fn new(view: View, format: DumpFormat, out: &'o mut dyn Write) -> Printer<'o> {
+        Printer::of_columns(view.columns(), format, out)
+    }
+
+    pub(crate) fn of_columns(
+        columns: &'static [&'static str],
+        format: DumpFormat,
+        out: &'o mut dyn Write,
+    ) -> Printer<'o> {
         let out = BufWriter::with_capacity(1 << 16, out);
         Printer {
-            columns: view.columns(),
+            columns,
             format,
             out,
             rows: 0,

@@ -1,6 +1,7 @@
 //! Tests of the whole index against the brute-force model.
 
 mod crash;
+mod damage;
 mod full_disk;
 mod histories;
 mod known_errors;

@@ -131,6 +131,7 @@ impl Pair {
         }
         self.check_reads(&snapshot);
         self.check_totals(&snapshot);
+        assert_eq!(snapshot.check().unwrap(), [], "what follows from other tables");
     }
 
     #[track_caller]

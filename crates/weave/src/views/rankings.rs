@@ -122,6 +122,35 @@ impl RankingState {
     }
 }
 
+/// The state of a ranking and the rows of its index, recomputed for comparison from all URIs of the scope.
+#[derive(Debug)]
+pub(crate) struct Recomputed<'s> {
+    stored: &'s RankingState,
+    histogram: BTreeMap<u8, u64>,
+}
+
+impl<'s> Recomputed<'s> {
+    /// `None` for a scope without an index.
+    pub(crate) fn of(stored: &'s RankingState) -> Option<Recomputed<'s>> {
+        (stored.floor > 0).then(|| Recomputed {
+            stored,
+            histogram: BTreeMap::new(),
+        })
+    }
+
+    /// Counts a URI of the scope, and gives the key of its row if it has one.
+    pub(crate) fn uri(&mut self, scope: Scope<'_>, url_key: &str, counts: Counts) -> Option<Vec<u8>> {
+        let bucket = bucket(counts);
+        *self.histogram.entry(bucket).or_default() += 1;
+        (bucket >= self.stored.floor).then(|| row_key(scope, bucket, url_key))
+    }
+
+    /// Whether the stored histogram is that of the URIs counted.
+    pub(crate) fn agrees(&self) -> bool {
+        self.histogram == self.stored.histogram
+    }
+}
+
 /// Moves a scope's index along with its URIs, `uris_now` in number.
 pub(crate) fn apply(
     cut: &Cut,

@@ -329,26 +329,32 @@ pub(crate) fn read_sources(
     let Some(row) = cut.get(Table::Uris, url_key.as_bytes())? else {
         return Ok(Vec::new());
     };
-    let is_wanted = |source: &str| after.is_none_or(|after| source > after);
-    match cut.decode(Table::Uris, url_key.as_bytes(), decode(&row))?.sources {
-        Sources::Inline(sources) => Ok(sources
-            .into_iter()
-            .filter(|s| is_wanted(s))
-            .take(limit)
-            .map(str::to_owned)
-            .collect()),
+    let uri = cut.decode(Table::Uris, url_key.as_bytes(), decode(&row))?;
+    sources(cut, &uri, after).take(limit).collect()
+}
+
+/// Keys of the sources of a row from [`decode`], sorted, those after `after`.
+pub(crate) fn sources<'a>(
+    cut: &'a Cut,
+    uri: &UriState<'a>,
+    after: Option<&'a str>,
+) -> Box<dyn Iterator<Item = Result<String, SnapshotError>> + 'a> {
+    match &uri.sources {
+        Sources::Inline(sources) => {
+            let wanted = sources.clone().into_iter();
+            let wanted = wanted.filter(move |source| after.is_none_or(|after| *source > after));
+            Box::new(wanted.map(|source| Ok(source.to_owned())))
+        }
         Sources::Spilled(number) => {
-            let mut from = inlink_key(number, after.unwrap_or(""));
+            let mut from = inlink_key(*number, after.unwrap_or(""));
             if after.is_some() {
                 from.push(0);
             }
-            cut.range(Table::Inlinks, &from, &inlink_key(number + 1, ""))
-                .take(limit)
-                .map(|row| {
-                    let (key, _) = row?;
-                    cut.decode(Table::Inlinks, &key, codec::to_text(&key[8.min(key.len())..]))
-                })
-                .collect()
+            let rows = cut.range(Table::Inlinks, &from, &inlink_key(number + 1, ""));
+            Box::new(rows.map(|row| {
+                let (key, _) = row?;
+                cut.decode(Table::Inlinks, &key, codec::to_text(&key[8.min(key.len())..]))
+            }))
         }
     }
 }

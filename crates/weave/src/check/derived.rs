@@ -1,0 +1,238 @@
+//! Tables that follow from other tables, against what they follow from.
+
+use rustc_hash::FxHashMap;
+
+use super::Damage;
+use crate::codec::{self, Corrupt};
+use crate::domain_of::DomainOf;
+use crate::sort::{Sorted, Sorter};
+use crate::tables::Table;
+use crate::views::rankings::{RankingState, Recomputed, Scope};
+use crate::views::uris::{self, Counts};
+use crate::views::{domains, links, totals};
+use crate::{DumpError, Snapshot, SnapshotError};
+
+/// The in-links of every URI, and their numbers, against the links.
+pub(super) fn inlinks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
+    let cut = snapshot.cut();
+    let mut expected = Expected::of(snapshot, links_by_target(snapshot)?)?;
+    let (mut domain_of_target, mut domain_of_source) = (DomainOf::default(), DomainOf::default());
+    for row in uris::scan(cut) {
+        let (key, value) = row?;
+        let url_key = cut.decode(Table::Uris, &key, codec::to_text(&key))?;
+        let uri = cut.decode(Table::Uris, &key, uris::decode(&value))?;
+        let domain = domain_of_target.get(&url_key);
+        let mut counts = Counts::default();
+        for source in uris::sources(cut, &uri, None) {
+            let source = source?;
+            if !expected.take(&pair(&url_key, &source))? {
+                return Ok(difference(
+                    Table::Inlinks,
+                    format!("of {url_key}: {source} is a source, and has no link to it"),
+                ));
+            }
+            counts.inlinks += 1;
+            counts.inlinks_external += u64::from(domain_of_source.get(&source) != domain);
+        }
+        if expected.begins_with(&pair(&url_key, "")) {
+            return Ok(difference(
+                Table::Inlinks,
+                format!(
+                    "of {url_key}: {} is no source, and has a link to it",
+                    expected.source()
+                ),
+            ));
+        }
+        if counts != uri.counts {
+            return Ok(difference(
+                Table::Uris,
+                format!(
+                    "of {url_key}: {} in-links, {} of them external, are counted as {} and {}",
+                    counts.inlinks, counts.inlinks_external, uri.counts.inlinks, uri.counts.inlinks_external
+                ),
+            ));
+        }
+    }
+    Ok(expected.next.as_ref().and_then(|_| {
+        let detail = format!("a link of {} leads to a URI that is not there", expected.source());
+        difference(Table::Uris, detail)
+    }))
+}
+
+/// Every link as target and source, sorted.
+fn links_by_target(snapshot: &Snapshot) -> Result<Sorter<'_>, DumpError> {
+    let cut = snapshot.cut();
+    let mut sorter = Sorter::new(snapshot.dir());
+    for row in cut.iter(Table::Links) {
+        let (key, value) = row?;
+        let source_key = cut.decode(Table::Links, &key, codec::to_text(&key))?;
+        for link in cut.decode(Table::Links, &key, links::decode(&value, |_| true))? {
+            sorter
+                .push(pair(&link.url_key, &source_key))
+                .map_err(|source| scratch(snapshot, source))?;
+        }
+    }
+    Ok(sorter)
+}
+
+/// No URL key has a NUL in it.
+fn pair(target_key: &str, source_key: &str) -> Vec<u8> {
+    [target_key.as_bytes(), source_key.as_bytes()].join(&0)
+}
+
+/// Whether `uris` marks as pages what `versions` has as pages.
+pub(super) fn page_marks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
+    let cut = snapshot.cut();
+    let mut pages = snapshot.page_keys();
+    let mut next = pages.next().transpose()?;
+    for row in uris::scan(cut) {
+        let (key, value) = row?;
+        let uri = cut.decode(Table::Uris, &key, uris::decode_counts(&value))?;
+        let is_page = next.as_ref().is_some_and(|page| page.as_bytes() == &*key);
+        if is_page != uri.is_page {
+            let url_key = cut.decode(Table::Uris, &key, codec::to_text(&key))?;
+            let (expected, found) = (word(is_page), word(uri.is_page));
+            return Ok(difference(
+                Table::Uris,
+                format!("of {url_key}: marked as {found}, is {expected}"),
+            ));
+        }
+        if is_page {
+            next = pages.next().transpose()?;
+        }
+    }
+    Ok(next.and_then(|page| difference(Table::Uris, format!("page {page} is not there"))))
+}
+
+fn word(is_page: bool) -> &'static str {
+    if is_page { "a page" } else { "no page" }
+}
+
+/// The rankings that are kept, against the URIs.
+pub(super) fn rankings(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {
+    let cut = snapshot.cut();
+    let totals = totals::read(cut)?;
+    let domains = large_domains(snapshot)?;
+    let mut all = Recomputed::of(&totals.ranking);
+    let mut of_domains: FxHashMap<&str, Recomputed<'_>> = domains
+        .iter()
+        .filter_map(|(domain, state)| Some((domain.as_str(), Recomputed::of(state)?)))
+        .collect();
+    let mut sorter = Sorter::new(snapshot.dir());
+    let mut domain_of = DomainOf::default();
+    for row in uris::scan(cut) {
+        let (key, value) = row?;
+        let url_key = cut.decode(Table::Uris, &key, codec::to_text(&key))?;
+        let counts = cut.decode(Table::Uris, &key, uris::decode_counts(&value))?.counts;
+        let domain = domain_of.get(&url_key);
+        let row = all.as_mut().and_then(|all| all.uri(Scope::All, &url_key, counts));
+        let of_domain = of_domains
+            .get_mut(&*domain)
+            .and_then(|ranking| ranking.uri(Scope::Domain(&domain), &url_key, counts));
+        for row in row.into_iter().chain(of_domain) {
+            sorter.push(row).map_err(|source| scratch(snapshot, source))?;
+        }
+    }
+    if all.is_some_and(|all| !all.agrees()) {
+        return Ok(difference(
+            Table::Meta,
+            "the ranking over all counts other URIs".into(),
+        ));
+    }
+    if let Some((domain, _)) = of_domains.iter().find(|(_, ranking)| !ranking.agrees()) {
+        return Ok(difference(
+            Table::Domains,
+            format!("the ranking of {domain} counts other URIs"),
+        ));
+    }
+    let mut expected = Expected::of(snapshot, sorter)?;
+    for row in cut.iter(Table::Rankings) {
+        let (key, _) = row?;
+        if !expected.take(&key)? {
+            let detail = format!("{} is ranked, and does not belong there", key.escape_ascii());
+            return Ok(difference(Table::Rankings, detail));
+        }
+    }
+    Ok(expected.next.and_then(|key| {
+        let detail = format!("{} is not ranked, and belongs there", key.escape_ascii());
+        difference(Table::Rankings, detail)
+    }))
+}
+
+/// Domains whose ranking is kept. Each has thousands of URIs, so there are few.
+fn large_domains(snapshot: &Snapshot) -> Result<Vec<(String, RankingState)>, SnapshotError> {
+    let cut = snapshot.cut();
+    let mut large = Vec::new();
+    for row in domains::scan(cut, None) {
+        let (key, value) = row?;
+        let decoded = domains::domain_of_row(&key)
+            .and_then(|domain| Ok::<_, Corrupt>((domain, domains::decode(&value)?.ranking)));
+        let (domain, ranking) = cut.decode(Table::Domains, &key, decoded)?;
+        if Recomputed::of(&ranking).is_some() {
+            large.push((domain, ranking));
+        }
+    }
+    Ok(large)
+}
+
+/// Sorted rows that are to be found, in their order.
+struct Expected<'s> {
+    snapshot: &'s Snapshot,
+    rows: Sorted,
+    next: Option<Vec<u8>>,
+}
+
+impl<'s> Expected<'s> {
+    fn of(snapshot: &'s Snapshot, sorter: Sorter<'_>) -> Result<Expected<'s>, DumpError> {
+        let rows = sorter.finish().map_err(|source| scratch(snapshot, source))?;
+        let mut expected = Expected {
+            snapshot,
+            rows,
+            next: None,
+        };
+        expected.go_on()?;
+        Ok(expected)
+    }
+
+    fn go_on(&mut self) -> Result<(), DumpError> {
+        let next = self.rows.next().transpose();
+        self.next = next.map_err(|source| scratch(self.snapshot, source))?;
+        Ok(())
+    }
+
+    /// Whether `row` is the next one; goes on behind it then.
+    fn take(&mut self, row: &[u8]) -> Result<bool, DumpError> {
+        let is_next = self.next.as_deref() == Some(row);
+        if is_next {
+            self.go_on()?;
+        }
+        Ok(is_next)
+    }
+
+    fn begins_with(&self, prefix: &[u8]) -> bool {
+        self.next.as_ref().is_some_and(|next| next.starts_with(prefix))
+    }
+
+    /// The source of the next row, if it is a pair.
+    fn source(&self) -> String {
+        let source = self
+            .next
+            .as_deref()
+            .and_then(|next| next.rsplit(|&byte| byte == 0).next());
+        String::from_utf8_lossy(source.unwrap_or_default()).into_owned()
+    }
+}
+
+fn difference(table: Table, detail: String) -> Option<Damage> {
+    Some(Damage {
+        table: table.name(),
+        detail,
+    })
+}
+
+fn scratch(snapshot: &Snapshot, source: std::io::Error) -> DumpError {
+    DumpError::Scratch {
+        dir: snapshot.dir().display().to_string(),
+        source,
+    }
+}

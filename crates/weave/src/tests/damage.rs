@@ -1,0 +1,130 @@
+//! An index that is not as it was written, and what is said about it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fjall::AbstractTree;
+
+use crate::cut::Cut;
+use crate::tables::{Table, Tables};
+use crate::tests::support::{Pair, key, noise, page};
+use crate::views::totals;
+use crate::{Snapshot, SnapshotError};
+
+/// Something in every table that answers are made from: in-links in rows of their own, rankings that are kept, and
+/// texts in files of their own.
+fn pair() -> Pair {
+    let (mut pair, input) = Pair::with_input();
+    let pages = (1..40).map(|n| {
+        let links = [("http://t.com/", "t"), ("http://u.t.com/", "u")];
+        let mut page = page(&format!("http://s.org/{n}"), n, &links);
+        page.page.as_mut().unwrap().text = noise(n as u64);
+        (input, page)
+    });
+    pair.apply(pages.collect());
+    pair.check();
+    pair
+}
+
+fn tables(pair: &Pair) -> Arc<Tables> {
+    pair.snapshot().cut().tables().unwrap().clone()
+}
+
+/// Writes all rows to files, as it happens by itself to large tables.
+fn write_files(tables: &Tables) {
+    for table in Table::ALL {
+        tables.space(table).rotate_memtable().unwrap();
+    }
+    let waits = |table: Table| tables.space(table).tree.sealed_memtable_count() > 0;
+    while Table::ALL.into_iter().any(waits) {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
+fn files(tables: &Tables, table: Table) -> Vec<PathBuf> {
+    let version = tables.space(table).tree.current_version();
+    let rows = version.iter_tables().map(|file| file.path.to_path_buf());
+    let values = version.blob_files.iter().map(|file| file.path().to_path_buf());
+    rows.chain(values).collect()
+}
+
+/// Of what is in the tables now, read from files where it is in files.
+fn fresh_snapshot(pair: &Pair, tables: &Arc<Tables>) -> Snapshot {
+    let cut = Cut::take(tables);
+    let totals = totals::read(&cut).unwrap();
+    Snapshot::new(&pair.dir(), cut, totals)
+}
+
+#[test]
+fn a_damaged_file_is_found_and_its_table_named() {
+    let pair = pair();
+    let tables = tables(&pair);
+    write_files(&tables);
+    for table in [
+        Table::Captures,
+        Table::Versions,
+        Table::Links,
+        Table::Uris,
+        Table::Inlinks,
+        Table::Domains,
+        Table::Rankings,
+        Table::Texts,
+        Table::Changes,
+    ] {
+        let name = table.name();
+        let files = files(&tables, table);
+        assert!(!files.is_empty(), "{name}");
+        for path in files {
+            let whole = std::fs::read(&path).unwrap();
+            let mut bytes = whole.clone();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 0x55;
+            std::fs::write(&path, &bytes).unwrap();
+            let damages = pair.snapshot().check().unwrap();
+            assert_eq!(damages.len(), 1, "{name}: {damages:?}");
+            assert_eq!(damages[0].table, name);
+            assert!(
+                damages[0].detail.contains(&path.display().to_string()),
+                "{damages:?}"
+            );
+            std::fs::write(&path, &whole).unwrap();
+        }
+    }
+    assert_eq!(pair.snapshot().check().unwrap(), []);
+}
+
+/// Rows that an error of the program has left out, say: every file is as it was written.
+#[test]
+fn rows_that_do_not_follow_from_others_are_found() {
+    for table in [Table::Inlinks, Table::Rankings] {
+        let pair = pair();
+        let tables = tables(&pair);
+        let (row, _) = pair.snapshot().cut().iter(table).next().unwrap().unwrap();
+        tables.space(table).remove(row).unwrap();
+        let damages = fresh_snapshot(&pair, &tables).check().unwrap();
+        assert_eq!(damages.len(), 1, "{damages:?}");
+        assert_eq!(damages[0].table, table.name());
+    }
+}
+
+#[test]
+fn a_question_to_a_damaged_table_says_what_to_do() {
+    let pair = pair();
+    let tables = tables(&pair);
+    write_files(&tables);
+    for path in files(&tables, Table::Texts) {
+        let bytes = vec![0x55; std::fs::metadata(&path).unwrap().len() as usize];
+        std::fs::write(&path, bytes).unwrap();
+    }
+    let error = fresh_snapshot(&pair, &tables)
+        .text(&key("http://s.org/7"))
+        .unwrap_err();
+    assert!(
+        matches!(error, SnapshotError::Damaged { table: "texts", .. }),
+        "{error}"
+    );
+    assert!(
+        error.to_string().contains("load its inputs into a new one"),
+        "{error}"
+    );
+}
