@@ -11,6 +11,7 @@ use crate::compile::{self, Mode};
 use crate::document::Row;
 use crate::index::SearchIndex;
 use crate::note::{Note, NoteKind};
+use crate::panics::caught;
 use crate::query::{self, Parsed};
 use crate::snippet::Snippets;
 use crate::view::View;
@@ -128,7 +129,7 @@ impl SearchIndex {
         query: &Query,
         text_of: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Results, SearchError> {
-        answer(&self.view(), query, None, text_of)
+        caught(|| answer(&self.view(), query, None, text_of))
     }
 }
 

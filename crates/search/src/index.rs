@@ -23,6 +23,7 @@ use tantivy::directory::MmapDirectory;
 use tantivy::{Index, IndexReader, IndexSettings, ReloadPolicy, TantivyError};
 
 use crate::document::{Change, Document};
+use crate::panics::caught;
 use crate::queue::{Budget, Queued};
 use crate::schema::{self, Fields};
 use crate::view::View;
@@ -138,17 +139,20 @@ impl SearchIndex {
     pub fn open(dir: &Path, settings: Settings) -> Result<SearchIndex, OpenError> {
         let failed = |error| OpenError::index(dir, &error);
         prepare(dir)?;
-        // First the writer: what is read then cannot change any more.
         let (_, fields) = schema::schema();
-        let writer = Writer::open(dir, &settings, fields.nobody()).map_err(failed)?;
-        let index = schema::with_tokenizer(Index::open_in_dir(dir).map_err(failed)?);
-        let epoch = covered_epoch(&index).map_err(failed)?;
-        let reader = index
-            .reader_builder()
-            .reload_policy(ReloadPolicy::Manual)
-            .try_into()
-            .map_err(failed)?;
-        let view = View::new(reader.searcher(), epoch, fields, None).map_err(failed)?;
+        let opened = caught(|| {
+            // First the writer: what is read then cannot change any more.
+            let writer = Writer::open(dir, &settings, fields.nobody())?;
+            let index = schema::with_tokenizer(Index::open_in_dir(dir)?);
+            let epoch = covered_epoch(&index)?;
+            let reader: IndexReader = index
+                .reader_builder()
+                .reload_policy(ReloadPolicy::Manual)
+                .try_into()?;
+            let view = View::new(reader.searcher(), epoch, fields, None)?;
+            Ok((writer, index, epoch, reader, view))
+        });
+        let (writer, index, epoch, reader, view) = opened.map_err(failed)?;
         let budget = Budget::new(settings.writer_memory_bytes);
         let shared = Arc::new(Shared {
             dir: dir.to_owned(),
@@ -264,6 +268,10 @@ impl SearchIndex {
 
     pub(crate) fn view(&self) -> Arc<View> {
         self.shared.view()
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.shared.dir
     }
 }
 

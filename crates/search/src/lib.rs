@@ -14,6 +14,7 @@ mod answer;
 mod beginning;
 #[cfg(test)]
 mod cacm;
+mod check;
 mod collect;
 mod compile;
 mod dates;
@@ -24,6 +25,7 @@ mod fence;
 mod index;
 mod live;
 mod note;
+mod panics;
 mod query;
 mod queue;
 mod rank;

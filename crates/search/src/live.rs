@@ -8,9 +8,10 @@
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use tantivy::index::SegmentId;
+use tantivy::postings::TermInfo;
 use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{Opstamp, Searcher, SegmentReader, Term};
+use tantivy::{InvertedIndexReader, Opstamp, Searcher, SegmentReader, Term};
 
 /// Document counts of words that are remembered at a time.
 const COUNTS_MAX: usize = 10_000;
@@ -89,10 +90,19 @@ fn count_in(reader: &SegmentReader, term: &Term) -> tantivy::Result<u64> {
     let Some(info) = index.get_term_info(term)? else {
         return Ok(0);
     };
+    count_of(reader, &index, &info)
+}
+
+/// Live documents of a segment with the word that `info` is of.
+pub(crate) fn count_of(
+    reader: &SegmentReader,
+    index: &InvertedIndexReader,
+    info: &TermInfo,
+) -> tantivy::Result<u64> {
     let count = match reader.alive_bitset() {
         None => info.doc_freq,
         Some(alive) => index
-            .read_postings_from_terminfo(&info, IndexRecordOption::Basic)?
+            .read_postings_from_terminfo(info, IndexRecordOption::Basic)?
             .doc_freq_given_deletes(alive),
     };
     Ok(u64::from(count))

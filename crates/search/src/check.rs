@@ -1,0 +1,150 @@
+//! Whether the index is as it was written, and has a document for each page.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tantivy::postings::TermInfo;
+use tantivy::termdict::TermStreamer;
+use tantivy::{Index, InvertedIndexReader, SegmentReader};
+
+use crate::index::SearchIndex;
+use crate::live;
+use crate::panics::caught;
+use crate::schema;
+use crate::view::View;
+
+/// How often files are read again before they are called damaged: one that a merge has just removed is no damage.
+const TRIES: usize = 3;
+
+impl SearchIndex {
+    /// Compares every file with its checksum and then the keys of the documents with those of the pages, which come
+    /// sorted bytewise and belong to the epoch covered. Gives what is wrong, in words; nothing if all is well.
+    ///
+    /// # Errors
+    /// Whatever error comes instead of a page.
+    pub fn check<E>(&self, pages: impl Iterator<Item = Result<String, E>>) -> Result<Vec<String>, E> {
+        let mut wrong = damaged_files(self.dir());
+        // Documents in damaged files cannot be told from others.
+        if wrong.is_empty() {
+            match caught(|| compare(&self.view(), pages)) {
+                Ok(difference) => wrong.extend(difference),
+                Err(Failure::Index(error)) => wrong.push(error.to_string()),
+                Err(Failure::Pages(error)) => return Err(error),
+            }
+        }
+        Ok(wrong)
+    }
+}
+
+/// What cannot be read.
+enum Failure<E> {
+    Index(tantivy::TantivyError),
+    Pages(E),
+}
+
+impl<E> From<tantivy::TantivyError> for Failure<E> {
+    fn from(error: tantivy::TantivyError) -> Failure<E> {
+        Failure::Index(error)
+    }
+}
+
+fn damaged_files(dir: &Path) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for _ in 0..TRIES {
+        // Opened each time: an index that is open does not know of files written since.
+        wrong = match caught(|| Index::open_in_dir(dir)?.validate_checksum()) {
+            Ok(damaged) => damaged
+                .iter()
+                .map(|file| format!("{} is damaged: its checksum is another", file.display()))
+                .collect(),
+            Err(error) => vec![error.to_string()],
+        };
+        if wrong.is_empty() {
+            break;
+        }
+    }
+    wrong.sort_unstable();
+    wrong
+}
+
+/// The first difference between the keys of documents and pages.
+fn compare<E>(
+    view: &View,
+    mut pages: impl Iterator<Item = Result<String, E>>,
+) -> Result<Option<String>, Failure<E>> {
+    let segments = view.searcher.segment_readers();
+    let indexes = segments
+        .iter()
+        .map(|segment| segment.inverted_index(view.fields.key))
+        .collect::<tantivy::Result<Vec<_>>>()?;
+    let mut keys = segments
+        .iter()
+        .zip(&indexes)
+        .map(|(segment, index)| Keys::of(segment, index))
+        .collect::<tantivy::Result<Vec<_>>>()?;
+    loop {
+        let document = next_document(&mut keys)?;
+        let page = pages.next().transpose().map_err(Failure::Pages)?;
+        let page = page.as_deref().map(schema::key_text);
+        let shown = |key: &[u8]| String::from_utf8_lossy(key).into_owned();
+        return Ok(Some(match (document, page) {
+            (None, None) => return Ok(None),
+            (Some((key, 1)), Some(page)) if key == page.as_bytes() => continue,
+            (Some((key, documents)), _) if documents > 1 => {
+                format!("{documents} documents of {}", shown(&key))
+            }
+            (Some((key, _)), page) if page.as_ref().is_none_or(|page| key.as_slice() < page.as_bytes()) => {
+                format!("a document of {}, which is no page", shown(&key))
+            }
+            (_, page) => format!("no document of the page {}", page.unwrap_or_default()),
+        }));
+    }
+}
+
+/// Keys of one segment, sorted.
+struct Keys<'a> {
+    segment: &'a SegmentReader,
+    index: &'a Arc<InvertedIndexReader>,
+    terms: TermStreamer<'a>,
+    /// Whether `terms` is at a key, and not behind the last one.
+    is_at_key: bool,
+}
+
+impl<'a> Keys<'a> {
+    fn of(segment: &'a SegmentReader, index: &'a Arc<InvertedIndexReader>) -> tantivy::Result<Keys<'a>> {
+        let mut terms = index.terms().stream()?;
+        let is_at_key = terms.advance();
+        Ok(Keys {
+            segment,
+            index,
+            terms,
+            is_at_key,
+        })
+    }
+
+    /// Live documents of the key at hand.
+    fn documents(&self) -> tantivy::Result<u64> {
+        let info: &TermInfo = self.terms.value();
+        live::count_of(self.segment, self.index, info)
+    }
+}
+
+/// The next key that has live documents, and their number: a page that was replaced has dead ones in other segments.
+fn next_document(segments: &mut [Keys<'_>]) -> tantivy::Result<Option<(Vec<u8>, u64)>> {
+    loop {
+        let keys = segments.iter().filter(|keys| keys.is_at_key);
+        let Some(key) = keys.map(|keys| keys.terms.key().to_vec()).min() else {
+            return Ok(None);
+        };
+        let mut documents = 0;
+        for keys in segments.iter_mut() {
+            if keys.is_at_key && keys.terms.key() == key {
+                documents += keys.documents()?;
+                keys.is_at_key = keys.terms.advance();
+            }
+        }
+        if documents > 0 {
+            return Ok(Some((key, documents)));
+        }
+    }
+}
