@@ -90,7 +90,9 @@ pub enum OpenError {
         message: String,
     },
     /// The search index cannot be opened.
-    #[error("open the search index of {dir}: {message}")]
+    #[error(
+        "open the search index of {dir}: {message}; where it is damaged, remove {dir}/search: it is made again"
+    )]
     Search {
         /// The directory.
         dir: String,

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use search::SearchIndex;
@@ -15,6 +16,9 @@ use crate::question::{Answer, Question};
 use crate::socket::server::Answerer;
 use crate::{AskError, OpenError, ask};
 
+/// Time between two tries to write a search index that could not be written.
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
+
 /// What answers are made from, and what loads write to.
 pub(crate) struct Parts {
     pub(crate) layout: Layout,
@@ -27,6 +31,8 @@ pub(crate) struct Parts {
     pub(crate) jobs: Arc<Jobs>,
     /// Held while the search index is fed, so that epochs reach it in order: the last one that did.
     feeding: Mutex<u64>,
+    /// Why the search index could not be written when that was last tried, and when that was.
+    search_failure: Mutex<Option<(Instant, String)>>,
 }
 
 impl Parts {
@@ -57,6 +63,7 @@ impl Parts {
             weave,
             feeding: Mutex::new(search.covered_epoch()),
             search,
+            search_failure: Mutex::default(),
             jobs: Arc::default(),
         })
     }
@@ -80,9 +87,51 @@ impl Parts {
 
     fn catch_up(&self, fed: &mut u64) -> Result<(), FeedError> {
         let snapshot = self.weave.snapshot();
-        feed::catch_up(&self.search, &snapshot)?;
+        let outcome = feed::catch_up(&self.search, &snapshot);
+        *self.search_failure.lock() = match &outcome {
+            Err(FeedError::Search(error)) => Some((Instant::now(), error.message.clone())),
+            _ => None,
+        };
+        outcome?;
         *fed = snapshot.epoch().0;
         Ok(())
+    }
+
+    /// Brings the search index up to date for an answer: after a crash it may be behind; while a load runs, that load
+    /// keeps it up to date. Where it cannot be written, on a full disk say, it answers from what it covers.
+    pub(crate) fn freshen_search(&self) -> Result<(), FeedError> {
+        let failed_lately =
+            matches!(&*self.search_failure.lock(), Some((at, _)) if at.elapsed() < RETRY_INTERVAL);
+        if self.jobs.active() > 0 || failed_lately {
+            return Ok(());
+        }
+        match self.catch_up_search() {
+            // One that covers epochs that are not in the index shows what is not there.
+            Err(FeedError::Search(error)) if error.covered_epoch <= self.weave.snapshot().epoch().0 => {
+                tracing::warn!(%error, "search is behind");
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Why the search index is behind, if it could not be written.
+    pub(crate) fn search_failure(&self) -> Option<String> {
+        let failure = self.search_failure.lock();
+        failure.as_ref().map(|(_, why)| why.clone())
+    }
+
+    /// The folder of the search index in the archive, for messages.
+    pub(crate) fn search_folder(&self) -> String {
+        self.layout.dir().join("search").display().to_string()
+    }
+
+    /// What is to be done about a damaged search index.
+    pub(crate) fn remake_search(&self) -> String {
+        format!(
+            "remove {} while no process has the archive open; it is made again when it is searched next",
+            self.search_folder()
+        )
     }
 
     pub(crate) fn feed_search(

@@ -15,6 +15,8 @@ pub use search::{Note as SearchNote, NoteKind as SearchNoteKind};
 #[allow(missing_docs)]
 pub enum Question {
     Status,
+    /// Whether the index is as it was written: reads all of it.
+    Check,
     Stages,
     Ledger {
         #[serde(default)]
@@ -245,6 +247,7 @@ pub struct Answer {
 #[allow(missing_docs)]
 pub enum Body {
     Status(StatusBody),
+    Check(CheckBody),
     Stages {
         stages: Vec<StageRow>,
     },
@@ -330,6 +333,28 @@ pub struct StatusBody {
     pub read_only: bool,
     /// Why the index refuses writes until the next load opens it again: a full disk, mostly. Empty if it does not.
     pub refuses_writes: String,
+    /// Why the search index, which is behind, could not be written: a full disk, mostly. Empty if it could.
+    pub search_failure: String,
+}
+
+/// What is not as it was written, and does not follow from what it should.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct CheckBody {
+    pub damages: Vec<DamageRow>,
+    /// What was not checked, and why.
+    pub notes: Vec<String>,
+}
+
+/// Something that is damaged.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct DamageRow {
+    /// `table <name>`, `search index`.
+    pub part: String,
+    pub found: String,
+    /// What to do about it.
+    pub advice: String,
 }
 
 /// Statistics of one pipeline stage (DESIGN 5.3).

@@ -6,6 +6,7 @@
 
 mod cdx;
 mod cdx_walk;
+mod check;
 mod cursor;
 mod domain;
 mod domains;
@@ -57,6 +58,7 @@ fn answer_at_once(parts: &Parts, question: &Question) -> Result<Answer, AskError
     let snapshot = parts.weave.snapshot();
     let body = match question {
         Question::Status => status::status(parts, &snapshot),
+        Question::Check => check::check(parts, &snapshot),
         Question::Stages => Ok(jobs::stages(parts)),
         Question::Ledger { state, after, limit } => {
             ledger::ledger(&snapshot, *state, after.as_deref(), *limit)
@@ -90,22 +92,21 @@ fn answer_at_once(parts: &Parts, question: &Question) -> Result<Answer, AskError
     })
 }
 
-/// Writes a whole view.
+/// Writes a whole view, or details that `weft verify` compares besides (`tsv` in any case).
 pub(crate) fn dump(parts: &Parts, view: &str, format: &str, out: &mut dyn Write) -> Result<u64, AskError> {
-    let view = view
-        .parse()
-        .map_err(|_| AskError::bad_request(format!("no view {view:?}")))?;
     let format = format
         .parse()
         .map_err(|_| AskError::bad_request(format!("no dump format {format:?}")))?;
-    parts
-        .weave
-        .snapshot()
-        .dump(view, format, out)
-        .map_err(|error| match error {
-            DumpError::Output(error) => AskError::unavailable(format!("write the dump: {error}")),
-            other => AskError::internal(other),
-        })
+    let snapshot = parts.weave.snapshot();
+    let dumped = match (view.parse(), view.parse()) {
+        (Ok(view), _) => snapshot.dump(view, format, out),
+        (_, Ok(details)) => snapshot.dump_details(details, out),
+        _ => return Err(AskError::bad_request(format!("no view {view:?}"))),
+    };
+    dumped.map_err(|error| match error {
+        DumpError::Output(error) => AskError::unavailable(format!("write the dump: {error}")),
+        other => AskError::internal(other),
+    })
 }
 
 impl From<SnapshotError> for AskError {

@@ -13,10 +13,7 @@ pub(super) fn search(
     snapshot: &Snapshot,
     question: &SearchQuestion,
 ) -> Result<Body, AskError> {
-    if parts.jobs.active() == 0 {
-        // After a crash the search index may be behind; while a load runs, that load keeps it up to date.
-        parts.catch_up_search().map_err(AskError::internal)?;
-    }
+    parts.freshen_search().map_err(AskError::internal)?;
     let query = Query {
         text: question.query.clone(),
         limit: question.limit,
@@ -25,10 +22,13 @@ pub(super) fn search(
         facets: question.facets,
     };
     let text_of = |url_key: &str| snapshot.text(url_key).ok().flatten();
-    let results = parts
-        .search
-        .search(&query, &text_of)
-        .map_err(AskError::internal)?;
+    let results = parts.search.search(&query, &text_of).map_err(|error| {
+        AskError::internal(format!(
+            "{error}; {} may be damaged (`weft verify` says): {}",
+            parts.search_folder(),
+            parts.remake_search()
+        ))
+    })?;
     let hits = results.hits.into_iter().map(|hit| search_hit(snapshot, hit));
     Ok(Body::Search(SearchBody {
         query: question.query.clone(),

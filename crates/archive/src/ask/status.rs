@@ -1,5 +1,7 @@
 //! Totals and state of the archive.
 
+use std::io::Write;
+
 use weave::Snapshot;
 
 use super::{jobs, time};
@@ -7,6 +9,9 @@ use crate::AskError;
 use crate::layout::bytes_below;
 use crate::parts::Parts;
 use crate::question::{Body, StatusBody};
+
+/// Written to see whether anything can be.
+const PROBE_BYTES: usize = 1 << 20;
 
 pub(super) fn status(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskError> {
     let totals = snapshot.totals()?;
@@ -35,8 +40,25 @@ pub(super) fn status(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskErro
         owner_pid: std::process::id(),
         jobs_active: parts.jobs.active(),
         read_only: parts.layout.is_read_only(),
+        search_failure: search_failure(parts, totals.epoch.0),
         refuses_writes: parts.weave.refuses_writes().unwrap_or_default(),
     }))
+}
+
+/// Why search is behind, if that is because its index cannot be written: as it was found when that was tried, or, where
+/// nobody has tried since the archive was opened, as a file of a mebibyte meets it.
+fn search_failure(parts: &Parts, epoch: u64) -> String {
+    if parts.search.covered_epoch() >= epoch {
+        return String::new();
+    }
+    let probe = || {
+        let mut file = tempfile::tempfile_in(parts.layout.search())?;
+        file.write_all(&vec![0x55; PROBE_BYTES])?;
+        file.sync_data()
+    };
+    let idle = parts.jobs.active() == 0;
+    let found = || idle.then(probe)?.err().map(|error| error.to_string());
+    parts.search_failure().or_else(found).unwrap_or_default()
 }
 
 /// Resident memory of this process, as Linux tells it; 0 elsewhere.

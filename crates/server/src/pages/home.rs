@@ -60,6 +60,12 @@ fn content(status: &StatusBody, top: &[TopRow], jobs: &[JobBody]) -> Markup {
                 " since: " (parts::text(&status.refuses_writes)) ". The next load opens the index again."
             }
         }
+        @if !status.search_failure.is_empty() {
+            p.callout {
+                span.badge.bad { "search is behind" }
+                " and could not be written: " (parts::text(&status.search_failure))
+            }
+        }
         @if status.captures == 0 {
             (parts::nothing_loaded())
         } @else {

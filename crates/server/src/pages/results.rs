@@ -67,7 +67,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         query: &asked.query,
         epoch: Some(epoch),
     };
-    Ok(Html::ok(frame.around(content(&asked, &found))))
+    Ok(Html::ok(frame.around(content(&asked, &found, epoch))))
 }
 
 fn prompt(context: &State) -> Markup {
@@ -119,7 +119,7 @@ pub(super) fn syntax() -> Markup {
     }
 }
 
-fn content(asked: &Asked, found: &SearchBody) -> Markup {
+fn content(asked: &Asked, found: &SearchBody, epoch: u64) -> Markup {
     let next = found.next.as_deref();
     let shown = asked.before + found.hits.len() as u64;
     html! {
@@ -127,6 +127,9 @@ fn content(asked: &Asked, found: &SearchBody) -> Markup {
         div.with-aside {
             div.main-column {
                 p.summary role="status" { (summary(asked, found)) }
+                @if found.search_epoch < epoch {
+                    p.soft { "Search covers epoch " (found.search_epoch) " of " (epoch) ": the newest pages are not found yet." }
+                }
                 (notes(found))
                 @if found.hits.is_empty() {
                     (no_hits(asked))

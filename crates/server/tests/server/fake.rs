@@ -27,6 +27,7 @@ where
 pub(crate) fn kind(question: &Question) -> &'static str {
     match question {
         Question::Status => "status",
+        Question::Check => "check",
         Question::Stages => "stages",
         Question::Ledger { .. } => "ledger",
         Question::Quarantine { .. } => "quarantine",

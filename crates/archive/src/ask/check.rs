@@ -1,0 +1,57 @@
+//! Whether index and search index are as they were written, and agree with each other.
+
+use weave::{DumpError, Snapshot};
+
+use crate::AskError;
+use crate::parts::Parts;
+use crate::question::{Body, CheckBody, DamageRow};
+
+/// What is to be done about a damaged index.
+const LOAD_AGAIN: &str = "restore a copy of the archive, or load its inputs into a new one";
+
+pub(super) fn check(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskError> {
+    let damages = snapshot.check().map_err(|error| match error {
+        DumpError::Snapshot(error) => AskError::internal(error),
+        other => AskError::unavailable(other),
+    })?;
+    let mut body = CheckBody::default();
+    body.damages.extend(damages.into_iter().map(|damage| DamageRow {
+        part: format!("table {}", damage.table),
+        found: damage.detail,
+        advice: LOAD_AGAIN.to_owned(),
+    }));
+    if body.damages.is_empty() {
+        check_search(parts, snapshot, &mut body);
+    } else {
+        body.notes
+            .push("the search index was not checked: it follows from the index".to_owned());
+    }
+    Ok(Body::Check(body))
+}
+
+fn check_search(parts: &Parts, snapshot: &Snapshot, body: &mut CheckBody) {
+    // Where it cannot be brought up to date it is behind, which is said below.
+    let _ = parts.freshen_search();
+    let (covered, epoch) = (parts.search.covered_epoch(), snapshot.epoch().0);
+    if covered != epoch {
+        let why = parts
+            .search_failure()
+            .map(|why| format!(" ({why})"))
+            .unwrap_or_default();
+        body.notes.push(format!(
+            "the search index was not checked: it covers epoch {covered} of {epoch}{why}"
+        ));
+        return;
+    }
+    match parts.search.check(snapshot.page_keys()) {
+        Ok(wrong) if wrong.is_empty() => {}
+        Ok(wrong) => body.damages.push(DamageRow {
+            part: "search index".to_owned(),
+            found: wrong.join("; "),
+            advice: parts.remake_search(),
+        }),
+        Err(error) => body
+            .notes
+            .push(format!("the search index was not checked: {error}")),
+    }
+}
