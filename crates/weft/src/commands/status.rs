@@ -252,8 +252,12 @@ fn search(status: &StatusBody, epoch: u64) -> String {
     if status.search_epoch >= epoch {
         format!("{documents} documents, up to date")
     } else {
+        let why = match status.search_failure.as_str() {
+            "" => String::new(),
+            why => format!("; it could not be written: {why}"),
+        };
         format!(
-            "{documents} documents, up to epoch {} of {}",
+            "{documents} documents, up to epoch {} of {}{why}",
             count(status.search_epoch),
             count(epoch)
         )

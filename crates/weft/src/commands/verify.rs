@@ -1,17 +1,19 @@
 //! `weft verify`: every view recomputed from the records, and compared row by row.
 //!
-//! The inputs of the ledger are read again into an empty archive beside this one; since two archives of the
-//! same captures dump the same bytes, whatever the order and the interruptions, every view must dump the same.
-//! The archive itself is only asked, never written.
+//! The inputs of the ledger are read again into an empty archive beside this one, as far as they were read; since two
+//! archives of the same captures dump the same bytes, whatever the order and the interruptions, every view must dump
+//! the same. Beside that the archive looks at its own files, and at the tables that follow from other tables
+//! ([`Question::Check`]). It is only asked, never written.
 
 mod compare;
 mod fresh;
+mod scope;
 
 use std::io::{Seek, Write};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use archive::Archive;
-use archive::question::{Body, LedgerRow, Question, StatusBody};
+use archive::question::{Body, CheckBody, DamageRow, LedgerRow, Question, StatusBody};
 use serde::Serialize;
 
 use crate::ask;
@@ -24,15 +26,17 @@ use crate::style::clean;
 use crate::units::{count, counted};
 use compare::{Comparing, Comparison};
 use fresh::Fresh;
+use scope::{Extent, Scope};
 
 const EXAMPLES: &str = "\
 Examples:
   weft verify
   weft verify --archive /data/crawls --json
 
-Reads all inputs again, into a folder beside the archive (or, where that
+Reads the whole index, and all inputs again, into a folder beside the archive (or, where that
 cannot be written to, among temporary files) that is removed at the end: this takes as long as loading them, and as much space as the archive.
-Exit code 1: a view differs.";
+An input that was read in part (a file that is still being written) counts up to there.
+Exit code 1: a view differs, something in the index is damaged, or an input is gone or changed.";
 
 /// Flags of `weft verify`.
 #[derive(Debug, clap::Args)]
@@ -43,12 +47,15 @@ pub(crate) struct Args {
     place: PlaceArgs,
 }
 
-/// Every view, in the order in which one follows from the other.
-const VIEWS: [&str; 9] = [
+/// Every view, in the order in which one follows from the other; `kinds` and `versions` are what answers show of
+/// captures and current versions besides.
+const VIEWS: [&str; 11] = [
     "ledger",
     "quarantine",
     "captures",
+    "kinds",
     "pages",
+    "versions",
     "links",
     "inlinks",
     "uris",
@@ -62,20 +69,31 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let archive = ask::open(context)?;
     let stop = Stop::listen()?;
     let (epoch, status) = status(&archive)?;
-    let rows = finished_inputs(&archive)?;
+    let CheckBody { damages, mut notes } = check(&archive)?;
+    let rows = ledger_rows(&archive, None)?;
     let fresh = Fresh::load(archive.dir(), &rows, &status, context.places.sources(), &stop)?;
+    let scope = Scope::of(&rows, &fresh.unknown);
     let mut views = Vec::new();
     for view in VIEWS {
-        views.push(compare_view(view, &archive, &fresh)?);
+        views.push(match scope.refuses(view) {
+            Some(why) => Comparison::impossible(view, why),
+            None => compare_view(view, &archive, &fresh, &scope)?,
+        });
     }
+    let (epoch_after, status) = self::status(&archive)?;
     ensure!(
-        self::status(&archive)?.0 == epoch,
+        epoch_after == epoch,
         "something was loaded meanwhile, so nothing can be said; verify again while no load runs"
     );
+    views.push(compare_totals(&status, &fresh, &scope)?);
+    notes.extend(rows.iter().filter_map(note));
     let report = Report {
         epoch,
         inputs: rows.len() as u64,
-        same: views.iter().all(Comparison::is_same),
+        same: damages.is_empty() && fresh.unknown.is_empty() && views.iter().all(Comparison::is_same),
+        notes,
+        unknown: fresh.unknown.clone(),
+        damages,
         views,
     };
     if context.json {
@@ -95,8 +113,30 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
 struct Report {
     epoch: u64,
     inputs: u64,
+    /// Nothing differs, is damaged or unknown.
     same: bool,
+    /// What was not compared and need not be.
+    notes: Vec<String>,
+    /// Inputs whose records cannot be read any more.
+    unknown: Vec<Unknown>,
+    damages: Vec<DamageRow>,
     views: Vec<Comparison>,
+}
+
+/// An input whose records cannot be read any more as they were loaded.
+#[derive(Debug, Clone, Serialize)]
+struct Unknown {
+    input: String,
+    why: String,
+}
+
+impl Unknown {
+    fn of(row: &LedgerRow, why: String) -> Unknown {
+        Unknown {
+            input: row.input.clone(),
+            why,
+        }
+    }
 }
 
 fn status(archive: &Archive) -> anyhow::Result<(u64, StatusBody)> {
@@ -107,37 +147,81 @@ fn status(archive: &Archive) -> anyhow::Result<(u64, StatusBody)> {
     }
 }
 
-/// The ledger, if every input was read as far as it ever will be.
-fn finished_inputs(archive: &Archive) -> anyhow::Result<Vec<LedgerRow>> {
-    let rows = ledger_rows(archive, None)?;
-    if let Some(row) = rows
-        .iter()
-        .find(|row| matches!(row.state.as_str(), "pending" | "loading"))
-    {
-        bail!(
-            "{} is loaded up to byte {} of {}: what is in the views cannot be told from the file alone; \
-             load it to its end first",
-            row.input,
+fn check(archive: &Archive) -> anyhow::Result<CheckBody> {
+    match archive.ask(&Question::Check)?.body {
+        Body::Check(check) => Ok(check),
+        body => ask::unexpected(&body),
+    }
+}
+
+/// What is to be said of an input that was not read to its end.
+fn note(row: &LedgerRow) -> Option<String> {
+    let input = &row.input;
+    match Extent::of(row) {
+        Extent::Whole => None,
+        Extent::Nothing => Some(format!("{input} is {}: nothing of it is in the views", row.state)),
+        Extent::Beginning => Some(format!(
+            "{input} is loaded up to byte {} of {}, and counts up to there",
             count(row.bytes_done),
             count(row.size)
-        );
+        )),
     }
-    Ok(rows)
 }
 
 /// Dumps a view of the fresh archive to a file, then holds the dump of the other against it.
-fn compare_view(view: &'static str, archive: &Archive, fresh: &Fresh) -> anyhow::Result<Comparison> {
+fn compare_view(
+    view: &'static str,
+    archive: &Archive,
+    fresh: &Fresh,
+    scope: &Scope,
+) -> anyhow::Result<Comparison> {
     let describe = || format!("compare {view}");
     let mut expected = fresh.dump(view).with_context(describe)?;
     expected.rewind().with_context(describe)?;
-    let mut comparing = Comparing::new(view, expected);
-    archive.dump(view, "tsv", &mut comparing).with_context(describe)?;
+    let mut comparing = Comparing::new(view, scope, expected);
+    // A table that cannot be read is no reason not to look at the others.
+    if let Err(error) = archive.dump(view, "tsv", &mut comparing) {
+        return Ok(Comparison::impossible(view, error.to_string()));
+    }
     comparing.finish().with_context(describe)
+}
+
+/// Compares the sums that `weft status` shows, one a row.
+fn compare_totals(found: &StatusBody, fresh: &Fresh, scope: &Scope) -> anyhow::Result<Comparison> {
+    if let Some(why) = scope.refuses("totals") {
+        return Ok(Comparison::impossible("totals", why));
+    }
+    let mut expected = fresh.file()?;
+    write_totals(&status(&fresh.archive)?.1, &mut expected)?;
+    expected.rewind()?;
+    let mut comparing = Comparing::new("totals", scope, expected);
+    write_totals(found, &mut comparing)?;
+    Ok(comparing.finish()?)
+}
+
+fn write_totals(status: &StatusBody, out: &mut impl Write) -> std::io::Result<()> {
+    for (name, number) in [
+        ("records", status.records),
+        ("captures", status.captures),
+        ("pages", status.pages),
+        ("links", status.links),
+        ("uris", status.uris),
+        ("domains", status.domains),
+        ("quarantined", status.quarantined),
+    ] {
+        writeln!(out, "{name}\t{number}")?;
+    }
+    Ok(())
 }
 
 fn print(report: &Report, context: &mut Context) -> anyhow::Result<()> {
     let out = &mut context.out;
     for view in &report.views {
+        if let Some(why) = &view.not_compared {
+            let verdict = out.style.bad("not compared");
+            writeln!(out, "{:<11} {verdict}: {}", view.view, clean(why))?;
+            continue;
+        }
         let rows = counted(view.rows, "row", "rows");
         let Some(difference) = &view.difference else {
             writeln!(out, "{:<11} {rows}, the same", view.view)?;
@@ -154,12 +238,36 @@ fn print(report: &Report, context: &mut Context) -> anyhow::Result<()> {
             writeln!(out, "  {name:<9} {row}")?;
         }
     }
-    let inputs = counted(report.inputs, "input", "inputs");
-    let verdict = if report.same {
-        "every view follows from"
-    } else {
-        "not every view follows from"
-    };
-    writeln!(out, "{verdict} {inputs} (epoch {})", count(report.epoch))?;
+    for note in &report.notes {
+        writeln!(out, "note: {}", clean(note))?;
+    }
+    for Unknown { input, why } in &report.unknown {
+        let unknown = out.style.bad("the records are unknown");
+        writeln!(out, "{}: {unknown}: {}", clean(input), clean(why))?;
+    }
+    for DamageRow { part, found, advice } in &report.damages {
+        let damaged = out.style.bad("damaged");
+        writeln!(out, "{part}: {damaged}: {}; {}", clean(found), clean(advice))?;
+    }
+    writeln!(out, "{} (epoch {})", verdict(report), count(report.epoch))?;
     Ok(())
+}
+
+fn verdict(report: &Report) -> String {
+    let inputs = counted(report.inputs, "input", "inputs");
+    let damages = match report.damages.len() as u64 {
+        0 => String::new(),
+        number => format!(", and {} damaged", counted(number, "part is", "parts are")),
+    };
+    if !report.unknown.is_empty() {
+        let unknown = report.unknown.len() as u64;
+        return format!(
+            "the records of {} of {inputs} are unknown{damages}",
+            count(unknown)
+        );
+    }
+    match report.views.iter().all(Comparison::is_same) {
+        true => format!("every view follows from {inputs}{damages}"),
+        false => format!("not every view follows from {inputs}{damages}"),
+    }
 }

@@ -17,6 +17,7 @@ mod serve;
 mod store;
 mod support;
 mod usage;
+mod verify;
 #[expect(dead_code, reason = "shared with the tests of `remote`, which use all of it")]
 #[path = "../../../remote/tests/it/web.rs"]
 mod web;

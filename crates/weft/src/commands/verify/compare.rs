@@ -1,18 +1,23 @@
-//! Holds the rows of a dump, as they come, against those of another in a file.
+//! Holds the rows of a dump, as they come, against those of another in a file; both as a [`Scope`] has them.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 
 use serde::Serialize;
 
+use super::scope::Scope;
+
 /// How the rows of a view compare.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Comparison {
     pub(super) view: &'static str,
-    /// Rows of the archive.
+    /// Rows of the archive that were compared.
     pub(super) rows: u64,
     /// The first difference, if any.
     pub(super) difference: Option<Difference>,
+    /// Why it could not be compared, if it could not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) not_compared: Option<String>,
 }
 
 /// Where two dumps part.
@@ -27,29 +32,42 @@ pub(super) struct Difference {
 }
 
 impl Comparison {
+    /// Of a view that cannot be compared.
+    pub(super) fn impossible(view: &'static str, why: String) -> Comparison {
+        Comparison {
+            view,
+            rows: 0,
+            difference: None,
+            not_compared: Some(why),
+        }
+    }
+
     /// Whether all rows are the same.
     pub(super) fn is_same(&self) -> bool {
-        self.difference.is_none()
+        self.difference.is_none() && self.not_compared.is_none()
     }
 }
 
 /// A writer that compares what it is given with a file, line by line.
-pub(super) struct Comparing {
+pub(super) struct Comparing<'s> {
+    scope: &'s Scope,
     expected: BufReader<File>,
     /// The beginning of a row whose end has not come yet.
     part: Vec<u8>,
     result: Comparison,
 }
 
-impl Comparing {
+impl<'s> Comparing<'s> {
     /// Compares with the rest of `expected`.
-    pub(super) fn new(view: &'static str, expected: File) -> Comparing {
+    pub(super) fn new(view: &'static str, scope: &'s Scope, expected: File) -> Comparing<'s> {
         let result = Comparison {
             view,
             rows: 0,
             difference: None,
+            not_compared: None,
         };
         Comparing {
+            scope,
             expected: BufReader::new(expected),
             part: Vec::new(),
             result,
@@ -76,31 +94,41 @@ impl Comparing {
 
     /// Compares the row in `part`, and makes room for the next.
     fn row(&mut self) -> io::Result<()> {
+        let part = std::mem::take(&mut self.part);
+        let Some(found) = self.scope.row(self.result.view, &part) else {
+            return Ok(());
+        };
         self.result.rows += 1;
         // After a difference rows are only counted: everything behind it is out of step.
         if self.result.is_same() {
             let expected = self.next_expected()?;
-            if expected.as_deref() != Some(self.part.as_slice()) {
+            if expected.as_deref() != Some(&*found) {
                 let (row, expected) = (self.result.rows, expected.as_deref().map(text));
                 self.result.difference = Some(Difference {
                     row,
                     expected,
-                    found: Some(text(&self.part)),
+                    found: Some(text(&found)),
                 });
             }
         }
-        self.part.clear();
         Ok(())
     }
 
     fn next_expected(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let mut line = Vec::new();
-        self.expected.read_until(b'\n', &mut line)?;
-        Ok((!line.is_empty()).then_some(line))
+        loop {
+            let mut line = Vec::new();
+            self.expected.read_until(b'\n', &mut line)?;
+            if line.is_empty() {
+                return Ok(None);
+            }
+            if let Some(row) = self.scope.row(self.result.view, &line) {
+                return Ok(Some(row.into_owned()));
+            }
+        }
     }
 }
 
-impl Write for Comparing {
+impl Write for Comparing<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.part.extend_from_slice(line);
@@ -132,7 +160,8 @@ mod tests {
             let mut file = tempfile::tempfile().expect("a temporary file");
             file.write_all(expected.as_bytes()).expect("written");
             file.rewind().expect("rewound");
-            let mut comparing = Comparing::new("links", file);
+            let scope = Scope::default();
+            let mut comparing = Comparing::new("links", &scope, file);
             for piece in found.as_bytes().chunks(size) {
                 comparing.write_all(piece).expect("compared");
             }
@@ -147,7 +176,8 @@ mod tests {
                 Comparison {
                     view: "links",
                     rows,
-                    difference
+                    difference,
+                    not_compared: None
                 },
                 "{expected:?} {found:?}"
             );

@@ -2,25 +2,39 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use archive::question::{JobBody, LedgerRow, LoadInput, LoadRequest, StatusBody};
-use archive::{Archive, OpenSettings, Sources};
+use archive::{Archive, OpenSettings, Sources, path_text};
+use data_encoding::HEXLOWER;
 use extract::LinkScope;
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
+use super::Unknown;
+use super::scope::Extent;
+use crate::commands::status::ledger_rows;
 use crate::stop::Stop;
+
+/// Bytes read at a time.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// What is said of an input that is there and is not what was loaded.
+const CHANGED: &str = "its content has changed since it was loaded";
 
 /// An archive made anew.
 pub(super) struct Fresh {
     // Closed before its folder goes away: fields are dropped in this order.
-    archive: Archive,
+    pub(super) archive: Archive,
     folder: TempDir,
+    /// Inputs that are gone or changed.
+    pub(super) unknown: Vec<Unknown>,
 }
 
 impl Fresh {
-    /// Loads the inputs of `rows` as they were loaded into the archive at `beside`.
+    /// Loads the inputs of `rows` as they were loaded into the archive at `beside`, as far as they were.
     pub(super) fn load(
         beside: &Path,
         rows: &[LedgerRow],
@@ -44,47 +58,140 @@ impl Fresh {
         } else {
             LinkScope::All
         });
-        let archive = Archive::open_with(&folder.path().join("archive"), settings, sources)?;
-        for request in requests(rows) {
-            let (_, job) = archive.load(&request, &mut |_, _| !stop.asked())?;
+        let archive = Archive::open_with(&folder.path().join("archive"), settings, sources.clone())?;
+        let mut fresh = Fresh {
+            archive,
+            folder,
+            unknown: Vec::new(),
+        };
+        for request in fresh.requests(rows, &sources, stop)? {
+            let (_, job) = fresh.archive.load(&request, &mut |_, _| !stop.asked())?;
             check(&job)?;
         }
-        Ok(Fresh { archive, folder })
+        let loaded = ledger_rows(&fresh.archive, None)?;
+        let whole = rows.iter().filter(|row| Extent::of(row) == Extent::Whole);
+        fresh
+            .unknown
+            .extend(whole.filter_map(|row| unknown(row, &loaded)));
+        Ok(fresh)
     }
 
     /// All rows of a view, in a file that has no name any more.
     pub(super) fn dump(&self, view: &str) -> anyhow::Result<File> {
-        let mut file = tempfile::tempfile_in(self.folder.path()).context("create a file")?;
+        let mut file = self.file()?;
         self.archive.dump(view, "tsv", &mut file)?;
         Ok(file)
     }
-}
 
-/// One load for each collection, under the names of the ledger. Without search: it is not among the views.
-fn requests(rows: &[LedgerRow]) -> Vec<LoadRequest> {
-    let mut inputs: BTreeMap<&str, Vec<LoadInput>> = BTreeMap::new();
-    for row in rows {
-        let input = LoadInput {
-            name: row.input.clone(),
-            path: row.location.clone(),
-        };
-        inputs.entry(&row.collection).or_default().push(input);
+    /// A file that has no name any more.
+    pub(super) fn file(&self) -> anyhow::Result<File> {
+        tempfile::tempfile_in(self.folder.path()).context("create a file")
     }
-    inputs
-        .into_iter()
-        .map(|(collection, inputs)| LoadRequest {
+
+    /// One load for each collection, under the names of the ledger. Without search: it is not among the views.
+    fn requests(
+        &mut self,
+        rows: &[LedgerRow],
+        sources: &Sources,
+        stop: &Stop,
+    ) -> anyhow::Result<Vec<LoadRequest>> {
+        let mut inputs: BTreeMap<&str, Vec<LoadInput>> = BTreeMap::new();
+        for (number, row) in rows.iter().enumerate() {
+            let path = match Extent::of(row) {
+                Extent::Nothing => continue,
+                Extent::Whole => row.location.clone(),
+                Extent::Beginning => {
+                    let path = self.folder.path().join(format!("beginning-{number}"));
+                    let mut copy = BufWriter::new(File::create_new(&path).context("create a file")?);
+                    match copy_beginning(row, sources, stop, &mut copy)? {
+                        Ok(()) => copy.flush().context("write a copy")?,
+                        Err(why) => {
+                            self.unknown.push(Unknown::of(row, why));
+                            continue;
+                        }
+                    }
+                    path_text(&path)
+                }
+            };
+            let name = row.input.clone();
+            inputs
+                .entry(&row.collection)
+                .or_default()
+                .push(LoadInput { name, path });
+        }
+        let request = |(collection, inputs): (&str, _)| LoadRequest {
             inputs,
             collection: Some(collection.to_owned()).filter(|name| !name.is_empty()),
             stages_off: vec!["search".to_owned()],
             ..LoadRequest::default()
-        })
-        .collect()
+        };
+        Ok(inputs.into_iter().map(request).collect())
+    }
 }
+
+/// Copies what was read of an input, if it still begins with the bytes of which the ledger has the digest; else gives
+/// why not. The rest may have grown since, and be whole by now.
+fn copy_beginning(
+    row: &LedgerRow,
+    sources: &Sources,
+    stop: &Stop,
+    copy: &mut impl Write,
+) -> anyhow::Result<Result<(), String>> {
+    let unreadable = |error: io::Error| Ok(Err(format!("cannot be read: {error}")));
+    let input = match sources.open(&row.location) {
+        Ok(input) => input,
+        Err(error) => return unreadable(error),
+    };
+    let mut hasher = Sha256::new();
+    let mut piece = vec![0; BUFFER_BYTES];
+    let mut at = 0;
+    while at < row.size {
+        if stop.asked() {
+            bail!(STOPPED);
+        }
+        let room = BUFFER_BYTES.min(usize::try_from(row.size - at).unwrap_or(BUFFER_BYTES));
+        let bytes = match input.read_at(&mut piece[..room], at) {
+            Ok(0) => return Ok(Err(CHANGED.to_owned())),
+            Ok(bytes) => bytes,
+            Err(error) => return unreadable(error),
+        };
+        hasher.update(&piece[..bytes]);
+        let kept = bytes.min(usize::try_from(row.bytes_done.saturating_sub(at)).unwrap_or(bytes));
+        copy.write_all(&piece[..kept]).context("write a copy")?;
+        at += bytes as u64;
+    }
+    let digest = format!("sha256:{}", HEXLOWER.encode(&hasher.finalize()));
+    Ok(if digest == row.digest {
+        Ok(())
+    } else {
+        Err(CHANGED.to_owned())
+    })
+}
+
+/// Why the records of an input that was read to its end are unknown, if they are.
+fn unknown(row: &LedgerRow, loaded: &[LedgerRow]) -> Option<Unknown> {
+    let failed = |row: &LedgerRow| row.state.starts_with("failed");
+    let same = loaded
+        .iter()
+        .find(|now| (&now.input, &now.digest) == (&row.input, &row.digest));
+    let why = match same {
+        Some(now) if failed(now) && !failed(row) => now.state.clone(),
+        Some(_) => return None,
+        None => loaded
+            .iter()
+            .find(|now| now.input == row.input && failed(now))
+            .map_or(CHANGED.to_owned(), |now| now.state.clone()),
+    };
+    let reason = why.strip_prefix("failed(").and_then(|why| why.strip_suffix(')'));
+    Some(Unknown::of(row, reason.unwrap_or(&why).to_owned()))
+}
+
+const STOPPED: &str = "stopped; nothing was compared";
 
 fn check(job: &JobBody) -> anyhow::Result<()> {
     match job.state.as_str() {
         "done" => Ok(()),
-        "cancelled" => bail!("stopped; nothing was compared"),
+        "cancelled" => bail!(STOPPED),
         _ => bail!(
             "read the inputs again: {}",
             job.error.as_deref().unwrap_or("failed without a reason")

@@ -1,0 +1,175 @@
+//! What of the inputs is compared: all of them as far as they were read, but for those whose records are unknown.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use archive::question::LedgerRow;
+
+/// How much of an input is in the views.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All of it.
+    Whole,
+    /// What is before `bytes_done` of its row.
+    Beginning,
+    /// Nothing was read so far, or could be.
+    Nothing,
+}
+
+impl Extent {
+    /// As the ledger has it.
+    pub(super) fn of(row: &LedgerRow) -> Extent {
+        match row.state.as_str() {
+            "done" => Extent::Whole,
+            _ if row.bytes_done == 0 => Extent::Nothing,
+            "pending" | "loading" => Extent::Beginning,
+            _ if row.bytes_done < row.size => Extent::Beginning,
+            // It failed for what it holds, and does so again.
+            _ => Extent::Whole,
+        }
+    }
+}
+
+/// Which rows of a dump are compared, and what of them. Inputs are known by their names, as dumps write them.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    /// Read in part: what a copy of that part has in common with them is compared.
+    beginnings: HashSet<Vec<u8>>,
+    /// Digests of those of which nothing was read.
+    nothing: HashSet<Vec<u8>>,
+    /// Those whose records are unknown.
+    unknown: HashSet<Vec<u8>>,
+}
+
+impl Scope {
+    pub(super) fn of(rows: &[LedgerRow], unknown: &[super::Unknown]) -> Scope {
+        let mut scope = Scope::default();
+        for row in rows {
+            match Extent::of(row) {
+                Extent::Whole => {}
+                Extent::Beginning => {
+                    scope.beginnings.insert(escaped(&row.input));
+                }
+                Extent::Nothing => {
+                    scope.nothing.insert(escaped(&row.digest));
+                }
+            }
+        }
+        scope.unknown = unknown.iter().map(|input| escaped(&input.input)).collect();
+        scope
+    }
+
+    /// Why a view cannot be compared: its rows come from all inputs together.
+    pub(super) fn refuses(&self, view: &str) -> Option<String> {
+        let of_one_input = input_column(view).is_some();
+        (!of_one_input && !self.unknown.is_empty())
+            .then(|| "it follows from all inputs, and the records of some are unknown".to_owned())
+    }
+
+    /// The row as it is compared; `None` for one that is not.
+    pub(super) fn row<'r>(&self, view: &str, row: &'r [u8]) -> Option<Cow<'r, [u8]>> {
+        let Some(column) = input_column(view) else {
+            return Some(row.into());
+        };
+        let line = row.strip_suffix(b"\n").unwrap_or(row);
+        let columns: Vec<&[u8]> = line.split(|byte| *byte == b'\t').collect();
+        let input = match column {
+            Column::First => columns.first(),
+            Column::Last => columns.last(),
+        };
+        let input = input.copied().unwrap_or_default();
+        if self.unknown.contains(input) {
+            return None;
+        }
+        if view != "ledger" {
+            return Some(row.into());
+        }
+        if columns
+            .get(1)
+            .is_some_and(|digest| self.nothing.contains(*digest))
+        {
+            return None;
+        }
+        if self.beginnings.contains(input) {
+            // Without digest, size and state, which are those of the whole file.
+            let kept: Vec<&[u8]> = columns
+                .iter()
+                .take(1)
+                .chain(columns.iter().skip(4))
+                .copied()
+                .collect();
+            return Some([&kept.join(&b'\t'), b"\n".as_slice()].concat().into());
+        }
+        Some(row.into())
+    }
+}
+
+/// Where a row names its input.
+enum Column {
+    First,
+    Last,
+}
+
+fn input_column(view: &str) -> Option<Column> {
+    match view {
+        "ledger" | "quarantine" => Some(Column::First),
+        "captures" | "kinds" => Some(Column::Last),
+        _ => None,
+    }
+}
+
+/// A name as dumps write it.
+fn escaped(name: &str) -> Vec<u8> {
+    let name = name.replace('\\', "\\\\").replace('\t', "\\t");
+    name.replace('\n', "\\n").replace('\r', "\\r").into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_unknown_inputs_and_columns_of_whole_files_are_left_out() {
+        let row = |input: &str, state: &str, bytes_done| LedgerRow {
+            input: input.into(),
+            digest: format!("sha256:{input}"),
+            size: 9,
+            state: state.into(),
+            bytes_done,
+            ..LedgerRow::default()
+        };
+        let rows = [
+            row("a", "done", 9),
+            row("b", "loading", 4),
+            row("c", "pending", 0),
+            row("d\t", "done", 9),
+            row("e", "failed(x)", 0),
+        ];
+        let unknown = super::super::Unknown {
+            input: "d\t".into(),
+            why: String::new(),
+        };
+        let scope = Scope::of(&rows, &[unknown]);
+        let check = |view: &str, row: &str, expected: Option<&str>| {
+            let found = scope.row(view, row.as_bytes());
+            assert_eq!(found.as_deref(), expected.map(str::as_bytes), "{row}");
+        };
+        let whole = "a\tsha256:a\t9\tdone\t1\t1\t0\t9\n";
+        check("ledger", whole, Some(whole));
+        check(
+            "ledger",
+            "b\tsha256:b\t9\tloading\t1\t1\t0\t4\n",
+            Some("b\t1\t1\t0\t4\n"),
+        );
+        check("ledger", "c\tsha256:c\t9\tpending\t0\t0\t0\t0\n", None);
+        check("ledger", "d\\t\tsha256:d\t9\tdone\t1\t1\t0\t9\n", None);
+        check("ledger", "e\tsha256:e\t9\tfailed(x)\t0\t0\t0\t0\n", None);
+        check("captures", "k\tt\tu\tm\t200\td\t1\t0\td\\t\n", None);
+        check(
+            "captures",
+            "k\tt\tu\tm\t200\td\t1\t0\tb\n",
+            Some("k\tt\tu\tm\t200\td\t1\t0\tb\n"),
+        );
+        assert!(scope.refuses("links").is_some() && scope.refuses("captures").is_none());
+    }
+}

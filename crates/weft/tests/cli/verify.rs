@@ -1,0 +1,141 @@
+//! `weft verify`: what it reads, what it finds, and what it says to do.
+
+use std::path::PathBuf;
+
+use expect_test::expect;
+
+use crate::fixture;
+use crate::support::{Place, Run};
+
+fn loaded() -> Place {
+    let place = Place::new();
+    place.write_old("web.warc", &fixture::small_web());
+    place.good(&["load", "web.warc"]);
+    place
+}
+
+/// Files of the search index that hold documents, words and the like.
+fn search_files(place: &Place) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(place.path("weft-archive/search")).expect("a folder");
+    let mut files: Vec<PathBuf> = files.map(|file| file.expect("an entry").path()).collect();
+    let of_segment = |file: &PathBuf| file.file_stem().is_some_and(|name| name.len() == 32);
+    files.retain(of_segment);
+    assert!(files.len() > 3, "{files:?}");
+    files
+}
+
+/// Neither a wrong answer nor a crash: it is said what is damaged, and what to do.
+fn is_told(run: &Run) {
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let told = format!("{}{}", run.stdout, run.stderr);
+    assert!(told.contains("search index"), "{run:?}");
+    assert!(told.contains("remove ") && told.contains("made again"), "{run:?}");
+}
+
+#[test]
+fn damage_anywhere_in_the_search_index_is_found_and_goes_with_it() {
+    let place = loaded();
+    for file in search_files(&place) {
+        let whole = std::fs::read(&file).expect("read");
+        let mut bytes = whole.clone();
+        bytes[whole.len() / 2] ^= 0x55;
+        std::fs::write(&file, &bytes).expect("write");
+        is_told(&place.run(&["verify"]));
+        // Whatever a question meets: an answer, or an error that says what to do.
+        std::fs::write(&file, vec![0x55; whole.len()]).expect("write");
+        let run = place.run(&["search", "a", "--facets"]);
+        if run.code != Some(0) {
+            is_told(&run);
+        }
+        std::fs::write(&file, &whole).expect("write");
+    }
+    assert_eq!(place.run(&["verify"]).code, Some(0));
+    let file = &search_files(&place)[0];
+    std::fs::write(file, b"not this").expect("write");
+    is_told(&place.run(&["verify"]));
+    std::fs::remove_dir_all(place.path("weft-archive/search")).expect("removed");
+    assert_eq!(place.run(&["verify"]).code, Some(0));
+}
+
+#[test]
+fn an_input_that_is_still_written_is_verified_up_to_where_it_was_read() {
+    let place = loaded();
+    let whole = fixture::other_web();
+    let cut = whole.len() - 60;
+    place.write_old("live.warc.open", &whole[..cut]);
+    place.run(&["load", "live.warc.open"]);
+    let verify = || {
+        let run = place.run(&["verify"]);
+        let told: Vec<&str> = run
+            .stdout
+            .lines()
+            .filter(|line| line.contains("live.warc"))
+            .collect();
+        (
+            run.code,
+            told.join("\n"),
+            run.stdout.lines().last().unwrap_or_default().to_owned(),
+        )
+    };
+    let (code, note, verdict) = verify();
+    assert_eq!(code, Some(0), "{note} {verdict}");
+    assert!(
+        note.starts_with("note: live.warc.open is loaded up to byte "),
+        "{note}"
+    );
+    assert!(note.ends_with(", and counts up to there"), "{note}");
+    assert!(
+        verdict.starts_with("every view follows from 2 inputs"),
+        "{verdict}"
+    );
+    // It grows: what was read is still there.
+    place.write_old("live.warc.open", &whole);
+    assert_eq!(verify(), (code, note, verdict));
+    // It is another file now.
+    place.write_old("live.warc.open", &fixture::small_web());
+    let (code, _, verdict) = verify();
+    assert_eq!(code, Some(1));
+    assert!(
+        verdict.starts_with("the records of 1 of 2 inputs are unknown"),
+        "{verdict}"
+    );
+}
+
+#[test]
+fn inputs_that_are_gone_or_changed_are_named_and_the_others_compared() {
+    let place = loaded();
+    place.write_old("other.warc", &fixture::other_web());
+    place.good(&["load", "other.warc"]);
+    std::fs::remove_file(place.path("other.warc")).expect("removed");
+    let run = place.run(&["verify"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    expect![[r#"
+        ledger      1 row, the same
+        quarantine  0 rows, the same
+        captures    5 rows, the same
+        kinds       5 rows, the same
+        pages       not compared: it follows from all inputs, and the records of some are unknown
+        versions    not compared: it follows from all inputs, and the records of some are unknown
+        links       not compared: it follows from all inputs, and the records of some are unknown
+        inlinks     not compared: it follows from all inputs, and the records of some are unknown
+        uris        not compared: it follows from all inputs, and the records of some are unknown
+        domains     not compared: it follows from all inputs, and the records of some are unknown
+        top         not compared: it follows from all inputs, and the records of some are unknown
+        totals      not compared: it follows from all inputs, and the records of some are unknown
+        other.warc: the records are unknown: no such file
+        the records of 1 of 2 inputs are unknown (epoch 2)
+    "#]]
+    .assert_eq(&place.stable(&run.stdout));
+    let mut changed = fixture::small_web();
+    changed.truncate(changed.len() / 2);
+    place.write_old("web.warc", &changed);
+    let json = place.run(&["verify", "--json"]);
+    assert_eq!(json.code, Some(1), "{json:?}");
+    for told in [
+        r#""input":"web.warc","why":"its content has changed since it was loaded""#,
+        r#""input":"other.warc","why":"no such file""#,
+        r#""same":false"#,
+    ] {
+        assert!(json.stdout.contains(told), "{}", json.stdout);
+    }
+}
