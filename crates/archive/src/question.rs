@@ -70,8 +70,12 @@ pub enum Question {
     /// Where a record is: the asker reads the bytes itself.
     Record {
         url: String,
+        /// 1 to 17 digits (to the millisecond): the capture nearest to this time; the current version if not given.
         #[serde(default)]
         at: Option<String>,
+        /// Exactly this capture of the URL ([`CdxRow::name`]), whatever the time.
+        #[serde(default)]
+        capture: Option<String>,
     },
     Load(LoadRequest),
     Jobs,
@@ -431,6 +435,8 @@ pub struct PageBody {
     pub inlinks_external: u64,
     pub text_preview: String,
     pub text_truncated: bool,
+    /// The capture that is the current version, if there is one.
+    pub current: Option<CdxRow>,
     /// Newest first, at most 1,000.
     pub captures: Vec<CdxRow>,
 }
@@ -513,6 +519,13 @@ pub struct CdxRow {
     pub filename: String,
     pub collection: String,
     pub kind: String,
+}
+
+impl CdxRow {
+    /// What tells it from every other capture of its URL, also one of the same millisecond: `<offset>,<filename>`.
+    pub fn name(&self) -> String {
+        format!("{},{}", self.offset, self.filename)
+    }
 }
 
 /// Results of a search.

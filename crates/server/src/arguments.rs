@@ -36,6 +36,8 @@ pub(crate) enum Kind {
     Limit(usize),
     /// 1 to 14 digits: a time, or the beginning of one.
     Time,
+    /// The same with up to three digits for milliseconds.
+    Moment,
     OneOf(&'static [&'static str]),
     Number,
     /// A whole number, which may be negative.
@@ -187,7 +189,9 @@ fn check(parameter: &Parameter, value: &str) -> Result<(), Failure> {
         Kind::Flag => "1 or 0".to_owned(),
         Kind::Limit(_) if limit_fits(value) => return Ok(()),
         Kind::Limit(_) => format!("a number from 1 to {LIMIT_MAX}"),
-        Kind::Time if is_time(value) => return Ok(()),
+        Kind::Moment if is_digits(value, 17) => return Ok(()),
+        Kind::Moment => "1 to 17 digits, for example 2014, 20140126200624 or 20140126200624000".to_owned(),
+        Kind::Time if is_digits(value, 14) => return Ok(()),
         Kind::Time => "1 to 14 digits, for example 2014 or 20140126200624".to_owned(),
         Kind::OneOf(values) if values.contains(&value) => return Ok(()),
         Kind::OneOf(values) => format!("one of {}", values.join(", ")),
@@ -206,8 +210,8 @@ fn limit_fits(value: &str) -> bool {
     value.parse::<usize>().is_ok_and(|n| (1..=LIMIT_MAX).contains(&n))
 }
 
-fn is_time(value: &str) -> bool {
-    (1..=14).contains(&value.len()) && value.bytes().all(|b| b.is_ascii_digit())
+fn is_digits(value: &str, most: usize) -> bool {
+    (1..=most).contains(&value.len()) && value.bytes().all(|b| b.is_ascii_digit())
 }
 
 #[cfg(test)]

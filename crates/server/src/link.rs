@@ -1,6 +1,48 @@
 //! Addresses within this server, with every part escaped.
 
+use archive::question::CdxRow;
 use url::form_urlencoded::byte_serialize;
+
+/// Which capture of a URL an address means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct At {
+    time: String,
+    /// Where its second has others.
+    capture: Option<String>,
+}
+
+impl At {
+    /// The one nearest to a time.
+    pub(crate) fn time(time: &str) -> At {
+        At {
+            time: time.to_owned(),
+            capture: None,
+        }
+    }
+
+    /// That of a row, whatever else was captured in its second.
+    pub(crate) fn exactly(row: &CdxRow) -> At {
+        At {
+            time: row.timestamp.clone(),
+            capture: Some(row.name()),
+        }
+    }
+
+    /// That of `rows[index]`, by its time alone where that is enough. Captures of one second stand together in `rows`;
+    /// what may stand before and behind them is not known if they are only `part` of a list.
+    pub(crate) fn among(rows: &[CdxRow], index: usize, part: bool) -> At {
+        let row = &rows[index];
+        let shares = |other: Option<&CdxRow>| match other {
+            Some(other) => (&other.url_key, &other.timestamp) == (&row.url_key, &row.timestamp),
+            None => part,
+        };
+        let before = index.checked_sub(1).and_then(|before| rows.get(before));
+        match shares(before) || shares(rows.get(index + 1)) {
+            true => At::exactly(row),
+            false => At::time(&row.timestamp),
+        }
+    }
+}
 
 /// `/page?url=...`
 pub(crate) fn page(url: &str) -> String {
@@ -8,8 +50,8 @@ pub(crate) fn page(url: &str) -> String {
 }
 
 /// `/page?url=...&at=...`
-pub(crate) fn page_at(url: &str, at: &str) -> String {
-    with("/page", &[("url", Some(url)), ("at", Some(at))])
+pub(crate) fn page_at(url: &str, at: &At) -> String {
+    at_capture("/page", url, Some(at))
 }
 
 /// `/domain?name=...`
@@ -23,13 +65,19 @@ pub(crate) fn search(query: &str) -> String {
 }
 
 /// `/record?url=...&at=...`
-pub(crate) fn record(url: &str, at: Option<&str>) -> String {
-    with("/record", &[("url", Some(url)), ("at", at)])
+pub(crate) fn record(url: &str, at: Option<&At>) -> String {
+    at_capture("/record", url, at)
 }
 
 /// `/sandbox/content?url=...&at=...`
-pub(crate) fn sandbox(url: &str, at: Option<&str>) -> String {
-    with("/sandbox/content", &[("url", Some(url)), ("at", at)])
+pub(crate) fn sandbox(url: &str, at: Option<&At>) -> String {
+    at_capture("/sandbox/content", url, at)
+}
+
+fn at_capture(path: &str, url: &str, at: Option<&At>) -> String {
+    let time = at.map(|at| at.time.as_str());
+    let capture = at.and_then(|at| at.capture.as_deref());
+    with(path, &[("url", Some(url)), ("at", time), ("capture", capture)])
 }
 
 /// `path` with the parameters that have a value.

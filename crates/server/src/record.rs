@@ -21,13 +21,15 @@ const PIECE_BYTES: usize = 256 * 1024;
 /// Characters of a URL key that become part of a file name.
 const NAME_CHARS_MAX: usize = 80;
 
-/// Finds the record of the capture of `url` nearest to `at`, with the epoch of the answer.
+/// Finds the record of a capture of `url`: the one that `capture` names, else the one nearest to `at`, else the current
+/// version; with the epoch of the answer.
 pub(crate) async fn locate(
     asker: &Asker,
     url: String,
     at: Option<String>,
+    capture: Option<String>,
 ) -> Result<(u64, RecordBody), Failure> {
-    let answer = asker.ask(Question::Record { url, at }).await?;
+    let answer = asker.ask(Question::Record { url, at, capture }).await?;
     match answer.body {
         Body::Record(record) => Ok((answer.epoch, record)),
         _ => Err(Failure::internal()),
@@ -40,7 +42,8 @@ pub(crate) async fn download(
     arguments: &Arguments,
     asked: &HeaderMap,
 ) -> Result<Response, Failure> {
-    let (epoch, record) = locate(asker, arguments.required("url"), arguments.owned("at")).await?;
+    let (at, capture) = (arguments.owned("at"), arguments.owned("capture"));
+    let (epoch, record) = locate(asker, arguments.required("url"), at, capture).await?;
     let capture = record.capture.clone();
     let tag = tag_of(&capture);
     if fresh::has(asked, &tag) {

@@ -232,6 +232,7 @@ fn page() -> PageBody {
         title: "Example".into(),
         canonical: Some("http://example.com/".into()),
         robots: Some("noindex".into()),
+        current: Some(capture()),
         captures: vec![capture()],
         ..PageBody::default()
     }

@@ -97,7 +97,7 @@ fn can_show(mime: &str, kind: &str) -> bool {
     }
 }
 
-/// Handles `/sandbox/content?url=&at=`. Failures are shown in the frame too, under the same policy.
+/// Handles `/sandbox/content?url=&at=&capture=`. Failures are shown in the frame too, under the same policy.
 pub(crate) async fn content(Shared(state): Shared<Arc<State>>, query: Query) -> Response {
     let mut response = match find(&state, &query).await {
         Ok(response) => response,
@@ -115,7 +115,7 @@ async fn find(state: &State, query: &Query) -> Result<Response, Failure> {
     let Some(url) = query.owned("url") else {
         return Err(Failure::bad_request("the address names no URL"));
     };
-    let (_, found) = record::locate(&state.asker, url, query.owned("at")).await?;
+    let (_, found) = record::locate(&state.asker, url, query.owned("at"), query.owned("capture")).await?;
     let found = content_of(found)?;
     let kind = found.capture.kind.clone();
     if !can_show(&found.capture.mime, &kind) {

@@ -79,6 +79,20 @@ fn leads_somewhere(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
+/// A time to the millisecond: as [`parse_time`] takes it, or 17 digits, or a date with a fraction of a second.
+pub(crate) fn parse_moment(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if (15..=17).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(text.to_owned());
+    }
+    let mut digits = parse_time(text)?;
+    let fraction = text.split_once('.').map_or("", |(_, rest)| rest);
+    if digits.len() == 14 {
+        digits.extend(fraction.chars().take_while(char::is_ascii_digit).take(3));
+    }
+    Ok(digits)
+}
+
 /// A time on the command line: 1 to 14 digits, or a date such as `2014-01-26` or `2014-01-26T20:06:24Z`.
 /// Gives the digits.
 pub(crate) fn parse_time(text: &str) -> Result<String, String> {
@@ -94,7 +108,20 @@ pub(crate) fn parse_time(text: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_time;
+    use super::{parse_moment, parse_time};
+
+    #[test]
+    fn moments_have_milliseconds() {
+        for (text, digits) in [
+            ("20140126200624123", "20140126200624123"),
+            ("2014-01-26T20:06:24.123456Z", "20140126200624123"),
+            ("2014-01-26T20:06:24.5Z", "201401262006245"),
+            ("2014-01-26", "20140126"),
+        ] {
+            assert_eq!(parse_moment(text).as_deref(), Ok(digits));
+        }
+        assert!(parse_moment("201401262006241234").is_err());
+    }
 
     #[test]
     fn times_are_digits_or_dates() {

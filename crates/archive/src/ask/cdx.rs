@@ -91,7 +91,7 @@ pub(super) fn blocks(snapshot: &Snapshot, question: &CdxBlocksQuestion) -> Resul
 
 /// Last part of a path or an address; without what follows a question mark in the address of a web server, which may
 /// be a signature.
-fn base_name(name: &str) -> &str {
+pub(super) fn base_name(name: &str) -> &str {
     let is_web = name.starts_with("http://") || name.starts_with("https://");
     let path = match name.split_once('?') {
         Some((path, _)) if is_web => path,

@@ -79,7 +79,9 @@ fn answer_at_once(parts: &Parts, question: &Question) -> Result<Answer, AskError
         Question::Cdx(cdx) => cdx::cdx(&snapshot, cdx),
         Question::CdxBlocks(blocks) => cdx::blocks(&snapshot, blocks),
         Question::Search(query) => search::search(parts, &snapshot, query),
-        Question::Record { url, at } => record::record(&snapshot, url, at.as_deref()),
+        Question::Record { url, at, capture } => {
+            record::record(&snapshot, url, at.as_deref(), capture.as_deref())
+        }
         Question::Load(request) => jobs::load(parts, request),
         Question::Jobs => jobs::jobs(parts, &snapshot),
         Question::Job { id } => jobs::job(parts, &snapshot, *id),

@@ -2,7 +2,7 @@
 
 use weave::Snapshot;
 
-use super::{cdx, key, time, unknown};
+use super::{cdx, key, record, time, unknown};
 use crate::AskError;
 use crate::question::{Body, CdxRow, PageBody};
 
@@ -65,6 +65,7 @@ fn add_version(snapshot: &Snapshot, url_key: &str, body: &mut PageBody) -> Resul
     body.links_dropped = u64::from(version.links_dropped);
     body.text_truncated = version.text_truncated.unwrap_or(false);
     let text = snapshot.text(url_key)?.unwrap_or_default();
+    body.current = record::current(snapshot, url_key)?.map(cdx::row);
     body.text_preview = text.chars().take(PREVIEW_CHARS).collect();
     Ok(())
 }

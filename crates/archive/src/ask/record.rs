@@ -10,12 +10,19 @@ use crate::question::{Body, RecordBody};
 /// Captures of one key looked at to find the nearest in time.
 const LOOKED_AT_MAX: usize = 100_000;
 
-pub(super) fn record(snapshot: &Snapshot, url: &str, at: Option<&str>) -> Result<Body, AskError> {
+/// `name` names a capture exactly, `at` by its time; without either it is the current version.
+pub(super) fn record(
+    snapshot: &Snapshot,
+    url: &str,
+    at: Option<&str>,
+    name: Option<&str>,
+) -> Result<Body, AskError> {
     let url_key = key::url_key(url)?;
-    let at = at.map(time::check).transpose()?;
-    let capture = match at {
-        Some(at) => nearest(snapshot, &url_key, url, at)?,
-        None => newest(snapshot, &url_key)?,
+    let at = at.map(time::check_ms).transpose()?;
+    let capture = match (name, at) {
+        (Some(name), _) => named(snapshot, &url_key, url, name)?,
+        (None, Some(at)) => nearest(snapshot, &url_key, url, at)?,
+        (None, None) => newest(snapshot, &url_key)?,
     };
     let Some(capture) = capture else {
         return match snapshot.uri(&url_key)? {
@@ -55,33 +62,92 @@ fn captures(
 
 /// The current version, or the newest capture where nothing is current.
 fn newest(snapshot: &Snapshot, url_key: &str) -> Result<Option<CaptureRow>, AskError> {
-    if let Some(version) = snapshot.version(url_key)? {
-        for capture in captures(snapshot, url_key) {
-            let capture = capture?;
-            if capture.input == version.input && capture.offset == version.offset {
-                return Ok(Some(capture));
-            }
-        }
+    match current(snapshot, url_key)? {
+        Some(capture) => Ok(Some(capture)),
+        None => Ok(snapshot.captures_newest(url_key, 1)?.pop()),
     }
-    Ok(snapshot.captures_newest(url_key, 1)?.pop())
 }
 
-/// The capture nearest to a time; of two as near, the one whose URL is written as asked for (two spellings of a
-/// key may be captured in one second), then the earlier. A time of fewer digits means its beginning,
-/// and any capture that begins with them is nearer than all others.
-fn nearest(snapshot: &Snapshot, url_key: &str, url: &str, at: &str) -> Result<Option<CaptureRow>, AskError> {
-    let wanted = time::seconds(at);
-    let mut best: Option<((i64, bool), CaptureRow)> = None;
+/// The capture that is the current version.
+pub(super) fn current(snapshot: &Snapshot, url_key: &str) -> Result<Option<CaptureRow>, AskError> {
+    let Some(version) = snapshot.version(url_key)? else {
+        return Ok(None);
+    };
+    let from = Snapshot::captures_cursor_at(url_key, version.fetch_time_ms);
+    for capture in snapshot
+        .captures(KeyRange::Exact(url_key.to_owned()), Some(&from))
+        .take(LOOKED_AT_MAX)
+    {
+        let capture = capture?;
+        if (capture.input, capture.offset) == (version.input, version.offset) {
+            return Ok(Some(capture));
+        }
+    }
+    Ok(None)
+}
+
+/// The capture that [`CdxRow::name`](crate::question::CdxRow::name) gives this name, with the whole name of its input
+/// or, as in CDX, the last part of it.
+fn named(snapshot: &Snapshot, url_key: &str, url: &str, name: &str) -> Result<Option<CaptureRow>, AskError> {
+    let parsed = name
+        .split_once(',')
+        .and_then(|(offset, filename)| Some((offset.parse::<u64>().ok()?, filename)));
+    let Some((offset, filename)) = parsed else {
+        return Err(AskError::bad_request(format!(
+            "{name:?} names no capture: an offset, a comma and the name of an input are expected, as in 334,x.warc.gz"
+        )));
+    };
+    let mut any = false;
     for capture in captures(snapshot, url_key) {
         let capture = capture?;
-        let digits = time::digits(capture.fetch_time_ms);
-        let distance = if digits.starts_with(at) {
+        let is_input = capture.input_name == filename || cdx::base_name(&capture.input_name) == filename;
+        if capture.offset == offset && is_input {
+            return Ok(Some(capture));
+        }
+        any = true;
+    }
+    match any {
+        true => Err(AskError::not_found(format!(
+            "no capture of {url} at offset {offset} of {filename}; a time finds the nearest one"
+        ))),
+        false => Ok(None),
+    }
+}
+
+/// The capture nearest to a time; of two as near, the earlier. A time of fewer digits means its beginning,
+/// and any capture that begins with them is nearer than all others.
+///
+/// Several may be as near: those of one second, or of one millisecond where the time says which. Of them it is
+/// the current version, else one with status 2xx, else one whose URL is written as asked for (a key has several
+/// spellings), else the latest.
+fn nearest(snapshot: &Snapshot, url_key: &str, url: &str, at: &str) -> Result<Option<CaptureRow>, AskError> {
+    let has_fraction = at.len() > time::digits(0).len();
+    let instant = |ms: i64| if has_fraction { ms } else { ms.div_euclid(1000) };
+    let wanted = instant(time::milliseconds(at));
+    let current = snapshot
+        .version(url_key)?
+        .map(|version| (version.input, version.offset));
+    let preference = |capture: &CaptureRow| {
+        (
+            current == Some((capture.input, capture.offset)),
+            (200..300).contains(&capture.status),
+            capture.url == url,
+        )
+    };
+    let mut best: Option<(i64, CaptureRow)> = None;
+    for capture in captures(snapshot, url_key) {
+        let capture = capture?;
+        let now = instant(capture.fetch_time_ms);
+        let distance = if time::digits_ms(capture.fetch_time_ms).starts_with(at) {
             0
         } else {
-            (capture.fetch_time_ms.div_euclid(1000) - wanted).abs()
+            (now - wanted).abs()
         };
-        let distance = (distance, capture.url != url);
-        if best.as_ref().is_none_or(|(least, _)| distance < *least) {
+        let is_better = best.as_ref().is_none_or(|(least, best)| {
+            let is_together = distance == *least && now == instant(best.fetch_time_ms);
+            distance < *least || is_together && preference(&capture) >= preference(best)
+        });
+        if is_better {
             best = Some((distance, capture));
         }
     }

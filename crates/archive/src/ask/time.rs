@@ -1,18 +1,24 @@
-//! Times as captures are asked for and shown: 1 to 14 digits, ISO 8601 with milliseconds.
+//! Times as captures are asked for and shown: 1 to 14 digits (17 with milliseconds), ISO 8601 with milliseconds.
 
 use crate::AskError;
 
 /// Digits of a time, of which a shorter one stands for all that it begins.
 const DIGITS: usize = 14;
 
+/// Digits of a time to the millisecond.
+const DIGITS_MS: usize = 17;
+
 /// `20140126200624` from milliseconds since 1970.
 pub(super) fn digits(ms: i64) -> String {
-    let iso = iso(ms);
-    iso.bytes()
-        .filter(u8::is_ascii_digit)
-        .take(DIGITS)
-        .map(char::from)
-        .collect()
+    let mut digits = digits_ms(ms);
+    digits.truncate(DIGITS);
+    digits
+}
+
+/// `20140126200624000` from milliseconds since 1970.
+pub(super) fn digits_ms(ms: i64) -> String {
+    let digits = iso(ms).into_bytes().into_iter().filter(u8::is_ascii_digit);
+    digits.take(DIGITS_MS).map(char::from).collect()
 }
 
 /// `2014-01-26T20:06:24.000Z` from milliseconds since 1970.
@@ -45,12 +51,21 @@ fn date(days: i64) -> (i64, i64, i64) {
 
 /// Checks 1 to 14 digits.
 pub(super) fn check(text: &str) -> Result<&str, AskError> {
-    let good = (1..=DIGITS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    check_digits(text, DIGITS)
+}
+
+/// Checks 1 to 17 digits.
+pub(super) fn check_ms(text: &str) -> Result<&str, AskError> {
+    check_digits(text, DIGITS_MS)
+}
+
+fn check_digits(text: &str, digits: usize) -> Result<&str, AskError> {
+    let good = (1..=digits).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     if good {
         Ok(text)
     } else {
         Err(AskError::bad_request(format!(
-            "{text:?} is no time: 1 to {DIGITS} digits are expected"
+            "{text:?} is no time: 1 to {digits} digits are expected"
         )))
     }
 }
@@ -58,6 +73,12 @@ pub(super) fn check(text: &str) -> Result<&str, AskError> {
 /// First and last of the 14-digit times that `text` stands for, as text to be compared.
 pub(super) fn bounds(text: &str) -> (String, String) {
     (format!("{text:0<DIGITS$}"), format!("{text:9<DIGITS$}"))
+}
+
+/// Milliseconds since 1970 of 1 to 17 digits, as [`seconds`].
+pub(super) fn milliseconds(text: &str) -> i64 {
+    let (text, fraction) = text.split_at(text.len().min(DIGITS));
+    seconds(text) * 1000 + format!("{fraction:0<3}").parse::<i64>().unwrap_or(0)
 }
 
 /// Seconds since 1970 of digits, missing ones taken as the earliest; odd values (month 13) do no harm, as
@@ -95,6 +116,10 @@ mod tests {
             assert_eq!(seconds(&digits(second * 1000)), second);
         }
         assert_eq!(seconds("2014"), seconds("20140101000000"));
+        assert_eq!(digits_ms(1_390_766_784_123), "20140126200624123");
+        assert_eq!(milliseconds("20140126200624123"), 1_390_766_784_123);
+        assert_eq!(milliseconds("201401262006241"), 1_390_766_784_100);
+        assert_eq!(milliseconds("2014"), seconds("2014") * 1000);
     }
 
     #[test]
@@ -104,5 +129,6 @@ mod tests {
         for bad in ["", "x", "123456789012345", "2014-01"] {
             assert!(check(bad).is_err(), "{bad}");
         }
+        assert!(check_ms("20140126200624123").is_ok() && check_ms("201401262006241234").is_err());
     }
 }

@@ -382,6 +382,7 @@ fn records_are_read_where_the_captures_point() {
     let question = Question::Record {
         url: "http://site0.example/300".into(),
         at: None,
+        capture: None,
     };
     let Body::Record(place) = data::ask(&far, question) else {
         panic!()

@@ -133,6 +133,7 @@ fn names_that_are_not_utf8_are_inputs_like_others() {
     let question = Question::Record {
         url: capture.split('\t').nth(2).unwrap().to_owned(),
         at: None,
+        capture: None,
     };
     let Body::Record(place) = data::ask(&archive, question) else {
         panic!()

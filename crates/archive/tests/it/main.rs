@@ -10,6 +10,7 @@ mod histories;
 mod hostile;
 mod iana;
 mod inputs;
+mod one_second;
 mod owners;
 mod questions;
 mod records;

@@ -348,7 +348,11 @@ fn what_is_not_there_is_said_with_its_key() {
             after: None,
             limit: 1,
         },
-        Question::Record { url: url(), at: None },
+        Question::Record {
+            url: url(),
+            at: None,
+            capture: None,
+        },
     ];
     for question in questions {
         let error = archive.ask(&question).unwrap_err();
@@ -378,6 +382,7 @@ fn record(archive: &Archive, url: &str, at: Option<&str>) -> RecordBody {
         Question::Record {
             url: url.into(),
             at: at.map(Into::into),
+            capture: None,
         },
     ) {
         Body::Record(record) => record,

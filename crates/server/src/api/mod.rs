@@ -99,7 +99,7 @@ pub(crate) fn json(mut answer: Answer) -> Response {
 }
 
 fn hide_place(record: &mut RecordBody) {
-    record.location = link::record(&record.capture.url, Some(&record.capture.timestamp));
+    record.location = link::record(&record.capture.url, Some(&link::At::exactly(&record.capture)));
     if let Some(original) = &mut record.original {
         hide_place(original);
     }

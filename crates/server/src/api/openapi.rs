@@ -128,6 +128,7 @@ fn parameter(parameter: &Parameter) -> Value {
         Kind::Count => json!({ "type": "integer", "minimum": i64::MIN, "maximum": i64::MAX }),
         Kind::Many => json!({ "type": "array", "items": { "type": "string" } }),
         Kind::Time => json!({ "type": "string", "pattern": "^[0-9]{1,14}$" }),
+        Kind::Moment => json!({ "type": "string", "pattern": "^[0-9]{1,17}$" }),
         Kind::OneOf(values) => json!({ "type": "string", "enum": values }),
         Kind::Number => json!({ "type": "integer", "minimum": 0, "maximum": u64::MAX }),
     };

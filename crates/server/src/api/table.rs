@@ -170,8 +170,14 @@ const RECORD: &[Parameter] = &[
     URL,
     query(
         "at",
-        Kind::Time,
-        "the capture nearest to this time; the current version where absent",
+        Kind::Moment,
+        "the capture nearest to this time, to the second or the millisecond; the current version where absent. Of \
+         several captures of one second it is the current version, else one with status 2xx, else the latest",
+    ),
+    query(
+        "capture",
+        Kind::Text,
+        "exactly this capture of the URL, whatever the time: its offset, a comma, and the name of its input (`filename`)",
     ),
 ];
 
@@ -343,6 +349,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
                 Ok(Question::Record {
                     url: a.required("url"),
                     at: a.owned("at"),
+                    capture: a.owned("capture"),
                 })
             },
         },

@@ -54,7 +54,7 @@ fn is_of(shown: Option<Moment>, year: u32, month: u32) -> bool {
 /// A month: to its only capture, or to the list of its captures.
 fn cell(url: &str, newest: &Moment, count: usize, is_shown: bool) -> Markup {
     let address = match count {
-        1 => link::page_at(url, &newest.digits()),
+        1 => link::page_at(url, &link::At::time(&newest.digits())),
         _ => {
             let month = &newest.digits()[..6];
             link::with(

@@ -118,7 +118,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
                 @if after.is_none() && next.is_none() { (calendar::strip(&form.url, &rows, None)) }
                 @else { p { a.more href=(link::page(&form.url)) { "The page, with a calendar of its captures" } } }
             }
-            (parts::captures(&rows, true))
+            (parts::captures(&rows, rows.len(), after.is_some() || next.is_some(), true))
             p.actions { a.button.quiet href=(form.link("/cdx", "matchType", None)) { "As CDXJ" } }
         }
         (parts::pager(

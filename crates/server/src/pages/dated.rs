@@ -1,49 +1,49 @@
-//! One URL as it was at a date (`/page?url=...&at=...`): the capture nearest to it, and its neighbours in time.
+//! One URL as it was at a date (`/page?url=...&at=...`), or one of its captures
+//! (`&capture=...`): the capture and its neighbours in time.
 //!
 //! Text and links are kept of the newest version alone, so they are not shown here.
 
-use archive::question::{Body, CdxRow, PageBody, Question};
+use archive::question::{CdxRow, PageBody};
 use maud::{Markup, html};
 
-use super::{beside, calendar, parts};
+use super::{calendar, parts};
+use crate::failure::Failure;
+use crate::link::At;
 use crate::present::{self, Moment};
 use crate::state::State;
-use crate::{link, sandbox};
+use crate::{link, record, sandbox};
 
 /// Captures that come with a page; there can be more, older ones.
 const LISTED_MAX: usize = 1000;
 
-/// The capture of a page that is nearest to a time. None where that is no time.
-pub(super) async fn nearest(state: &State, page: &PageBody, at: &str) -> Option<CdxRow> {
-    let listed = nearest_of(&page.captures, at)?;
-    let is_oldest = page
-        .captures
-        .last()
-        .is_some_and(|oldest| oldest.timestamp == listed.timestamp);
-    if page.captures.len() < LISTED_MAX || !is_oldest {
-        return Some(listed.clone());
-    }
-    let question = Question::Record {
-        url: page.url.clone(),
-        at: Some(at.to_owned()),
-    };
-    let answers = state.asker.ask_together([question]).await.ok();
-    let record = answers.and_then(|[answer]| {
-        beside(answer, |body| match body {
-            Body::Record(record) => Some(record.capture),
-            _ => None,
-        })
-    });
-    Some(record.unwrap_or_else(|| listed.clone()))
+/// The capture that is named, or else the one nearest to a time.
+pub(super) async fn find(
+    state: &State,
+    page: &PageBody,
+    at: Option<&str>,
+    name: Option<String>,
+) -> Result<CdxRow, Failure> {
+    let at = at.map(str::to_owned);
+    let (_, record) = record::locate(&state.asker, page.url.clone(), at, name).await?;
+    Ok(record.capture)
 }
 
-/// Of two captures that are as near, the later one. `captures` are newest first.
-fn nearest_of<'p>(captures: &'p [CdxRow], at: &str) -> Option<&'p CdxRow> {
-    let wanted = padded(at)?.seconds();
-    let distance =
-        |row: &CdxRow| Moment::parse(&row.fetch_time).map(|moment| moment.seconds().abs_diff(wanted));
-    let dated = captures.iter().filter(|row| distance(row).is_some());
-    dated.min_by_key(|row| distance(row))
+/// Whether a page has captures that are not listed with it.
+pub(super) fn is_part(page: &PageBody) -> bool {
+    page.captures.len() >= LISTED_MAX
+}
+
+/// How addresses name a capture of the page.
+pub(super) fn at(page: &PageBody, capture: &CdxRow) -> At {
+    match place(page, capture) {
+        Some(index) => At::among(&page.captures, index, is_part(page)),
+        None => At::exactly(capture),
+    }
+}
+
+fn place(page: &PageBody, capture: &CdxRow) -> Option<usize> {
+    let is_it = |row: &CdxRow| (row.offset, &row.filename) == (capture.offset, &capture.filename);
+    page.captures.iter().position(is_it)
 }
 
 /// A year or a month stands for its beginning.
@@ -54,17 +54,18 @@ fn padded(at: &str) -> Option<Moment> {
 }
 
 /// The page's content, for one capture; `asked` is the time in the address.
-pub(super) fn content(page: &PageBody, capture: &CdxRow, asked: &str) -> Markup {
+pub(super) fn content(page: &PageBody, capture: &CdxRow, asked: Option<&str>) -> Markup {
+    let missed = asked.filter(|asked| !digits(&capture.fetch_time).starts_with(asked));
     html! {
         article.page {
             (head(page, capture))
-            @if !capture.timestamp.starts_with(asked) {
+            @if let Some(asked) = missed {
                 p.callout { "Asked for " (parts::time(&asked_time(asked))) "; this capture is the nearest." }
             }
-            (neighbours(page, &capture.timestamp))
+            (neighbours(page, capture))
             section.archived aria-labelledby="archived" {
                 h2.hidden #archived { "Archived page" }
-                (archived(capture))
+                (archived(page, capture))
             }
             section aria-labelledby="captures" {
                 h2 #captures { "Captures" span.amount { (present::count(page.captures.len() as u64)) } }
@@ -77,6 +78,11 @@ pub(super) fn content(page: &PageBody, capture: &CdxRow, asked: &str) -> Markup 
             }
         }
     }
+}
+
+/// `20140126200624000`
+fn digits(fetch_time: &str) -> String {
+    fetch_time.chars().filter(char::is_ascii_digit).collect()
 }
 
 fn asked_time(asked: &str) -> String {
@@ -103,14 +109,12 @@ fn head(page: &PageBody, capture: &CdxRow) -> Markup {
     }
 }
 
-/// Links to the captures before and after the one of `timestamp`, where it is among those listed.
-pub(super) fn neighbours(page: &PageBody, timestamp: &str) -> Markup {
-    let of = |row: &CdxRow| link::page_at(&page.url, &row.timestamp);
-    // An address names a capture by its second: others of the same one would lead back here.
-    let is_listed = page.captures.iter().any(|row| row.timestamp == timestamp);
-    let listed = if is_listed { page.captures.as_slice() } else { &[] };
-    let earlier = listed.iter().find(|row| row.timestamp.as_str() < timestamp);
-    let later = listed.iter().rfind(|row| row.timestamp.as_str() > timestamp);
+/// Links to the captures before and after `capture`, where it is among those listed.
+pub(super) fn neighbours(page: &PageBody, capture: &CdxRow) -> Markup {
+    let of = |row: &CdxRow| link::page_at(&page.url, &at(page, row));
+    let place = place(page, capture);
+    let earlier = place.and_then(|place| page.captures.get(place + 1));
+    let later = place.and_then(|place| page.captures.get(place.checked_sub(1)?));
     html! {
         @if earlier.is_some() || later.is_some() {
             nav.neighbours aria-label="Captures in time" {
@@ -121,8 +125,9 @@ pub(super) fn neighbours(page: &PageBody, timestamp: &str) -> Markup {
     }
 }
 
-fn archived(capture: &CdxRow) -> Markup {
-    let at = Some(capture.timestamp.as_str());
+fn archived(page: &PageBody, capture: &CdxRow) -> Markup {
+    let at = at(page, capture);
+    let at = Some(&at);
     let shown = sandbox::worth_showing(capture.status, &capture.mime, &capture.kind);
     html! {
         @if shown {
@@ -145,58 +150,53 @@ fn archived(capture: &CdxRow) -> Markup {
 mod tests {
     use super::*;
 
-    fn captures(times: &[&str]) -> Vec<CdxRow> {
-        let row = |time: &&str| CdxRow {
+    fn page(times: &[&str]) -> PageBody {
+        let row = |(offset, time): (u64, &&str)| CdxRow {
             fetch_time: (*time).to_owned(),
             timestamp: (*time).to_owned(),
+            filename: "x.warc".into(),
+            offset,
             ..CdxRow::default()
         };
-        times.iter().map(row).collect()
-    }
-
-    #[test]
-    fn the_nearest_capture_is_shown_with_its_neighbours() {
-        let rows = captures(&["20140601000000", "20140126200624", "20100101000000"]);
-        for (at, index) in [
-            ("20140126200624", 1),
-            ("2014", 1),
-            ("201405", 0),
-            ("1999", 2),
-            ("20991231", 0),
-        ] {
-            let found = nearest_of(&rows, at).map(|row| &row.timestamp);
-            assert_eq!(found, Some(&rows[index].timestamp), "{at}");
+        PageBody {
+            url: "http://a/".into(),
+            captures: (0..).zip(times).map(row).collect(),
+            ..PageBody::default()
         }
-        assert!(nearest_of(&[], "2014").is_none());
-        assert!(nearest_of(&rows, "20149999").is_none());
-        let page = PageBody {
-            url: "http://a/".into(),
-            captures: rows,
-            ..PageBody::default()
-        };
-        let html = neighbours(&page, "20140126200624").into_string();
+    }
+
+    #[test]
+    fn a_capture_has_its_neighbours() {
+        let page = page(&["20140601000000", "20140126200624", "20100101000000"]);
+        let html = |index: usize| neighbours(&page, &page.captures[index]).into_string();
         assert!(
-            html.contains("at=20100101000000") && html.contains("at=20140601000000"),
-            "{html}"
+            html(1).contains("at=20100101000000\"") && html(1).contains("at=20140601000000\""),
+            "{}",
+            html(1)
         );
+        assert!(!html(0).contains("Later") && !html(2).contains("Earlier"));
+        assert_eq!(neighbours(&page, &CdxRow::default()).into_string(), "");
+    }
+
+    #[test]
+    fn captures_of_one_second_are_told_apart() {
+        let page = page(&["20140126200624", "20140126200624", "20100101000000"]);
+        let html = neighbours(&page, &page.captures[1]).into_string();
         assert!(
-            !neighbours(&page, "20140601000000")
-                .into_string()
-                .contains("Later")
+            html.contains("at=20140126200624&amp;capture=0%2Cx.warc") && html.contains("at=20100101000000\""),
+            "{html}"
         );
     }
 
     #[test]
-    fn captures_of_one_second_lead_on_all_the_same() {
-        let page = PageBody {
-            url: "http://a/".into(),
-            captures: captures(&["20140126200624", "20140126200624", "20100101000000"]),
-            ..PageBody::default()
+    fn a_capture_that_is_not_listed_is_named_exactly() {
+        let page = page(&["20140126200624"]);
+        let other = CdxRow {
+            timestamp: "19990101000000".into(),
+            filename: "y.warc".into(),
+            ..CdxRow::default()
         };
-        let html = neighbours(&page, "20140126200624").into_string();
-        assert!(
-            html.contains("at=20100101000000") && !html.contains("at=20140126200624"),
-            "{html}"
-        );
+        assert_eq!(at(&page, &other), At::exactly(&other));
+        assert_eq!(at(&page, &page.captures[0]), At::time("20140126200624"));
     }
 }

@@ -154,6 +154,22 @@ impl Query {
         self.owned(name).unwrap_or_default()
     }
 
+    /// A time to the millisecond: digits, or an ISO date. What is none is refused: another page than the one asked for
+    /// would be shown.
+    fn moment(&self, name: &str) -> Result<Option<String>, Failure> {
+        let Some(text) = self.get(name) else {
+            return Ok(None);
+        };
+        let known = |c: char| c.is_ascii_digit() || matches!(c, '-' | ':' | 'T' | 'Z' | '.' | ' ');
+        let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+        if !text.chars().all(known) || !(1..=17).contains(&digits.len()) {
+            return Err(Failure::bad_request(format!(
+                "{text:?} is no time: 1 to 17 digits are expected, or a date such as 2014-01-26"
+            )));
+        }
+        Ok(Some(digits))
+    }
+
     /// A time, where it can be one: digits, dashes and colons of an ISO date are understood.
     fn time(&self, name: &str) -> Option<String> {
         let digits: String = self

@@ -1,6 +1,6 @@
 //! All that is known of one URL: its newest version with text and links, or what was captured at a date.
 
-use archive::question::{Body, CdxRow, LinkRow, PageBody, Question};
+use archive::question::{Body, LinkRow, PageBody, Question};
 use maud::{Markup, html};
 
 use super::layout::{Frame, Section};
@@ -20,7 +20,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let Some(url) = query.owned("url") else {
         return Err(Failure::bad_request("which page? The address names no URL.").into());
     };
-    let at = query.time("at");
+    let at = query.moment("at")?;
     let questions = [
         Question::Page { url: url.clone() },
         Question::Inlinks {
@@ -56,13 +56,14 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         query: "",
         epoch: Some(epoch),
     };
-    let capture = match &at {
-        Some(at) => dated::nearest(&context, &page, at).await.map(|found| (at, found)),
-        None => None,
-    };
-    let content = match capture {
-        Some((at, capture)) => dated::content(&page, &capture, at),
-        None => content(&page, &beside(inlinks, links), &beside(outlinks, links)),
+    let name = query.owned("capture");
+    // Of a URL that was never captured there is nothing to show at any time.
+    let content = match page.captured && (at.is_some() || name.is_some()) {
+        true => {
+            let capture = dated::find(&context, &page, at.as_deref(), name).await?;
+            dated::content(&page, &capture, at.as_deref())
+        }
+        false => content(&page, &beside(inlinks, links), &beside(outlinks, links)),
     };
     Ok(Html::ok(frame.around(content)))
 }
@@ -97,7 +98,7 @@ fn content(page: &PageBody, inlinks: &Links, outlinks: &Links) -> Markup {
         article.page {
             (head(page))
             @if page.captured {
-                @if let Some(current) = current(page) { (dated::neighbours(page, &current.timestamp)) }
+                @if let Some(current) = &page.current { (dated::neighbours(page, current)) }
                 div.with-aside.wide {
                     div.main-column {
                         (reading(page))
@@ -185,14 +186,11 @@ fn reading(page: &PageBody) -> Markup {
 }
 
 fn archived(page: &PageBody) -> Markup {
-    let at = page.fetch_time.as_deref().map(|time| {
-        time.chars()
-            .filter(char::is_ascii_digit)
-            .take(14)
-            .collect::<String>()
-    });
-    let at = at.as_deref();
-    let shown = sandbox::worth_showing(page.status, &page.mime, current_kind(page).unwrap_or("response"));
+    let current = page.current.as_ref();
+    let at = current.map(|current| dated::at(page, current));
+    let at = at.as_ref();
+    let kind = current.map_or("response", |current| &current.kind);
+    let shown = sandbox::worth_showing(page.status, &page.mime, kind);
     html! {
         @if shown {
             details.frame {
@@ -212,16 +210,6 @@ fn archived(page: &PageBody) -> Markup {
     }
 }
 
-/// The capture that is the current version, where it is among those listed.
-fn current(page: &PageBody) -> Option<&CdxRow> {
-    let current = |row: &&CdxRow| Some(&row.fetch_time) == page.fetch_time.as_ref() && row.kind != "revisit";
-    page.captures.iter().find(current)
-}
-
-fn current_kind(page: &PageBody) -> Option<&str> {
-    current(page).map(|row| row.kind.as_str())
-}
-
 fn captures(page: &PageBody) -> Markup {
     let all = link::with("/captures", &[("url", Some(&page.url))]);
     html! {
@@ -229,7 +217,7 @@ fn captures(page: &PageBody) -> Markup {
             section aria-labelledby="captures" {
                 h2 #captures { "Captures" span.amount { (present::count(page.captures.len() as u64)) } }
                 (calendar::strip(&page.url, &page.captures, page.fetch_time.as_deref()))
-                (parts::captures(&page.captures[..page.captures.len().min(CAPTURES)], false))
+                (parts::captures(&page.captures, CAPTURES, dated::is_part(page), false))
                 @if page.captures.len() > CAPTURES { p { a.more href=(all) { "All captures" } } }
             }
         }

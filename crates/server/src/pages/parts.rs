@@ -4,6 +4,7 @@
 use archive::question::CdxRow;
 use maud::{Markup, html};
 
+use crate::link::At;
 use crate::{link, present, sandbox};
 
 /// Most characters of a URL or an anchor that are shown; the rest is in the address or the download.
@@ -149,7 +150,7 @@ pub(super) fn pager(first: Option<String>, next: Option<String>) -> Markup {
 }
 
 /// Archived content in a frame that can do nothing by itself: only a reader's click on a link leaves it.
-pub(super) fn frame(url: &str, at: Option<&str>) -> Markup {
+pub(super) fn frame(url: &str, at: Option<&At>) -> Markup {
     html! {
         iframe sandbox="allow-top-navigation-by-user-activation" loading="lazy" referrerpolicy="no-referrer" title="Archived page, in a sandbox"
             src=(link::sandbox(url, at)) {}
@@ -209,7 +210,9 @@ pub(super) fn status(status: u16, kind: &str) -> Markup {
 }
 
 /// Captures as a table, newest first as they come.
-pub(super) fn captures(rows: &[CdxRow], with_url: bool) -> Markup {
+///
+/// They are the first of `listed`, which is only `part` of all where more may stand before or behind.
+pub(super) fn captures(listed: &[CdxRow], shown: usize, part: bool, with_url: bool) -> Markup {
     const COLUMNS: [Column; 6] = [
         Column("Captured (UTC)", Align::Text),
         Column("URL", Align::Text),
@@ -219,9 +222,9 @@ pub(super) fn captures(rows: &[CdxRow], with_url: bool) -> Markup {
         Column("Record", Align::Text),
     ];
     let columns: Vec<Column> = COLUMNS.into_iter().filter(|c| with_url || c.0 != "URL").collect();
-    let rows = rows.iter().map(|row| {
-        let at = link::page_at(&row.url, &row.timestamp);
-        let mut cells = vec![html! { a href=(at) { (time(&row.fetch_time)) } }];
+    let rows = listed.iter().take(shown).enumerate().map(|(index, row)| {
+        let at = At::among(listed, index, part);
+        let mut cells = vec![html! { a href=(link::page_at(&row.url, &at)) { (time(&row.fetch_time)) } }];
         if with_url {
             cells.push(url_link(&row.url));
         }
@@ -229,7 +232,7 @@ pub(super) fn captures(rows: &[CdxRow], with_url: bool) -> Markup {
             status(row.status, &row.kind),
             media(&row.mime),
             html! { (present::size(row.length)) },
-            record_links(row),
+            record_links(row, &at),
         ]);
         cells
     });
@@ -237,8 +240,8 @@ pub(super) fn captures(rows: &[CdxRow], with_url: bool) -> Markup {
 }
 
 /// What can be had of a capture: its content where a browser can show it, and its record.
-fn record_links(row: &CdxRow) -> Markup {
-    let at = Some(row.timestamp.as_str());
+fn record_links(row: &CdxRow, at: &At) -> Markup {
+    let at = Some(at);
     let of = format!(" of {}", present::clean(&row.timestamp));
     html! {
         @if sandbox::worth_showing(row.status, &row.mime, &row.kind) {

@@ -70,7 +70,7 @@ impl Spot {
         };
         match fragment {
             Some(fragment) if self.url.as_ref().is_some_and(same) => Lead::Here(fragment),
-            _ => Lead::Page(link::page_at(target.as_str(), &self.at)),
+            _ => Lead::Page(link::page_at(target.as_str(), &link::At::time(&self.at))),
         }
     }
 }
@@ -233,7 +233,7 @@ mod tests {
     fn page(url: &str) -> String {
         format!(
             "href=\"{}\" target=\"_top\"",
-            link::page_at(url, "20140126200624").replace('&', "&amp;")
+            link::page_at(url, &link::At::time("20140126200624")).replace('&', "&amp;")
         )
     }
 

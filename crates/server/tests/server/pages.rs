@@ -1,6 +1,6 @@
 //! The pages: there, friendly where there is nothing, and with headers that keep archived text in its place.
 
-use archive::question::{Answer, Body, PageBody, Question, SearchBody, StatusBody};
+use archive::question::{Answer, Body, PageBody, Question, RecordBody, SearchBody, StatusBody};
 
 use crate::fake::{error, get, router, sample};
 
@@ -285,6 +285,7 @@ async fn a_url_that_is_only_linked_to_has_no_empty_column() {
 async fn a_page_at_a_date_shows_the_capture_of_that_time() {
     let capture = |time: &str| archive::question::CdxRow {
         url: "http://a/".into(),
+        filename: time.into(),
         fetch_time: time.into(),
         timestamp: time.into(),
         status: 200,
@@ -303,13 +304,24 @@ async fn a_page_at_a_date_shows_the_capture_of_that_time() {
                 captured: true,
                 fetch_time: Some("20160101000000".into()),
                 text_preview: "the newest text".into(),
+                current: Some(captures[0].clone()),
                 captures: captures.clone(),
                 ..PageBody::default()
             })),
         }),
+        Question::Record { at, capture, .. } => {
+            assert_eq!((at.as_deref(), capture), (Some("20140126"), &None));
+            Ok(Answer {
+                epoch: 1,
+                body: Body::Record(RecordBody {
+                    capture: captures[1].clone(),
+                    ..RecordBody::default()
+                }),
+            })
+        }
         _ => Err(error("not_found")),
     });
-    let body = get(&router, "/page?url=http://a/&at=20140126").await.body;
+    let body = get(&router, "/page?url=http://a/&at=2014-01-26").await.body;
     assert!(
         body.contains("/sandbox/content?url=http%3A%2F%2Fa%2F&amp;at=20140126200624"),
         "{body}"
@@ -323,6 +335,91 @@ async fn a_page_at_a_date_shows_the_capture_of_that_time() {
     assert!(
         newest.contains("the newest text") && newest.contains("rel=\"prev\""),
         "{newest}"
+    );
+}
+
+/// A redirect and the page, captured in one second: every link leads to the capture that it stands with.
+#[tokio::test]
+async fn captures_of_one_second_have_addresses_of_their_own() {
+    let capture = |offset: u64, status: u16| archive::question::CdxRow {
+        url: "http://a/".into(),
+        filename: "x.warc".into(),
+        offset,
+        fetch_time: "2020-01-01T00:00:00.000Z".into(),
+        timestamp: "20200101000000".into(),
+        status,
+        mime: "text/html".into(),
+        kind: "response".into(),
+        ..archive::question::CdxRow::default()
+    };
+    let captures = [capture(70, 200), capture(9, 302)];
+    let router = router(move |question| match question {
+        Question::Page { .. } => Ok(Answer {
+            epoch: 1,
+            body: Body::Page(Box::new(PageBody {
+                url: "http://a/".into(),
+                captured: true,
+                status: 200,
+                mime: "text/html".into(),
+                fetch_time: Some(captures[0].fetch_time.clone()),
+                current: Some(captures[0].clone()),
+                captures: captures.to_vec(),
+                ..PageBody::default()
+            })),
+        }),
+        Question::Record { capture, .. } => {
+            let named = captures.iter().find(|row| Some(row.name()) == *capture);
+            Ok(Answer {
+                epoch: 1,
+                body: Body::Record(RecordBody {
+                    capture: named.expect("a capture that is listed").clone(),
+                    ..RecordBody::default()
+                }),
+            })
+        }
+        _ => Err(error("not_found")),
+    });
+    let body = get(&router, "/page?url=http://a/").await.body;
+    let address = |path: &str, offset: u64| {
+        format!("\"{path}?url=http%3A%2F%2Fa%2F&amp;at=20200101000000&amp;capture={offset}%2Cx.warc\"")
+    };
+    for (path, offset) in [
+        ("/sandbox/content", 70),
+        ("/record", 70),
+        ("/record", 9),
+        ("/page", 70),
+        ("/page", 9),
+    ] {
+        assert!(body.contains(&address(path, offset)), "{path} {offset}: {body}");
+    }
+    assert!(
+        !body.contains(&address("/sandbox/content", 9)),
+        "a redirect is not shown: {body}"
+    );
+    let body = get(&router, "/page?url=http://a/&at=20200101000000&capture=9,x.warc")
+        .await
+        .body;
+    assert!(
+        body.contains("302") && body.contains(&address("/record", 9)),
+        "{body}"
+    );
+    assert!(
+        body.contains(&address("/page", 70)),
+        "the later one is a click away: {body}"
+    );
+}
+
+#[tokio::test]
+async fn a_time_that_is_none_is_refused() {
+    let router = router(sample);
+    for at in ["abc", "2014x", "123456789012345678", "-"] {
+        let reply = get(&router, &format!("/page?url=http://example.com/&at={at}")).await;
+        assert_eq!(reply.status, 400, "{at}");
+        assert!(reply.body.contains("no time"), "{}", reply.body);
+    }
+    assert_eq!(
+        get(&router, "/page?url=http://example.com/&at=").await.status,
+        200
     );
 }
 

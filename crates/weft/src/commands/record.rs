@@ -34,9 +34,13 @@ Examples:
 pub(crate) struct Args {
     /// The URL, or its key
     url: String,
-    /// The capture nearest to this time (2014, 20140126200624, 2014-01-26) [default: the current version]
-    #[arg(long, value_name = "TIME", value_parser = ask::parse_time)]
+    /// The capture nearest to this time (2014, 20140126200624, 2014-01-26, 20140126200624123 with milliseconds) [default:
+    /// the current version]
+    #[arg(long, value_name = "TIME", value_parser = ask::parse_moment)]
     at: Option<String>,
+    /// Exactly the capture of the URL that is there, as `weft cdx` says: several may be of one second
+    #[arg(long, value_name = "OFFSET,FILENAME")]
+    capture: Option<String>,
     #[command(flatten)]
     part: Part,
     /// Write to a file instead of standard output
@@ -67,6 +71,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     let question = Question::Record {
         url: args.url.clone(),
         at: args.at.clone(),
+        capture: args.capture.clone(),
     };
     let Some(answer) = ask::ask_or_print(context, &question)? else {
         return Ok(Outcome::Done);
