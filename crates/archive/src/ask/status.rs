@@ -45,8 +45,8 @@ pub(super) fn status(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskErro
     }))
 }
 
-/// Why search is behind, if that is because its index cannot be written: as it was found when that was tried, or, where
-/// nobody has tried since the archive was opened, as a file of a mebibyte meets it.
+/// Why search is behind, if that is because its index cannot be written: as a file of a mebibyte meets it (the search
+/// engine often says only that a thread of it ended), else as it was found when that was last tried.
 fn search_failure(parts: &Parts, epoch: u64) -> String {
     if parts.search.covered_epoch() >= epoch {
         return String::new();
@@ -58,7 +58,7 @@ fn search_failure(parts: &Parts, epoch: u64) -> String {
     };
     let idle = parts.jobs.active() == 0;
     let found = || idle.then(probe)?.err().map(|error| error.to_string());
-    parts.search_failure().or_else(found).unwrap_or_default()
+    found().or_else(|| parts.search_failure()).unwrap_or_default()
 }
 
 /// Resident memory of this process, as Linux tells it; 0 elsewhere.
