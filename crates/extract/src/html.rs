@@ -35,5 +35,11 @@ pub(crate) fn read(html: &str, wants_text: bool) -> Document {
     document
 }
 
+/// The title of a document, of which the beginning is enough, as [`Page::title`](crate::Page::title) has it; empty if it
+/// has none.
+pub fn title(html: &str) -> String {
+    read(html, false).title.finish().0
+}
+
 #[cfg(test)]
 mod tests;

@@ -31,7 +31,7 @@ mod wat;
 mod wet;
 
 pub use header::{HeaderFacts, header_facts};
-pub use html::TEXT_BYTES_MAX;
+pub use html::{TEXT_BYTES_MAX, title};
 pub use links::{ANCHOR_CHARS_MAX, LINKS_MAX};
 pub use payload::PayloadReader;
 pub use text_reader::TextReader;

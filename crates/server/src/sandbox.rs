@@ -15,6 +15,7 @@ mod inert;
 mod links;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use archive::Interrupt;
 use archive::question::RecordBody;
@@ -144,6 +145,25 @@ async fn find(state: &State, query: &Query) -> Result<Response, Failure> {
     let media = HeaderValue::try_from(media).unwrap_or(HeaderValue::from_static("text/plain"));
     response.headers_mut().insert(header::CONTENT_TYPE, media);
     Ok(response)
+}
+
+/// How long a page waits for the title in its content.
+const TITLE_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// The title in a capture's own content; `None` where it is no page, or cannot be had at once.
+pub(crate) async fn title(state: &State, record: RecordBody) -> Option<String> {
+    let found = content_of(record).ok()?;
+    if !matches!(shown(&found.capture.mime, &found.capture.kind).0, Show::Html) {
+        return None;
+    }
+    let place = Arc::clone(&state.contents).try_acquire_owned().ok()?;
+    let interrupt = Interrupt::after(TITLE_TIME_MAX.min(state.settings.content_max));
+    let title = state.asker.blocking(move |source| {
+        let title = content::title(&source.sources(), &found, &interrupt);
+        drop(place);
+        title
+    });
+    title.await.ok()?
 }
 
 /// A revisit says that the content was as before: the capture with that content, if the archive holds it.

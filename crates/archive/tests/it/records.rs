@@ -13,6 +13,7 @@ fn record(archive: &Archive, url: &str, at: Option<&str>) -> RecordBody {
     let question = Question::Record {
         url: url.to_owned(),
         at: at.map(str::to_owned),
+        capture: None,
     };
     match data::ask(archive, question) {
         Body::Record(record) => record,

@@ -16,16 +16,39 @@ use crate::{link, record, sandbox};
 /// Captures that come with a page; there can be more, older ones.
 const LISTED_MAX: usize = 1000;
 
+/// A capture of a page.
+pub(super) struct Dated {
+    pub(super) capture: CdxRow,
+    /// Its own title, empty if it has none; `None` where that is not known.
+    pub(super) title: Option<String>,
+}
+
+impl Dated {
+    /// What the page is called: by the capture's own title if that is known, else by that of the newest version.
+    pub(super) fn heading<'d>(&'d self, page: &'d PageBody) -> &'d str {
+        let title = self.title.as_deref().unwrap_or(&page.title);
+        match title.trim() {
+            "" => &self.capture.url,
+            _ => title,
+        }
+    }
+}
+
 /// The capture that is named, or else the one nearest to a time.
 pub(super) async fn find(
     state: &State,
     page: &PageBody,
     at: Option<&str>,
     name: Option<String>,
-) -> Result<CdxRow, Failure> {
+) -> Result<Dated, Failure> {
     let at = at.map(str::to_owned);
     let (_, record) = record::locate(&state.asker, page.url.clone(), at, name).await?;
-    Ok(record.capture)
+    let capture = record.capture.clone();
+    let title = match &page.current {
+        Some(current) if current.name() == capture.name() => Some(page.title.clone()),
+        _ => sandbox::title(state, record).await,
+    };
+    Ok(Dated { capture, title })
 }
 
 /// Whether a page has captures that are not listed with it.
@@ -54,11 +77,12 @@ fn padded(at: &str) -> Option<Moment> {
 }
 
 /// The page's content, for one capture; `asked` is the time in the address.
-pub(super) fn content(page: &PageBody, capture: &CdxRow, asked: Option<&str>) -> Markup {
+pub(super) fn content(page: &PageBody, dated: &Dated, asked: Option<&str>) -> Markup {
+    let capture = &dated.capture;
     let missed = asked.filter(|asked| !digits(&capture.fetch_time).starts_with(asked));
     html! {
         article.page {
-            (head(page, capture))
+            (head(page, dated))
             @if let Some(asked) = missed {
                 p.callout { "Asked for " (parts::time(&asked_time(asked))) "; this capture is the nearest." }
             }
@@ -89,7 +113,8 @@ fn asked_time(asked: &str) -> String {
     padded(asked).map_or_else(|| asked.to_owned(), Moment::machine)
 }
 
-fn head(page: &PageBody, capture: &CdxRow) -> Markup {
+fn head(page: &PageBody, dated: &Dated) -> Markup {
+    let Dated { capture, title } = dated;
     let mut facts = vec![
         html! { a href=(link::domain(&page.domain)) { (parts::url_text(&page.domain)) } },
         html! { "Captured " (parts::time(&capture.fetch_time)) },
@@ -102,7 +127,8 @@ fn head(page: &PageBody, capture: &CdxRow) -> Markup {
     }
     html! {
         header.page-head {
-            h1 dir="auto" { @if page.title.trim().is_empty() { (parts::url_text(&capture.url)) } @else { (parts::text(&page.title)) } }
+            h1 dir="auto" { (parts::text(dated.heading(page))) }
+            @if title.is_none() && !page.title.trim().is_empty() { p.soft { "This is the title of the newest version." } }
             p.where { (parts::url_text(&capture.url)) " " (parts::outside_link(&capture.url)) }
             (parts::facts(&facts))
         }

@@ -44,10 +44,16 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         Body::Links { rows, total, .. } => Some((rows, total)),
         _ => None,
     };
-    let title = if page.title.is_empty() {
-        &page.url
-    } else {
-        &page.title
+    let name = query.owned("capture");
+    // Of a URL that was never captured there is nothing to show at any time.
+    let dated = match page.captured && (at.is_some() || name.is_some()) {
+        true => Some(dated::find(&context, &page, at.as_deref(), name).await?),
+        false => None,
+    };
+    let title = match &dated {
+        Some(dated) => dated.heading(&page),
+        None if page.title.is_empty() => &page.url,
+        None => &page.title,
     };
     let frame = Frame {
         title,
@@ -56,14 +62,9 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         query: "",
         epoch: Some(epoch),
     };
-    let name = query.owned("capture");
-    // Of a URL that was never captured there is nothing to show at any time.
-    let content = match page.captured && (at.is_some() || name.is_some()) {
-        true => {
-            let capture = dated::find(&context, &page, at.as_deref(), name).await?;
-            dated::content(&page, &capture, at.as_deref())
-        }
-        false => content(&page, &beside(inlinks, links), &beside(outlinks, links)),
+    let content = match &dated {
+        Some(dated) => dated::content(&page, dated, at.as_deref()),
+        None => content(&page, &beside(inlinks, links), &beside(outlinks, links)),
     };
     Ok(Html::ok(frame.around(content)))
 }

@@ -28,6 +28,19 @@ const PIECE_BYTES: usize = 3 << 14;
 /// What is said after the last byte that is shown.
 const NOTE: &str = "Weft shows the first 64 MiB of this content; the record has all of it.";
 
+/// Bytes of content that are looked at for its title.
+const TITLE_BYTES_MAX: u64 = 256 << 10;
+
+/// The title in the content of a capture; `None` where it cannot be read.
+pub(super) fn title(sources: &Sources, record: &RecordBody, interrupt: &Interrupt) -> Option<String> {
+    let opened = archive::open_record(sources, record, interrupt).ok()?;
+    let payload = PayloadReader::open(opened, TITLE_BYTES_MAX).ok()?;
+    let mut text = TextReader::open(payload, Spot::of(&record.capture).top_level()).ok()?;
+    let mut html = Vec::new();
+    text.read_to_end(&mut html).ok()?;
+    Some(extract::title(&String::from_utf8_lossy(&html)))
+}
+
 /// What is still to be sent.
 pub(crate) struct Content {
     form: Form,

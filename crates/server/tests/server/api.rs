@@ -200,7 +200,7 @@ async fn a_record_answer_tells_no_path_of_the_server() {
     assert!(!reply.body.contains("secret"), "{}", reply.body);
     assert_eq!(
         reply.json()["location"],
-        "/record?url=http%3A%2F%2Fexample.com%2F&at=20140126200624"
+        "/record?url=http%3A%2F%2Fexample.com%2F&at=20140126200624&capture=334%2Ciana.warc.gz"
     );
 }
 

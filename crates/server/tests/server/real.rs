@@ -439,6 +439,45 @@ async fn links_in_an_archived_page_lead_to_archived_pages() {
     }
 }
 
+#[tokio::test]
+async fn an_older_capture_has_its_own_title() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("x.warc");
+    let mut writer = Writer::create(&path, Compression::Plain).expect("a file");
+    for (second, title) in [(0, "Title of old"), (1, ""), (2, "Title of new")] {
+        let block =
+            format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title> {title}\n</title><p>text");
+        let draft = Draft::response(
+            "http://a.example/",
+            1_390_766_784_000 + second * 1000,
+            block.into_bytes(),
+        );
+        writer.write(&draft).expect("a record");
+    }
+    writer.finish().expect("written");
+    let loaded = load(&[path.clone()], None);
+    let router = router(&loaded);
+    for (at, heading) in [
+        ("20140126200624", "Title of old"),
+        ("20140126200625", "http://a.example/"),
+        ("20140126200626", "Title of new"),
+    ] {
+        let page = get(&router, &format!("/page?url=http://a.example/&at={at}"))
+            .await
+            .body;
+        assert!(page.contains(&format!("<title>{heading} ")), "{at}: {page}");
+        assert!(!page.contains("title of the newest"), "{at}: {page}");
+    }
+    std::fs::remove_file(path).expect("removed");
+    let page = get(&router, "/page?url=http://a.example/&at=20140126200624")
+        .await
+        .body;
+    assert!(
+        page.contains("Title of new") && page.contains("title of the newest version"),
+        "{page}"
+    );
+}
+
 /// The content of a capture that only says "unchanged" is that of the capture it saw again.
 #[tokio::test]
 async fn revisits_show_what_they_saw_again() {
