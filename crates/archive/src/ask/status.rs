@@ -1,7 +1,5 @@
 //! Totals and state of the archive.
 
-use std::io::Write;
-
 use weave::Snapshot;
 
 use super::{jobs, time};
@@ -10,8 +8,9 @@ use crate::layout::bytes_below;
 use crate::parts::Parts;
 use crate::question::{Body, StatusBody};
 
-/// Written to see whether anything can be.
-const PROBE_BYTES: usize = 1 << 20;
+/// With less room than this on its disk a search index that is behind has most likely found none: a segment that it could
+/// not finish is gone by the time that somebody asks.
+const ROOM_BYTES_MIN: u64 = 64 << 20;
 
 pub(super) fn status(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskError> {
     let totals = snapshot.totals()?;
@@ -45,20 +44,19 @@ pub(super) fn status(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskErro
     }))
 }
 
-/// Why search is behind, if that is because its index cannot be written: as a file of a mebibyte meets it (the search
-/// engine often says only that a thread of it ended), else as it was found when that was last tried.
+/// Why search is behind, if that is because its index cannot be written: by the room that is left (the search engine
+/// often says only that a thread of it ended), else as it was found when that was last tried.
 fn search_failure(parts: &Parts, epoch: u64) -> String {
-    if parts.search.covered_epoch() >= epoch {
+    let is_behind = parts.search.covered_epoch() < epoch && parts.jobs.active() == 0;
+    if !is_behind {
         return String::new();
     }
-    let probe = || {
-        let mut file = tempfile::tempfile_in(parts.layout.search())?;
-        file.write_all(&vec![0x55; PROBE_BYTES])?;
-        file.sync_data()
-    };
-    let idle = parts.jobs.active() == 0;
-    let found = || idle.then(probe)?.err().map(|error| error.to_string());
-    found().or_else(|| parts.search_failure()).unwrap_or_default()
+    let disk = rustix::fs::statvfs(parts.layout.search()).ok();
+    let room = disk.map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    match room.filter(|room| *room < ROOM_BYTES_MIN) {
+        Some(room) => format!("no space left on its disk ({room} bytes are free)"),
+        None => parts.search_failure().unwrap_or_default(),
+    }
 }
 
 /// Resident memory of this process, as Linux tells it; 0 elsewhere.
