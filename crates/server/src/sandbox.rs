@@ -2,17 +2,19 @@
 //!
 //! Whatever the bytes are: they run no script, submit no form, open no window, reach no network and have no
 //! origin, so neither cookies nor storage. This holds by the headers alone ([`POLICY`]), also when the address
-//! is opened outside of the frame that the page view puts it in; the one thing they leave out is taken out of the
-//! content (`inert`). The one thing they allow is that a reader's click on a link leaves the frame, and links lead to
-//! pages of this server (`links`). Only types that a browser shows by itself are
+//! is opened outside of the frame that the page view puts it in. They leave out one thing: browsers open connections for
+//! some references (frames, `<link rel=preconnect>`) before they ask the policy. So HTML is written anew without what a
+//! connection could be opened for (`writer`, `kept`). The one thing the headers allow is that a reader's click on a link
+//! leaves the frame, and links lead to pages of this server (`links`). Only types that a browser shows by itself are
 //! sent as what they are; nothing else is guessed (`nosniff`), and anything else is for download.
 //!
 //! Content is read while it is sent (`content`), of [`CONTENTS_MAX`] records at a time: a few bytes may decode to any
 //! number.
 
 mod content;
-mod inert;
+mod kept;
 mod links;
+mod writer;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -29,7 +29,7 @@ pub(super) async fn show(context: Context) -> Html {
         div.reading {
             h2 { "Reading archived pages" }
             p { "An archived page is shown in a sandbox: its scripts do not run, and it reaches nothing outside. Pictures "
-                "and styles that are not part of the page itself are therefore missing. The stored record is there to download." }
+                "and styles that are not part of the page itself are therefore missing, and a link stands for each frame. The stored record is there to download." }
             h2 #epochs { "Epochs" }
             p { "The archive changes in steps called epochs. Pages, links, counts, rankings and captures move together in "
                 "each; every answer comes from one epoch and names it." }

@@ -1,10 +1,11 @@
 //! The content of a capture as it is sent: piece by piece, decoded, in UTF-8, links turned inwards.
 //!
-//! Invariant: a piece takes [`PIECE_BYTES`] of content, so memory and time for it are bounded; in all at most
-//! [`CONTENT_BYTES_MAX`] are shown, whatever the record decodes to. What is left out is said at the end, where the
+//! Invariant: a piece takes or gives about [`PIECE_BYTES`] of content, so memory for it is bounded; in all at most
+//! [`CONTENT_BYTES_MAX`] are read and shown, whatever the record decodes to. What is left out is said at the end, where the
 //! type allows it.
 
 use std::io::{self, Read};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use archive::question::RecordBody;
 use archive::{Interrupt, RecordError, Sources};
@@ -22,7 +23,7 @@ use crate::stream::Maker;
 /// Bytes of a content that are shown.
 pub(crate) const CONTENT_BYTES_MAX: u64 = 64 << 20;
 
-/// Bytes of content taken for a piece: a multiple of three, as Base64 needs.
+/// Bytes of content taken for a piece (of HTML: given): a multiple of three, as Base64 needs.
 const PIECE_BYTES: usize = 3 << 14;
 
 /// What is said after the last byte that is shown.
@@ -50,10 +51,27 @@ pub(crate) struct Content {
 }
 
 enum Form {
-    Html(TextReader, Box<Rewriter>),
+    /// The rewriter reads from the text.
+    Html(Box<Rewriter<SharedText>>, SharedText),
     Text(TextReader),
     Image(PayloadReader),
     Drawing(PayloadReader),
+}
+
+/// A text that two can ask: who reads it, and who wants to know how it ended.
+#[derive(Clone)]
+struct SharedText(Arc<Mutex<TextReader>>);
+
+impl SharedText {
+    fn lock(&self) -> MutexGuard<'_, TextReader> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Read for SharedText {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.lock().read(into)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +105,11 @@ impl Content {
         let spot = Spot::of(&record.capture);
         let text = |payload| TextReader::open(payload, spot.top_level()).map_err(failed);
         let form = match show {
-            Show::Html => Form::Html(text(payload)?, Box::new(Rewriter::new(&spot))),
+            Show::Html => {
+                let text = SharedText(Arc::new(Mutex::new(text(payload)?)));
+                let rewriter = Rewriter::new(text.clone(), spot, PIECE_BYTES);
+                Form::Html(Box::new(rewriter), text)
+            }
             Show::Text => Form::Text(text(payload)?),
             Show::Image => Form::Image(payload),
             Show::Drawing => Form::Drawing(payload),
@@ -119,10 +141,7 @@ impl Maker for Content {
             sent.extend_from_slice(before.as_bytes());
             self.part = Part::Middle;
         }
-        let piece = read_piece(self.form.source())?;
-        let last = piece.is_empty();
-        self.form.make(&piece, last, &mut sent)?;
-        if last {
+        if self.form.is_over_after(&mut sent)? {
             self.part = Part::Done;
             if self.form.has_failed() {
                 return Err(io::Error::other(
@@ -136,41 +155,39 @@ impl Maker for Content {
 }
 
 impl Form {
-    fn source(&mut self) -> &mut dyn Read {
+    /// Adds what the next piece of content becomes, and at the end what comes after all; whether that was the end.
+    fn is_over_after(&mut self, sent: &mut Vec<u8>) -> io::Result<bool> {
+        let piece = match self {
+            Form::Html(rewriter, _) => rewriter.next_piece()?.unwrap_or_default(),
+            Form::Text(text) => read_piece(text)?,
+            Form::Image(payload) | Form::Drawing(payload) => read_piece(payload)?,
+        };
+        let is_over = piece.is_empty();
         match self {
-            Form::Html(text, _) | Form::Text(text) => text,
-            Form::Image(payload) | Form::Drawing(payload) => payload,
+            Form::Drawing(_) => sent.extend_from_slice(BASE64.encode(&piece).as_bytes()),
+            _ => sent.extend_from_slice(&piece),
+        }
+        if is_over {
+            sent.extend_from_slice(self.note().as_bytes());
+        }
+        Ok(is_over)
+    }
+
+    /// What is said where content was left out. A picture has no place for it: it ends.
+    fn note(&self) -> String {
+        match self {
+            Form::Html(_, text) if text.lock().is_cut() => html! { hr; p { (NOTE) } }.into_string(),
+            Form::Text(text) if text.is_cut() => format!("\n\n[{NOTE}]\n"),
+            _ => String::new(),
         }
     }
 
     fn has_failed(&self) -> bool {
         match self {
-            Form::Html(text, _) | Form::Text(text) => text.has_failed(),
+            Form::Html(_, text) => text.lock().has_failed(),
+            Form::Text(text) => text.has_failed(),
             Form::Image(payload) | Form::Drawing(payload) => payload.has_failed(),
         }
-    }
-
-    /// Adds what a piece of content becomes, and at the last one what comes after all.
-    fn make(&mut self, piece: &[u8], last: bool, sent: &mut Vec<u8>) -> io::Result<()> {
-        match self {
-            Form::Html(text, rewriter) => {
-                rewriter.push(piece, last, sent)?;
-                if last && text.is_cut() {
-                    let note = html! { hr; p { (NOTE) } };
-                    sent.extend_from_slice(note.into_string().as_bytes());
-                }
-            }
-            Form::Text(text) => {
-                sent.extend_from_slice(piece);
-                if last && text.is_cut() {
-                    sent.extend_from_slice(format!("\n\n[{NOTE}]\n").as_bytes());
-                }
-            }
-            // A picture has no place for a note: it ends.
-            Form::Image(_) => sent.extend_from_slice(piece),
-            Form::Drawing(_) => sent.extend_from_slice(BASE64.encode(piece).as_bytes()),
-        }
-        Ok(())
     }
 }
 

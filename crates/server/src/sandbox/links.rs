@@ -2,32 +2,23 @@
 //!
 //! `<a href>` (also in drawings) and `<area href>` become `/page?url=...&at=...`, with the time of the page they stand on;
 //! that page says so where the target was not captured. Places in the same page and `mailto:` stay; whatever else
-//! could lead somewhere loses its address. References that load something by themselves are left to the sandbox's policy.
-//! The page is read and written as a stream; a single tag of more than [`TAG_BYTES_MAX`] ends it.
+//! could lead somewhere loses its address ([`super::kept`]). The page is read and written as a stream.
 
-use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io::{self, Read};
 
 use archive::question::CdxRow;
-use html5gum::{Token, Tokenizer};
-use lol_html::send::{Element, HtmlRewriter, Settings};
-use lol_html::{MemorySettings, element};
+use html5gum::{IoReader, Tokenizer};
 use url::Url;
 
-use super::inert::{EFFECTS, Inert, NOSCRIPT};
+use super::writer::Writer;
 use crate::link;
-
-/// Memory of the rewriter, in bytes: it holds a tag until that is whole.
-const TAG_BYTES_MAX: usize = 8 << 20;
-
-/// Attributes that hold the target of a link.
-const TARGETS: [&str; 2] = ["href", "xlink:href"];
 
 /// Where a page stands: its address and the time it was captured.
 #[derive(Debug, Clone)]
 pub(super) struct Spot {
     url: Option<Url>,
     at: String,
+    is_xml: bool,
 }
 
 impl Spot {
@@ -35,7 +26,18 @@ impl Spot {
         Spot {
             url: Url::parse(&capture.url).ok(),
             at: capture.timestamp.clone(),
+            is_xml: capture.mime == "application/xhtml+xml",
         }
+    }
+
+    /// The address of the page.
+    pub(super) fn url(&self) -> Option<&Url> {
+        self.url.as_ref()
+    }
+
+    /// Whether browsers read the page as XML.
+    pub(super) fn is_xml(&self) -> bool {
+        self.is_xml
     }
 
     /// The last label of the host.
@@ -44,16 +46,12 @@ impl Spot {
     }
 
     /// Where a reference leads, resolved against `base`.
-    fn lead(&self, base: Option<&Url>, reference: &str) -> Lead {
-        let reference = reference.trim_matches(|c: char| c.is_ascii_whitespace() || c.is_ascii_control());
+    pub(super) fn lead(&self, base: Option<&Url>, reference: &str) -> Lead {
+        let reference = trimmed(reference);
         if reference.starts_with('#') {
             return Lead::Here(reference.to_owned());
         }
-        let resolved = match base {
-            Some(base) => base.join(reference),
-            None => Url::parse(reference),
-        };
-        let Ok(mut target) = resolved else {
+        let Some(mut target) = resolved(base, reference) else {
             return Lead::Nowhere;
         };
         match target.scheme() {
@@ -70,14 +68,37 @@ impl Spot {
         };
         match fragment {
             Some(fragment) if self.url.as_ref().is_some_and(same) => Lead::Here(fragment),
-            _ => Lead::Page(link::page_at(target.as_str(), &link::At::time(&self.at))),
+            _ => Lead::Page(self.page_of(&target)),
         }
+    }
+
+    /// The document that a frame shows, if it is one of the web.
+    pub(super) fn framed(&self, base: Option<&Url>, reference: &str) -> Option<Url> {
+        let mut target = resolved(base, trimmed(reference))?;
+        target.set_fragment(None);
+        matches!(target.scheme(), "http" | "https").then_some(target)
+    }
+
+    /// The page of this server that tells of a URL at this time.
+    pub(super) fn page_of(&self, target: &Url) -> String {
+        link::page_at(target.as_str(), &link::At::time(&self.at))
+    }
+}
+
+fn trimmed(reference: &str) -> &str {
+    reference.trim_matches(|c: char| c.is_ascii_whitespace() || c.is_ascii_control())
+}
+
+fn resolved(base: Option<&Url>, reference: &str) -> Option<Url> {
+    match base {
+        Some(base) => base.join(reference).ok(),
+        None => Url::parse(reference).ok(),
     }
 }
 
 /// What becomes of a link.
 #[derive(Debug, PartialEq, Eq)]
-enum Lead {
+pub(super) enum Lead {
     /// It stays in the page, or leaves the browser.
     Here(String),
     /// It leads to a page of this server.
@@ -85,149 +106,84 @@ enum Lead {
     Nowhere,
 }
 
-/// Takes what the rewriter writes.
-type Sink = Box<dyn FnMut(&[u8]) + Send>;
-
-/// Rewrites one page.
-pub(super) struct Rewriter {
-    /// `None` after the end.
-    html: Option<HtmlRewriter<'static, Sink>>,
-    written: Arc<Mutex<Vec<u8>>>,
-    noscript: Inert,
-    inert: Inert,
+/// Reads a page and gives it rewritten, piece by piece.
+pub(super) struct Rewriter<R: Read> {
+    tokenizer: Tokenizer<IoReader<R>, Writer>,
 }
 
-impl Rewriter {
-    pub(super) fn new(spot: &Spot) -> Rewriter {
-        let written: Arc<Mutex<Vec<u8>>> = Arc::default();
-        let sink = Arc::clone(&written);
-        let base = Arc::new(Mutex::new((spot.url.clone(), false)));
-        let (of_base, of_links, spot) = (Arc::clone(&base), base, spot.clone());
-        let settings = Settings::new_send()
-            .with_memory_settings(MemorySettings::new().with_max_allowed_memory_usage(TAG_BYTES_MAX))
-            // Where it is not sure how a browser reads a page, it goes on with its guess: the policy holds anyway.
-            .with_strict(false)
-            .append_element_content_handler(element!("base[href]", move |tag: &mut Element<'_, '_>| {
-                let mut base = of_base.lock().unwrap_or_else(PoisonError::into_inner);
-                // The first one counts, and only where it says something.
-                if let (false, Some(own), Some(href)) = (base.1, &base.0, tag.get_attribute("href"))
-                    && let Ok(told) = own.join(unescaped(&href).trim())
-                {
-                    *base = (Some(told), true);
-                }
-                Ok(())
-            }))
-            .append_element_content_handler(element!("a, area", move |tag: &mut Element<'_, '_>| {
-                let base = of_links.lock().unwrap_or_else(PoisonError::into_inner);
-                turn(tag, &spot, base.0.as_ref())?;
-                Ok(())
-            }));
-        let output: Sink = Box::new(move |piece: &[u8]| {
-            sink.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .extend_from_slice(piece);
-        });
+impl<R: Read> Rewriter<R> {
+    /// Of the page `text` in UTF-8, which was captured at `spot`.
+    pub(super) fn new(text: R, spot: Spot, piece_bytes: usize) -> Rewriter<R> {
+        let writer = Writer::new(spot, piece_bytes);
         Rewriter {
-            html: Some(HtmlRewriter::new(settings, output)),
-            written,
-            noscript: Inert::new(NOSCRIPT),
-            inert: Inert::new(EFFECTS),
+            tokenizer: Tokenizer::new_with_emitter(IoReader::new(text), writer),
         }
     }
 
-    /// Adds to `sent` what a piece becomes; the end of the page with the last one.
+    /// The next piece; `None` at the end.
     ///
     /// # Errors
-    /// Where a tag is too long.
-    pub(super) fn push(&mut self, piece: &[u8], last: bool, sent: &mut Vec<u8>) -> io::Result<()> {
-        let mut readable = Vec::with_capacity(piece.len());
-        self.noscript.push(piece, last, &mut readable);
-        // It must not be used again after an error.
-        if let Some(mut html) = self.html.take() {
-            html.write(&readable).map_err(io::Error::other)?;
-            match last {
-                true => html.end().map_err(io::Error::other)?,
-                false => self.html = Some(html),
-            }
-        }
-        let written = std::mem::take(&mut *self.written.lock().unwrap_or_else(PoisonError::into_inner));
-        self.inert.push(&written, last, sent);
-        Ok(())
+    /// Those of the page.
+    pub(super) fn next_piece(&mut self) -> io::Result<Option<Vec<u8>>> {
+        self.tokenizer.next().transpose()
     }
-}
-
-/// Turns the targets of one link.
-fn turn(
-    tag: &mut Element<'_, '_>,
-    spot: &Spot,
-    base: Option<&Url>,
-) -> Result<(), lol_html::errors::AttributeNameError> {
-    // It would tell another server of the click.
-    tag.remove_attribute("ping");
-    tag.remove_attribute("target");
-    for name in TARGETS {
-        let Some(reference) = tag.get_attribute(name) else {
-            continue;
-        };
-        match spot.lead(base, &unescaped(&reference)) {
-            Lead::Here(reference) => tag.set_attribute(name, &escaped(&reference))?,
-            Lead::Page(page) => {
-                tag.set_attribute(name, &escaped(&page))?;
-                // Pages of this server are never shown in a frame.
-                tag.set_attribute("target", "_top")?;
-            }
-            Lead::Nowhere => tag.remove_attribute(name),
-        }
-    }
-    Ok(())
-}
-
-/// An attribute's value without character references, which the rewriter leaves in.
-fn unescaped(value: &str) -> String {
-    if !value.contains('&') {
-        return value.to_owned();
-    }
-    let tag = format!("<p x=\"{}\">", value.replace('"', "&quot;"));
-    let Some(Ok(Token::StartTag(tag))) = Tokenizer::new(&tag).next() else {
-        return value.to_owned();
-    };
-    let decoded = tag.attributes.values().next().map(|value| value.to_vec());
-    decoded.map_or_else(String::new, |value| String::from_utf8_lossy(&value).into_owned())
-}
-
-/// The rewriter escapes quotes alone.
-fn escaped(value: &str) -> String {
-    value.replace('&', "&amp;").replace('<', "&lt;")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn rewritten(url: &str, html: &str, piece_bytes: usize) -> String {
+    /// Gives its bytes in pieces.
+    struct InPieces<'a>(&'a [u8], usize);
+
+    impl Read for InPieces<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let bytes = self.0.len().min(self.1).min(into.len());
+            into[..bytes].copy_from_slice(&self.0[..bytes]);
+            self.0 = &self.0[bytes..];
+            Ok(bytes)
+        }
+    }
+
+    fn rewritten(mime: &str, html: &str, piece_bytes: usize) -> String {
         let capture = CdxRow {
-            url: url.to_owned(),
+            url: "http://a.example/b/c?d#e".to_owned(),
             timestamp: "20140126200624".to_owned(),
+            mime: mime.to_owned(),
             ..CdxRow::default()
         };
-        let mut rewriter = Rewriter::new(&Spot::of(&capture));
+        let text = InPieces(html.as_bytes(), piece_bytes);
+        let mut rewriter = Rewriter::new(text, Spot::of(&capture), piece_bytes);
         let mut sent = Vec::new();
-        for piece in html.as_bytes().chunks(piece_bytes) {
-            rewriter.push(piece, false, &mut sent).expect("short tags");
+        while let Some(piece) = rewriter.next_piece().expect("read from memory") {
+            sent.extend(piece);
         }
-        rewriter.push(b"", true, &mut sent).expect("short tags");
         String::from_utf8(sent).expect("UTF-8")
     }
 
     #[track_caller]
-    fn check(html: &str, expected: &str) {
-        for piece_bytes in [1, 7, html.len()] {
+    fn check_as(mime: &str, html: &str, expected: &str) {
+        for piece_bytes in [1, 7, html.len() + 1] {
             assert_eq!(
-                rewritten("http://a.example/b/c?d#e", html, piece_bytes),
+                rewritten(mime, html, piece_bytes),
                 expected,
                 "in pieces of {piece_bytes}"
             );
         }
+    }
+
+    #[track_caller]
+    fn check(html: &str, expected: &str) {
+        check_as("text/html", html, expected);
+    }
+
+    #[track_caller]
+    fn check_xml(html: &str, expected: &str) {
+        check_as(
+            "application/xhtml+xml",
+            html,
+            &format!("<!DOCTYPE html>{expected}"),
+        );
     }
 
     fn page(url: &str) -> String {
@@ -254,10 +210,7 @@ mod tests {
         }
         check(
             "<AREA HREF=x>",
-            &format!(
-                "<AREA {}>",
-                page("http://a.example/b/x").replacen("href", "HREF", 1)
-            ),
+            &format!("<area {}>", page("http://a.example/b/x")),
         );
     }
 
@@ -278,16 +231,12 @@ mod tests {
         ] {
             check(
                 &format!("<a href='{reference}' class=x>t</a>"),
-                "<a class=x>t</a>",
+                "<a class=\"x\">t</a>",
             );
         }
         check(
             "<a ping=http://b.example target=_parent id=x>t</a>",
-            "<a id=x>t</a>",
-        );
-        check(
-            "<p>a &amp; b<img src=/x><form action=/y>",
-            "<p>a &amp; b<img src=/x><form action=/y>",
+            "<a id=\"x\">t</a>",
         );
     }
 
@@ -295,10 +244,7 @@ mod tests {
     fn the_first_base_counts_also_in_drawings() {
         check(
             "<base href=http://c.example/d/><base href=http://e.example/><a href=x>t</a>",
-            &format!(
-                "<base href=http://c.example/d/><base href=http://e.example/><a {}>t</a>",
-                page("http://c.example/d/x")
-            ),
+            &format!("<a {}>t</a>", page("http://c.example/d/x")),
         );
         check(
             "<svg><a xlink:href='/x'>t</a></svg>",
@@ -307,14 +253,129 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_without_end_ends_the_page() {
-        let capture = CdxRow::default();
-        let mut rewriter = Rewriter::new(&Spot::of(&capture));
-        let (mut sent, piece) = (Vec::new(), vec![b'x'; 1 << 20]);
-        let mut pushed = rewriter.push(b"<a href=", false, &mut sent);
-        for _ in 0..2 * TAG_BYTES_MAX / piece.len() {
-            pushed = pushed.and_then(|()| rewriter.push(&piece, false, &mut sent));
-        }
-        assert!(pushed.is_err());
+    fn what_would_load_something_loses_its_address() {
+        check(
+            "<link rel=preconnect href=http://x><LINK/rel=x><meta http-equiv=refresh content='0;url=/x'>",
+            "",
+        );
+        check(
+            "<body background=/x><img src=/x srcset='/y 2x' alt=z><video poster=/x src=/y><input type=image src=/x>",
+            "<body><img alt=\"z\"><video><input type=\"image\">",
+        );
+        check(
+            "<form action=/x><button formaction=/y>z</button></form>",
+            "<form><button>z</button></form>",
+        );
+        check(
+            "<svg><image href=/x /><use xlink:href='#y'/><set attributeName=href to=/z /></svg>",
+            "<svg><image/><use xlink:href=\"#y\"/><set/></svg>",
+        );
+        check(
+            "<img src='data:image/gif;base64,x'><img src=' DATA:y'>",
+            "<img src=\"data:image/gif;base64,x\"><img src=\" DATA:y\">",
+        );
+        check(
+            "a<script>'<a href=x>'</script><template><a href=x></template>b",
+            "ab",
+        );
+    }
+
+    #[test]
+    fn frames_become_links() {
+        let framed = |url: &str, more: &str| {
+            let page = page(url);
+            format!("<a {page}{more}>")
+        };
+        check(
+            "<iframe src=x srcdoc='<link rel=preconnect>' style='display:none'><a href=y></iframe>z",
+            &format!(
+                "{}Frame: http://a.example/b/x</a> z",
+                framed("http://a.example/b/x", " style=\"display:none\"")
+            ),
+        );
+        check(
+            "<frameset><frame src=//f.example/x></frameset><noframes><p>old</noframes>",
+            &format!(
+                "<p>{}Frame: http://f.example/x</a></p><p>old",
+                framed("http://f.example/x", "")
+            ),
+        );
+        check(
+            "<object data=x><param name=movie value=http://x>flash</object><embed src=javascript:x>",
+            &format!(
+                "{}Embedded: http://a.example/b/x</a> flash",
+                framed("http://a.example/b/x", "")
+            ),
+        );
+        check("<noframes>hidden<p></noframes><iframe srcdoc=x></iframe>a", "a");
+    }
+
+    /// Whatever state a browser is in, it finds no tag that was not written here.
+    #[test]
+    fn no_tag_begins_in_text_values_comments_or_css() {
+        check(
+            "<textarea>&lt;/textarea><iframe></textarea>",
+            "<textarea>&lt;/textarea&gt;&lt;iframe&gt;</textarea>",
+        );
+        check(
+            "<p title='</textarea><iframe src=x>'>",
+            "<p title=\"&lt;/textarea&gt;&lt;iframe src=x&gt;\">",
+        );
+        check(
+            "<select><xmp><iframe src=x></xmp>",
+            "<select><pre>&lt;iframe src=x&gt;</pre>",
+        );
+        check("a<!-- <iframe src=x> -->b<?x <iframe src=x>c", "abc");
+        check("<p<iframe src=x>a</p<iframe><p <iframe>", "a<p>");
+        check("1 < 2 && 3 > 2", "1 &lt; 2 &amp;&amp; 3 &gt; 2");
+        check(
+            "<style><!-- a{content:'</b><iframe'} --> @media (width < 9px){}</style>b",
+            "<style>  a{content:'\\3c /b>\\3c iframe'} --> @media (width < 9px){}</style>b",
+        );
+        check(
+            "<svg><![CDATA[<iframe src=x>]]></svg><plaintext><iframe src=x>",
+            "<svg>&lt;iframe src=x&gt;</svg><pre>&lt;iframe src=x&gt;",
+        );
+        check(
+            "<noscript><iframe src=javascript:x></iframe>a</noscript>",
+            "<noscript>a</noscript>",
+        );
+    }
+
+    #[test]
+    fn the_document_type_is_kept_as_far_as_it_counts() {
+        let strict =
+            "<!DOCTYPE html PUBLIC \"-//W3C//DTD HTML 4.01//EN\" \"http://www.w3.org/TR/html4/strict.dtd\">";
+        check(strict, strict);
+        check(" <!doctype HTML><p>", " <!DOCTYPE html><p>");
+        check(
+            "<!DOCTYPE html SYSTEM 'about:legacy-compat'>",
+            "<!DOCTYPE html SYSTEM \"about:legacy-compat\">",
+        );
+        check("<!DOCTYPE html PUBLIC '<iframe src=x'>", "<!DOCTYPE html>");
+        check("<p><!DOCTYPE html><!DOCTYPE>", "<p>");
+    }
+
+    #[test]
+    fn xhtml_is_read_as_xml() {
+        check_xml(
+            "<?xml version='1.0'?><!DOCTYPE html><title/><script src='/a.js'/><textarea/><p/>a<br/>b<br></br><iframe/>",
+            "<title></title><textarea></textarea><p></p>a<br>b<br>",
+        );
+        check_xml(
+            "<![CDATA[x <b>]]><a href='/x'/>",
+            &format!("x &lt;b&gt;<a {}></a>", page("http://a.example/x")),
+        );
+        check_xml(
+            "<style><![CDATA[a>b{}]]></style><script>if (a<b) '<a href=x>'</script>c<svg:g/>",
+            "<style> a>b{} </style>c",
+        );
+    }
+
+    #[test]
+    fn a_tag_without_end_takes_bounded_memory_and_is_left_out() {
+        let long = format!("<p>a<b title={}", "x".repeat(9 << 20));
+        check(&long, "<p>a");
+        check(&format!("{long}>c"), "<p>a<b>c");
     }
 }

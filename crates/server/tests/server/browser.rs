@@ -127,7 +127,7 @@ fn search_and_follow_to_a_page_an_in_link_a_domain_and_back() {
 }
 
 /// The story: a reader looks at a page that tries everything. Nothing of it may run, nothing may be asked of
-/// the outside, and nothing may be asked of this server in the reader's name.
+/// the outside, not even a connection, and nothing may be asked of this server in the reader's name.
 #[test]
 fn a_hostile_page_does_not_break_out() {
     let Some(scene) = Scene::set() else { return };
@@ -162,6 +162,17 @@ fn a_hostile_page_does_not_break_out() {
             "return [document.documentElement.dataset.ran || '', document.querySelectorAll('#rtl').length]"
         ),
         serde_json::json!(["", 1])
+    );
+    scene.go(&format!("/sandbox/content?url={}", web::FRAMES));
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(
+        browser.script("return document.querySelectorAll('iframe, frame').length"),
+        0
+    );
+    let shown = browser.text("body");
+    assert!(
+        shown.contains("/frame") && shown.contains("http://hostile.example.net/local"),
+        "{shown}"
     );
     scene.go("/sandbox/content?url=http://www.looms.example.org/loom.svg");
     let width = browser.script("return document.images[0].naturalWidth");

@@ -401,7 +401,7 @@ async fn archived_content_comes_decoded_and_under_the_sandbox_policy() {
         assert!(reply.headers.get("set-cookie").is_none());
     }
     let reply = get(&router, &format!("/sandbox/content?url={}", web::HOSTILE)).await;
-    assert!(reply.body.starts_with("<!doctype html>"), "{}", &reply.body[..60]);
+    assert!(reply.body.starts_with("<!DOCTYPE html>"), "{}", reply.body);
 }
 
 /// Followed from the archived page, a link leads to the archive's page of its target at that time, or to one that says

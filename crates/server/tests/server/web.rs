@@ -11,6 +11,9 @@ const YEAR_MS: i64 = 365 * 86_400_000;
 /// URL of the page that tries everything.
 pub(crate) const HOSTILE: &str = "http://hostile.example.net/page";
 
+/// URL of a page of frames.
+pub(crate) const FRAMES: &str = "http://hostile.example.net/frames";
+
 /// Writes the web into `folder`. Hostile references go to `trap`, an address that should never be asked.
 pub(crate) fn write(folder: &Path, trap: &str) -> PathBuf {
     let path = folder.join("web.warc.gz");
@@ -33,6 +36,7 @@ pub(crate) fn write(folder: &Path, trap: &str) -> PathBuf {
         add(&format!("http://threads.example.com/{n}"), 1, html, &body);
     }
     add(HOSTILE, 2, html, &hostile(trap));
+    add(FRAMES, 2, html, &frames(trap));
     add(
         "http://hostile.example.net/other",
         2,
@@ -65,6 +69,15 @@ fn looms(years: i64) -> String {
     )
 }
 
+/// Frames, also such as only a browser finds.
+fn frames(trap: &str) -> String {
+    format!(
+        r#"<html><head><title>Frames of looms</title></head><frameset cols="50%,50%"><frame src="{trap}/frame"><frame src="/local">
+</frameset><noframes><body><iframe src="{trap}/noframes"></iframe><select><xmp><iframe src="{trap}/select"></xmp></select>
+<svg><textarea><p title="</textarea><iframe src='{trap}/value'></iframe>"></svg><!-- --!><iframe src="{trap}/comment"></iframe>"#
+    )
+}
+
 /// Scripts in every place they may stand, references that would reach out or send cookies, and text that
 /// breaks layouts.
 fn hostile(trap: &str) -> String {
@@ -85,6 +98,10 @@ fn hostile(trap: &str) -> String {
 <h1>Weaving for strangers</h1>
 <p dir="rtl" id="rtl">&#x202e;שלום עולם — مرحبا بالعالم</p><p>{long}</p>
 <img src="{trap}/image" onerror="{attack}"><img src="/steal"><iframe src="/steal"></iframe><iframe srcdoc="<script>{attack}</script>"></iframe>
+<iframe src="{trap}/iframe"></iframe><iframe srcdoc="&lt;iframe src='{trap}/nested'&gt;"></iframe><embed src="{trap}/embed">
+<object data="{trap}/object"><param name="movie" value="{trap}/movie"></object><portal src="{trap}/portal"></portal>
+<table background="{trap}/table"><tr><td><img srcset="{trap}/set 2x"><input type=image src="{trap}/input"></table>
+<noscript><iframe src="{trap}/noscript"></iframe><link rel=preconnect href="{trap}"></noscript><button form=f formaction="{trap}/form">x</button>
 <iframe src="javascript:{attack}"></iframe><object data="/steal"></object><embed src="/steal">
 <video src="{trap}/video" autoplay></video><audio src="{trap}/audio" autoplay></audio>
 <svg onload="{attack}"><image href="{trap}/svg"/></svg>

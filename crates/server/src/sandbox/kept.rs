@@ -1,0 +1,401 @@
+//! What is kept of archived HTML: which elements, and which of their attributes.
+//!
+//! Attributes are kept by name, from a list, because a browser may open a connection for one that nobody here has thought
+//! of, before it asks the policy. None on the list holds an address of its own; the few that may hold one are [`Place`]s
+//! and are looked at one by one.
+
+/// What becomes of an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It stays, with the attributes that are kept.
+    Kept,
+    /// Its tags go, what is between them stays.
+    Unwrapped,
+    /// It goes with all that is in it.
+    Dropped,
+    /// It shows another document: a link to that stands for it, named by this word; what is in it goes.
+    Frame(&'static str),
+    /// The same, but what is in it stays, as where a browser cannot show the document.
+    Embedded(&'static str),
+    /// CSS.
+    Style,
+    /// Text with its line ends, which HTML no longer has a name for.
+    Preformatted,
+}
+
+/// What becomes of the element `name`, in lower case.
+pub(super) fn fate(name: &[u8]) -> Fate {
+    match name {
+        // Without scripts a template is never shown.
+        b"script" | b"noembed" | b"template" => Fate::Dropped,
+        b"base" | b"link" | b"meta" | b"param" | b"frameset" | b"noframes" => Fate::Unwrapped,
+        b"iframe" | b"portal" | b"fencedframe" => Fate::Frame("Frame"),
+        b"frame" => Fate::Embedded("Frame"),
+        b"object" | b"embed" | b"applet" => Fate::Embedded("Embedded"),
+        b"style" => Fate::Style,
+        b"xmp" | b"plaintext" => Fate::Preformatted,
+        _ if is_plain(name) => Fate::Kept,
+        _ => Fate::Unwrapped,
+    }
+}
+
+/// Whether a name can be written as it is: nothing in it can end a tag or begin one.
+fn is_plain(name: &[u8]) -> bool {
+    let plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
+    name.first().is_some_and(u8::is_ascii_lowercase) && name.iter().all(plain)
+}
+
+/// Whether the element `name` has no end tag.
+pub(super) fn is_void(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"area"
+            | b"br"
+            | b"col"
+            | b"embed"
+            | b"frame"
+            | b"hr"
+            | b"img"
+            | b"input"
+            | b"source"
+            | b"track"
+            | b"wbr"
+    )
+}
+
+/// What the value of an attribute is to a browser.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// No address.
+    None,
+    /// Where a click leads.
+    Link,
+    /// A place in the same page.
+    Inside,
+    /// A picture: kept where the address is the picture itself.
+    Picture,
+    /// The document in a frame.
+    Framed,
+}
+
+/// What the attribute `name` of the element `element` is, both in lower case; `None` where it is not kept.
+pub(super) fn place(element: &[u8], name: &[u8]) -> Option<Place> {
+    Some(match (element, name) {
+        (b"a" | b"area", b"href" | b"xlink:href") => Place::Link,
+        (b"image", b"href" | b"xlink:href") | (b"img", b"src") => Place::Picture,
+        // Read, never written.
+        (b"base", b"href") => Place::None,
+        (_, b"href" | b"xlink:href") => Place::Inside,
+        (b"frame" | b"iframe" | b"embed" | b"portal" | b"fencedframe", b"src") | (b"object", b"data") => {
+            Place::Framed
+        }
+        _ if is_kept(name) => Place::None,
+        _ => return None,
+    })
+}
+
+fn is_kept(name: &[u8]) -> bool {
+    let Ok(name) = std::str::from_utf8(name) else {
+        return false;
+    };
+    let suffix = name.strip_prefix("data-").or_else(|| name.strip_prefix("aria-"));
+    match suffix {
+        Some(suffix) => is_plain(suffix.as_bytes()),
+        None => KEPT.iter().any(|list| list.binary_search(&name).is_ok()),
+    }
+}
+
+/// Attributes without an address, each list in order.
+const KEPT: [&[&str]; 3] = [HTML, SVG, MATHML];
+
+const HTML: &[&str] = &[
+    "abbr",
+    "align",
+    "alink",
+    "alt",
+    "axis",
+    "bgcolor",
+    "border",
+    "bordercolor",
+    "bottommargin",
+    "cellpadding",
+    "cellspacing",
+    "char",
+    "charoff",
+    "checked",
+    "class",
+    "clear",
+    "color",
+    "cols",
+    "colspan",
+    "compact",
+    "coords",
+    "datetime",
+    "dir",
+    "direction",
+    "disabled",
+    "face",
+    "frame",
+    "headers",
+    "height",
+    "hidden",
+    "high",
+    "hspace",
+    "id",
+    "kind",
+    "label",
+    "lang",
+    "leftmargin",
+    "link",
+    "low",
+    "marginheight",
+    "marginwidth",
+    "max",
+    "media",
+    "min",
+    "multiple",
+    "name",
+    "noshade",
+    "nowrap",
+    "open",
+    "optimum",
+    "placeholder",
+    "readonly",
+    "reversed",
+    "rightmargin",
+    "role",
+    "rows",
+    "rowspan",
+    "rules",
+    "scope",
+    "selected",
+    "shape",
+    "size",
+    "span",
+    "start",
+    "style",
+    "summary",
+    "text",
+    "title",
+    "topmargin",
+    "type",
+    "usemap",
+    "valign",
+    "value",
+    "vlink",
+    "vspace",
+    "width",
+    "wrap",
+    "xml:lang",
+];
+
+const SVG: &[&str] = &[
+    "alignment-baseline",
+    "baseline-shift",
+    "clip-path",
+    "clip-rule",
+    "clippathunits",
+    "color-interpolation",
+    "color-interpolation-filters",
+    "cx",
+    "cy",
+    "d",
+    "display",
+    "dominant-baseline",
+    "dx",
+    "dy",
+    "fill",
+    "fill-opacity",
+    "fill-rule",
+    "filter",
+    "filterunits",
+    "flood-color",
+    "flood-opacity",
+    "font-family",
+    "font-size",
+    "font-style",
+    "font-variant",
+    "font-weight",
+    "fr",
+    "fx",
+    "fy",
+    "gradienttransform",
+    "gradientunits",
+    "image-rendering",
+    "in",
+    "in2",
+    "lengthadjust",
+    "letter-spacing",
+    "marker-end",
+    "marker-mid",
+    "marker-start",
+    "markerheight",
+    "markerunits",
+    "markerwidth",
+    "mask",
+    "maskcontentunits",
+    "maskunits",
+    "mode",
+    "offset",
+    "opacity",
+    "operator",
+    "orient",
+    "overflow",
+    "paint-order",
+    "pathlength",
+    "patterncontentunits",
+    "patterntransform",
+    "patternunits",
+    "points",
+    "preserveaspectratio",
+    "primitiveunits",
+    "r",
+    "refx",
+    "refy",
+    "result",
+    "rotate",
+    "rx",
+    "ry",
+    "shape-rendering",
+    "spreadmethod",
+    "startoffset",
+    "stddeviation",
+    "stop-color",
+    "stop-opacity",
+    "stroke",
+    "stroke-dasharray",
+    "stroke-dashoffset",
+    "stroke-linecap",
+    "stroke-linejoin",
+    "stroke-miterlimit",
+    "stroke-opacity",
+    "stroke-width",
+    "text-anchor",
+    "text-decoration",
+    "text-rendering",
+    "textlength",
+    "transform",
+    "unicode-bidi",
+    "values",
+    "vector-effect",
+    "viewbox",
+    "visibility",
+    "word-spacing",
+    "writing-mode",
+    "x",
+    "x1",
+    "x2",
+    "xml:space",
+    "y",
+    "y1",
+    "y2",
+];
+
+const MATHML: &[&str] = &[
+    "accent",
+    "accentunder",
+    "close",
+    "columnalign",
+    "columnlines",
+    "columnspacing",
+    "displaystyle",
+    "fence",
+    "linethickness",
+    "lspace",
+    "mathbackground",
+    "mathcolor",
+    "mathsize",
+    "mathvariant",
+    "maxsize",
+    "minsize",
+    "movablelimits",
+    "notation",
+    "rowalign",
+    "rowlines",
+    "rowspacing",
+    "rspace",
+    "scriptlevel",
+    "separator",
+    "separators",
+    "stretchy",
+    "symmetric",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_in_order_and_hold_no_attribute_with_an_address() {
+        for list in KEPT {
+            assert!(list.is_sorted_by(|a, b| a < b));
+        }
+        for name in [
+            "src",
+            "srcset",
+            "srcdoc",
+            "imagesrcset",
+            "poster",
+            "background",
+            "action",
+            "formaction",
+            "ping",
+            "data",
+            "codebase",
+            "classid",
+            "archive",
+            "code",
+            "cite",
+            "longdesc",
+            "manifest",
+            "profile",
+            "dynsrc",
+            "lowsrc",
+            "icon",
+            "target",
+            "rel",
+            "http-equiv",
+            "content",
+            "attributename",
+            "to",
+            "from",
+            "by",
+            "onclick",
+            "xmlns",
+            "is",
+            "shadowrootmode",
+            "data-<x",
+            "aria-",
+            "nonesuch",
+        ] {
+            assert_eq!(place(b"div", name.as_bytes()), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn addresses_have_their_element() {
+        let check = |element: &str, name: &str, expected| {
+            assert_eq!(
+                place(element.as_bytes(), name.as_bytes()),
+                expected,
+                "{element} {name}"
+            );
+        };
+        check("a", "href", Some(Place::Link));
+        check("use", "xlink:href", Some(Place::Inside));
+        check("link", "href", Some(Place::Inside));
+        check("img", "src", Some(Place::Picture));
+        check("input", "src", None);
+        check("iframe", "src", Some(Place::Framed));
+        check("object", "data", Some(Place::Framed));
+        check("div", "data-theme", Some(Place::None));
+    }
+
+    #[test]
+    fn names_that_could_break_out_are_not_written() {
+        for name in ["p<b", "svg:a", "\u{e4}", "1", ""] {
+            assert_eq!(fate(name.as_bytes()), Fate::Unwrapped, "{name}");
+        }
+        assert_eq!(fate(b"x-card"), Fate::Kept);
+    }
+}
