@@ -191,7 +191,7 @@ impl Answer<'_> {
         let host = urlkey::host_of_key(&self.facts.url_key);
         let declared = self.content_type().and_then(mime::charset);
         let text = charset::decode(&decoded.bytes, declared, host.rsplit('.').next());
-        let document = html::read(&text, settings.text);
+        let document = html::read(&text, mime::markup(mime), settings.text);
         let mut page = page::assemble(PageSource {
             document,
             url: &self.facts.url,

@@ -9,6 +9,9 @@
 //! No tree is built, so time is linear in the input. What a tree would add is decided from the tags: see
 //! `scanner` and `document`, and `open` for which text an `a` contains. Markup is read as a browser without scripts
 //! reads it: `noscript` has content, `template` has none.
+//!
+//! XHTML is read by the same rules but for those that XML has instead: `/>` closes every element, CDATA sections are text, and
+//! only `script` and `style` are raw. A browser shows nothing of XML that is not well-formed; here it is read like any other page.
 
 mod attributes;
 mod document;
@@ -25,9 +28,17 @@ pub use document::TEXT_BYTES_MAX;
 
 use scanner::Scanner;
 
+/// By which rules a document is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Markup {
+    Html,
+    /// XHTML: what its declared type makes XML.
+    Xml,
+}
+
 /// Reads a document. Never fails: the standard gives every input a meaning.
-pub(crate) fn read(html: &str, wants_text: bool) -> Document {
-    let mut document = Document::new(wants_text);
+pub(crate) fn read(html: &str, markup: Markup, wants_text: bool) -> Document {
+    let mut document = Document::new(wants_text, markup == Markup::Xml);
     let tokenizer = html5gum::Tokenizer::new_with_emitter(html, Scanner::new(&mut document));
     // Reading from memory cannot fail.
     let Ok(()) = tokenizer.finish();
@@ -35,10 +46,10 @@ pub(crate) fn read(html: &str, wants_text: bool) -> Document {
     document
 }
 
-/// The title of a document, of which the beginning is enough, as [`Page::title`](crate::Page::title) has it; empty if it
+/// The title of a document of a (normalized) type, of which the beginning is enough, as [`Page::title`](crate::Page::title) has it; empty if it
 /// has none.
-pub fn title(html: &str) -> String {
-    read(html, false).title.finish().0
+pub fn title(html: &str, mime: &str) -> String {
+    read(html, crate::mime::markup(mime), false).title.finish().0
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Declared media types, and the sniff for pages that declare none.
 
+use crate::html::Markup;
+
 /// What a capture carries that declares no usable type.
 pub(crate) const UNKNOWN: &str = "unk";
 
@@ -37,6 +39,14 @@ pub(crate) fn is_html(mime: &str, payload: &[u8]) -> bool {
         "text/html" | "application/xhtml+xml" => true,
         UNKNOWN => sniff_html(payload),
         _ => false,
+    }
+}
+
+/// By which rules browsers read a page of this (normalized) type.
+pub(crate) fn markup(mime: &str) -> Markup {
+    match mime {
+        "application/xhtml+xml" => Markup::Xml,
+        _ => Markup::Html,
     }
 }
 

@@ -43,8 +43,17 @@ pub(crate) struct Document {
     in_foreign_note: bool,
     /// Open `a`s of a drawing.
     foreign_anchors: Vec<AnchorId>,
-    /// What is inside is no part of the page.
-    template_depth: u32,
+    /// The element that is open whose content is no part of the page.
+    skipped: Option<Skipped>,
+    /// Read as XML.
+    is_xml: bool,
+}
+
+/// An element whose content is passed over: by its name, as they nest.
+#[derive(Debug, Clone, Copy)]
+struct Skipped {
+    name: u32,
+    depth: u32,
 }
 
 /// What the text up to the next tag is, after an element whose content is raw.
@@ -56,7 +65,7 @@ enum Raw {
 }
 
 impl Document {
-    pub(super) fn new(wants_text: bool) -> Document {
+    pub(super) fn new(wants_text: bool, is_xml: bool) -> Document {
         Document {
             title: Collapser::line(TITLE_CHARS_MAX),
             text: Collapser::lines(TEXT_BYTES_MAX),
@@ -73,7 +82,8 @@ impl Document {
             foreign_depth: 0,
             in_foreign_note: false,
             foreign_anchors: Vec::new(),
-            template_depth: 0,
+            skipped: None,
+            is_xml,
         }
     }
 
@@ -93,7 +103,7 @@ impl Document {
     }
 
     pub(super) fn text(&mut self, text: &[u8]) {
-        if self.template_depth > 0 || self.raw == Raw::Hidden || self.in_foreign_note {
+        if self.skipped.is_some() || self.raw == Raw::Hidden || self.in_foreign_note {
             return;
         }
         if self.raw == Raw::Title {
@@ -109,12 +119,27 @@ impl Document {
         self.links.text(text);
     }
 
+    /// Whether the document is read as XML: every element may close itself, and none but `script` and `style` is raw.
+    pub(super) fn is_xml(&self) -> bool {
+        self.is_xml
+    }
+
     pub(super) fn start_tag(&mut self, tag: Tag, attributes: &Attributes, self_closing: bool) {
         self.raw = Raw::No;
-        if self.template_depth > 0 {
-            self.template_depth += u32::from(tag.kind == Kind::Template);
+        if let Some(skipped) = &mut self.skipped {
+            let closes_itself = self_closing && self.is_xml;
+            skipped.depth += u32::from(tag.name == skipped.name && !closes_itself);
             return;
         }
+        // In a drawing a drawing's rules hold, which are XML's.
+        let closes_itself = self_closing && self.is_xml && !self.is_foreign() && tag.kind != Kind::Foreign;
+        self.open_element(tag, attributes, self_closing);
+        if closes_itself {
+            self.end_tag(tag);
+        }
+    }
+
+    fn open_element(&mut self, tag: Tag, attributes: &Attributes, self_closing: bool) {
         if tag.ends_foreign {
             self.leave_foreign();
         }
@@ -131,12 +156,21 @@ impl Document {
             Kind::Link => self.link(attributes),
             Kind::Meta => self.meta(attributes),
             Kind::Html => self.html(attributes),
-            Kind::Template => self.template_depth += 1,
+            Kind::Template => self.skip(tag),
             Kind::Foreign if !self_closing => self.foreign_depth += 1,
             Kind::Title => self.start_title(),
+            Kind::HiddenRaw | Kind::Textarea if self.is_xml && !tag.is_raw_in_xml() => self.skip(tag),
             Kind::Script | Kind::HiddenRaw | Kind::Textarea => self.raw = Raw::Hidden,
             _ => {}
         }
+    }
+
+    /// Passes over all up to the end tag.
+    fn skip(&mut self, tag: Tag) {
+        self.skipped = Some(Skipped {
+            name: tag.name,
+            depth: 1,
+        });
     }
 
     /// A start tag inside `svg` or `math`: there the rules of HTML's elements do not hold.
@@ -159,8 +193,11 @@ impl Document {
 
     pub(super) fn end_tag(&mut self, tag: Tag) {
         self.raw = Raw::No;
-        if self.template_depth > 0 {
-            self.template_depth -= u32::from(tag.kind == Kind::Template);
+        if let Some(skipped) = &mut self.skipped {
+            skipped.depth -= u32::from(tag.name == skipped.name);
+            if skipped.depth == 0 {
+                self.skipped = None;
+            }
             return;
         }
         self.gap(tag.gap);

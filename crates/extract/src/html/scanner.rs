@@ -62,6 +62,9 @@ impl<'d> Scanner<'d> {
         let tag = self.tag();
         self.document.start_tag(tag, &self.attributes, self.self_closing);
         std::mem::swap(&mut self.last_start_tag, &mut self.name);
+        if self.document.is_xml() && (self.self_closing || !tag.is_raw_in_xml()) {
+            return None;
+        }
         // Inside drawings, raw text elements may close themselves, and titles hold markup.
         if self.document.is_foreign() && (self.self_closing || tag.kind == Kind::Title) {
             return None;
@@ -177,6 +180,6 @@ impl Emitter for Scanner<'_> {
     }
 
     fn adjusted_current_node_present_but_not_in_html_namespace(&mut self) -> bool {
-        self.document.is_foreign()
+        self.document.is_xml() || self.document.is_foreign()
     }
 }

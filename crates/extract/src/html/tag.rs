@@ -130,6 +130,12 @@ impl Tag {
         }
     }
 
+    /// Whether what is in it is read as text up to its end tag also where a document declares to be XML: real documents
+    /// do not escape what is in `script` and `style`.
+    pub(super) fn is_raw_in_xml(self) -> bool {
+        self.name == name_of(b"script") || self.name == name_of(b"style")
+    }
+
     /// Whether its attributes are looked at.
     pub(super) fn has_wanted_attributes(self) -> bool {
         matches!(

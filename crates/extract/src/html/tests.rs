@@ -2,8 +2,15 @@ use super::*;
 use crate::links::Occurrence;
 use proptest::prelude::*;
 
+fn read(html: &str, wants_text: bool) -> Document {
+    super::read(html, Markup::Html, wants_text)
+}
+
 fn links(html: &str) -> Vec<(String, String, bool)> {
-    let document = read(html, true);
+    links_of(&read(html, true))
+}
+
+fn links_of(document: &Document) -> Vec<(String, String, bool)> {
     let owned = |o: Occurrence| (o.reference.to_owned(), o.anchor.to_owned(), o.nofollow);
     document.links().map(owned).collect()
 }
@@ -245,6 +252,80 @@ fn visible_text() {
     check_text("<noscript>one<body>two", "one\ntwo");
 }
 
+/// Title, text and links of a document that declares to be XHTML.
+#[track_caller]
+fn check_xml(xml: &str, title: &str, text: &str, expected: &[(&str, &str)]) {
+    let document = super::read(xml, Markup::Xml, true);
+    let found = links_of(&document);
+    let found: Vec<(&str, &str)> = found.iter().map(|(r, a, _)| (r.as_str(), a.as_str())).collect();
+    assert_eq!(found, expected, "{xml}");
+    assert_eq!(document.title.finish().0, title, "{xml}");
+    assert_eq!(document.text.finish().0, text, "{xml}");
+}
+
+/// As HTML, most of these would swallow what follows, and the link with it.
+#[test]
+fn in_xhtml_every_element_may_close_itself() {
+    for element in [
+        "script src='/a.js'",
+        "style",
+        "title",
+        "textarea",
+        "iframe src='/i'",
+        "noembed",
+        "noframes",
+        "xmp",
+        "plaintext",
+        "template",
+    ] {
+        check_xml(
+            &format!("<?xml version='1.0'?><html><body><{element}/>w <a href='x'>y</a></body></html>"),
+            "",
+            "w y",
+            &[("x", "y")],
+        );
+    }
+    check_xml(
+        "<p><a href='x'/>one <a href='y'>two</a><b/><p/>three<svg/><svg><g/><a href='z'>four</a></svg></p>",
+        "",
+        "one two\nthreefour",
+        &[("x", ""), ("y", "two"), ("z", "four")],
+    );
+}
+
+#[test]
+fn xhtml_has_cdata_and_no_raw_text() {
+    check_xml(
+        "<title>t</title><p><![CDATA[c <a href=n> &amp;]]>d <a href='x'><![CDATA[<y>]]></a></p>",
+        "t",
+        "c <a href=n> &amp;d <y>",
+        &[("x", "<y>")],
+    );
+    check_xml(
+        "<xmp>a <a href='x'>y</a></xmp><iframe><p>no</p><iframe/></iframe><textarea>no<b/>no</textarea>c",
+        "",
+        "a y\nc",
+        &[("x", "y")],
+    );
+}
+
+/// What declares to be XHTML and is none loses nothing that it has as HTML.
+#[test]
+fn what_is_not_well_formed_is_read_leniently() {
+    check_xml(
+        "<script>if (a<b && c) d('<a href=n>');</script><style>a>b{}</style><p>one<br>two<a href=x>three<p>four &nbsp;&copy;",
+        "",
+        "one\ntwothree\nfour ©",
+        &[("x", "three")],
+    );
+    check_xml(
+        "<script>//<![CDATA[\na<b\n//]]></script><a href=x>y</a>",
+        "",
+        "y",
+        &[("x", "y")],
+    );
+}
+
 #[test]
 fn declarations() {
     let document = read(
@@ -296,6 +377,7 @@ fn hostile_documents_take_linear_time_and_no_stack() {
         "<object><a href=x>y",
     ] {
         read(&piece.repeat(200_000), true);
+        super::read(&piece.repeat(200_000), Markup::Xml, true);
     }
     let long = format!("<a href='{}'>x</a>", "y".repeat(1 << 20));
     assert!(links(&long)[0].0.len() > crate::links::REFERENCE_BYTES_MAX);
@@ -375,6 +457,7 @@ proptest! {
         let document = read(&html, true);
         let found: Vec<_> = document.links().collect();
         prop_assert!(found.len() <= html.len());
+        super::read(&html, Markup::Xml, true);
         // The same tokens with text unwanted give the same links.
         prop_assert_eq!(links(&html).len(), read(&html, false).links().count());
     }

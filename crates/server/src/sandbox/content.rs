@@ -39,7 +39,10 @@ pub(super) fn title(sources: &Sources, record: &RecordBody, interrupt: &Interrup
     let mut text = TextReader::open(payload, Spot::of(&record.capture).top_level()).ok()?;
     let mut html = Vec::new();
     text.read_to_end(&mut html).ok()?;
-    Some(extract::title(&String::from_utf8_lossy(&html)))
+    Some(extract::title(
+        &String::from_utf8_lossy(&html),
+        &record.capture.mime,
+    ))
 }
 
 /// What is still to be sent.
