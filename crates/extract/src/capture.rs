@@ -117,6 +117,15 @@ pub(crate) fn extract_revisit(record: &warc::Record) -> Extracted {
     }))
 }
 
+/// What is wrong with a record's HTTP head, though it is a capture.
+pub(crate) fn http_defect(record: &warc::Record) -> Option<warc::Defect> {
+    let may_be_http = record.kind == warc::Kind::Response && http::begins_like_http(&record.body);
+    let head = may_be_http.then(|| http::parse_head(&record.body))?;
+    let coding = head.unknown_transfer_coding()?;
+    let detail = format!("Transfer-Encoding: {coding}");
+    Some(defect(reason::TRANSFER_CODING_UNKNOWN, &detail))
+}
+
 pub(crate) fn declared_digest(headers: &warc::Headers) -> Option<String> {
     headers.get("WARC-Payload-Digest").and_then(digest::declared)
 }
@@ -184,8 +193,12 @@ impl Answer<'_> {
     }
 
     fn page(&self, payload: Cow<'_, [u8]>, mime: &str, settings: &Settings) -> Option<crate::Page> {
-        let decoded = coding::decode(payload, &self.head.codings, coding::DECODED_BYTES_MAX);
+        let decoded = coding::decode(payload, &self.head.all_codings(), coding::DECODED_BYTES_MAX);
         if !mime::is_html(mime, &decoded.bytes) {
+            return None;
+        }
+        // What is still coded is no text. Servers name codings that they did not apply, so the bytes decide.
+        if self.head.unknown_transfer_coding().is_some() && !mime::sniff_html(&decoded.bytes) {
             return None;
         }
         let host = urlkey::host_of_key(&self.facts.url_key);

@@ -29,6 +29,8 @@ pub(crate) struct Head {
     pub(crate) codings: Vec<String>,
     /// Whether Transfer-Encoding names `chunked`.
     pub(crate) chunked: bool,
+    /// The first other Transfer-Encodings in the order they were applied, lower case, without parameters.
+    pub(crate) transfer_codings: Vec<String>,
 }
 
 /// Whether a block begins like an HTTP response.
@@ -87,6 +89,17 @@ fn parse_one_head(block: &[u8]) -> Head {
 }
 
 impl Head {
+    /// All codings in the order they were applied: those of the content, then those of the transfer but for chunks.
+    pub(crate) fn all_codings(&self) -> Vec<String> {
+        [self.codings.as_slice(), &self.transfer_codings].concat()
+    }
+
+    /// The first transfer coding that cannot be taken off.
+    pub(crate) fn unknown_transfer_coding(&self) -> Option<&str> {
+        let mut codings = self.transfer_codings.iter().map(String::as_str);
+        codings.find(|coding| !coding::is_known(coding))
+    }
+
     /// Keeps one header field; of repeated ones the first, but all codings.
     fn take_field(&mut self, name: &[u8], value: &[u8]) {
         let slot = match name.len() {
@@ -99,7 +112,14 @@ impl Head {
                 return;
             }
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
-                self.chunked |= words(value).any(|word| word == "chunked");
+                for word in words(value) {
+                    let coding = word.split(';').next().unwrap_or("").trim_end();
+                    match coding {
+                        "chunked" => self.chunked = true,
+                        _ if self.transfer_codings.len() >= CODINGS_MAX => {}
+                        _ => self.transfer_codings.push(coding.to_owned()),
+                    }
+                }
                 return;
             }
             _ => return,
@@ -194,6 +214,8 @@ mod tests {
         assert_eq!(head.location.as_deref(), Some("/y"));
         assert_eq!(head.codings, ["br", "gzip"]);
         assert!(head.chunked);
+        assert_eq!(head.transfer_codings, ["gzip"]);
+        assert_eq!(head.all_codings(), ["br", "gzip", "gzip"]);
     }
 
     #[test]

@@ -160,5 +160,10 @@ pub fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
     }
 }
 
+/// What is wrong with a record that may be a capture all the same, beside the defects that it was read with.
+pub fn defect_of(record: &warc::Record) -> Option<warc::Defect> {
+    capture::http_defect(record)
+}
+
 #[cfg(test)]
 mod tests;

@@ -84,8 +84,11 @@ impl PayloadReader {
             true => Box::new(Dechunked::new(rest)),
             false => Box::new(rest),
         };
-        let codings = head.codings.iter().rev();
-        let told = codings.filter(|coding| !matches!(coding.as_str(), "identity" | "none"));
+        let codings = head.all_codings();
+        let told = codings
+            .iter()
+            .rev()
+            .filter(|coding| !matches!(coding.as_str(), "identity" | "none"));
         for coding in told.take(CODINGS_MAX) {
             let mut trial = Vec::new();
             decoded.by_ref().take(TRIAL_BYTES).read_to_end(&mut trial)?;

@@ -1,5 +1,5 @@
-//! Why a record that should be a capture is none: the fixed set of [`warc::Defect`] reasons given by
-//! this crate, beside those of `warc`.
+//! Why a record that should be a capture is none, and what is wrong with one that is: the fixed set of
+//! [`warc::Defect`] reasons given by this crate, beside those of `warc`.
 
 /// No WARC-Target-URI (in WAT: none in the envelope).
 pub const MISSING_TARGET_URI: &str = "missing-target-uri";
@@ -13,6 +13,8 @@ pub const BAD_DATE: &str = "bad-date";
 pub const NOT_HTTP: &str = "not-http";
 /// A WAT record whose block is not the JSON of an envelope.
 pub const BAD_WAT_JSON: &str = "bad-wat-json";
+/// A Transfer-Encoding that cannot be taken off. The record is a capture, without text unless it turns out to be HTML.
+pub const TRANSFER_CODING_UNKNOWN: &str = "transfer-coding-unknown";
 
 /// All of them.
 pub const ALL: &[&str] = &[
@@ -22,4 +24,5 @@ pub const ALL: &[&str] = &[
     BAD_DATE,
     NOT_HTTP,
     BAD_WAT_JSON,
+    TRANSFER_CODING_UNKNOWN,
 ];

@@ -73,6 +73,82 @@ fn a_response() {
     assert_eq!(page.links.len(), 1);
 }
 
+/// A response whose payload was chunked after `payload` was made of it.
+fn chunked(fields: &str, payload: &[u8]) -> warc::Record {
+    let mut block = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{fields}\r\n").into_bytes();
+    for chunk in payload.chunks(37) {
+        block.extend(format!("{:x}\r\n", chunk.len()).bytes());
+        block.extend(chunk);
+        block.extend(b"\r\n");
+    }
+    block.extend(b"0\r\n\r\n");
+    let mut record = response("http://a.org/", "");
+    record.body_length = block.len() as u64;
+    record.body = block;
+    record
+}
+
+/// gzip under chunks had become a page of noise.
+#[test]
+fn transfer_codings_come_off_before_those_of_the_content() {
+    use crate::http::coding::tests::encode;
+    let html = b"<title>T</title><a href=/x>y</a>";
+    let gzip = encode("gzip", html);
+    for (fields, payload) in [
+        ("Transfer-Encoding: gzip, chunked\r\n", gzip.clone()),
+        (
+            "Transfer-Encoding: x-gzip\r\nTransfer-Encoding: Chunked\r\n",
+            gzip.clone(),
+        ),
+        (
+            "Transfer-Encoding: deflate;q=1, chunked\r\n",
+            encode("zlib", html),
+        ),
+        (
+            "Transfer-Encoding: deflate, chunked\r\nContent-Encoding: gzip\r\n",
+            encode("raw", &gzip),
+        ),
+        // Claimed, and not applied.
+        ("Transfer-Encoding: gzip, chunked\r\n", html.to_vec()),
+    ] {
+        let record = chunked(fields, &payload);
+        let page = capture_of(&record).page.unwrap();
+        assert_eq!(
+            (page.title.as_str(), page.text.as_str(), page.links.len()),
+            ("T", "y", 1),
+            "{fields}"
+        );
+        assert_eq!(defect_of(&record), None, "{fields}");
+        let mut shown = String::new();
+        let block = std::io::Cursor::new(record.body.clone());
+        let mut payload = PayloadReader::of_block(record.kind, &record.headers, block, 1000).unwrap();
+        std::io::Read::read_to_string(&mut payload, &mut shown).unwrap();
+        assert_eq!(shown.as_bytes(), html, "{fields}");
+    }
+}
+
+#[test]
+fn an_unknown_transfer_coding_is_a_defect_and_no_text() {
+    let fields = "Transfer-Encoding: x-pack, chunked\r\n";
+    let packed = chunked(fields, b"\x01\x02 noise <a href=/x>");
+    let defect = defect_of(&packed).unwrap();
+    assert_eq!(
+        (defect.reason, defect.detail.as_str()),
+        (reason::TRANSFER_CODING_UNKNOWN, "Transfer-Encoding: x-pack")
+    );
+    let capture = capture_of(&packed);
+    assert_eq!(
+        (capture.status, capture.mime.as_str(), capture.page),
+        (200, "text/html", None)
+    );
+    // A claim of a server that applied nothing.
+    assert!(
+        capture_of(&chunked(fields, b"<html><a href=/x>y</a>"))
+            .page
+            .is_some()
+    );
+}
+
 #[test]
 fn redirects_and_errors_are_no_pages() {
     let moved = capture_of(&response(

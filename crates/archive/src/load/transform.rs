@@ -85,7 +85,7 @@ fn add_capture(context: &Context, result: &mut Extract, capture: Capture) {
 }
 
 fn note_defects(context: &Context, input: InputId, record: &Record) {
-    for defect in &record.defects {
+    for defect in record.defects.iter().chain(&extract::defect_of(record)) {
         context.job.add_defect(input, record.span.offset, defect);
     }
 }

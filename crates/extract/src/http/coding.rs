@@ -1,4 +1,4 @@
-//! Content codings, taken off: gzip, deflate (with and without zlib's wrapping), br, zstd.
+//! Codings of content and transfer, taken off: gzip, deflate (with and without zlib's wrapping), br, zstd.
 //!
 //! Servers and crawlers lie about codings in both directions, so a claim is believed only as far as
 //! the bytes bear it out: a payload that does not decode stays as it is. Of a payload that decodes
@@ -11,12 +11,20 @@ use std::io::{self, Read};
 /// Bytes of a decoded payload that are looked at.
 pub(crate) const DECODED_BYTES_MAX: usize = 16 << 20;
 
-/// A payload without its content codings.
+/// A payload without its codings.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Decoded<'a> {
     pub(crate) bytes: Cow<'a, [u8]>,
     /// Whether `bytes` was cut at the limit.
     pub(crate) truncated: bool,
+}
+
+/// Whether a coding of this name can be taken off, or says that there is none.
+pub(crate) fn is_known(coding: &str) -> bool {
+    matches!(
+        coding,
+        "gzip" | "x-gzip" | "deflate" | "x-deflate" | "br" | "zstd" | "identity" | "none"
+    )
 }
 
 /// Undoes `codings` (the head keeps but a few), the last applied first. `bytes_max` bounds every step.
