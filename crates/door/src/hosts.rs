@@ -9,7 +9,9 @@
 use std::net::{IpAddr, SocketAddr};
 
 use http::uri::Authority;
-use http::{HeaderMap, Uri, header};
+use http::{HeaderMap, Uri, Version, header};
+
+use crate::machine;
 
 /// The names of one server.
 #[derive(Debug, Clone)]
@@ -19,8 +21,17 @@ pub struct Hosts {
     names: Vec<String>,
 }
 
+/// Why a request is not for a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Misaddressed {
+    /// HTTP/1.1 without a `Host`, or any version with two (RFC 9112, 3.2): status 400.
+    Malformed,
+    /// It names somebody else: status 421.
+    NotOurs,
+}
+
 impl Hosts {
-    /// The names of this machine for itself, the address `listen`, and `names` (host names or addresses).
+    /// `localhost`, the names this machine has ([`machine`]), the address `listen`, and `names` (host names or addresses).
     ///
     /// Where `listen` is not one address but all of the machine's, every address is accepted: a page cannot have an
     /// address for its name unless it was loaded from there.
@@ -30,26 +41,35 @@ impl Hosts {
             // An IPv6 address without brackets.
             Err(_) => plain(name.as_ref()),
         };
-        let names = names.into_iter().map(plain_name).collect();
+        let given = names.into_iter().map(plain_name);
+        let names = given
+            .chain(machine::names().iter().map(|name| plain(name)))
+            .collect();
         Hosts {
             listen: listen.ip().to_canonical(),
             names,
         }
     }
 
-    /// Whether a request is for this server. One without any name is: browsers always send one.
-    pub fn admit(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+    /// Whether a request is for this server. One of HTTP/1.0 without any name is: browsers always send one.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub fn admit(&self, version: Version, uri: &Uri, headers: &HeaderMap) -> Result<(), Misaddressed> {
         let mut given = headers.get_all(header::HOST).iter();
         let (first, second) = (given.next(), given.next());
         // Two names: a proxy and we could go by different ones.
-        if second.is_some() {
-            return false;
+        if second.is_some() || (first.is_none() && version == Version::HTTP_11) {
+            return Err(Misaddressed::Malformed);
         }
         let named = first.is_none_or(|host| {
             host.to_str()
                 .is_ok_and(|host| host.parse().is_ok_and(|host| self.knows(&host)))
         });
-        named && uri.authority().is_none_or(|host| self.knows(host))
+        match named && uri.authority().is_none_or(|host| self.knows(host)) {
+            true => Ok(()),
+            false => Err(Misaddressed::NotOurs),
+        }
     }
 
     fn knows(&self, authority: &Authority) -> bool {
@@ -90,9 +110,16 @@ mod tests {
         let hosts = Hosts::new(listen.parse().unwrap(), names);
         let mut headers = HeaderMap::new();
         headers.insert(header::HOST, HeaderValue::from_str(host).unwrap());
-        assert_eq!(hosts.admit(&Uri::from_static("/"), &headers), expected, "{host}");
+        let expected = if expected {
+            Ok(())
+        } else {
+            Err(Misaddressed::NotOurs)
+        };
+        let admitted = hosts.admit(Version::HTTP_11, &Uri::from_static("/"), &headers);
+        assert_eq!(admitted, expected, "{host}");
         if let Ok(uri) = format!("http://{host}/").parse() {
-            assert_eq!(hosts.admit(&uri, &HeaderMap::new()), expected, "{host}");
+            let admitted = hosts.admit(Version::HTTP_10, &uri, &HeaderMap::new());
+            assert_eq!(admitted, expected, "{host}");
         }
     }
 
@@ -158,13 +185,28 @@ mod tests {
     }
 
     #[test]
-    fn no_name_is_a_program_and_two_names_are_nobody() {
+    fn the_machine_answers_to_its_own_names() {
+        for name in machine::names() {
+            check("127.0.0.1:8080", &[], name, true);
+            check("127.0.0.1:8080", &[], &format!("{name}:80"), true);
+            check("127.0.0.1:8080", &[], &format!("{name}.evil.example"), false);
+        }
+    }
+
+    #[test]
+    fn no_name_is_an_old_program_and_two_names_are_nobody() {
         let hosts = Hosts::new("127.0.0.1:8080".parse().unwrap(), [""; 0]);
+        let root = Uri::from_static("/");
         let mut headers = HeaderMap::new();
-        assert!(hosts.admit(&Uri::from_static("/"), &headers));
+        assert_eq!(hosts.admit(Version::HTTP_10, &root, &headers), Ok(()));
+        let malformed = Err(Misaddressed::Malformed);
+        assert_eq!(hosts.admit(Version::HTTP_11, &root, &headers), malformed);
         headers.append(header::HOST, HeaderValue::from_static("localhost"));
-        assert!(!hosts.admit(&Uri::from_static("http://evil.example/"), &headers));
+        let elsewhere = Uri::from_static("http://evil.example/");
+        let admitted = hosts.admit(Version::HTTP_11, &elsewhere, &headers);
+        assert_eq!(admitted, Err(Misaddressed::NotOurs));
         headers.append(header::HOST, HeaderValue::from_static("localhost"));
-        assert!(!hosts.admit(&Uri::from_static("/"), &headers));
+        assert_eq!(hosts.admit(Version::HTTP_11, &root, &headers), malformed);
+        assert_eq!(hosts.admit(Version::HTTP_10, &root, &headers), malformed);
     }
 }

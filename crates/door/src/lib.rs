@@ -5,6 +5,7 @@
 //! - [`Pass`] is held as long as the connection. The service calls [`Pass::heard`] when a request has arrived and
 //!   [`Pass::trust`] when its signature is good; [`Pass::silent`] ends who says nothing.
 //! - [`Patient`] ends a connection whose other end takes nothing of its answer.
+//! - [`Places`] are things of which there are few, and of which one address may have only some.
 //! - [`Hosts`] knows by which names a server may be addressed, against DNS rebinding.
 //!
 //! It knows no protocol above the request's head, no signatures and no TLS.
@@ -12,9 +13,12 @@
 mod book;
 mod connections;
 mod hosts;
+mod machine;
 mod patience;
+mod places;
 
 pub use book::Limits;
 pub use connections::{Door, Pass};
-pub use hosts::Hosts;
+pub use hosts::{Hosts, Misaddressed};
 pub use patience::Patient;
+pub use places::{Place, Places};

@@ -7,6 +7,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use door::Misaddressed;
 use http::header::{self, HeaderName};
 use http::{HeaderValue, Request, Response, StatusCode};
 use rand::RngExt as _;
@@ -109,8 +110,11 @@ async fn respond(
     };
     exchange.note(|entry| entry.way = way);
     // A page that had its name pointed here (DNS rebinding) has no key to sign with; and with TLS no certificate.
-    if way.version.is_none() && !wire.peer.secure && !serving.hosts.admit(head.uri, head.headers) {
-        return not_ours().response();
+    if way.version.is_none()
+        && !wire.peer.secure
+        && let Err(why) = serving.hosts.admit(request.version(), head.uri, head.headers)
+    {
+        return misaddressed(why).response();
     }
     if let Some(response) = cors::preflight(&serving.store, &request).await {
         exchange.name(PREFLIGHT);
@@ -147,10 +151,18 @@ async fn dispatch(
     })
 }
 
-/// 421.
-fn not_ours() -> Refusal {
-    let message = "the request is for another host: start with --s3-host NAME if this is one of its names";
-    Refusal::new(StatusCode::MISDIRECTED_REQUEST, "MisdirectedRequest", message)
+fn misaddressed(why: Misaddressed) -> Refusal {
+    match why {
+        Misaddressed::Malformed => Refusal::bad(
+            "InvalidRequest",
+            "a request names one Host (RFC 9112, section 3.2)",
+        ),
+        Misaddressed::NotOurs => {
+            let message =
+                "the request is for another host: start with --s3-host NAME if this is one of its names";
+            Refusal::new(StatusCode::MISDIRECTED_REQUEST, "MisdirectedRequest", message)
+        }
+    }
 }
 
 fn request_id() -> String {

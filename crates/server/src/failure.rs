@@ -1,7 +1,7 @@
 //! A request that cannot be answered: status, code and message, and nothing of the inside.
 
 use archive::AskError;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
@@ -74,12 +74,6 @@ impl From<AskError> for Failure {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let mut response = (self.status, axum::Json(self.to_json())).into_response();
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            response
-                .headers_mut()
-                .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-        }
-        response
+        (self.status, axum::Json(self.to_json())).into_response()
     }
 }

@@ -10,6 +10,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use door::Misaddressed;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
@@ -30,6 +31,9 @@ const HEALTH_PATH: &str = "/healthz";
 /// Values in an address are shorter than this, in bytes: URL keys end there (`docs/format-index.md`), and the
 /// HTTP library refuses all addresses above 65,534 without a word.
 const VALUE_BYTES_MAX: usize = 60_000;
+
+/// When what is not available now may be asked for again.
+const RETRY_SECONDS: &str = "5";
 
 /// Headers of every answer. Archived content and its interpretation stay where they are put.
 const HEADERS: [(HeaderName, &str); 4] = [
@@ -95,6 +99,10 @@ async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next)
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
         response = pages::failure::page(&failure, state.has_store()).into_response();
     }
+    if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+        let soon = HeaderValue::from_static(RETRY_SECONDS);
+        response.headers_mut().insert(header::RETRY_AFTER, soon);
+    }
     for (name, value) in HEADERS {
         response
             .headers_mut()
@@ -117,13 +125,22 @@ async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next)
 /// Why a request is not looked at.
 fn refusal(state: &State, request: &Request) -> Option<Failure> {
     let uri = request.uri();
-    // Who watches over the server may call it what he likes: there is nothing to be read.
-    if uri.path() != HEALTH_PATH && !state.hosts.admit(uri, request.headers()) {
-        return Some(Failure::new(
-            StatusCode::MISDIRECTED_REQUEST,
-            "wrong_host",
-            "this server does not go by that name; weft serve --host NAME tells it its names",
-        ));
+    match state.hosts.admit(request.version(), uri, request.headers()) {
+        Ok(()) => {}
+        Err(Misaddressed::Malformed) => {
+            return Some(Failure::bad_request(
+                "a request names one Host (RFC 9112, section 3.2)",
+            ));
+        }
+        // Who watches over the server may call it what he likes: there is nothing to be read.
+        Err(Misaddressed::NotOurs) if uri.path() == HEALTH_PATH => {}
+        Err(Misaddressed::NotOurs) => {
+            return Some(Failure::new(
+                StatusCode::MISDIRECTED_REQUEST,
+                "wrong_host",
+                "this server does not go by that name; weft serve --host NAME tells it its names",
+            ));
+        }
     }
     let query = uri.query().unwrap_or("");
     let too_long = query.len() >= VALUE_BYTES_MAX

@@ -16,11 +16,13 @@ mod kept;
 mod links;
 mod writer;
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use archive::Interrupt;
 use archive::question::RecordBody;
+use axum::Extension;
 use axum::extract::State as Shared;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -28,6 +30,7 @@ use maud::{DOCTYPE, html};
 
 use crate::failure::Failure;
 use crate::pages::Query;
+use crate::serve::Peer;
 use crate::state::State;
 use crate::stream::{self, Wanted};
 use crate::{present, record};
@@ -49,6 +52,9 @@ const HEADERS: [(HeaderName, &str); 4] = [
 /// Contents read at a time, over all requests. Each holds its decoders' windows: some hundred KiB, but up to 128 MiB
 /// where a record asks for it.
 pub(crate) const CONTENTS_MAX: usize = 8;
+
+/// Contents read at a time for one address: some that take theirs slowly must not keep out all others.
+pub(crate) const CONTENTS_PER_ADDRESS_MAX: usize = 4;
 
 /// What a browser shows by itself, and as what it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,8 +107,16 @@ fn can_show(mime: &str, kind: &str) -> bool {
 }
 
 /// Handles `/sandbox/content?url=&at=&capture=`. Failures are shown in the frame too, under the same policy.
-pub(crate) async fn content(Shared(state): Shared<Arc<State>>, query: Query) -> Response {
-    let mut response = match find(&state, &query).await {
+pub(crate) async fn content(
+    Shared(state): Shared<Arc<State>>,
+    peer: Option<Extension<Peer>>,
+    query: Query,
+) -> Response {
+    // Without a connection it is this process that asks.
+    let asker = peer.map_or(IpAddr::from(Ipv4Addr::LOCALHOST), |Extension(Peer(peer))| {
+        peer.ip()
+    });
+    let mut response = match find(&state, &query, asker).await {
         Ok(response) => response,
         Err(failure) => said(&failure),
     };
@@ -114,7 +128,7 @@ pub(crate) async fn content(Shared(state): Shared<Arc<State>>, query: Query) -> 
     response
 }
 
-async fn find(state: &State, query: &Query) -> Result<Response, Failure> {
+async fn find(state: &State, query: &Query, asker: IpAddr) -> Result<Response, Failure> {
     let Some(url) = query.owned("url") else {
         return Err(Failure::bad_request("the address names no URL"));
     };
@@ -132,8 +146,7 @@ async fn find(state: &State, query: &Query) -> Result<Response, Failure> {
         ));
     }
     let (show, media) = shown(&found.capture.mime, &kind);
-    let place = Arc::clone(&state.contents).acquire_owned().await;
-    let place = place.map_err(|_| Failure::unavailable("the server is shutting down"))?;
+    let place = state.contents.take(asker).await;
     let capture = found.capture.clone();
     let interrupt = Interrupt::after(state.settings.content_max);
     let wanted = Wanted(interrupt.clone());
@@ -158,7 +171,7 @@ pub(crate) async fn title(state: &State, record: RecordBody) -> Option<String> {
     if !matches!(shown(&found.capture.mime, &found.capture.kind).0, Show::Html) {
         return None;
     }
-    let place = Arc::clone(&state.contents).try_acquire_owned().ok()?;
+    let place = state.contents.try_take()?;
     let interrupt = Interrupt::after(TITLE_TIME_MAX.min(state.settings.content_max));
     let title = state.asker.blocking(move |source| {
         let title = content::title(&source.sources(), &found, &interrupt);

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use archive::Archive;
-use door::{Door, Hosts, Limits};
-use tokio::sync::Semaphore;
+use door::{Door, Hosts, Limits, Places};
 
 use crate::api::cdx::PageLists;
 use crate::ask::{Ask, Asker};
 use crate::history::History;
 use crate::metrics::Metrics;
-use crate::sandbox::CONTENTS_MAX;
+use crate::sandbox::{CONTENTS_MAX, CONTENTS_PER_ADDRESS_MAX};
 use crate::settings::ServerSettings;
 use crate::storage::{Storage, Watch};
 
@@ -43,7 +42,7 @@ pub(crate) struct State {
     /// The names it goes by.
     pub(crate) hosts: Hosts,
     /// Places for contents that are read.
-    pub(crate) contents: Arc<Semaphore>,
+    pub(crate) contents: Places,
     /// Who is connected.
     pub(crate) door: Arc<Door>,
     pub(crate) asker: Asker,
@@ -60,7 +59,7 @@ impl State {
         Arc::new(State {
             asker: Asker::new(served.archive, settings.questions_max, Arc::clone(&metrics)),
             hosts: Hosts::new(settings.listen, &settings.hosts),
-            contents: Arc::new(Semaphore::new(CONTENTS_MAX)),
+            contents: Places::new(CONTENTS_MAX, CONTENTS_PER_ADDRESS_MAX),
             door: Door::new(Limits {
                 connections_max: settings.connections_max,
                 per_address_max: settings.connections_per_address_max,

@@ -11,9 +11,9 @@ use archive::question::RecordBody;
 use archive::{Interrupt, RecordError, Sources};
 use axum::body::Bytes;
 use data_encoding::BASE64;
+use door::Place;
 use extract::{PayloadReader, TextReader};
 use maud::{DOCTYPE, html};
-use tokio::sync::OwnedSemaphorePermit;
 use warc::ReadError;
 
 use super::Show;
@@ -50,7 +50,7 @@ pub(crate) struct Content {
     form: Form,
     part: Part,
     /// One of those that may be read at a time; held until nothing is read any more.
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 enum Form {
@@ -94,7 +94,7 @@ impl Content {
         record: &RecordBody,
         show: Show,
         interrupt: &Interrupt,
-        place: OwnedSemaphorePermit,
+        place: Place,
     ) -> Result<Content, RecordError> {
         let failed = |source| {
             RecordError::Read(ReadError::Io {

@@ -6,7 +6,7 @@ use archive::AskError;
 use archive::question::{Answer, Body, Question};
 use axum::Router;
 use axum::body::{Body as Content, to_bytes};
-use axum::http::{HeaderMap, Request, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Request, StatusCode};
 use server::storage::{Storage, StoreReport};
 use server::{Ask, Served, ServerSettings};
 use tower::ServiceExt;
@@ -124,7 +124,9 @@ impl Reply {
 }
 
 /// Sends one request through the router.
-pub(crate) async fn send(router: &Router, request: Request<Content>) -> Reply {
+pub(crate) async fn send(router: &Router, mut request: Request<Content>) -> Reply {
+    let host = request.headers_mut().entry("host");
+    host.or_insert(HeaderValue::from_static("localhost"));
     let response = router
         .clone()
         .oneshot(request)

@@ -120,7 +120,8 @@ fn only_record(bytes: &[u8]) -> Record {
 }
 
 async fn bytes(router: &Router, path: &str) -> (u16, String, Vec<u8>) {
-    let request = Request::get(path).body(Body::empty()).expect("a request");
+    let request = Request::get(path).header("host", "localhost");
+    let request = request.body(Body::empty()).expect("a request");
     let response = router
         .clone()
         .oneshot(request)

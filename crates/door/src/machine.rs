@@ -1,0 +1,73 @@
+//! The names of this machine.
+//!
+//! A page that points its name here (DNS rebinding) must have one that its author chose and that others resolve for him. The
+//! machine's own names are chosen by who runs it, and it resolves them by itself. Not so a name with a domain that the
+//! network gave it (DHCP): that is believed only where the machine's own files have it too.
+
+use std::sync::LazyLock;
+
+static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+    names_in(
+        &read("/proc/sys/kernel/hostname"),
+        &read("/etc/hostname"),
+        &read("/etc/hosts"),
+    )
+});
+
+/// Host names of this machine, alone and with its domain where that is known. Empty where the system does not tell.
+pub(crate) fn names() -> &'static [String] {
+    &NAMES
+}
+
+/// `current` is the name now, `kept` what it is given at start, `hosts` the table of names.
+fn names_in(current: &str, kept: &str, hosts: &str) -> Vec<String> {
+    let label = |name: &str| name.trim().split('.').next().unwrap_or("").to_ascii_lowercase();
+    let mut names = vec![kept.trim().to_ascii_lowercase(), label(kept)];
+    if !current.trim().contains('.') {
+        names.push(label(current));
+    }
+    names.retain(|name| !name.is_empty());
+    let labels: Vec<String> = names.iter().map(|name| label(name)).collect();
+    for line in hosts.lines() {
+        let line = line.split('#').next().unwrap_or("").to_ascii_lowercase();
+        let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+        let is_ours = |name: &&str| name.contains('.') && labels.contains(&label(name));
+        if words.iter().any(|word| names.iter().any(|name| name == word)) {
+            names.extend(words.into_iter().filter(is_ours).map(str::to_owned));
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(current: &str, kept: &str, hosts: &str, expected: &[&str]) {
+        assert_eq!(names_in(current, kept, hosts), expected);
+    }
+
+    #[test]
+    fn names_come_alone_and_with_their_domain() {
+        let hosts = "127.0.0.1 localhost\n# 10.0.0.1 vm.no.example vm\n127.0.1.1\tVM.example.org vm other # vm.not.example\n";
+        check("vm\n", "vm\n", hosts, &["vm", "vm.example.org"]);
+        check(
+            "vm.example.org\n",
+            "vm.example.org\n",
+            "",
+            &["vm", "vm.example.org"],
+        );
+        check("", "", "127.0.0.1 evil.example\n", &[]);
+    }
+
+    #[test]
+    fn a_domain_given_by_the_network_is_not_believed() {
+        check("vm.evil.example\n", "", "", &[]);
+        check("vm.evil.example\n", "vm\n", "127.0.0.1 evil.example\n", &["vm"]);
+        check("lent\n", "", "", &["lent"]);
+    }
+}
