@@ -40,8 +40,8 @@ pub(crate) enum Kind {
     Moment,
     OneOf(&'static [&'static str]),
     Number,
-    /// A whole number, which may be negative.
-    Count,
+    /// A whole number, this or more, which may be negative.
+    Count(i64),
     /// Text that may be given any number of times.
     Many,
 }
@@ -197,8 +197,8 @@ fn check(parameter: &Parameter, value: &str) -> Result<(), Failure> {
         Kind::OneOf(values) => format!("one of {}", values.join(", ")),
         Kind::Number if value.parse::<u64>().is_ok() => return Ok(()),
         Kind::Number => "a number".to_owned(),
-        Kind::Count if value.trim().parse::<i64>().is_ok() => return Ok(()),
-        Kind::Count => "a whole number".to_owned(),
+        Kind::Count(least) if value.trim().parse::<i64>().is_ok_and(|n| n >= least) => return Ok(()),
+        Kind::Count(least) => format!("a whole number, {least} or more"),
     };
     Err(Failure::bad_request(format!(
         "parameter {} takes {wanted}",

@@ -44,6 +44,14 @@ impl At {
     }
 }
 
+/// Bytes of an address that a request can carry: the HTTP library refuses more without a word.
+const BYTES_MAX: usize = 65_000;
+
+/// The address, unless it is so long (a URL of 20,000 bytes can be, when escaped) that it would lead nowhere.
+pub(crate) fn if_short(address: String) -> Option<String> {
+    (address.len() <= BYTES_MAX).then_some(address)
+}
+
 /// `/page?url=...`
 pub(crate) fn page(url: &str) -> String {
     format!("/page?url={}", escaped(url))
@@ -133,6 +141,12 @@ mod tests {
         for url in bad {
             assert_eq!(outside(url), None, "{url:?}");
         }
+    }
+
+    #[test]
+    fn addresses_that_no_request_can_carry_are_no_links() {
+        assert!(if_short(page(&"x".repeat(59_000))).is_some());
+        assert_eq!(if_short(page(&"\u{e4}".repeat(11_000))), None);
     }
 
     #[test]

@@ -125,7 +125,7 @@ fn parameter(parameter: &Parameter) -> Value {
         Kind::Limit(default) => {
             json!({ "type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": default })
         }
-        Kind::Count => json!({ "type": "integer", "minimum": i64::MIN, "maximum": i64::MAX }),
+        Kind::Count(least) => json!({ "type": "integer", "minimum": least, "maximum": i64::MAX }),
         Kind::Many => json!({ "type": "array", "items": { "type": "string" } }),
         Kind::Time => json!({ "type": "string", "pattern": "^[0-9]{1,14}$" }),
         Kind::Moment => json!({ "type": "string", "pattern": "^[0-9]{1,17}$" }),

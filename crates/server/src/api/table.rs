@@ -3,6 +3,7 @@
 use archive::cdx::{Dialect, url_and_match};
 use archive::question::{CdxQuestion, DomainOrder, LedgerState, MatchType, Question, SearchQuestion};
 
+use super::cdx::LAST_MAX;
 use crate::arguments::{Arguments, Kind, Parameter, Place};
 use crate::failure::Failure;
 
@@ -132,15 +133,20 @@ const CDX_LINES: &[Parameter] = &[
     ),
     query(
         "limit",
-        Kind::Count,
-        "most captures; a negative number asks for the last ones; all there are where absent",
+        Kind::Count(-LAST_MAX),
+        "most captures; a negative number asks for the last ones, and sort=reverse for all from the end; all there are \
+         where absent",
     ),
-    query("offset", Kind::Count, "captures passed over before the first"),
-    query("page", Kind::Count, "a page by its number, from 0"),
+    query("offset", Kind::Count(0), "captures passed over before the first"),
+    query(
+        "page",
+        Kind::Count(-1),
+        "a page by its number, from 0; -1 is none",
+    ),
     query(
         "pageSize",
-        Kind::Count,
-        "blocks of 3,000 captures in a page, at most 50; 5 where absent",
+        Kind::Count(1),
+        "blocks of 3,000 captures in a page, 50 where more are asked for; 5 where absent",
     ),
     query("showNumPages", Kind::Flag, "gives the number of pages alone"),
     query(

@@ -70,7 +70,7 @@ fn cell(url: &str, newest: &Moment, count: usize, is_shown: bool) -> Markup {
     );
     html! {
         a class=(format!("many-{}", level(count))) href=(address) title=(words) aria-current=[is_shown.then_some("date")] {
-            span aria-hidden="true" { (short(count)) } span.hidden { (words) }
+            span.wide[count > SHORT_MAX] aria-hidden="true" { (short(count)) } span.hidden { (words) }
         }
     }
 }
@@ -84,9 +84,11 @@ fn level(count: usize) -> u8 {
     }
 }
 
-/// At most two digits, because a month is that wide on a phone.
+/// The most captures of a month that are shown as a number: a month is two digits wide on a phone.
+const SHORT_MAX: usize = 99;
+
 fn short(count: usize) -> String {
-    if count > 99 {
+    if count > SHORT_MAX {
         "99+".to_owned()
     } else {
         count.to_string()

@@ -127,7 +127,7 @@ fn head(page: &PageBody, dated: &Dated) -> Markup {
     }
     html! {
         header.page-head {
-            h1 dir="auto" { (parts::text(dated.heading(page))) }
+            h1 dir="auto" { (parts::directing_text(dated.heading(page))) }
             @if title.is_none() && !page.title.trim().is_empty() { p.soft { "This is the title of the newest version." } }
             p.where { (parts::url_text(&capture.url)) " " (parts::outside_link(&capture.url)) }
             (parts::facts(&facts))

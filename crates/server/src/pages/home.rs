@@ -1,5 +1,7 @@
 //! The start: the search box, and what the archive holds.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use archive::question::{Body, JobBody, Question, StatusBody, TopRow};
 use maud::{Markup, html};
 
@@ -85,11 +87,30 @@ fn content(status: &StatusBody, top: &[TopRow], jobs: &[JobBody]) -> Markup {
     }
 }
 
+/// Years in which something can have been captured: there was no web before, and clocks may differ around New Year. A wrong
+/// date in one record is no reason to name another year.
+fn is_possible(year: u32) -> bool {
+    let days = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs() / 86_400);
+    // A year has less than 366 days, so that this is never too early.
+    let this_year = 1970 + days / 365;
+    (1990..=this_year + 1).contains(&u64::from(year))
+}
+
+/// When the first or the last capture was made, where that can be.
+fn possible(time: &Option<String>) -> Option<Moment> {
+    let moment = time.as_deref().and_then(Moment::parse);
+    moment.filter(|moment| is_possible(moment.year))
+}
+
 fn headline(status: &StatusBody) -> String {
-    let year = |time: &Option<String>| time.as_deref().and_then(Moment::parse).map(|moment| moment.year);
+    let year = |time| possible(time).map(|moment| moment.year);
     match (year(&status.fetch_time_first), year(&status.fetch_time_last)) {
         (Some(first), Some(last)) if first == last => format!("The web of {first}, to search and to read"),
         (Some(first), Some(last)) => format!("The web from {first} to {last}, to search and to read"),
+        (None, Some(last)) => format!("The web up to {last}, to search and to read"),
+        (Some(first), None) => format!("The web from {first} on, to search and to read"),
         _ => "A web archive, to search and to read".to_owned(),
     }
 }
@@ -99,7 +120,8 @@ fn hints(status: &StatusBody) -> Markup {
         p.hint {
             "All words must match; " code { "\"a phrase\"" } ", " code { "-without" } ", "
             code { "site:example.org" } ", " code { "year:2014" } " and more narrow it down. "
-            @if let (Some(first), Some(last)) = (&status.fetch_time_first, &status.fetch_time_last) {
+            @if let (Some(first), Some(last)) = (&status.fetch_time_first, &status.fetch_time_last)
+                && possible(&status.fetch_time_first).is_some() && possible(&status.fetch_time_last).is_some() {
                 "Captured between " (parts::date(first)) " and " (parts::date(last)) "."
             }
         }
@@ -224,6 +246,45 @@ mod tests {
         };
         assert!(shown("no space left").contains("no space left"));
         assert!(!shown("").contains("refused"));
+    }
+
+    #[test]
+    fn the_years_of_the_headline_can_have_been() {
+        let check = |first: &str, last: &str, expected: &str| {
+            let status = StatusBody {
+                fetch_time_first: Some(first.to_owned()),
+                fetch_time_last: Some(last.to_owned()),
+                ..StatusBody::default()
+            };
+            assert_eq!(headline(&status), expected);
+            let told = hints(&status).into_string().contains("Captured between");
+            assert_eq!(
+                told,
+                expected.contains("from 1996 to") || expected.contains("of 1996"),
+                "{expected}"
+            );
+        };
+        check(
+            "1996-01-01",
+            "2025-01-01",
+            "The web from 1996 to 2025, to search and to read",
+        );
+        check(
+            "1996-01-01",
+            "1996-12-31",
+            "The web of 1996, to search and to read",
+        );
+        check(
+            "0000-01-01",
+            "2025-01-01",
+            "The web up to 2025, to search and to read",
+        );
+        check(
+            "1996-01-01",
+            "2099-01-01",
+            "The web from 1996 on, to search and to read",
+        );
+        check("0001-01-01", "2099-01-01", "A web archive, to search and to read");
     }
 
     #[test]

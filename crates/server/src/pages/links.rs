@@ -90,7 +90,7 @@ fn item(row: &LinkRow, side: Side) -> Markup {
             Side::Source => {
                 (parts::page_link(url, title))
                 @if !title.trim().is_empty() { span.where { (parts::url_text(url)) } }
-                @if !row.anchor.is_empty() { q dir="auto" { (parts::text(&row.anchor)) } }
+                @if !row.anchor.is_empty() { q dir="auto" { (parts::directing_text(&row.anchor)) } }
             }
             Side::Target => {
                 (parts::page_link(url, &row.anchor))

@@ -38,7 +38,10 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     });
     let content = html! {
         header.page-head { h1 { "Loads" } }
-        div data-live="/loads/live" data-every-ms="1500" { (live_part(&jobs.unwrap_or_default())) }
+        section aria-labelledby="jobs" {
+            h2 #jobs { "Since the archive was opened" }
+            div data-live="/loads/live" data-every-ms="1500" { (live_part(&jobs.unwrap_or_default())) }
+        }
         section aria-labelledby="ledger" {
             h2 #ledger { "Inputs" }
             @if let Some(quarantined) = quarantined.filter(|n| *n > 0) {
@@ -80,7 +83,7 @@ fn live_part(jobs: &[JobBody]) -> Markup {
     jobs.truncate(active + FINISHED);
     html! {
         @if jobs.is_empty() {
-            p.soft { "Nothing was loaded since the archive was opened. On its machine: " code { "weft load INPUT\u{2026}" } }
+            p.soft { "Nothing was loaded. On the archive's machine: " code { "weft load INPUT\u{2026}" } }
         }
         @for job in jobs { (self::job(job)) }
     }

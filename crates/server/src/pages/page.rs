@@ -77,7 +77,7 @@ fn unknown(context: &State, url: &str) -> Html {
         query: url,
         epoch: None,
     };
-    let content = parts::nothing(
+    let content = parts::only(
         "This URL is not in the archive",
         html! {
             p { (parts::url_text(url)) }
@@ -126,7 +126,7 @@ fn content(page: &PageBody, inlinks: &Links, outlinks: &Links) -> Markup {
 fn head(page: &PageBody) -> Markup {
     html! {
         header.page-head {
-            h1 dir="auto" { @if page.title.trim().is_empty() { (parts::url_text(&page.url)) } @else { (parts::text(&page.title)) } }
+            h1 dir="auto" { @if page.title.trim().is_empty() { (parts::url_text(&page.url)) } @else { (parts::directing_text(&page.title)) } }
             p.where { (parts::url_text(&page.url)) " " (parts::outside_link(&page.url)) }
             (parts::facts(&head_facts(page)))
         }

@@ -36,16 +36,24 @@ pub(super) fn url_text(url: &str) -> Markup {
     }
 }
 
+/// Text in an element that takes its direction from it (`dir=auto`), which passes over what is isolated in it.
+pub(super) fn directing_text(text: &str) -> Markup {
+    let (shown, cut) = present::cut(text, SHOWN_MAX);
+    html! { (present::clean(shown)) @if cut { "\u{2026}" } }
+}
+
 /// A URL, leading to what the archive knows of it.
 pub(super) fn url_link(url: &str) -> Markup {
-    html! { a href=(link::page(url)) { (url_text(url)) } }
+    page_link(url, "")
 }
 
 /// A page by its title where it has one, else by its URL.
 pub(super) fn page_link(url: &str, title: &str) -> Markup {
+    let shown = html! { @if title.trim().is_empty() { (url_text(url)) } @else { (text(title)) } };
     html! {
-        a href=(link::page(url)) {
-            @if title.trim().is_empty() { (url_text(url)) } @else { (text(title)) }
+        @match link::if_short(link::page(url)) {
+            Some(address) => a href=(address) { (shown) },
+            None => { (shown) " " span.soft { "(an address too long for a link)" } },
         }
     }
 }
@@ -162,6 +170,11 @@ pub(super) fn nothing(heading: &str, content: Markup) -> Markup {
     html! { section.nothing { h2 { (heading) } (content) } }
 }
 
+/// The same where it is all that a page says.
+pub(super) fn only(heading: &str, content: Markup) -> Markup {
+    html! { section.nothing { h1 { (heading) } (content) } }
+}
+
 /// What to do with an archive that holds nothing yet.
 pub(super) fn nothing_loaded() -> Markup {
     nothing(
@@ -224,7 +237,12 @@ pub(super) fn captures(listed: &[CdxRow], shown: usize, part: bool, with_url: bo
     let columns: Vec<Column> = COLUMNS.into_iter().filter(|c| with_url || c.0 != "URL").collect();
     let rows = listed.iter().take(shown).enumerate().map(|(index, row)| {
         let at = At::among(listed, index, part);
-        let mut cells = vec![html! { a href=(link::page_at(&row.url, &at)) { (time(&row.fetch_time)) } }];
+        let mut cells = vec![html! {
+            @match link::if_short(link::page_at(&row.url, &at)) {
+                Some(page) => a href=(page) { (time(&row.fetch_time)) },
+                None => (time(&row.fetch_time)),
+            }
+        }];
         if with_url {
             cells.push(url_link(&row.url));
         }
@@ -243,9 +261,13 @@ pub(super) fn captures(listed: &[CdxRow], shown: usize, part: bool, with_url: bo
 fn record_links(row: &CdxRow, at: &At) -> Markup {
     let at = Some(at);
     let of = format!(" of {}", present::clean(&row.timestamp));
+    // The address of the content is the longer one.
+    let Some(content) = link::if_short(link::sandbox(&row.url, at)) else {
+        return html! { span.soft { "address too long" } };
+    };
     html! {
         @if sandbox::worth_showing(row.status, &row.mime, &row.kind) {
-            a href=(link::sandbox(&row.url, at)) target="_blank" rel="noopener" { "Show" span.hidden { " the content" (of) } }
+            a href=(content) target="_blank" rel="noopener" { "Show" span.hidden { " the content" (of) } }
             " \u{b7} "
         }
         a href=(link::record(&row.url, at)) download { "Download" span.hidden { " the record" (of) } }

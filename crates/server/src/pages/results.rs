@@ -78,7 +78,7 @@ fn prompt(context: &State) -> Markup {
         query: "",
         epoch: None,
     };
-    frame.around(parts::nothing(
+    frame.around(parts::only(
         "What are you looking for?",
         html! {
             p { "Write one or more words in the box above. All words must match. " (newest_only()) }

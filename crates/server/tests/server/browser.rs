@@ -263,6 +263,34 @@ fn no_page_is_wider_than_the_screen() {
 }
 
 #[test]
+fn what_is_written_from_right_to_left_begins_at_the_right() {
+    let Some(scene) = Scene::set() else { return };
+    scene.go(&format!("/page?url={}", web::RIGHT_TO_LEFT));
+    let direction = scene
+        .browser
+        .script("return getComputedStyle(document.querySelector('h1')).direction");
+    assert_eq!(direction, "rtl");
+    scene.go("/page?url=http://www.looms.example.org/");
+    let direction = scene
+        .browser
+        .script("return getComputedStyle(document.querySelector('h1')).direction");
+    assert_eq!(direction, "ltr");
+}
+
+#[test]
+fn a_month_of_many_captures_is_one_line_on_a_phone() {
+    let Some(scene) = Scene::set() else { return };
+    scene.browser.size(390, 844);
+    scene.go("/page?url=http://www.looms.example.org/");
+    let lines = scene.browser.script(
+        "const a = document.querySelector('.calendar a'), line = a.getBoundingClientRect().height; \
+         a.firstElementChild.textContent = '99+'; a.firstElementChild.className = 'wide'; \
+         return [a.getBoundingClientRect().height / line, a.scrollWidth - a.clientWidth]",
+    );
+    assert_eq!(lines, serde_json::json!([1, 0]));
+}
+
+#[test]
 fn keys_reach_everything_and_focus_is_seen() {
     let Some(scene) = Scene::set() else { return };
     let browser = &scene.browser;

@@ -452,3 +452,36 @@ async fn captures_of_one_url_come_newest_first() {
         503
     );
 }
+
+/// Every page has one heading above all, and none leaves a level out.
+#[tokio::test]
+async fn headings_are_in_order() {
+    let router = router(sample);
+    let missing = crate::fake::router(|question| match question {
+        Question::Page { .. } => Err(error("not_found")),
+        other => sample(other),
+    });
+    let level = |part: &str| part.chars().next().and_then(|c| c.to_digit(10));
+    for (router, path) in [
+        (&router, "/"),
+        (&router, "/search"),
+        (&router, "/search?q=a"),
+        (&router, "/loads"),
+        (&router, "/page?url=a"),
+        (&router, "/nothing-here"),
+        (&missing, "/page?url=a"),
+    ] {
+        let body = get(router, path).await.body;
+        let levels: Vec<u32> = body.split("<h").filter_map(level).collect();
+        assert_eq!(
+            levels.iter().filter(|level| **level == 1).count(),
+            1,
+            "{path}: {levels:?}"
+        );
+        assert_eq!(levels.first(), Some(&1), "{path}: {levels:?}");
+        assert!(
+            levels.windows(2).all(|two| two[1] <= two[0] + 1),
+            "{path}: {levels:?}"
+        );
+    }
+}

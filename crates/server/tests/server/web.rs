@@ -11,6 +11,9 @@ const YEAR_MS: i64 = 365 * 86_400_000;
 /// URL of the page that tries everything.
 pub(crate) const HOSTILE: &str = "http://hostile.example.net/page";
 
+/// URL of a page in Arabic.
+pub(crate) const RIGHT_TO_LEFT: &str = "http://hostile.example.net/arabic";
+
 /// URL of a page of frames.
 pub(crate) const FRAMES: &str = "http://hostile.example.net/frames";
 
@@ -36,6 +39,7 @@ pub(crate) fn write(folder: &Path, trap: &str) -> PathBuf {
         add(&format!("http://threads.example.com/{n}"), 1, html, &body);
     }
     add(HOSTILE, 2, html, &hostile(trap));
+    add(RIGHT_TO_LEFT, 2, html, "<title>نول ونسيج</title><p>قماش");
     add(FRAMES, 2, html, &frames(trap));
     add(
         "http://hostile.example.net/other",

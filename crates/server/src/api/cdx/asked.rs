@@ -13,8 +13,8 @@ const PAGE_SIZE: usize = 5;
 /// Most blocks of a page; the Internet Archive's server has as many. More are cut to this, as there.
 const PAGE_SIZE_MAX: usize = 50;
 
-/// Most captures given from the end: they are held until the first of them is found.
-const LAST_MAX: u64 = 10_000;
+/// Most captures given from the end (a `limit` below 0): they are held until the first of them is found.
+pub(in crate::api) const LAST_MAX: i64 = 10_000;
 
 /// Which captures of all that match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,7 @@ pub(super) struct Asked {
 
 impl Asked {
     pub(super) fn of(arguments: &Arguments, dialect: Dialect) -> Result<Asked, Failure> {
+        // cdx_toolkit begins at -1, which is no page, as at the Internet Archive.
         let page = arguments
             .count("page")
             .and_then(|page| usize::try_from(page).ok());
@@ -62,9 +63,9 @@ impl Asked {
             offset: arguments
                 .count("offset")
                 .map_or(0, |count| usize::try_from(count).unwrap_or(0)),
-            take: take(arguments.count("limit"))?,
+            take: take(arguments.count("limit")),
             page,
-            page_size: page_size(arguments)?,
+            page_size: page_size(arguments),
             page_count: arguments.flag("showNumPages"),
             show_resume_key: arguments.flag("showResumeKey"),
             compress: arguments.text("gzip").is_none() || arguments.flag("gzip"),
@@ -106,28 +107,22 @@ fn order(arguments: &Arguments, dialect: Dialect) -> Order {
 }
 
 /// Both servers take 0 for all.
-fn take(limit: Option<i64>) -> Result<Take, Failure> {
+fn take(limit: Option<i64>) -> Take {
     let all = Take::First(usize::MAX);
-    Ok(match limit {
+    let number = |n: i64| usize::try_from(n.unsigned_abs());
+    match limit {
         None | Some(0) => all,
-        Some(first @ 1..) => usize::try_from(first).map_or(all, Take::First),
-        Some(last) if last.unsigned_abs() <= LAST_MAX => Take::Last(last.unsigned_abs() as usize),
-        Some(_) => {
-            return Err(Failure::bad_request(format!(
-                "parameter limit gives at most the last {LAST_MAX}; sort=reverse gives all from the end"
-            )));
-        }
-    })
+        Some(first @ 1..) => number(first).map_or(all, Take::First),
+        Some(last) => number(last).map_or(all, Take::Last),
+    }
 }
 
-fn page_size(arguments: &Arguments) -> Result<usize, Failure> {
-    match arguments.count("pageSize") {
-        None => Ok(PAGE_SIZE),
-        Some(size @ 1..) => Ok(usize::try_from(size).map_or(PAGE_SIZE_MAX, |size| size.min(PAGE_SIZE_MAX))),
-        Some(_) => Err(Failure::bad_request(
-            "parameter pageSize takes a number from 1 on",
-        )),
-    }
+/// More than the most is cut to it, as at the Internet Archive: clients ask for more than they may.
+fn page_size(arguments: &Arguments) -> usize {
+    let asked = arguments.count("pageSize");
+    asked.map_or(PAGE_SIZE, |size| {
+        usize::try_from(size).map_or(PAGE_SIZE_MAX, |size| size.clamp(1, PAGE_SIZE_MAX))
+    })
 }
 
 fn refused(error: FilterError) -> Failure {

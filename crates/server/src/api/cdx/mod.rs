@@ -22,6 +22,7 @@ use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::state::State;
 use asked::Asked;
+pub(super) use asked::LAST_MAX;
 pub use form::cdxj_line;
 pub(crate) use pages::PageLists;
 
