@@ -17,11 +17,14 @@ use maud::{DOCTYPE, html};
 use warc::ReadError;
 
 use super::Show;
-use super::links::{Rewriter, Spot};
+use super::links::{self, Rewriter, Spot};
 use crate::stream::Maker;
 
 /// Bytes of a content that are shown.
 pub(crate) const CONTENT_BYTES_MAX: u64 = 64 << 20;
+
+/// Bytes of a page in which its `base` is looked for, before anything is sent.
+const BASE_BYTES_MAX: u64 = 4 << 20;
 
 /// Bytes of content taken for a piece (of HTML: given): a multiple of three, as Base64 needs.
 const PIECE_BYTES: usize = 3 << 14;
@@ -103,14 +106,26 @@ impl Content {
                 source,
             })
         };
-        let opened = archive::open_record(sources, record, interrupt)?;
-        let payload = PayloadReader::open(opened, CONTENT_BYTES_MAX).map_err(failed)?;
+        let payload = |bytes_max| {
+            let opened = archive::open_record(sources, record, interrupt)?;
+            PayloadReader::open(opened, bytes_max).map_err(failed)
+        };
         let spot = Spot::of(&record.capture);
         let text = |payload| TextReader::open(payload, spot.top_level()).map_err(failed);
+        // The page is read twice rather than held.
+        let first_base = match show {
+            Show::Html => {
+                let start = text(payload(BASE_BYTES_MAX)?)?;
+                // What cannot be read whole is shown as far as it can.
+                links::first_base(start, &spot).unwrap_or_default()
+            }
+            _ => None,
+        };
+        let payload = payload(CONTENT_BYTES_MAX)?;
         let form = match show {
             Show::Html => {
                 let text = SharedText(Arc::new(Mutex::new(text(payload)?)));
-                let rewriter = Rewriter::new(text.clone(), spot, PIECE_BYTES);
+                let rewriter = Rewriter::new(text.clone(), spot, first_base, PIECE_BYTES);
                 Form::Html(Box::new(rewriter), text)
             }
             Show::Text => Form::Text(text(payload)?),

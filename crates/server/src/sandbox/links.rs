@@ -10,7 +10,7 @@ use archive::question::CdxRow;
 use html5gum::{IoReader, Tokenizer};
 use url::Url;
 
-use super::writer::Writer;
+use super::writer::{BaseFinder, Writer};
 use crate::link;
 
 /// Where a page stands: its address and the time it was captured.
@@ -68,7 +68,7 @@ impl Spot {
         };
         match fragment {
             Some(fragment) if self.url.as_ref().is_some_and(same) => Lead::Here(fragment),
-            _ => Lead::Page(self.page_of(&target)),
+            _ => self.page_of(&target).map_or(Lead::Nowhere, Lead::Page),
         }
     }
 
@@ -80,8 +80,8 @@ impl Spot {
     }
 
     /// The page of this server that tells of a URL at this time.
-    pub(super) fn page_of(&self, target: &Url) -> String {
-        link::page_at(target.as_str(), &link::At::time(&self.at))
+    pub(super) fn page_of(&self, target: &Url) -> Option<String> {
+        link::if_short(link::page_at(target.as_str(), &link::At::time(&self.at)))
     }
 }
 
@@ -111,10 +111,21 @@ pub(super) struct Rewriter<R: Read> {
     tokenizer: Tokenizer<IoReader<R>, Writer>,
 }
 
+/// The first `base` of a page. Links before it follow it too, so that it must be known before any is written.
+///
+/// # Errors
+/// Those of the page.
+pub(super) fn first_base(text: impl Read, spot: &Spot) -> io::Result<Option<Url>> {
+    let finder = BaseFinder::new(spot.clone());
+    let found = Tokenizer::new_with_emitter(IoReader::new(text), finder).next();
+    let base = found.transpose()?.and_then(|base| String::from_utf8(base).ok());
+    Ok(base.and_then(|base| Url::parse(&base).ok()))
+}
+
 impl<R: Read> Rewriter<R> {
-    /// Of the page `text` in UTF-8, which was captured at `spot`.
-    pub(super) fn new(text: R, spot: Spot, piece_bytes: usize) -> Rewriter<R> {
-        let writer = Writer::new(spot, piece_bytes);
+    /// Of the page `text` in UTF-8, which was captured at `spot` and whose first `base` is known.
+    pub(super) fn new(text: R, spot: Spot, first_base: Option<Url>, piece_bytes: usize) -> Rewriter<R> {
+        let writer = Writer::new(spot, first_base, piece_bytes);
         Rewriter {
             tokenizer: Tokenizer::new_with_emitter(IoReader::new(text), writer),
         }
@@ -152,8 +163,10 @@ mod tests {
             mime: mime.to_owned(),
             ..CdxRow::default()
         };
-        let text = InPieces(html.as_bytes(), piece_bytes);
-        let mut rewriter = Rewriter::new(text, Spot::of(&capture), piece_bytes);
+        let text = || InPieces(html.as_bytes(), piece_bytes);
+        let spot = Spot::of(&capture);
+        let base = first_base(text(), &spot).expect("read from memory");
+        let mut rewriter = Rewriter::new(text(), spot, base, piece_bytes);
         let mut sent = Vec::new();
         while let Some(piece) = rewriter.next_piece().expect("read from memory") {
             sent.extend(piece);
@@ -244,6 +257,10 @@ mod tests {
     fn the_first_base_counts_also_in_drawings() {
         check(
             "<base href=http://c.example/d/><base href=http://e.example/><a href=x>t</a>",
+            &format!("<a {}>t</a>", page("http://c.example/d/x")),
+        );
+        check(
+            "<a href=x>t</a><template><base href=/no/></template><base target=_top><base href=http://c.example/d/>",
             &format!("<a {}>t</a>", page("http://c.example/d/x")),
         );
         check(

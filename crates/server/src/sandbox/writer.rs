@@ -11,7 +11,7 @@
 //!
 //! What CSS names is left to the policy, which browsers ask before they connect to it.
 
-use html5gum::emitters::Emitter;
+use html5gum::emitters::{Emitter, ForwardingEmitter};
 use html5gum::{Error, State};
 use url::Url;
 
@@ -32,8 +32,10 @@ const SHOWN_CHARS_MAX: usize = 200;
 #[derive(Debug)]
 pub(super) struct Writer {
     spot: Spot,
+    /// What references are resolved against.
     base: Option<Url>,
-    has_base: bool,
+    /// The first `base` so far that says something.
+    told_base: Option<Url>,
     tag: Tag,
     doctype: Doctype,
     /// The start tag whose end tag ends raw text.
@@ -91,12 +93,12 @@ struct Doctype {
 }
 
 impl Writer {
-    /// For the page at `spot`.
-    pub(super) fn new(spot: Spot, piece_bytes: usize) -> Writer {
+    /// For the page at `spot`, whose first `base` is known.
+    pub(super) fn new(spot: Spot, first_base: Option<Url>, piece_bytes: usize) -> Writer {
         let mut writer = Writer {
-            base: spot.url().cloned(),
+            base: first_base.or_else(|| spot.url().cloned()),
             spot,
-            has_base: false,
+            told_base: None,
             tag: Tag::default(),
             doctype: Doctype {
                 is_first: true,
@@ -277,16 +279,17 @@ impl Writer {
             .iter()
             .find(|attribute| attribute.place == Place::Framed);
         let Some(framed) = framed else { return };
-        let Some(target) = self
-            .spot
-            .framed(self.base.as_ref(), &String::from_utf8_lossy(&framed.value))
-        else {
+        let reference = String::from_utf8_lossy(&framed.value);
+        let Some(target) = self.spot.framed(self.base.as_ref(), &reference) else {
+            return;
+        };
+        let Some(page) = self.spot.page_of(&target) else {
             return;
         };
         self.doctype.is_first = false;
         let is_block = self.tag.name == b"frame";
         self.put(if is_block { "<p><a" } else { "<a" });
-        self.write_value(b"href", self.spot.page_of(&target).as_bytes());
+        self.write_value(b"href", page.as_bytes());
         self.put(" target=\"_top\"");
         // What nobody was to see stays hidden.
         for attribute in attributes {
@@ -316,11 +319,8 @@ impl Writer {
             .attributes
             .iter()
             .find(|attribute| attribute.name == b"href");
-        if let (false, Some(own), Some(href)) = (self.has_base, self.spot.url(), href)
-            && let Ok(told) = own.join(String::from_utf8_lossy(&href.value).trim())
-        {
-            self.base = Some(told);
-            self.has_base = true;
+        if let (None, Some(own), Some(href)) = (&self.told_base, self.spot.url(), href) {
+            self.told_base = own.join(String::from_utf8_lossy(&href.value).trim()).ok();
         }
     }
 
@@ -447,6 +447,33 @@ fn write_css(css: &[u8], into: &mut Vec<u8>) {
             _ => into.push(byte),
         }
         rest = after;
+    }
+}
+
+/// Writes nothing: finds the first `base` by the same rules.
+#[derive(Debug)]
+pub(super) struct BaseFinder(Writer);
+
+impl BaseFinder {
+    pub(super) fn new(spot: Spot) -> BaseFinder {
+        BaseFinder(Writer::new(spot, None, usize::MAX))
+    }
+}
+
+impl ForwardingEmitter for BaseFinder {
+    type Token = Vec<u8>;
+
+    fn inner(&mut self) -> &mut impl Emitter<Token = Vec<u8>> {
+        &mut self.0
+    }
+
+    /// The base, as soon as it is known.
+    fn pop_token(&mut self) -> Option<Vec<u8>> {
+        self.0.written.clear();
+        self.0
+            .told_base
+            .take()
+            .map(|base| String::from(base).into_bytes())
     }
 }
 
