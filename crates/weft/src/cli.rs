@@ -83,7 +83,7 @@ pub(crate) enum Command {
     /// Recompute every view and compare
     Verify(verify::Args),
     /// Serve pages, API and CDX to browsers
-    Serve(serve::Args),
+    Serve(Box<serve::Args>),
     /// Keep files on several disks or machines
     Store(Box<store::Args>),
     /// Try Weft: an archive of the crates it was built from
