@@ -456,7 +456,7 @@ async fn an_older_capture_has_its_own_title() {
         writer.write(&draft).expect("a record");
     }
     writer.finish().expect("written");
-    let loaded = load(&[path.clone()], None);
+    let loaded = load(std::slice::from_ref(&path), None);
     let router = router(&loaded);
     for (at, heading) in [
         ("20140126200624", "Title of old"),
