@@ -85,7 +85,7 @@ fn check(bytes: Vec<u8>, seed: u64) {
 #[test]
 fn parts_put_together_at_random() {
     let parts = parts();
-    for seed in 1..=6000 {
+    for seed in 1..=6000_u64 {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut bytes = Vec::new();
         for _ in 0..random.below(30) {
@@ -112,7 +112,7 @@ fn parts_put_together_at_random() {
 
 #[test]
 fn bytes_at_random() {
-    for seed in 1..=300 {
+    for seed in 1..=300_u64 {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let bytes = (0..random.below(5000)).map(|_| random.below(256) as u8).collect();
         check(bytes, seed);
@@ -122,7 +122,7 @@ fn bytes_at_random() {
 #[test]
 fn real_files_with_stretches_moved() {
     for (name, whole) in archives(20_000) {
-        for seed in 1..=12 {
+        for seed in 1..=12_u64 {
             let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ name.len() as u64);
             let mut bytes = whole.clone();
             for _ in 0..=random.below(3) {
