@@ -14,6 +14,7 @@
 mod content;
 mod kept;
 mod links;
+mod paced;
 mod writer;
 
 use std::net::{IpAddr, Ipv4Addr};

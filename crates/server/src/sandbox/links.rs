@@ -7,11 +7,16 @@
 use std::io::{self, Read};
 
 use archive::question::CdxRow;
-use html5gum::{IoReader, Tokenizer};
+use html5gum::Tokenizer;
+use html5gum::emitters::Emitter;
 use url::Url;
 
+use super::paced::{Paced, Stop};
 use super::writer::{BaseFinder, Writer};
 use crate::link;
+
+/// Bytes of a page between two looks at whether its base is known.
+const LOOK_BYTES: usize = 1 << 16;
 
 /// Where a page stands: its address and the time it was captured.
 #[derive(Debug, Clone)]
@@ -108,7 +113,7 @@ pub(super) enum Lead {
 
 /// Reads a page and gives it rewritten, piece by piece.
 pub(super) struct Rewriter<R: Read> {
-    tokenizer: Tokenizer<IoReader<R>, Writer>,
+    tokenizer: Tokenizer<Paced<R>, Writer>,
 }
 
 /// The first `base` of a page. Links before it follow it too, so that it must be known before any is written.
@@ -117,8 +122,11 @@ pub(super) struct Rewriter<R: Read> {
 /// Those of the page.
 pub(super) fn first_base(text: impl Read, spot: &Spot) -> io::Result<Option<Url>> {
     let finder = BaseFinder::new(spot.clone());
-    let found = Tokenizer::new_with_emitter(IoReader::new(text), finder).next();
-    let base = found.transpose()?.and_then(|base| String::from_utf8(base).ok());
+    let found = next(&mut Tokenizer::new_with_emitter(
+        Paced::new(text, LOOK_BYTES),
+        finder,
+    ))?;
+    let base = found.and_then(|base| String::from_utf8(base).ok());
     Ok(base.and_then(|base| Url::parse(&base).ok()))
 }
 
@@ -127,7 +135,7 @@ impl<R: Read> Rewriter<R> {
     pub(super) fn new(text: R, spot: Spot, first_base: Option<Url>, piece_bytes: usize) -> Rewriter<R> {
         let writer = Writer::new(spot, first_base, piece_bytes);
         Rewriter {
-            tokenizer: Tokenizer::new_with_emitter(IoReader::new(text), writer),
+            tokenizer: Tokenizer::new_with_emitter(Paced::new(text, piece_bytes), writer),
         }
     }
 
@@ -136,7 +144,19 @@ impl<R: Read> Rewriter<R> {
     /// # Errors
     /// Those of the page.
     pub(super) fn next_piece(&mut self) -> io::Result<Option<Vec<u8>>> {
-        self.tokenizer.next().transpose()
+        next(&mut self.tokenizer)
+    }
+}
+
+/// What the tokenizer gives next, however often it is stopped to look.
+fn next<R: Read, E: Emitter>(tokenizer: &mut Tokenizer<Paced<R>, E>) -> io::Result<Option<E::Token>> {
+    loop {
+        match tokenizer.next() {
+            Some(Err(Stop::Due)) => {}
+            Some(Err(Stop::Failed(error))) => return Err(error),
+            Some(Ok(token)) => return Ok(Some(token)),
+            None => return Ok(None),
+        }
     }
 }
 
@@ -172,6 +192,33 @@ mod tests {
             sent.extend(piece);
         }
         String::from_utf8(sent).expect("UTF-8")
+    }
+
+    /// The tokenizer alone would read all of it before it gives anything.
+    #[test]
+    fn a_long_text_is_given_in_pieces() {
+        const PIECE_BYTES: usize = 1000;
+        let text = "x".repeat(1 << 20);
+        for html in [
+            text.clone(),
+            format!("<textarea>{text}"),
+            format!("<xmp>{text}"),
+            format!("<plaintext>{text}"),
+        ] {
+            let spot = Spot {
+                url: None,
+                at: String::new(),
+                is_xml: false,
+            };
+            let mut rewriter = Rewriter::new(html.as_bytes(), spot, None, PIECE_BYTES);
+            let mut total = 0;
+            while let Some(piece) = rewriter.next_piece().expect("read from memory") {
+                // A piece is due at the first look after so many bytes; each read has at most 16 KiB.
+                assert!(piece.len() < 40_000, "{}", piece.len());
+                total += piece.len();
+            }
+            assert!(total >= text.len());
+        }
     }
 
     #[track_caller]

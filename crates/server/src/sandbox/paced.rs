@@ -1,0 +1,60 @@
+//! Stopping the tokenizer now and then.
+//!
+//! It reads a text to its end before it gives anything, so a page that is one long text would be held whole. A reader
+//! may fail, and the tokenizer goes on where it was when it is asked again: that is how it is stopped. It remembers where it
+//! was in every state but those of names (html5gum 0.9, `reconsume_in_inline`), which are the only ones that stop at a `/`.
+
+use std::io::{self, Read};
+
+use html5gum::{IoReader, Reader};
+
+/// A page, read with a stop every so many bytes.
+pub(super) struct Paced<R: Read> {
+    page: IoReader<R>,
+    stop_bytes: usize,
+    /// Bytes since the last stop.
+    bytes: usize,
+}
+
+/// Why the tokenizer gives nothing.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Stop {
+    /// It may go on.
+    #[error("time to look")]
+    Due,
+    /// The page cannot be read.
+    #[error(transparent)]
+    Failed(#[from] io::Error),
+}
+
+impl<R: Read> Paced<R> {
+    pub(super) fn new(page: R, stop_bytes: usize) -> Paced<R> {
+        Paced {
+            page: IoReader::new(page),
+            stop_bytes,
+            bytes: 0,
+        }
+    }
+}
+
+impl<R: Read> Reader for Paced<R> {
+    type Error = Stop;
+
+    fn read_byte(&mut self) -> Result<Option<u8>, Stop> {
+        Ok(self.page.read_byte()?)
+    }
+
+    fn try_read_string(&mut self, text: &[u8], case_sensitive: bool) -> Result<bool, Stop> {
+        Ok(self.page.try_read_string(text, case_sensitive)?)
+    }
+
+    fn read_until<'b>(&'b mut self, ends: &[u8], buffer: &'b mut [u8; 4]) -> Result<Option<&'b [u8]>, Stop> {
+        if self.bytes >= self.stop_bytes && !ends.contains(&b'/') {
+            self.bytes = 0;
+            return Err(Stop::Due);
+        }
+        let part = self.page.read_until(ends, buffer)?;
+        self.bytes += part.map_or(0, <[u8]>::len);
+        Ok(part)
+    }
+}
