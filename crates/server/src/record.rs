@@ -154,18 +154,20 @@ impl Maker for RawRecord {
 pub(crate) fn no_bytes(capture: &CdxRow, error: &RecordError) -> Failure {
     tracing::warn!(%error, "a record's bytes cannot be had");
     match error {
-        RecordError::Read(ReadError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
-            Failure::new(
-                StatusCode::NOT_FOUND,
-                "input_missing",
-                format!(
-                    "the input {} is no longer where it was loaded from",
-                    capture.filename
-                ),
-            )
-        }
+        RecordError::Read(ReadError::Io { source, .. }) if is_gone(source.kind()) => Failure::new(
+            StatusCode::NOT_FOUND,
+            "input_missing",
+            format!(
+                "the input {} is no longer where it was loaded from",
+                capture.filename
+            ),
+        ),
         RecordError::Read(ReadError::Io { source, .. }) if source.kind() == ErrorKind::TimedOut => {
             Failure::unavailable("the record could not be read in time")
+        }
+        // A disk or a store that does not answer.
+        RecordError::Read(ReadError::Io { .. }) => {
+            Failure::unavailable("the input cannot be read now; the server's log says why")
         }
         RecordError::Read(ReadError::NoRecord { offset, .. }) => changed(format!(
             "{} has no record at offset {offset} any more",
@@ -177,6 +179,14 @@ pub(crate) fn no_bytes(capture: &CdxRow, error: &RecordError) -> Failure {
         )),
         _ => Failure::internal(),
     }
+}
+
+/// Whether there is no file where the input was.
+fn is_gone(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory
+    )
 }
 
 fn changed(what: String) -> Failure {
@@ -227,5 +237,28 @@ mod tests {
         );
         assert_eq!(file_name(&capture("../../\n"), "warc"), "-20140126200624.warc");
         assert!(file_name(&capture(&"a".repeat(5000)), "warc").len() < 120);
+    }
+
+    /// The stories: an input's file is gone, or a folder is in its place; a disk or the nodes of a store do not answer.
+    #[test]
+    fn an_input_that_cannot_be_read_now_is_no_fault_of_the_server() {
+        for (kind, status, code) in [
+            (ErrorKind::NotFound, StatusCode::NOT_FOUND, "input_missing"),
+            (ErrorKind::IsADirectory, StatusCode::NOT_FOUND, "input_missing"),
+            (
+                ErrorKind::TimedOut,
+                StatusCode::SERVICE_UNAVAILABLE,
+                "unavailable",
+            ),
+            (ErrorKind::Other, StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+        ] {
+            let error = RecordError::Read(ReadError::Io {
+                path: "store://crawls/a.warc.gz".to_owned(),
+                offset: 7,
+                source: kind.into(),
+            });
+            let told = no_bytes(&CdxRow::default(), &error);
+            assert_eq!((told.status, told.code), (status, code), "{kind:?}");
+        }
     }
 }
