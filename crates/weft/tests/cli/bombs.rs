@@ -59,9 +59,11 @@ fn ask(served: &Served, path: &str) -> TcpStream {
     stream
 }
 
-/// Asks and reads: bytes of the answer, and its end.
+/// Asks, and reads once the answer has begun: bytes of the answer, and its end.
 fn fetch(served: &Served, path: &str) -> JoinHandle<(usize, String)> {
     let mut stream = ask(served, path);
+    // It has its place then: those of one address are few, and others would have to wait for theirs.
+    stream.peek(&mut [0]).expect("an answer");
     std::thread::spawn(move || {
         let (mut total, mut tail, mut piece) = (0, Vec::new(), vec![0; 1 << 20]);
         while let Ok(read @ 1..) = stream.read(&mut piece) {
