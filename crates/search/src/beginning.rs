@@ -11,7 +11,7 @@ use tantivy::schema::Field;
 
 use crate::words;
 
-/// What words begin with, in the form of the index but for the plural's ending.
+/// What words begin with, folded as in the index, the plural's ending kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Beginning {
     start: String,

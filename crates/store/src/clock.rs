@@ -176,7 +176,7 @@ impl Term {
 }
 
 impl Version {
-    /// The version but for its term: 28 digits.
+    /// The version without its term: 28 digits.
     pub(crate) fn stamp(&self) -> String {
         format!("{:012x}{:08x}{:08x}", self.millis, self.counter, self.node)
     }
