@@ -7,19 +7,20 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use archive::question::{LoadInput, LoadRequest};
 use archive::{Archive, OpenSettings};
+use making::demo::{self, Web};
+use server::ServerSettings;
 
 use crate::ask;
 use crate::commands::load;
-use server::ServerSettings;
-
 use crate::commands::serve::parse_listen;
 use crate::context::Context;
-use crate::demo::{self, Web};
 use crate::exit::Outcome;
 use crate::out::progress_line;
 use crate::serving::Serving;
 use crate::stop::Stop;
 use crate::style::shell_word;
+
+mod check;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -147,7 +148,7 @@ fn show(
     context: &mut Context,
 ) -> anyhow::Result<Outcome> {
     if args.exit {
-        let failed = demo::check(web, serving.address(), &context.archive, &mut context.out)?;
+        let failed = check::check(web, serving.address(), &context.archive, &mut context.out)?;
         return Ok(if failed == 0 {
             Outcome::Done
         } else {

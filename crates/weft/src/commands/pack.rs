@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use making::pack::{self, Error, Report, Settings};
+
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse, complain};
-use crate::pack::{self, Error, Report, Settings};
 use crate::style::clean;
 use crate::units::{bytes, counted};
 

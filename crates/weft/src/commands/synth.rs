@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
+use making::synth::{self, Error, Format, Report, Settings};
 
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
 use crate::style::clean;
-use crate::synth::{self, Error, Format, Report, Settings};
 use crate::units::{bytes, count, counted};
 
 const EXAMPLES: &str = "\

@@ -7,9 +7,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
+use making::demo::Web;
 use serde_json::Value;
 
-use super::Web;
 use crate::out::{Out, progress_line};
 
 /// No question of the demo takes this long.

@@ -51,7 +51,7 @@ const PAGES_MAX: u64 = 1 << 32;
 /// Form of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Format {
+pub enum Format {
     /// Requests and responses with HTML.
     Warc,
     /// Their metadata as JSON, as Common Crawl writes it.
@@ -60,55 +60,66 @@ pub(crate) enum Format {
 
 /// What to make up.
 #[derive(Debug, Clone)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// Visits, re-crawls among them: 1 to 2^32.
-    pub(crate) pages: u64,
+    pub pages: u64,
     /// Of everything.
-    pub(crate) seed: u64,
+    pub seed: u64,
     /// Form of the files.
-    pub(crate) format: Format,
+    pub format: Format,
     /// Of a thousand visits, how many are to a page crawled before: at most 900.
-    pub(crate) recrawls_permille: u64,
+    pub recrawls_permille: u64,
     /// Number of files: 1 is the named file, more are numbered.
-    pub(crate) files: u64,
+    pub files: u64,
     /// Threads that make records.
-    pub(crate) threads: usize,
+    pub threads: usize,
 }
 
 /// What was made up.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Report {
+pub struct Report {
     /// In order.
-    pub(crate) files: Vec<PathBuf>,
+    pub files: Vec<PathBuf>,
     /// Visits written.
-    pub(crate) pages: u64,
+    pub pages: u64,
     /// Of these, to pages crawled before.
-    pub(crate) recrawls: u64,
+    pub recrawls: u64,
     /// Links on the pages as written, one a target and page.
-    pub(crate) links: u64,
+    pub links: u64,
     /// Of these, to other sites.
-    pub(crate) links_external: u64,
+    pub links_external: u64,
     /// Of the files.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
 }
 
 /// Why nothing, or not all, was written.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     /// A setting is out of its bounds.
     #[error("{name} is {found}, expected {expected}")]
     Setting {
+        /// Which one.
         name: &'static str,
+        /// Its value.
         found: u64,
+        /// Its bounds, in words.
         expected: &'static str,
     },
     /// The disk failed.
     #[error("write {path}: {source}")]
-    Write { path: String, source: std::io::Error },
+    Write {
+        /// The file.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
 }
 
 /// Writes the web of `settings` to `out`, and tells `progress` after each step how many pages are written.
-pub(crate) fn write(settings: &Settings, out: &Path, progress: &mut dyn FnMut(u64)) -> Result<Report, Error> {
+///
+/// # Errors
+/// When a setting is out of its bounds (nothing is written then), or a file cannot be written to its end.
+pub fn write(settings: &Settings, out: &Path, progress: &mut dyn FnMut(u64)) -> Result<Report, Error> {
     check(settings)?;
     let maker = Maker::new(settings);
     let chunks = chunks(settings);

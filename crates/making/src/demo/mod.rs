@@ -4,37 +4,61 @@
 //! links, its README. The pages are written as a WARC through the same writer as everything else, and the
 //! file has the same bytes every time, so that a second demo adds nothing to the archive of the first.
 
-mod check;
 mod manifest;
 mod page;
 mod sources;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
 use extract::{Extracted, LinkScope};
-use warc::{Compression, Draft, Entry, Reader, ReaderSettings, Writer};
+use warc::{Compression, Draft, Entry, ReadError, Reader, ReaderSettings, Writer};
 
-pub(crate) use check::check;
 use sources::Crate;
 
 use crate::synth;
 
+/// Why there is no such WARC.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The WARC cannot be written.
+    #[error("write {path}: {source}")]
+    Write {
+        /// The file.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The made-up web cannot be written.
+    #[error(transparent)]
+    Synth(#[from] synth::Error),
+    /// The made-up web cannot be read back.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The made-up web has no page to ask for.
+    #[error("{0} holds no page")]
+    NoPage(String),
+}
+
 /// A WARC that was written, and what to ask of it.
-pub(crate) struct Web {
+#[derive(Debug)]
+pub struct Web {
     /// Pages in it.
-    pub(crate) pages: u64,
+    pub pages: u64,
     /// The page most others depend on.
-    pub(crate) url: String,
+    pub url: String,
     /// Pages that certainly link there.
-    pub(crate) inlinks_min: u64,
+    pub inlinks_min: u64,
     /// A query that must find it.
-    pub(crate) query: String,
+    pub query: String,
 }
 
 /// Writes the crates' pages to `path`; `None` where no sources are found.
-pub(crate) fn write_crates(path: &Path) -> anyhow::Result<Option<Web>> {
+///
+/// # Errors
+/// When `path` cannot be written. A crate whose source cannot be read is left out.
+pub fn write_crates(path: &Path) -> Result<Option<Web>, Error> {
     let crates = sources::find();
     let Some((name, dependents)) = most_used(&crates) else {
         return Ok(None);
@@ -53,7 +77,10 @@ pub(crate) fn write_crates(path: &Path) -> anyhow::Result<Option<Web>> {
 const SYNTH_PAGES: u64 = 500;
 
 /// Writes a made-up web to `path`, for where no sources are found.
-pub(crate) fn write_synth(path: &Path) -> anyhow::Result<Web> {
+///
+/// # Errors
+/// When `path` cannot be written and read back.
+pub fn write_synth(path: &Path) -> Result<Web, Error> {
     let settings = synth::Settings {
         pages: SYNTH_PAGES,
         seed: 1,
@@ -73,7 +100,7 @@ pub(crate) fn write_synth(path: &Path) -> anyhow::Result<Web> {
 }
 
 /// The first page of a file, and the first words of its title.
-fn synth_example(path: &Path) -> anyhow::Result<(String, String)> {
+fn synth_example(path: &Path) -> Result<(String, String), Error> {
     let mut reader = Reader::open(path, ReaderSettings::default())?;
     let settings = extract::Settings {
         links: LinkScope::All,
@@ -88,7 +115,7 @@ fn synth_example(path: &Path) -> anyhow::Result<(String, String)> {
             return Ok((capture.url, words.join(" ")));
         }
     }
-    bail!("{} holds no page", path.display())
+    Err(Error::NoPage(path.display().to_string()))
 }
 
 /// The crate most others depend on, by name, and the number of pages that say so.
@@ -106,9 +133,12 @@ fn most_used(crates: &[Crate]) -> Option<(&str, u64)> {
 /// Head of every response, up to its length.
 const HTTP_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n";
 
-fn write(path: &Path, crates: &[Crate]) -> anyhow::Result<()> {
-    let describe = || format!("write {}", path.display());
-    let mut writer = Writer::create(path, Compression::GZIP).with_context(describe)?;
+fn write(path: &Path, crates: &[Crate]) -> Result<(), Error> {
+    let failed = |source| Error::Write {
+        path: path.display().to_string(),
+        source,
+    };
+    let mut writer = Writer::create(path, Compression::GZIP).map_err(failed)?;
     let about = [
         ("software", concat!("weft/", env!("CARGO_PKG_VERSION"))),
         ("format", "WARC File Format 1.1"),
@@ -116,14 +146,14 @@ fn write(path: &Path, crates: &[Crate]) -> anyhow::Result<()> {
     let newest_ms = crates.iter().map(|of| of.fetched_ms).max().unwrap_or_default();
     writer
         .write(&Draft::warcinfo(newest_ms, &about))
-        .with_context(describe)?;
+        .map_err(failed)?;
     for of in crates {
         let html = page::html(of);
         let block = format!("{HTTP_HEAD}Content-Length: {}\r\n\r\n{html}", html.len());
         let draft = Draft::response(&page::url(of), of.fetched_ms, block.into_bytes());
-        writer.write(&draft).with_context(describe)?;
+        writer.write(&draft).map_err(failed)?;
     }
-    writer.finish().with_context(describe)?;
+    writer.finish().map_err(failed)?;
     Ok(())
 }
 

@@ -20,49 +20,62 @@ mod tests;
 
 /// How to pack.
 #[derive(Debug, Clone)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// URL of the folder, http or https.
-    pub(crate) url_prefix: String,
+    pub url_prefix: String,
     /// Date of all records, in milliseconds since 1970; `None`: when each file was last changed.
-    pub(crate) date_ms: Option<i64>,
+    pub date_ms: Option<i64>,
 }
 
 /// What was packed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Report {
+pub struct Report {
     /// Files in the WARC.
-    pub(crate) files: u64,
+    pub files: u64,
     /// Of the WARC.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// Files that could not be read, with the reason.
-    pub(crate) skipped: Vec<Skipped>,
+    pub skipped: Vec<Skipped>,
 }
 
 /// A file that is not in the WARC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Skipped {
+pub struct Skipped {
     /// The file.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// What the system said.
-    pub(crate) reason: String,
+    pub reason: String,
 }
 
 /// Why nothing, or not all, was packed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     /// The prefix is no URL of a folder.
     #[error("URL prefix is {0:?}, expected an http or https URL without query and fragment")]
     Prefix(String),
     /// The folder itself cannot be read.
     #[error("read {path}: {source}")]
-    Read { path: String, source: io::Error },
+    Read {
+        /// The folder.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The WARC cannot be written.
     #[error("write {path}: {source}")]
-    Write { path: String, source: io::Error },
+    Write {
+        /// The WARC.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
 }
 
 /// Packs the files under `folder` into the WARC `out`: gzip, or plain if its name ends in `.warc`.
-pub(crate) fn write(folder: &Path, out: &Path, settings: &Settings) -> Result<Report, Error> {
+///
+/// # Errors
+/// See [`Error`]. A file within the folder that cannot be read is no error: the report names it.
+pub fn write(folder: &Path, out: &Path, settings: &Settings) -> Result<Report, Error> {
     let prefix = prefix(&settings.url_prefix)?;
     let mut report = Report::default();
     let mut files = folder::files(folder, &mut report.skipped).map_err(|source| Error::Read {
