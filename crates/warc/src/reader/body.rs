@@ -1,8 +1,8 @@
 //! A record's block as it is read: kept up to a limit, counted whole.
 
-use crate::payload::Checks;
-use crate::resync::{Search, Searcher};
-use crate::warc_header::trim_line_end;
+use crate::record::payload::Checks;
+use crate::record::start::{Search, Searcher};
+use crate::record::warc::trim_line_end;
 
 /// Bytes that are filled in step by step. What lies beyond them was written before and need not be cleared.
 ///

@@ -1,18 +1,18 @@
 //! Reading a record's block, as long as it is declared to be if that can be true.
 
-use crate::body::{Body, without_line_ends};
 use crate::container;
+use crate::container::decode::End;
 use crate::entry::Defect;
 use crate::error::ReadError;
-use crate::feed::Opened;
-use crate::frame::End;
-use crate::head::{BlockLength, Head};
-use crate::item::line_end_bytes;
-use crate::payload::Checks;
+use crate::frames::Opened;
 use crate::reader::Reader;
+use crate::reader::between::line_end_bytes;
+use crate::reader::body::{Body, without_line_ends};
 use crate::reason;
+use crate::record::head::{BlockLength, Head};
+use crate::record::payload::Checks;
+use crate::record::start::{self, Start};
 use crate::record::{Kind, is_http};
-use crate::resync::{self, Start};
 
 /// Bytes of a block taken at once.
 const PIECE_BYTES: usize = 1 << 20;
@@ -120,7 +120,7 @@ impl Reader {
                     }
                 }
                 let window = self.feed.window();
-                Ok(resync::start_of(&window[line_end_bytes(window)..], false) == Start::Neither)
+                Ok(start::start_of(&window[line_end_bytes(window)..], false) == Start::Neither)
             }
             _ => Ok(false),
         }
@@ -183,7 +183,7 @@ impl Reader {
         let last = read < bytes.len() && !self.settings.growing;
         Ok(rest.is_empty()
             || container::sniff(rest).is_some()
-            || resync::start_of(rest, last) != Start::Neither)
+            || start::start_of(rest, last) != Start::Neither)
     }
 
     /// `end` without up to `count` line ends before it, not before `start`.

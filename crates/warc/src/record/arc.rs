@@ -8,13 +8,13 @@
 
 use memchr::memchr;
 
-use crate::date::{format_date, parse_date};
 use crate::entry::Defect;
-use crate::head::{BlockLength, Head, Parsed};
-use crate::headers::Headers;
 use crate::reason;
+use crate::record::date::{format_date, parse_date};
+use crate::record::head::{BlockLength, Head, Parsed};
+use crate::record::headers::Headers;
+use crate::record::warc::{parse_length, trim_line_end};
 use crate::record::{Format, Kind};
-use crate::warc_header::{parse_length, trim_line_end};
 
 /// Longest header line accepted, its line end included.
 pub(crate) const LINE_BYTES_MAX: usize = 1 << 16;

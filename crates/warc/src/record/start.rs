@@ -6,8 +6,8 @@
 
 use memchr::{memchr, memchr_iter};
 
-use crate::arc_header::{self, LINE_BYTES_MAX, Trust};
-use crate::warc_header;
+use crate::record::arc::{self, LINE_BYTES_MAX, Trust};
+use crate::record::warc;
 
 /// What a search in a stretch of bytes gave.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Searcher {
         let mut at = 0;
         loop {
             if line_start {
-                match arc_header::is_header(&bytes[at..], Trust::Searching) {
+                match arc::is_header(&bytes[at..], Trust::Searching) {
                     Some(true) => return Search::Found(at),
                     Some(false) => {}
                     None if last => return Search::NotBefore(bytes.len()),
@@ -73,18 +73,18 @@ impl Searcher {
 }
 
 fn search_warc(bytes: &[u8], last: bool) -> Search {
-    let word = warc_header::MAGIC.len() - 1;
+    let word = warc::MAGIC.len() - 1;
     let mut from = 0;
     // By the slash that ends the word: in text it is rarer than any letter of the word in either case.
     for slash in memchr_iter(b'/', bytes) {
         let at = slash.saturating_sub(word);
-        if slash < word || at < from || !warc_header::may_be_version_line(&bytes[at..=slash]) {
+        if slash < word || at < from || !warc::may_be_version_line(&bytes[at..=slash]) {
             continue;
         }
-        if warc_header::plausible(&bytes[at..]) {
+        if warc::plausible(&bytes[at..]) {
             return Search::Found(at);
         }
-        if !last && bytes.len() - at < warc_header::PLAUSIBLE_BYTES {
+        if !last && bytes.len() - at < warc::PLAUSIBLE_BYTES {
             return Search::NotBefore(at);
         }
         from = slash + 1;
@@ -108,12 +108,11 @@ pub(crate) enum Start {
 
 /// Looks at the first bytes where a record is expected.
 pub(crate) fn start_of(bytes: &[u8], last: bool) -> Start {
-    if warc_header::version_line(bytes).is_some() {
+    if warc::version_line(bytes).is_some() {
         return Start::Warc;
     }
-    let may_be_warc =
-        warc_header::may_be_version_line(bytes) && bytes.len() < warc_header::VERSION_LINE_BYTES_MAX;
-    match arc_header::is_header(bytes, Trust::Expected) {
+    let may_be_warc = warc::may_be_version_line(bytes) && bytes.len() < warc::VERSION_LINE_BYTES_MAX;
+    match arc::is_header(bytes, Trust::Expected) {
         Some(true) => Start::Arc,
         _ if last => Start::Neither,
         Some(false) if !may_be_warc => Start::Neither,

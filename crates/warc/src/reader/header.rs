@@ -1,13 +1,14 @@
 //! Reading a record's header, in one frame or across several.
 
+use crate::container::decode::End;
 use crate::entry::Defect;
 use crate::error::ReadError;
-use crate::feed::Opened;
-use crate::frame::End;
-use crate::head::{Head, Parsed};
-use crate::headers::Headers;
+use crate::frames::Opened;
 use crate::reader::Reader;
-use crate::{arc_header, reason, warc_header};
+use crate::reason;
+use crate::record::head::{Head, Parsed};
+use crate::record::headers::Headers;
+use crate::record::{arc, warc};
 
 /// What reading a header gave.
 pub(crate) enum HeaderRead {
@@ -117,11 +118,9 @@ impl Reader {
 }
 
 fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
-    match warc_header::may_be_version_line(bytes) {
-        true if bytes.len() < warc_header::VERSION_LINE_BYTES_MAX && !bytes.contains(&b'\n') => {
-            Parsed::Incomplete
-        }
-        true => warc_header::parse(bytes, headers),
-        false => arc_header::parse(bytes, headers),
+    match warc::may_be_version_line(bytes) {
+        true if bytes.len() < warc::VERSION_LINE_BYTES_MAX && !bytes.contains(&b'\n') => Parsed::Incomplete,
+        true => warc::parse(bytes, headers),
+        false => arc::parse(bytes, headers),
     }
 }

@@ -13,7 +13,7 @@ use std::hash::Hasher;
 
 use twox_hash::XxHash32;
 
-use crate::frame::{Decode, Decoded};
+use crate::container::decode::{Decode, Decoded};
 
 const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 

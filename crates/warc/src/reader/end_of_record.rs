@@ -1,15 +1,15 @@
 //! A record's block is read: where the record ends, and the record itself.
 
-use crate::body::Body;
 use crate::container;
+use crate::container::decode::End;
 use crate::entry::{Defect, Entry};
 use crate::error::ReadError;
-use crate::frame::End;
-use crate::head::Head;
 use crate::reader::Reader;
+use crate::reader::body::Body;
 use crate::reason;
 use crate::record::Record;
-use crate::resync::Start;
+use crate::record::head::Head;
+use crate::record::start::Start;
 
 impl Reader {
     /// Finds the record's end, and makes the record. In a compressed frame, what stands between the block and

@@ -6,7 +6,7 @@
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
 use crate::container;
-use crate::frame::{Decode, Decoded, Trailer};
+use crate::container::decode::{Decode, Decoded, Trailer};
 
 /// Checksum and length after the deflate stream.
 const TRAILER_BYTES: usize = 8;

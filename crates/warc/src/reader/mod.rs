@@ -3,18 +3,28 @@
 //! Invariant: `mark` is the end of the last entry made; every entry made begins at `mark` and moves it on, so
 //! that lengths add up whatever the bytes are.
 
+pub(crate) mod between;
+pub(crate) mod block;
+pub(crate) mod body;
+pub(crate) mod end_of_record;
+pub(crate) mod header;
+pub(crate) mod one_record;
+pub(crate) mod open_record;
+pub(crate) mod resume;
+pub(crate) mod settings;
+
 use std::collections::VecDeque;
 use std::fs::File;
 use std::path::Path;
 
+use crate::container::decode::End;
 use crate::entry::{Defect, Entry, Span};
 use crate::error::ReadError;
-use crate::feed::{Feed, Opened};
-use crate::frame::End;
-use crate::headers::Headers;
+use crate::frames::source::{Input, Source};
+use crate::frames::{Feed, Opened};
+use crate::reader::settings::ReaderSettings;
 use crate::record::Record;
-use crate::settings::ReaderSettings;
-use crate::source::{Input, Source};
+use crate::record::headers::Headers;
 
 /// Largest body memory kept for the next record: a record in use should not hold much more than its body.
 const SPARE_BYTES_MAX: usize = 1 << 20;

@@ -1,13 +1,13 @@
 //! Inside a frame, between records: what begins here, and what to do when it is no record.
 
+use crate::container::decode::End;
 use crate::entry::Defect;
 use crate::error::ReadError;
-use crate::feed::Opened;
-use crate::frame::End;
+use crate::frames::Opened;
 use crate::reader::Reader;
 use crate::reason;
-use crate::resync::{self, Search, Searcher, Start};
-use crate::{arc_header, warc_header};
+use crate::record::start::{self, Search, Searcher, Start};
+use crate::record::{arc, warc};
 
 /// Decoded bytes searched at once.
 const SEARCH_BYTES: usize = 64 << 10;
@@ -50,11 +50,11 @@ impl Reader {
             if window.is_empty() && !self.feed.more(1)? {
                 return Ok(Start::Neither);
             }
-            let start = resync::start_of(self.feed.window(), false);
+            let start = start::start_of(self.feed.window(), false);
             if start != Start::Unsure {
                 return Ok(start);
             }
-            wanted = (wanted * 4).min(resync::START_BYTES_MAX + 1);
+            wanted = (wanted * 4).min(start::START_BYTES_MAX + 1);
             if !self.feed.more(wanted)? {
                 let goes_on = match self.feed.is_plain() {
                     true => self.settings.growing,
@@ -62,7 +62,7 @@ impl Reader {
                 };
                 return Ok(match goes_on {
                     true => Start::Unsure,
-                    false => resync::start_of(self.feed.window(), true),
+                    false => start::start_of(self.feed.window(), true),
                 });
             }
         }
@@ -177,17 +177,17 @@ impl Reader {
 
     /// Whether a record surely begins at the window's start, line ends before it aside.
     pub(crate) fn record_begins(&mut self) -> Result<bool, ReadError> {
-        let mut wanted = warc_header::PLAUSIBLE_BYTES + 16;
+        let mut wanted = warc::PLAUSIBLE_BYTES + 16;
         loop {
             let last = self.feed.window().len() < wanted && !self.feed.more(wanted)?;
             let window = self.feed.window();
             let start = &window[line_end_bytes(window)..];
-            if warc_header::plausible(start) {
+            if warc::plausible(start) {
                 return Ok(true);
             }
-            match arc_header::is_header(start, arc_header::Trust::Searching) {
+            match arc::is_header(start, arc::Trust::Searching) {
                 Some(begins) => return Ok(begins),
-                None if last || wanted > arc_header::LINE_BYTES_MAX => return Ok(false),
+                None if last || wanted > arc::LINE_BYTES_MAX => return Ok(false),
                 None => wanted *= 4,
             }
         }

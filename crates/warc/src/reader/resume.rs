@@ -1,10 +1,10 @@
 //! Going to an entry's offset, also where it lies inside a compressed member.
 
 use crate::container;
-use crate::decoders::Coding;
+use crate::container::decoders::Coding;
 use crate::error::ReadError;
 use crate::reader::Reader;
-use crate::resync::{self, Start};
+use crate::record::start::{self, Start};
 
 /// Members before an offset that are tried before reading from the start of the file.
 const MEMBERS_TRIED: usize = 4;
@@ -44,10 +44,10 @@ impl Reader {
             if bytes.is_empty() || container::sniff(bytes).is_some() {
                 return Ok(true);
             }
-            match resync::start_of(bytes, available < wanted) {
+            match start::start_of(bytes, available < wanted) {
                 Start::Warc | Start::Arc => return Ok(true),
                 Start::Neither => return Ok(false),
-                Start::Unsure => wanted = (wanted * 4).min(resync::START_BYTES_MAX + 1),
+                Start::Unsure => wanted = (wanted * 4).min(start::START_BYTES_MAX + 1),
             }
         }
     }

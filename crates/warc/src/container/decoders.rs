@@ -3,10 +3,10 @@
 use std::io;
 
 use crate::container::Container;
-use crate::frame::Decode;
-use crate::gzip::Gzip;
-use crate::lz4::Lz4;
-use crate::zstandard::Zstd;
+use crate::container::decode::Decode;
+use crate::container::gzip::Gzip;
+use crate::container::lz4::Lz4;
+use crate::container::zstd::Zstd;
 
 #[derive(Default)]
 pub(crate) struct Decoders {

@@ -1,14 +1,14 @@
 //! Where to go on after damage, and after bytes that are nothing.
 
 use crate::container;
-use crate::decoders::{Coding, Decoders};
+use crate::container::decode::End;
+use crate::container::decoders::{Coding, Decoders};
+use crate::container::gzip::{self, MemberHeader};
 use crate::entry::Defect;
 use crate::error::ReadError;
-use crate::feed::Feed;
-use crate::frame::End;
-use crate::gzip::{self, MemberHeader};
+use crate::frames::Feed;
 use crate::reason;
-use crate::resync::{self, Search, Searcher, Start};
+use crate::record::start::{self, Search, Searcher, Start};
 
 impl Feed {
     /// Leaves the open frame; gives the offset where its bytes end. After damage that is where the next readable
@@ -171,7 +171,7 @@ impl Trials {
         let decoded = decoder.decode(&bytes[header..], &mut output);
         let text = &output[..decoded.produced];
         let blank = text.iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
-        match resync::start_of(&text[blank..], true) {
+        match start::start_of(&text[blank..], true) {
             _ if decoded.failed.is_some() => Trial::Fails,
             Start::Warc | Start::Arc => Trial::Record,
             _ if text.is_empty() && !decoded.finished => Trial::Unsure,
@@ -202,7 +202,7 @@ enum Trial {
 }
 
 /// Stored bytes searched at once: more than the longest line looked at.
-const SEARCH_BYTES: usize = resync::START_BYTES_MAX * 2;
+const SEARCH_BYTES: usize = start::START_BYTES_MAX * 2;
 
 /// Stored bytes that a trial looks at, and decoded bytes it asks for. Random bytes fail much sooner.
 const TRIAL_BYTES: usize = 2 << 10;

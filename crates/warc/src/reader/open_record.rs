@@ -9,18 +9,18 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use crate::at::{BEYOND_BYTES, no_record};
+use crate::container::decode::End;
 use crate::error::ReadError;
-use crate::feed::Opened;
-use crate::frame::End;
-use crate::head::{BlockLength, Head};
-use crate::header::HeaderRead;
-use crate::headers::Headers;
+use crate::frames::Opened;
+use crate::frames::source::Input;
 use crate::reader::Reader;
+use crate::reader::header::HeaderRead;
+use crate::reader::one_record::{BEYOND_BYTES, no_record};
+use crate::reader::settings::ReaderSettings;
+use crate::record::head::{BlockLength, Head};
+use crate::record::headers::Headers;
+use crate::record::start::Start;
 use crate::record::{Format, Kind, is_http};
-use crate::resync::Start;
-use crate::settings::ReaderSettings;
-use crate::source::Input;
 
 /// A record whose header is read. Reading it gives its block.
 pub struct OpenRecord {

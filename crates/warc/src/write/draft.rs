@@ -1,10 +1,10 @@
 //! A record to be written: kind, header fields and block, with digests and id filled in when it is.
 
-use crate::date::format_date;
-use crate::digest::sha1_base32;
-use crate::headers::Headers;
+use crate::record::date::format_date;
+use crate::record::digest::sha1_base32;
+use crate::record::headers::Headers;
+use crate::record::http::http_header_length;
 use crate::record::{Kind, Record};
-use crate::transfer::http_header_length;
 
 /// A record to be written by [`crate::Writer`].
 ///

@@ -1,14 +1,14 @@
 //! Going from frame to frame: what begins where the last one ended.
 
+use crate::container::decoders::Coding;
+use crate::container::gzip::{self, MemberHeader};
+use crate::container::zstd;
 use crate::container::{self, Container};
-use crate::decoders::Coding;
 use crate::entry::Defect;
 use crate::error::ReadError;
-use crate::feed::{Feed, Opened};
-use crate::gzip::{self, MemberHeader};
+use crate::frames::{Feed, Opened};
 use crate::reason;
-use crate::resync::{self, Start};
-use crate::zstandard;
+use crate::record::start::{self, Start};
 
 /// Largest dictionary frame accepted.
 const DICTIONARY_FRAME_BYTES_MAX: u32 = 64 << 20;
@@ -21,7 +21,7 @@ impl Feed {
         };
         let mut content = vec![0; content_bytes as usize];
         let read = self.source.read_at(container::MAGIC_BYTES as u64, &mut content)?;
-        let dictionary = zstandard::read_dictionary(&content[..read]);
+        let dictionary = zstd::read_dictionary(&content[..read]);
         if let Ok(dictionary) = dictionary
             && read == content.len()
         {
@@ -85,7 +85,7 @@ impl Feed {
     fn open_zstd(&mut self) -> Result<Opened, ReadError> {
         // The longest frame header.
         self.source.ensure(18)?;
-        if self.decoders.dictionary().is_none() && zstandard::names_dictionary(self.source.available()) {
+        if self.decoders.dictionary().is_none() && zstd::names_dictionary(self.source.available()) {
             return self.junk(reason::DICTIONARY_MISSING, "a zstd frame names a dictionary");
         }
         self.begin(Coding::Zstd, self.source.position())
@@ -116,9 +116,9 @@ impl Feed {
         let mut wanted = 256;
         loop {
             let available = self.source.ensure(wanted)?;
-            match resync::start_of(self.source.available(), available < wanted) {
+            match start::start_of(self.source.available(), available < wanted) {
                 Start::Warc | Start::Arc => break,
-                Start::Unsure => wanted = (wanted * 4).min(resync::START_BYTES_MAX + 1),
+                Start::Unsure => wanted = (wanted * 4).min(start::START_BYTES_MAX + 1),
                 Start::Neither => {
                     return self.junk(reason::JUNK, "neither a record nor a compressed member");
                 }

@@ -8,7 +8,7 @@ use zstd::bulk::Compressor;
 use zstd::zstd_safe::CParameter;
 
 use crate::container::DICTIONARY_MAGIC;
-use crate::writer::Compression;
+use crate::write::Compression;
 
 pub(crate) enum Encoder {
     Plain,

@@ -1,12 +1,15 @@
 //! Writes records, each of them in a gzip member, zstd or LZ4 frame of its own, or plain.
 
+pub(crate) mod draft;
+pub(crate) mod encode;
+
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use crate::draft::Draft;
-use crate::encode::Encoder;
 use crate::entry::Span;
+use crate::write::draft::Draft;
+use crate::write::encode::Encoder;
 
 /// What records are wrapped in.
 #[derive(Debug, Clone)]

@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use flate2::{Compression, GzBuilder};
 
+use crate::container::decoders::Coding;
 use crate::container::{DICTIONARY_MAGIC, MAGIC_BYTES};
-use crate::decoders::Coding;
 use crate::entry::Entry;
 use crate::error::ReadError;
-use crate::open_record::OpenRecord;
+use crate::frames::source::Input;
 use crate::reader::Reader;
+use crate::reader::open_record::OpenRecord;
+use crate::reader::settings::ReaderSettings;
 use crate::record::{Format, Record};
-use crate::settings::ReaderSettings;
-use crate::source::Input;
 
 /// Bytes read beyond a record, to see that it ends there.
 pub(crate) const BEYOND_BYTES: u64 = 64 << 10;

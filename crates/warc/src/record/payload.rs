@@ -3,12 +3,12 @@
 //! The payload of an HTTP record is what follows the HTTP header; of any other record, the block. Archives
 //! declare the payload digest over the payload as stored or with the chunk sizes taken out; either is accepted.
 
-use crate::digest::{Algorithm, Declared, Hasher, base32};
 use crate::entry::Defect;
-use crate::headers::Headers;
 use crate::reason;
+use crate::record::digest::{Algorithm, Declared, Hasher, base32};
+use crate::record::headers::Headers;
+use crate::record::http::{Dechunker, HTTP_HEADER_BYTES_MAX, http_header_length, says_chunked};
 use crate::record::{Kind, Record};
-use crate::transfer::{Dechunker, HTTP_HEADER_BYTES_MAX, http_header_length, says_chunked};
 
 /// The payload of a record whose body is whole, as stored: after the HTTP header if it is an HTTP record.
 pub fn payload(record: &Record) -> &[u8] {

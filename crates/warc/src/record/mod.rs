@@ -1,7 +1,17 @@
 //! One record: its place, its header fields and its block.
 
+pub(crate) mod arc;
+pub(crate) mod date;
+pub(crate) mod digest;
+pub(crate) mod head;
+pub(crate) mod headers;
+pub(crate) mod http;
+pub(crate) mod payload;
+pub(crate) mod start;
+pub(crate) mod warc;
+
 use crate::entry::{Defect, Span};
-use crate::headers::Headers;
+use crate::record::headers::Headers;
 
 /// One WARC or ARC record. Its headers, and the body as far as the reader was told to keep it.
 #[derive(Debug, Clone)]

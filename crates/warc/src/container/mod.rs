@@ -1,5 +1,11 @@
 //! What the stored bytes are, told by the bytes themselves, never by a file name.
 
+pub(crate) mod decode;
+pub(crate) mod decoders;
+pub(crate) mod gzip;
+pub(crate) mod lz4;
+pub(crate) mod zstd;
+
 /// What begins at a place in a file, between records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Container {

@@ -5,11 +5,11 @@
 
 use memchr::memchr;
 
-use crate::date::parse_date;
 use crate::entry::Defect;
-use crate::head::{BlockLength, HEADER_BYTES_MAX, Head, Parsed};
-use crate::headers::{Field, Headers};
 use crate::reason;
+use crate::record::date::parse_date;
+use crate::record::head::{BlockLength, HEADER_BYTES_MAX, Head, Parsed};
+use crate::record::headers::{Field, Headers};
 use crate::record::{Format, Kind};
 
 /// Longest version line accepted, its line end included.

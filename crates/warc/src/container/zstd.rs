@@ -6,7 +6,7 @@ use std::io;
 
 use zstd::stream::raw::{Decoder, Operation};
 
-use crate::frame::{Decode, Decoded};
+use crate::container::decode::{Decode, Decoded};
 
 /// Largest dictionary accepted, decompressed: far beyond what zstd trains.
 const DICTIONARY_BYTES_MAX: usize = 64 << 20;

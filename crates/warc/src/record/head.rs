@@ -1,7 +1,7 @@
 //! A record's header as parsed, before its block is read.
 
 use crate::entry::Defect;
-use crate::headers::Headers;
+use crate::record::headers::Headers;
 use crate::record::{Format, Kind};
 
 /// Largest header accepted, in bytes: URLs of 32 KiB and embedded JSON fit several times.

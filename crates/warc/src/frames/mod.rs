@@ -15,16 +15,21 @@
 //!     window[window_head..window_tail] are decoded bytes of the open frame, not yet taken
 //!     frame.decoded counts all bytes decoded of the frame, those in the window included
 
+pub(crate) mod budget;
+pub(crate) mod open;
+pub(crate) mod search;
+pub(crate) mod source;
+
 use std::collections::VecDeque;
 
-use crate::body::Kept;
-use crate::budget::Budget;
-use crate::decoders::{Coding, Decoders};
+use crate::container::decode::{Decode, End, Trailer};
+use crate::container::decoders::{Coding, Decoders};
 use crate::entry::Defect;
 use crate::error::ReadError;
-use crate::frame::{Decode, End, Trailer};
+use crate::frames::budget::Budget;
+use crate::frames::source::Source;
+use crate::reader::body::Kept;
 use crate::reason;
-use crate::source::Source;
 
 /// Compressed bytes fed to a decoder before it is noted how far it came.
 pub(crate) const GRAIN_BYTES: usize = 16 << 10;
