@@ -23,6 +23,7 @@ mod parts;
 pub mod question;
 mod read_only;
 mod record;
+pub mod snippet_html;
 mod socket;
 
 pub use archive::{Archive, OpenSettings};

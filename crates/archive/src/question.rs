@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cdx::{Collapse, Filter, Order};
 
-pub use search::{Note as SearchNote, NoteKind as SearchNoteKind};
+pub use search::{Note as SearchNote, NoteKind as SearchNoteKind, Snippet, SnippetPart};
 
 /// Something to ask.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -558,8 +558,10 @@ pub struct SearchHit {
     pub mime: String,
     pub language: String,
     pub collection: String,
-    /// HTML-escaped text with `<mark>` around matches, and nothing else of HTML.
-    pub snippet_html: String,
+    /// The best part of its text. In JSON: `snippet_html`, escaped text with `<mark>` around matches, and nothing else
+    /// of HTML.
+    #[serde(rename = "snippet_html", with = "crate::snippet_html")]
+    pub snippet: Snippet,
     pub inlinks: u64,
     pub inlinks_external: u64,
     pub score: f64,

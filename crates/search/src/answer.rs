@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
 use tantivy::TantivyDocument;
 use tantivy::schema::Value;
 
@@ -13,7 +12,7 @@ use crate::index::SearchIndex;
 use crate::note::{Note, NoteKind};
 use crate::panics::caught;
 use crate::query::{self, Parsed};
-use crate::snippet::Snippets;
+use crate::snippet::{Snippet, Snippets};
 use crate::view::View;
 use crate::{explain, facets, rank};
 
@@ -36,7 +35,7 @@ pub struct Query {
 }
 
 /// An answer. All of it comes from one cut of the index.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Results {
     /// The query as it was read, in the same language.
     pub understood: String,
@@ -57,7 +56,7 @@ pub struct Results {
 }
 
 /// A page that was found.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Hit {
     /// Its key.
     pub url_key: String,
@@ -73,8 +72,8 @@ pub struct Hit {
     pub language: String,
     /// Collection.
     pub collection: String,
-    /// The best part of its text: escaped for HTML, with `<mark>` around what was searched.
-    pub snippet_html: String,
+    /// The best part of its text.
+    pub snippet: Snippet,
     /// Score in points: BM25 and prior.
     pub score: f64,
     /// If asked for: the parts of the score.
@@ -82,7 +81,7 @@ pub struct Hit {
 }
 
 /// Counts of one field over all matches.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facet {
     /// `domain`, `year`, `type` or `language`.
     pub field: String,
@@ -91,7 +90,7 @@ pub struct Facet {
 }
 
 /// One value and how often it was found.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FacetValue {
     /// The value.
     pub value: String,
@@ -242,7 +241,7 @@ fn hits(
             .then(|| explain::explain(view, parsed, found, &row))
             .transpose()?;
         hits.push(Hit {
-            snippet_html: snippets.best(&text),
+            snippet: snippets.best(&text),
             score: rank::points(found.score),
             explanation,
             url_key: row.url_key,

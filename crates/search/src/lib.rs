@@ -39,4 +39,4 @@ pub use answer::{Facet, FacetValue, Hit, Query, Results, SearchError};
 pub use document::{Change, Document};
 pub use index::{ApplyError, OpenError, SearchIndex, Settings};
 pub use note::{Note, NoteKind};
-pub use snippet::SNIPPET_TEXT_BYTES_MAX;
+pub use snippet::{SNIPPET_TEXT_BYTES_MAX, Snippet, SnippetPart};

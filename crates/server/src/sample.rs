@@ -303,7 +303,14 @@ fn search() -> SearchBody {
         notes: vec![SearchNote::new(SearchNoteKind::UnknownField, "domain")],
         hits: vec![SearchHit {
             url: "http://example.com/".into(),
-            snippet_html: "an <mark>example</mark>".into(),
+            snippet: Snippet {
+                parts: [("an ", false), ("example", true)]
+                    .map(|(text, matched)| SnippetPart {
+                        text: text.into(),
+                        matched,
+                    })
+                    .into(),
+            },
             score: 7.5,
             explanation: Some(serde_json::json!({ "value": 7.5 })),
             ..SearchHit::default()

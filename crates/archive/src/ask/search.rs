@@ -55,7 +55,7 @@ fn search_hit(snapshot: &Snapshot, hit: Hit) -> Result<SearchHit, AskError> {
         mime: hit.mime,
         language: hit.language,
         collection: hit.collection,
-        snippet_html: hit.snippet_html,
+        snippet: hit.snippet,
         inlinks,
         inlinks_external,
         score: hit.score,

@@ -20,7 +20,6 @@ mod parts;
 mod quarantine;
 mod ranking;
 mod results;
-mod snippet;
 mod statistics;
 pub(crate) mod store;
 mod text;

@@ -1,11 +1,11 @@
 //! Results of a search.
 
 use archive::question::{Body, Facet, Question, SearchBody, SearchHit, SearchQuestion};
-use maud::{Markup, html};
+use archive::snippet_html;
+use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
 use super::layout::{Frame, Section};
-use super::snippet::snippet;
 use super::{Context, Html, Query, Shown, expect_body, parts};
 use crate::state::State;
 use crate::{link, present};
@@ -219,7 +219,7 @@ fn hit_item(hit: &SearchHit, open: bool) -> Markup {
         article.hit {
             p.where { (parts::url_text(&hit.url)) }
             h2 { (parts::page_link(&hit.url, &hit.title)) }
-            @if !hit.snippet_html.is_empty() { p.snippet dir="auto" { (snippet(&hit.snippet_html)) } }
+            @if !hit.snippet.parts.is_empty() { p.snippet dir="auto" { (snippet(hit)) } }
             (parts::facts(&facts))
             @if let Some(explanation) = &hit.explanation {
                 details.explanation open[open] {
@@ -229,6 +229,11 @@ fn hit_item(hit: &SearchHit, open: bool) -> Markup {
             }
         }
     }
+}
+
+/// Nothing of it but its marks is markup: all text in it is escaped.
+fn snippet(hit: &SearchHit) -> PreEscaped<String> {
+    PreEscaped(snippet_html::encode(&hit.snippet))
 }
 
 /// Any JSON as nested lists.

@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
-use archive::question::{Answer, Body, Facet, Question, SearchBody, SearchHit, SearchQuestion};
+use archive::question::{
+    Answer, Body, Facet, Question, SearchBody, SearchHit, SearchQuestion, Snippet, SnippetPart,
+};
 use serde_json::Value;
 
 use crate::ask;
@@ -120,7 +122,7 @@ fn hit_text(hit: &SearchHit, out: &mut Out) -> std::io::Result<()> {
     writeln!(out, "\n{}", style.bold(&clean(title)))?;
     writeln!(out, "  {}", style.address(&clean(&hit.url)))?;
     writeln!(out, "  {}", style.dim(&clean(&facts.join(" · "))))?;
-    let snippet = snippet_text(&hit.snippet_html, style);
+    let snippet = snippet_text(&hit.snippet, style);
     if !snippet.is_empty() {
         writeln!(out, "  {snippet}")?;
     }
@@ -130,34 +132,13 @@ fn hit_text(hit: &SearchHit, out: &mut Out) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The snippet with its matches bold. In it stand only `<mark>` and escaped text.
-fn snippet_text(html: &str, style: Style) -> String {
-    let mut text = String::new();
-    let mut rest = html.trim();
-    while let Some((before, after)) = rest.split_once("<mark>") {
-        let (marked, behind) = after.split_once("</mark>").unwrap_or((after, ""));
-        text.push_str(&clean(&unescape(before)));
-        text.push_str(&style.bold(&clean(&unescape(marked))));
-        rest = behind;
-    }
-    text.push_str(&clean(&unescape(rest)));
-    text
-}
-
-/// The five characters that HTML text escapes.
-fn unescape(html: &str) -> String {
-    let named = [
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&quot;", "\""),
-        ("&#x27;", "'"),
-        ("&#39;", "'"),
-        ("&#x2F;", "/"),
-    ];
-    let text = named
-        .iter()
-        .fold(html.to_owned(), |text, (name, plain)| text.replace(name, plain));
-    text.replace("&amp;", "&")
+/// The snippet with its matches bold.
+fn snippet_text(snippet: &Snippet, style: Style) -> String {
+    let part = |part: &SnippetPart| {
+        let text = clean(&part.text);
+        if part.matched { style.bold(&text) } else { text }
+    };
+    snippet.parts.iter().map(part).collect()
 }
 
 /// An explanation is a tree of `value`, `description` and `details`; anything else is shown as JSON.
@@ -202,12 +183,25 @@ mod tests {
 
     #[test]
     fn snippets_become_plain_text() {
-        let style = Style::new(false);
+        let part = |text: &str, matched| SnippetPart {
+            text: text.to_owned(),
+            matched,
+        };
+        let snippet = Snippet {
+            parts: vec![
+                part("a <b> ", false),
+                part("root", true),
+                part(" &amp; \x1bzone", false),
+            ],
+        };
         assert_eq!(
-            snippet_text("a &lt;b&gt; <mark>root</mark> &amp;amp; <mark>zone</mark>", style),
-            "a <b> root &amp; zone"
+            snippet_text(&snippet, Style::new(false)),
+            "a <b> root &amp;  zone"
         );
-        assert_eq!(snippet_text("<mark>cut", style), "cut");
-        assert_eq!(snippet_text("", style), "");
+        assert_eq!(
+            snippet_text(&snippet, Style::new(true)),
+            "a <b> \x1b[1mroot\x1b[0m &amp;  zone"
+        );
+        assert_eq!(snippet_text(&Snippet::default(), Style::new(false)), "");
     }
 }

@@ -1,0 +1,119 @@
+//! Snippets as HTML, the form in which JSON has them: text with `& < > " '` escaped and `<mark>` around matches,
+//! each closed, none nested; no other markup. A page may show it as it is.
+//!
+//! Reading it back gives the parts it was made of.
+
+use search::{Snippet, SnippetPart};
+use serde::{Deserialize, Deserializer, Serializer};
+
+const OPEN: &str = "<mark>";
+const CLOSE: &str = "</mark>";
+
+/// How these characters stand in HTML.
+const ESCAPES: [(char, &str); 5] = [
+    ('&', "&amp;"),
+    ('<', "&lt;"),
+    ('>', "&gt;"),
+    ('"', "&quot;"),
+    ('\'', "&#39;"),
+];
+
+/// The snippet as HTML.
+pub fn encode(snippet: &Snippet) -> String {
+    let mut html = String::new();
+    for part in &snippet.parts {
+        if part.matched {
+            html.push_str(OPEN);
+        }
+        for c in part.text.chars() {
+            match ESCAPES.iter().find(|(plain, _)| *plain == c) {
+                Some((_, escape)) => html.push_str(escape),
+                None => html.push(c),
+            }
+        }
+        if part.matched {
+            html.push_str(CLOSE);
+        }
+    }
+    html
+}
+
+/// The snippet that `html` was made of. Whatever is no mark and no escape of [`encode`] is text.
+fn decode(html: &str) -> Snippet {
+    let mut snippet = Snippet::default();
+    let (mut matched, mut begins) = (false, true);
+    let mut rest = html;
+    while let Some(first) = rest.chars().next() {
+        if let Some(after) = rest.strip_prefix(OPEN) {
+            (matched, begins, rest) = (true, true, after);
+            continue;
+        }
+        if let Some(after) = rest.strip_prefix(CLOSE) {
+            (matched, begins, rest) = (false, true, after);
+            continue;
+        }
+        let escape = ESCAPES.iter().find(|(_, escape)| rest.starts_with(escape));
+        let (c, length) = escape.map_or((first, first.len_utf8()), |(c, escape)| (*c, escape.len()));
+        match snippet.parts.last_mut() {
+            Some(part) if !begins => part.text.push(c),
+            _ => snippet.parts.push(SnippetPart {
+                text: c.into(),
+                matched,
+            }),
+        }
+        begins = false;
+        rest = &rest[length..];
+    }
+    snippet
+}
+
+pub(crate) fn serialize<S: Serializer>(snippet: &Snippet, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&encode(snippet))
+}
+
+pub(crate) fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Snippet, D::Error> {
+    Ok(decode(&String::deserialize(deserializer)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `html` as it is written again after it was read.
+    #[track_caller]
+    fn check(html: &str, expected: &str) {
+        assert_eq!(encode(&decode(html)), expected);
+    }
+
+    #[test]
+    fn marks_and_escapes_stay_all_else_is_text() {
+        check("a <mark>b</mark> &amp; c", "a <mark>b</mark> &amp; c");
+        check("<mark>b</mark><mark>c</mark>", "<mark>b</mark><mark>c</mark>");
+        check("<script>x</script>", "&lt;script&gt;x&lt;/script&gt;");
+        check("<mark onclick=x>", "&lt;mark onclick=x&gt;");
+        check("<mark><mark>a", "<mark>a</mark>");
+        check("</mark>a</mark>", "a");
+        check("&nbsp;&#60;", "&amp;nbsp;&amp;#60;");
+        check("\"'", "&quot;&#39;");
+        check("", "");
+    }
+
+    #[test]
+    fn parts_are_read_back_as_they_were() {
+        let part = |text: &str, matched| SnippetPart {
+            text: text.to_owned(),
+            matched,
+        };
+        let snippet = Snippet {
+            parts: vec![
+                part("…a <b> &amp; ", false),
+                part("<mark>", true),
+                part("root's", true),
+                part(" \"zone\"", false),
+            ],
+        };
+        let html = "…a &lt;b&gt; &amp;amp; <mark>&lt;mark&gt;</mark><mark>root&#39;s</mark> &quot;zone&quot;";
+        assert_eq!(encode(&snippet), html);
+        assert_eq!(decode(html), snippet);
+    }
+}

@@ -1,0 +1,135 @@
+//! A snippet as plain text in parts, each a match or what stands between matches; HTML and terminal text are made
+//! of it where they are shown.
+//!
+//! Invariants:
+//! - No part is empty, and between two parts that did not match there is one that did.
+//! - White space is one blank; controls and characters that turn the direction of writing are left out, so that a
+//!   text cannot reorder what stands around it.
+
+use crate::words;
+
+/// Characters after which a word without a break is cut.
+const WORD_CHARS_MAX: usize = 40;
+
+/// Characters of one match.
+const MATCH_CHARS_MAX: usize = 120;
+
+/// The best part of a page's text, for people.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Snippet {
+    /// In the order of the text; none where there is no text.
+    pub parts: Vec<SnippetPart>,
+}
+
+/// A stretch of a snippet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnippetPart {
+    /// Plain text: nothing in it is escaped.
+    pub text: String,
+    /// Whether this is what was searched.
+    pub matched: bool,
+}
+
+/// A snippet under construction.
+pub(super) struct PartsBuilder {
+    parts: Vec<SnippetPart>,
+    /// Whether the next character begins a part.
+    begins: bool,
+    matched: bool,
+    /// White space is due before the next character.
+    space: bool,
+    /// Characters since the last place where a line may break.
+    run: usize,
+}
+
+impl PartsBuilder {
+    /// Begins, with an ellipsis where text before the part is not shown.
+    pub(super) fn new(cut: bool) -> PartsBuilder {
+        let mut builder = PartsBuilder {
+            parts: Vec::new(),
+            begins: true,
+            matched: false,
+            space: false,
+            run: 0,
+        };
+        if cut {
+            builder.push('…');
+        }
+        builder
+    }
+
+    /// Text between matches.
+    pub(super) fn text(&mut self, text: &str) {
+        self.add(text, WORD_CHARS_MAX);
+    }
+
+    /// A match.
+    pub(super) fn matched(&mut self, text: &str) {
+        // Before the part begins: white space in front of a match is no part of it.
+        self.end_space();
+        self.begin(true);
+        self.add(text, MATCH_CHARS_MAX);
+        self.begin(false);
+    }
+
+    /// Ends, with an ellipsis where text behind the part is not shown.
+    pub(super) fn finish(mut self, cut: bool) -> Snippet {
+        if cut {
+            self.push('…');
+        }
+        Snippet { parts: self.parts }
+    }
+
+    fn begin(&mut self, matched: bool) {
+        self.begins = true;
+        self.matched = matched;
+        self.run = 0;
+    }
+
+    fn add(&mut self, text: &str, run_max: usize) {
+        for c in text.chars() {
+            if c.is_whitespace() {
+                self.space = true;
+                self.run = 0;
+                continue;
+            }
+            if is_left_out(c) {
+                continue;
+            }
+            self.run = if words::breaks(c) { 0 } else { self.run + 1 };
+            if self.run > run_max {
+                if self.run == run_max + 1 {
+                    self.push('…');
+                }
+                continue;
+            }
+            self.end_space();
+            self.push(c);
+        }
+    }
+
+    fn end_space(&mut self) {
+        if std::mem::take(&mut self.space) && !self.parts.is_empty() {
+            self.push(' ');
+        }
+    }
+
+    fn push(&mut self, c: char) {
+        match self.parts.last_mut() {
+            Some(part) if !self.begins => part.text.push(c),
+            _ => self.parts.push(SnippetPart {
+                text: c.into(),
+                matched: self.matched,
+            }),
+        }
+        self.begins = false;
+    }
+}
+
+/// Controls, and characters that only change how their neighbours are laid out.
+fn is_left_out(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{AD}' | '\u{61C}' | '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}'
+            | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
+}
