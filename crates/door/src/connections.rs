@@ -12,7 +12,7 @@
 //!     tokio::spawn(async move {
 //!         tokio::select! {
 //!             () = serve(stream, pass.clone()) => {} // calls pass.heard() for each request
-//!             () = pass.silent(Duration::from_secs(10)) => {}
+//!             () = pass.outstayed(door::Patience::FirstRequest(Duration::from_secs(10))) => {}
 //!         }
 //!     });
 //! }
@@ -27,9 +27,10 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::book::{Book, Limits, Network, Standing};
+use crate::patience::{Activity, Patience};
 
 /// Pause after the system refused to accept (out of file descriptors, say).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -38,6 +39,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub struct Door {
     places: Arc<Semaphore>,
     book: Mutex<Book>,
+    open: AtomicU64,
     refused: AtomicU64,
 }
 
@@ -47,6 +49,7 @@ impl Door {
         Arc::new(Door {
             places: Arc::new(Semaphore::new(limits.connections_max.max(1))),
             book: Mutex::new(Book::new(limits)),
+            open: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         })
     }
@@ -72,6 +75,11 @@ impl Door {
         }
     }
 
+    /// Connections inside at this moment.
+    pub fn open(&self) -> u64 {
+        self.open.load(Ordering::Relaxed)
+    }
+
     /// Connections closed as soon as they came, since the start.
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
@@ -84,11 +92,11 @@ impl Door {
             tracing::debug!(%peer, ?refusal, "refused a connection");
             return None;
         }
+        self.open.fetch_add(1, Ordering::Relaxed);
         Some(Pass(Arc::new(Inside {
             door: Arc::clone(self),
             network,
-            standing: Mutex::new(Standing::Stranger),
-            heard: Notify::new(),
+            activity: Mutex::new(Activity::new(Instant::now())),
             _place: place,
         })))
     }
@@ -101,40 +109,61 @@ pub struct Pass(Arc<Inside>);
 struct Inside {
     door: Arc<Door>,
     network: Network,
-    standing: Mutex<Standing>,
-    /// Holds a permit once anything was heard.
-    heard: Notify,
+    activity: Mutex<Activity>,
     _place: Option<OwnedSemaphorePermit>,
 }
+
+/// A request under way, until it is dropped.
+pub struct UnderWay(Pass);
 
 impl Pass {
     /// A request has arrived whole.
     pub fn heard(&self) {
-        self.0.heard.notify_one();
+        self.0.activity.lock().heard = true;
+    }
+
+    /// A request begins. It is under way until what is returned is dropped.
+    pub fn begin(&self) -> UnderWay {
+        self.0.activity.lock().under_way += 1;
+        UnderWay(self.clone())
     }
 
     /// A request came whose signature is good: the connection counts no longer against its address, and the reserve is
     /// open to its network for some minutes.
     pub fn trust(&self) {
-        self.heard();
-        let mut standing = self.0.standing.lock();
-        if *standing == Standing::Stranger {
+        let mut activity = self.0.activity.lock();
+        if activity.standing == Standing::Stranger {
             self.0.door.book.lock().trust(self.0.network, Instant::now());
-            *standing = Standing::Trusted;
+            activity.standing = Standing::Trusted;
         }
     }
 
-    /// Returns when nothing was heard for `max` from now on; never, once something was. For one caller at a time.
-    pub async fn silent(&self, max: Duration) {
-        if tokio::time::timeout(max, self.0.heard.notified()).await.is_ok() {
-            pending::<()>().await;
+    /// Returns when the connection has asked for nothing for longer than `patience` allows, from now on; never, once it
+    /// has done what `patience` waits for.
+    pub async fn outstayed(&self, patience: Patience) {
+        self.0.activity.lock().set_usable(Instant::now());
+        loop {
+            let left = self.0.activity.lock().left(patience, Instant::now());
+            match left {
+                None => pending::<()>().await,
+                Some(Duration::ZERO) => return,
+                // What happens meanwhile is seen at the end: no connection is closed too early, and none has to be woken.
+                Some(left) => tokio::time::sleep(left).await,
+            }
         }
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.0.activity.lock().end(Instant::now());
     }
 }
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        let standing = *self.standing.get_mut();
+        let standing = self.activity.get_mut().standing;
+        self.door.open.fetch_sub(1, Ordering::Relaxed);
         self.door
             .book
             .lock()
@@ -190,14 +219,20 @@ mod tests {
         });
         let _client = TcpStream::connect(address).await.unwrap();
         let (_stream, _, pass) = door.accept(&listener).await;
-        pass.silent(Duration::from_millis(1)).await;
+        assert_eq!(door.open(), 1);
+        let patience = Patience::FirstSignature(Duration::from_millis(1));
+        pass.outstayed(patience).await;
+        pass.heard();
+        pass.outstayed(patience).await;
         pass.trust();
         pass.trust();
-        let silent = pass.silent(Duration::from_millis(1));
+        let silent = pass.outstayed(patience);
         assert!(
             tokio::time::timeout(Duration::from_millis(50), silent)
                 .await
                 .is_err()
         );
+        drop(pass);
+        assert_eq!(door.open(), 0);
     }
 }

@@ -1,110 +1,122 @@
-//! A connection whose other end must take what is written to it: one that does not for too long is cut.
-//!
-//! Reading has no limit here: the headers have hyper's timeout, and bodies that of whoever reads them.
+//! Which connections are closed for asking nothing: a rule and what it looks at, plain values without sockets.
 
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::Sleep;
+use crate::book::Standing;
 
-/// A connection that is patient with its reader up to a limit.
-pub struct Patient<S> {
-    inner: S,
-    idle_max: Duration,
-    /// Runs while the other end takes nothing.
-    stuck: Option<Pin<Box<Sleep>>>,
+/// When a connection is closed though it breaks no rule. The time begins when the connection can be used, after its
+/// handshake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// No whole request came for so long. Afterwards the limits of whoever reads heads count.
+    FirstRequest(Duration),
+    /// No good signature came for so long, whatever else was asked. Where every request has to be signed, others are no
+    /// reason to hold a connection.
+    FirstSignature(Duration),
+    /// No good signature ever came, and nothing was under way for so long. Where strangers may ask, long answers to them
+    /// must not be cut, but between two requests a place is worth more than their comfort.
+    IdleStranger(Duration),
 }
 
-impl<S> Patient<S> {
-    /// Waits for `idle_max` at most; then writing fails with [`io::ErrorKind::TimedOut`].
-    pub fn new(inner: S, idle_max: Duration) -> Self {
-        Self {
-            inner,
-            idle_max,
-            stuck: None,
+/// What a connection has done so far.
+#[derive(Debug)]
+pub(crate) struct Activity {
+    pub(crate) standing: Standing,
+    /// A whole request came.
+    pub(crate) heard: bool,
+    /// Requests under way.
+    pub(crate) under_way: usize,
+    /// When the connection could be used.
+    usable: Instant,
+    /// When the last request ended, if one did.
+    ended: Option<Instant>,
+}
+
+impl Activity {
+    /// Of a connection that comes now.
+    pub(crate) fn new(now: Instant) -> Activity {
+        Activity {
+            standing: Standing::Stranger,
+            heard: false,
+            under_way: 0,
+            usable: now,
+            ended: None,
         }
     }
 
-    fn watch<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if written.is_ready() {
-            self.stuck = None;
-            return written;
+    /// The handshake is done.
+    pub(crate) fn set_usable(&mut self, now: Instant) {
+        self.usable = now;
+    }
+
+    /// A request ended.
+    pub(crate) fn end(&mut self, now: Instant) {
+        debug_assert!(self.under_way > 0, "only what began can end");
+        self.under_way = self.under_way.saturating_sub(1);
+        self.ended = Some(now);
+    }
+
+    /// How much longer the connection may stay as it is; zero if it must go, `None` for ever.
+    pub(crate) fn left(&self, patience: Patience, now: Instant) -> Option<Duration> {
+        if self.standing == Standing::Trusted {
+            return None;
         }
-        let idle_max = self.idle_max;
-        let stuck = self
-            .stuck
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(idle_max)));
-        match stuck.as_mut().poll(cx) {
-            Poll::Ready(()) => {
-                let detail = "the client takes nothing of its answer";
-                Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, detail)))
-            }
-            Poll::Pending => Poll::Pending,
+        let left = |max: Duration, since| max.saturating_sub(now.saturating_duration_since(since));
+        match patience {
+            Patience::FirstRequest(_) if self.heard => None,
+            Patience::FirstRequest(max) | Patience::FirstSignature(max) => Some(left(max, self.usable)),
+            Patience::IdleStranger(max) if self.under_way > 0 => Some(max),
+            Patience::IdleStranger(max) => Some(left(max, self.ended.unwrap_or(self.usable))),
         }
-    }
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_read(cx, buffer)
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.inner).poll_write(cx, bytes);
-        self.watch(cx, written)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        pieces: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.inner).poll_write_vectored(cx, pieces);
-        self.watch(cx, written)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.inner.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = Pin::new(&mut self.inner).poll_flush(cx);
-        self.watch(cx, flushed)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let ended = Pin::new(&mut self.inner).poll_shutdown(cx);
-        self.watch(cx, ended)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-
     use super::*;
 
-    #[tokio::test]
-    async fn a_reader_that_does_not_read_is_given_up() {
-        let (ours, mut theirs) = tokio::io::duplex(16);
-        let mut ours = Patient::new(ours, Duration::from_secs(3600));
-        let writing = tokio::spawn(async move {
-            ours.write_all(&[1; 64]).await.unwrap();
-            ours
-        });
-        theirs.read_exact(&mut [0; 64]).await.unwrap();
-        let mut ours = writing.await.unwrap();
-        ours.idle_max = Duration::from_millis(1);
-        let error = ours.write_all(&[2; 64]).await.unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    const MAX: Duration = Duration::from_secs(10);
+
+    #[track_caller]
+    fn check(change: impl FnOnce(&mut Activity), seconds: u64, left: [Option<u64>; 3]) {
+        let come = Instant::now();
+        let mut activity = Activity::new(come);
+        change(&mut activity);
+        let rules: [fn(Duration) -> Patience; 3] = [
+            Patience::FirstRequest,
+            Patience::FirstSignature,
+            Patience::IdleStranger,
+        ];
+        for (rule, left) in rules.into_iter().zip(left) {
+            let patience = rule(MAX);
+            let found = activity.left(patience, come + Duration::from_secs(seconds));
+            assert_eq!(found, left.map(Duration::from_secs), "{patience:?}");
+        }
+    }
+
+    #[test]
+    fn who_says_nothing_goes_and_who_signed_stays() {
+        check(|_| {}, 3, [Some(7), Some(7), Some(7)]);
+        check(|_| {}, 11, [Some(0), Some(0), Some(0)]);
+        check(
+            |activity| activity.standing = Standing::Trusted,
+            11,
+            [None, None, None],
+        );
+    }
+
+    #[test]
+    fn unsigned_requests_hold_a_connection_only_where_strangers_may_ask() {
+        check(|activity| activity.heard = true, 11, [None, Some(0), Some(0)]);
+        check(
+            |activity| (activity.heard, activity.under_way) = (true, 1),
+            11,
+            [None, Some(0), Some(10)],
+        );
+        let answered = |activity: &mut Activity| {
+            (activity.heard, activity.under_way) = (true, 1);
+            activity.end(activity.usable + Duration::from_secs(8));
+        };
+        check(answered, 11, [None, Some(0), Some(7)]);
     }
 }

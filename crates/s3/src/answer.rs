@@ -5,23 +5,27 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use door::Misaddressed;
+use door::{Hosts, Misaddressed};
 use http::header::{self, HeaderName};
 use http::{HeaderValue, Request, Response, StatusCode};
+use listen::Connection;
 use rand::RngExt as _;
 use s3s::Body;
+use s3s::service::S3Service;
+use store::node::Counters;
+use store::store::Store;
 
+use crate::access::Peer;
 use crate::body::{Incoming, Outgoing};
-use crate::connection::Wire;
 use crate::cors;
 use crate::exchange::Exchange;
 use crate::gate::{self, Head};
-use crate::log::Entry;
+use crate::log::{Entry, Log};
 use crate::mend;
+use crate::metrics::Metrics;
+use crate::options::Limits;
 use crate::refusal::Refusal;
-use crate::serve::Serving;
 
 /// Name of browsers' questions among the operations counted.
 const PREFLIGHT: &str = "Preflight";
@@ -32,19 +36,31 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
 /// Characters of those names.
 const ID_ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
+/// What every answer needs.
+pub(crate) struct Serving {
+    pub(crate) service: S3Service,
+    pub(crate) store: Store,
+    pub(crate) limits: Limits,
+    pub(crate) hosts: Hosts,
+    pub(crate) version_2: bool,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) node: Option<Arc<Counters>>,
+    pub(crate) log: Option<Log>,
+}
+
 /// Answers one request of a connection.
 pub(crate) async fn answer(
     request: Request<hyper::body::Incoming>,
-    wire: &Arc<Wire>,
-    serving: &Serving,
+    connection: Arc<Connection>,
+    serving: Arc<Serving>,
 ) -> Result<Response<Outgoing>, Infallible> {
     let id = request_id();
     let entry = match &serving.log {
         None => Entry::default(),
         Some(_) => Entry {
             request_id: id.clone(),
-            remote_ip: wire.peer.address.to_string(),
-            tls: wire.tls.clone(),
+            remote_ip: connection.peer().ip().to_string(),
+            tls: connection.tls().cloned(),
             ..Entry::of(&request)
         },
     };
@@ -53,19 +69,23 @@ pub(crate) async fn answer(
         metrics,
         serving.node.as_ref(),
         serving.log.clone(),
-        wire.clone(),
+        connection.clone(),
         entry,
     );
     let expects = request.headers().contains_key(header::EXPECT);
     // From here on the body is known: whoever drops it unread leaves it to `finish`.
-    let request = receive(request, serving, &exchange);
-    let mut response = respond(request, wire, serving, &exchange).await;
+    let request = receive(request, &serving, &exchange);
+    let peer = Peer {
+        address: connection.peer().ip(),
+        secure: connection.tls().is_some(),
+    };
+    let mut response = respond(request, peer, &serving, &exchange).await;
     if expects && !exchange.has_received() {
         // The client has been told nothing of its body, and may or may not send it: what comes next on this connection could
         // be the body or another request.
         close(&mut response);
     } else if !exchange.body.finish().await {
-        wire.unread.store(true, Ordering::Relaxed);
+        connection.leave_unread();
         close(&mut response);
     }
     let is_xml = mend::is_xml(&response);
@@ -99,7 +119,7 @@ fn receive(
 
 async fn respond(
     request: Request<Incoming>,
-    wire: &Arc<Wire>,
+    peer: Peer,
     serving: &Serving,
     exchange: &Arc<Exchange>,
 ) -> Response<Body> {
@@ -111,7 +131,7 @@ async fn respond(
     exchange.note(|entry| entry.way = way);
     // A page that had its name pointed here (DNS rebinding) has no key to sign with; and with TLS no certificate.
     if way.version.is_none()
-        && !wire.peer.secure
+        && !peer.secure
         && let Err(why) = serving.hosts.admit(request.version(), head.uri, head.headers)
     {
         return misaddressed(why).response();
@@ -121,7 +141,7 @@ async fn respond(
         return response;
     }
     let told = cors::told(&serving.store, &request).await;
-    let mut response = dispatch(request, wire, serving, exchange).await;
+    let mut response = dispatch(request, peer, serving, exchange).await;
     // s3s takes a body that could not be read for a fault of ours.
     if let Some(refusal) = exchange.body.refusal() {
         response = refusal.response();
@@ -135,13 +155,13 @@ async fn respond(
 
 async fn dispatch(
     request: Request<Incoming>,
-    wire: &Arc<Wire>,
+    peer: Peer,
     serving: &Serving,
     exchange: &Arc<Exchange>,
 ) -> Response<Body> {
     let mut request = request.map(Body::http_body);
     request.extensions_mut().insert(exchange.clone());
-    request.extensions_mut().insert(wire.peer);
+    request.extensions_mut().insert(peer);
     serving.service.call(request).await.unwrap_or_else(|error| {
         let error: s3s::StdError = error.into();
         tracing::error!(%error, "a request could not be answered");

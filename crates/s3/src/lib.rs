@@ -14,7 +14,7 @@
 //!
 //! Where things are: `face` has the operations, one module for each kind; `content`, `checksum`, `conditions`,
 //! `attributes` what they share; `access`, `keys`, `acl`, `policy` and `settings` who may do what; `cors` which web pages may
-//! ask; `serve`, `body`, `tls` the socket.
+//! ask; `serve`, `answer`, `body` the port and what passes through it.
 
 mod access;
 mod acl;
@@ -24,7 +24,6 @@ mod body;
 mod checksum;
 mod chunks;
 mod conditions;
-mod connection;
 mod content;
 mod cors;
 mod digests;
@@ -33,7 +32,6 @@ mod exchange;
 mod face;
 mod gate;
 mod keys;
-mod linger;
 mod log;
 mod mend;
 pub mod metrics;
@@ -44,11 +42,11 @@ mod policy;
 mod refusal;
 mod serve;
 mod settings;
-mod tls;
 mod xml;
+
+pub use listen::{TlsError, TlsFiles};
 
 pub use keys::{ALL_RIGHTS, KeyPair, KeysError, Right};
 pub use log::{LogFormat, LogSettings, LogTarget};
-pub use options::{Limits, ServeError, Settings, TlsFiles};
+pub use options::{Limits, ServeError, Settings};
 pub use serve::{Running, serve};
-pub use tls::TlsError;

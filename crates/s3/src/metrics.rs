@@ -1,26 +1,10 @@
 //! What the face counts: requests by operation, with their outcome, bytes and time to the last byte.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use store::node::LATENCY_MICROS;
-
-/// Requests answered, by operation and class of outcome.
-pub const REQUESTS_TOTAL: &str = "weft_s3_requests_total";
-
-/// Bytes of request bodies received, by operation.
-pub const RECEIVED_BYTES_TOTAL: &str = "weft_s3_received_bytes_total";
-
-/// Bytes of answer bodies sent, by operation.
-pub const SENT_BYTES_TOTAL: &str = "weft_s3_sent_bytes_total";
-
-/// Time from the request's header to the answer's last byte in seconds, by operation; a histogram.
-pub const REQUEST_SECONDS: &str = "weft_s3_request_seconds";
-
-/// Connections open at this moment.
-pub const CONNECTIONS: &str = "weft_s3_connections";
 
 /// Counters of one operation since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,8 +39,6 @@ impl OperationCount {
 pub struct MetricsSnapshot {
     /// By S3's name of the operation; `Unknown` for requests refused before that was known.
     pub operations: BTreeMap<String, OperationCount>,
-    /// Connections open.
-    pub connections: u64,
 }
 
 /// The counters.
@@ -87,21 +69,6 @@ impl Metrics {
         counter.bytes_out += bytes_out;
         counter.latency_us_sum = counter.latency_us_sum.saturating_add(time_us);
         counter.latency_counts[bucket] += 1;
-    }
-
-    /// Counts a connection while the answer is held.
-    pub(crate) fn open(self: &Arc<Self>) -> Connection {
-        self.inner.lock().connections += 1;
-        Connection(self.clone())
-    }
-}
-
-/// A connection that is open.
-pub(crate) struct Connection(Arc<Metrics>);
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.0.inner.lock().connections -= 1;
     }
 }
 

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use listen::{TlsError, TlsFiles};
 use store::node::Counters;
 
 use crate::keys::KeysError;
 use crate::log::LogSettings;
-use crate::tls::TlsError;
 
 /// What the face is told before it starts.
 #[derive(Debug, Clone)]
@@ -48,15 +48,6 @@ impl Settings {
             log: None,
         }
     }
-}
-
-/// Files for TLS.
-#[derive(Debug, Clone)]
-pub struct TlsFiles {
-    /// Certificate chain, PEM.
-    pub certificates: PathBuf,
-    /// Private key, PEM.
-    pub key: PathBuf,
 }
 
 /// What clients may ask of it.

@@ -31,8 +31,7 @@ use maud::{DOCTYPE, html};
 
 use crate::failure::Failure;
 use crate::pages::Query;
-use crate::serve::Peer;
-use crate::state::State;
+use crate::state::{Peer, State};
 use crate::stream::{self, Wanted};
 use crate::{present, record};
 use content::Content;

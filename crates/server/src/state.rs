@@ -1,5 +1,6 @@
 //! What every handler shares.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use archive::Archive;
@@ -35,6 +36,10 @@ impl From<Archive> for Served {
         }
     }
 }
+
+/// The other end of the connection that a request came on. Absent where there is no TCP connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
 
 /// One per server.
 pub(crate) struct State {

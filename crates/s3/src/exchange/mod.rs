@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
+use door::UnderWay;
+use listen::Connection;
 use parking_lot::Mutex;
 use store::node::{Counters, InFlight};
 
-use crate::connection::Wire;
 use crate::log::{Entry, Log};
 use crate::metrics::Metrics;
 
@@ -26,7 +27,10 @@ const UNKNOWN: &str = "Unknown";
 pub(crate) struct Exchange {
     metrics: Arc<Metrics>,
     log: Option<Log>,
-    wire: Arc<Wire>,
+    connection: Arc<Connection>,
+    /// Keeps the connection from being closed as idle.
+    _under_way: UnderWay,
+    /// Makes the workers of the node make way.
     _in_flight: Option<InFlight>,
     begun: Instant,
     operation: Mutex<String>,
@@ -47,14 +51,14 @@ impl Exchange {
         metrics: Arc<Metrics>,
         node: Option<&Arc<Counters>>,
         log: Option<Log>,
-        wire: Arc<Wire>,
+        connection: Arc<Connection>,
         entry: Entry,
     ) -> Arc<Self> {
-        wire.begin();
         Arc::new(Self {
             metrics,
             log,
-            wire,
+            _under_way: connection.begin(),
+            connection,
             _in_flight: node.map(Counters::in_flight_now),
             begun: Instant::now(),
             operation: Mutex::new(UNKNOWN.to_owned()),
@@ -75,7 +79,7 @@ impl Exchange {
 
     /// The request's signature is good.
     pub(crate) fn trust(&self) {
-        self.wire.trust();
+        self.connection.trust();
     }
 
     /// Takes note of more for the log.
@@ -129,7 +133,6 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        self.wire.end();
         let operation = std::mem::take(self.operation.get_mut());
         let status = self.status.load(Ordering::Relaxed);
         let (bytes_in, bytes_out) = (

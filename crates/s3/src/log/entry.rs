@@ -1,6 +1,7 @@
 //! One line of the access log: who asked for what, and what became of it.
 
 use http::HeaderMap;
+use listen::Agreed;
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode, utf8_percent_encode};
 use serde::Serialize;
 use time::OffsetDateTime;
@@ -60,7 +61,7 @@ pub(crate) struct Entry {
     #[serde(skip)]
     pub(crate) way: Way,
     #[serde(skip)]
-    pub(crate) tls: Option<(String, String)>,
+    pub(crate) tls: Option<Agreed>,
 }
 
 /// What JSON has beside the fields of an entry.
@@ -97,7 +98,7 @@ impl Entry {
             entry: self,
             signature: self.way.version,
             authentication: self.way.place,
-            tls: self.tls.as_ref().map(|(version, _)| version.as_str()),
+            tls: self.tls.as_ref().map(|tls| tls.version.as_str()),
         };
         // Texts and numbers always become JSON.
         serde_json::to_string(&line).unwrap_or_default()
@@ -110,7 +111,7 @@ impl Entry {
             .as_ref()
             .map(|key| utf8_percent_encode(key, &BARE).to_string());
         let uri = format!("{} {} HTTP/1.1", self.method, self.uri);
-        let (version, cipher) = self.tls.clone().unzip();
+        let (version, cipher) = self.tls.clone().map(|tls| (tls.version, tls.cipher)).unzip();
         let number = |number: u64| {
             if number == 0 {
                 "-".to_owned()

@@ -13,8 +13,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 
 use crate::failure::Failure;
-use crate::serve::Peer;
-use crate::state::State;
+use crate::state::{Peer, State};
 
 /// Headers by which a proxy says that the request is not its own.
 const PROXY_HEADERS: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];

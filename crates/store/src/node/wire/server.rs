@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
-use door::{Door, Pass};
+use door::{Door, Pass, Patience};
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -152,7 +152,7 @@ async fn converse(
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
         // Requests that are not signed are answered, but are not heard: who sends nothing else is cut all the same.
-        () = pass.silent(stranger_max) => return,
+        () = pass.outstayed(Patience::FirstSignature(stranger_max)) => return,
         () = asked(&mut stopped) => {
             connection.as_mut().graceful_shutdown();
             connection.await

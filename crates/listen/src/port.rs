@@ -1,0 +1,265 @@
+//! Accepting, serving, and the orderly end.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use door::{Door, Pass, Patience};
+use http::{Request, Response};
+use http_body::Body;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::connection::Connection;
+use crate::lingering::Lingering;
+use crate::tls::Security;
+use crate::write_timeout::WriteTimeout;
+
+/// On what terms a port holds connections.
+#[derive(Clone)]
+pub struct Terms {
+    /// Plain HTTP, TLS, or both.
+    pub security: Security,
+    /// Longest handshake of TLS.
+    pub handshake_time_max: Duration,
+    /// Request line and header fields together, in bytes.
+    pub head_bytes_max: usize,
+    /// Longest time for a request's head. It begins with the connection and with the end of every answer, so that it is the
+    /// longest pause between two requests too.
+    pub head_time_max: Duration,
+    /// Most bytes that are buffered of what comes in and of what goes out; `None` for hyper's own (some 400 KiB), where long
+    /// contents come.
+    pub buffer_bytes_max: Option<usize>,
+    /// How long the other end may take nothing of an answer; `None` where whoever writes the answer has a limit of its own.
+    pub write_idle_max: Option<Duration>,
+    /// Which connections are closed for asking nothing.
+    pub patience: Patience,
+    /// How long requests under way may take to finish when the port ends.
+    pub grace: Duration,
+}
+
+/// A port that listens. Until [`Port::serve`] is called, connections wait in the system's queue.
+pub struct Port {
+    listener: TcpListener,
+    address: SocketAddr,
+    door: Arc<Door>,
+}
+
+impl Port {
+    /// Listens at `address`; its port 0 stands for any free one.
+    ///
+    /// # Errors
+    /// The address is taken, not this machine's, or not allowed.
+    pub async fn bind(address: SocketAddr, door: Arc<Door>) -> io::Result<Port> {
+        Port::over(TcpListener::bind(address).await?, door)
+    }
+
+    /// A port over what listens already.
+    ///
+    /// # Errors
+    /// The system does not tell the address.
+    pub fn over(listener: TcpListener, door: Arc<Door>) -> io::Result<Port> {
+        let address = listener.local_addr()?;
+        Ok(Port {
+            listener,
+            address,
+            door,
+        })
+    }
+
+    /// Where it listens, with the real port.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Gives every request to `answer` until `stop` is ready. Then nothing is accepted any more, requests under way may
+    /// finish within [`Terms::grace`], and what is left is broken off.
+    pub async fn serve<A, F, B, E>(self, terms: Terms, answer: A, stop: impl Future<Output = ()>)
+    where
+        A: Fn(Request<Incoming>, Arc<Connection>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Response<B>, Infallible>> + Send + 'static,
+        B: Body<Data: Send, Error = E> + Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>> + 'static,
+    {
+        let grace = terms.grace;
+        let held = Arc::new((terms, answer));
+        let (closing, closed) = watch::channel(false);
+        let mut connections = JoinSet::new();
+        let mut stop = pin!(stop);
+        loop {
+            tokio::select! {
+                () = &mut stop => break,
+                // Without this the set would grow by every connection that ever came.
+                Some(_) = connections.join_next() => {}
+                (stream, peer, pass) = self.door.accept(&self.listener) => {
+                    connections.spawn(hold(stream, peer, pass, Arc::clone(&held), closed.clone()));
+                }
+            }
+        }
+        // First, so that who comes now is refused by the system, and does not wait in a queue that nobody reads.
+        drop(self.listener);
+        closing.send_replace(true);
+        let all = async { while connections.join_next().await.is_some() {} };
+        if tokio::time::timeout(grace, all).await.is_err() {
+            let left = connections.len();
+            tracing::warn!(connections = left, "broke off connections that did not finish");
+        }
+        // Dropping the set ends the tasks that are left.
+    }
+}
+
+async fn hold<A, F, B, E>(
+    stream: TcpStream,
+    peer: SocketAddr,
+    pass: Pass,
+    held: Arc<(Terms, A)>,
+    mut closed: watch::Receiver<bool>,
+) where
+    A: Fn(Request<Incoming>, Arc<Connection>) -> F,
+    F: Future<Output = Result<Response<B>, Infallible>>,
+    B: Body<Error = E> + 'static,
+    E: Into<Box<dyn Error + Send + Sync>> + 'static,
+{
+    let (terms, answer) = &*held;
+    // Without it small answers wait for the acknowledgement of the one before; slower, but no error.
+    let _ = stream.set_nodelay(true);
+    let unread = Arc::new(AtomicBool::new(false));
+    let over = |stream| {
+        let stream = WriteTimeout::new(stream, terms.write_idle_max);
+        Lingering::new(stream, Arc::clone(&unread))
+    };
+    let entered = terms.security.enter(stream, over, terms.handshake_time_max).await;
+    let (stream, agreed) = match entered {
+        Ok(entered) => entered,
+        Err(error) => return tracing::debug!(%peer, %error, "a connection was refused"),
+    };
+    let connection = Arc::new(Connection::new(peer, agreed, pass, unread));
+    let service = service_fn(|request| {
+        connection.pass.heard();
+        answer(request, Arc::clone(&connection))
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(terms.head_time_max)
+        .max_header_size(terms.head_bytes_max);
+    if let Some(bytes_max) = terms.buffer_bytes_max {
+        http.max_buf_size(bytes_max);
+    }
+    let mut talk = pin!(http.serve_connection(TokioIo::new(stream), service));
+    let ended = tokio::select! {
+        ended = talk.as_mut() => ended,
+        () = connection.pass.outstayed(terms.patience) => {
+            return tracing::debug!(%peer, "closed a connection that asked for nothing");
+        }
+        () = closing(&mut closed) => {
+            talk.as_mut().graceful_shutdown();
+            talk.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%peer, %error, "a connection ended early");
+    }
+}
+
+/// Returns when the port ends.
+async fn closing(closed: &mut watch::Receiver<bool>) {
+    // An error says that the port is gone, which is the same.
+    let _ = closed.wait_for(|closing| *closing).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::Full;
+    use hyper::body::Bytes;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::sync::Notify;
+    use tokio::task::JoinHandle;
+
+    use super::*;
+
+    /// A port whose every answer waits for `go`; it ends when `stop` is notified.
+    async fn port(grace: Duration, stop: &Arc<Notify>, go: &Arc<Notify>) -> (SocketAddr, JoinHandle<()>) {
+        let door = Door::new(door::Limits {
+            connections_max: 8,
+            per_address_max: 8,
+            reserve: 0,
+        });
+        let port = Port::bind("127.0.0.1:0".parse().unwrap(), door).await.unwrap();
+        let long = Duration::from_secs(60);
+        let terms = Terms {
+            security: Security::Plain,
+            handshake_time_max: long,
+            head_bytes_max: 16 * 1024,
+            head_time_max: long,
+            buffer_bytes_max: None,
+            write_idle_max: None,
+            patience: Patience::FirstRequest(long),
+            grace,
+        };
+        let (address, stop, go) = (port.address(), Arc::clone(stop), Arc::clone(go));
+        let answer = move |_, connection: Arc<Connection>| {
+            let go = Arc::clone(&go);
+            async move {
+                go.notified().await;
+                Ok(Response::new(Full::<Bytes>::from(
+                    connection.peer().ip().to_string(),
+                )))
+            }
+        };
+        let serving = tokio::spawn(async move { port.serve(terms, answer, stop.notified()).await });
+        (address, serving)
+    }
+
+    async fn ask(address: SocketAddr) -> TcpStream {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream
+            .write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+            .await
+            .unwrap();
+        stream
+    }
+
+    #[tokio::test]
+    async fn at_the_end_requests_under_way_are_answered_and_nobody_else_is_let_in() {
+        let (stop, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (address, serving) = port(Duration::from_secs(60), &stop, &go).await;
+        let mut first = ask(address).await;
+        go.notify_one();
+        let mut head = [0; 12];
+        first.read_exact(&mut head).await.unwrap();
+        assert_eq!(&head, b"HTTP/1.1 200");
+        let mut asking = ask(address).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        stop.notify_one();
+        // The idle connection ends at once.
+        first.read_to_end(&mut Vec::new()).await.unwrap();
+        assert!(TcpStream::connect(address).await.is_err());
+        assert!(!serving.is_finished());
+        go.notify_one();
+        let mut answer = String::new();
+        asking.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.ends_with("127.0.0.1"), "{answer}");
+        serving.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_does_not_finish_in_time_is_broken_off() {
+        let (stop, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (address, serving) = port(Duration::from_millis(20), &stop, &go).await;
+        let mut asking = ask(address).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        stop.notify_one();
+        serving.await.unwrap();
+        assert_eq!(asking.read(&mut [0; 1]).await.unwrap_or(0), 0);
+    }
+}

@@ -1,0 +1,153 @@
+//! TLS: whether a connection has it, its handshake, and certificates from files.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::{ServerConfig, ServerConnection};
+
+/// The first byte of a TLS connection: a handshake record. No HTTP method begins with it.
+const HANDSHAKE: u8 = 0x16;
+
+/// Whether connections have TLS.
+#[derive(Clone)]
+pub enum Security {
+    /// None has.
+    Plain,
+    /// All have.
+    Tls(Arc<ServerConfig>),
+    /// Those have that begin with a handshake. Somebody between both ends could cut it off: for the time of a change only.
+    Both(Arc<ServerConfig>),
+}
+
+/// What both ends of a connection agreed on, in the names of rustls: `TLSv1.3`, `TLS13_AES_128_GCM_SHA256`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agreed {
+    /// The version.
+    pub version: String,
+    /// The cipher suite.
+    pub cipher: String,
+}
+
+/// A connection, with TLS or without.
+pub(crate) trait Duplex: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Duplex for S {}
+
+impl Security {
+    /// TLS with a certificate chain and its private key.
+    ///
+    /// # Errors
+    /// A file cannot be read or holds no PEM of its kind, or certificate and key do not go together.
+    pub fn of_files(files: &TlsFiles) -> Result<Security, TlsError> {
+        let wrong = |path: &PathBuf, detail: String| TlsError::File {
+            path: path.clone(),
+            detail,
+        };
+        let certificates = CertificateDer::pem_file_iter(&files.certificates)
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .map_err(|error| wrong(&files.certificates, error.to_string()))?;
+        let key =
+            PrivateKeyDer::from_pem_file(&files.key).map_err(|error| wrong(&files.key, error.to_string()))?;
+        let pair = |source| TlsError::Pair {
+            certificates: files.certificates.clone(),
+            key: files.key.clone(),
+            source,
+        };
+        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(pair)?
+            .with_no_client_auth()
+            .with_single_cert(certificates, key)
+            .map_err(pair)?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Security::Tls(Arc::new(config)))
+    }
+
+    /// Does the handshake, within `time_max`, over what `over` makes of the socket.
+    pub(crate) async fn enter<S: Duplex + 'static>(
+        &self,
+        stream: TcpStream,
+        over: impl FnOnce(TcpStream) -> S,
+        time_max: Duration,
+    ) -> io::Result<(Box<dyn Duplex>, Option<Agreed>)> {
+        let config = match self {
+            Security::Plain => None,
+            Security::Tls(config) => Some(config),
+            Security::Both(config) => in_time(time_max, begins_with_handshake(&stream))
+                .await?
+                .then_some(config),
+        };
+        let stream = over(stream);
+        let Some(config) = config else {
+            return Ok((Box::new(stream), None));
+        };
+        let acceptor = TlsAcceptor::from(Arc::clone(config));
+        let stream = in_time(time_max, acceptor.accept(stream)).await?;
+        let agreed = Agreed::of(stream.get_ref().1);
+        Ok((Box::new(stream), Some(agreed)))
+    }
+}
+
+impl Agreed {
+    /// Both are known once the handshake is done.
+    fn of(connection: &ServerConnection) -> Agreed {
+        let version = connection.protocol_version();
+        let cipher = connection.negotiated_cipher_suite();
+        Agreed {
+            version: version.map_or_else(String::new, |version| format!("{version:?}").replace('_', ".")),
+            cipher: cipher.map_or_else(String::new, |cipher| format!("{:?}", cipher.suite())),
+        }
+    }
+}
+
+async fn begins_with_handshake(stream: &TcpStream) -> io::Result<bool> {
+    let mut first = [0];
+    stream.peek(&mut first).await?;
+    Ok(first == [HANDSHAKE])
+}
+
+async fn in_time<T>(time_max: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    let late = || io::Error::new(io::ErrorKind::TimedOut, "no handshake in time");
+    timeout(time_max, work).await.unwrap_or_else(|_| Err(late()))
+}
+
+/// Files for TLS.
+#[derive(Debug, Clone)]
+pub struct TlsFiles {
+    /// Certificate chain, PEM.
+    pub certificates: PathBuf,
+    /// Private key, PEM.
+    pub key: PathBuf,
+}
+
+/// Why TLS cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file that cannot be read, or holds no PEM of its kind.
+    #[error("read {path}: {detail}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What failed.
+        detail: String,
+    },
+    /// Certificate and key do not go together.
+    #[error("certificate {certificates} with key {key}: {source}")]
+    Pair {
+        /// File of the certificates.
+        certificates: PathBuf,
+        /// File of the key.
+        key: PathBuf,
+        /// What failed.
+        source: tokio_rustls::rustls::Error,
+    },
+}
