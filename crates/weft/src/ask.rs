@@ -31,7 +31,7 @@ pub(crate) fn open_with(context: &Context, mut settings: OpenSettings) -> anyhow
     Ok(Archive::open_with(
         &context.archive,
         settings,
-        context.places.sources(),
+        context.remote_inputs.sources(),
     )?)
 }
 

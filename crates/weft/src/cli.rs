@@ -1,13 +1,12 @@
 //! The command line (stable): one subcommand for one thing.
 
-use std::path::PathBuf;
-
-use clap::{ArgAction, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 use crate::commands::{
     cdx, demo, domain, dump, forget, inspect, links, load, pack, page, record, search, serve, status, store,
     synth, top, verify,
 };
+use crate::context::GlobalArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,27 +24,8 @@ Results go to standard output, messages to standard error.";
 #[command(name = "weft", version, about, after_help = EXAMPLES, max_term_width = 100)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct Cli {
-    /// The archive's directory [default: ./weft-archive]
-    #[arg(
-        long,
-        global = true,
-        env = "WEFT_ARCHIVE",
-        value_name = "DIR",
-        hide_env_values = true
-    )]
-    pub(crate) archive: Option<PathBuf>,
-
-    /// Change nothing in the archive's directory, also where that would be possible
-    #[arg(long, global = true)]
-    pub(crate) read_only: bool,
-
-    /// Print JSON instead of text
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-
-    /// Say more on standard error (-vv: debug); RUST_LOG is honoured
-    #[arg(short, long, global = true, action = ArgAction::Count)]
-    pub(crate) verbose: u8,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
 
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -2,10 +2,37 @@
 
 use std::path::PathBuf;
 
-use crate::cli::Cli;
-use crate::out::Out;
-use crate::sources::Places;
+use clap::ArgAction;
+
+use crate::remote_inputs::RemoteInputs;
+use crate::stdout::Out;
 use crate::style::Style;
+
+/// Flags that every command has.
+#[derive(Debug, clap::Args)]
+pub(crate) struct GlobalArgs {
+    /// The archive's directory [default: ./weft-archive]
+    #[arg(
+        long,
+        global = true,
+        env = "WEFT_ARCHIVE",
+        value_name = "DIR",
+        hide_env_values = true
+    )]
+    archive: Option<PathBuf>,
+
+    /// Change nothing in the archive's directory, also where that would be possible
+    #[arg(long, global = true)]
+    read_only: bool,
+
+    /// Print JSON instead of text
+    #[arg(long, global = true)]
+    json: bool,
+
+    /// Say more on standard error (-vv: debug); RUST_LOG is honoured
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
 
 /// What every command is given.
 pub(crate) struct Context {
@@ -20,7 +47,7 @@ pub(crate) struct Context {
     /// How often `-v` was given.
     pub(crate) verbose: u8,
     /// Where inputs are read from.
-    pub(crate) places: Places,
+    pub(crate) remote_inputs: RemoteInputs,
     /// Standard output.
     pub(crate) out: Out,
     /// Colours of standard error.
@@ -29,17 +56,14 @@ pub(crate) struct Context {
 
 impl Context {
     /// The context of a command line.
-    pub(crate) fn new(cli: &Cli) -> Context {
+    pub(crate) fn new(args: GlobalArgs) -> Context {
         Context {
-            archive: cli
-                .archive
-                .clone()
-                .unwrap_or_else(|| PathBuf::from("./weft-archive")),
-            archive_given: cli.archive.is_some(),
-            read_only: cli.read_only,
-            json: cli.json,
-            verbose: cli.verbose,
-            places: Places::new(),
+            archive_given: args.archive.is_some(),
+            archive: args.archive.unwrap_or_else(|| PathBuf::from("./weft-archive")),
+            read_only: args.read_only,
+            json: args.json,
+            verbose: args.verbose,
+            remote_inputs: RemoteInputs::new(),
             out: Out::stdout(),
             err_style: Style::of_stderr(),
         }

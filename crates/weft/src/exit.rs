@@ -8,25 +8,7 @@ use archive::{AskError, OpenError};
 use store::store::StoreError;
 
 use crate::context::Context;
-
-/// How a command that ran to its end went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Outcome {
-    /// Everything asked for was done: exit code 0.
-    Done,
-    /// Done, but something was lost, failed or differs; the command has said what: exit code 1.
-    Losses,
-}
-
-/// The user asked for something that cannot be meant: exit code 2.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct WrongUse(pub(crate) String);
-
-/// What the user named is not there: exit code 1.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct NotFound(pub(crate) String);
+pub(crate) use crate::outcome::{NotFound, Outcome, WrongUse};
 
 /// The command line, or the exit code where it was answered at once: help, the version, wrong use.
 pub(crate) fn parsed<T: clap::Parser>() -> Result<T, ExitCode> {

@@ -13,19 +13,25 @@ mod cli;
 mod commands;
 mod context;
 mod exit;
-mod face;
-mod keeping;
-mod list;
+mod flag_values;
 mod logs;
-mod out;
-mod place;
-mod serving;
-mod sources;
+mod losses;
+mod outcome;
+mod paging;
+mod remote_inputs;
+mod s3_face;
+mod stage_table;
+mod stderr;
+mod stdout;
 mod stop;
+mod store_node;
 mod style;
 mod table;
+mod threads;
 mod units;
-mod web;
+mod web_args;
+mod web_server;
+mod which_store;
 
 // Loading makes and frees millions of small rows on several threads, which this allocator is made for.
 #[global_allocator]
@@ -36,9 +42,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(code) => return code,
     };
-    logs::start(cli.verbose);
-    let mut context = context::Context::new(&cli);
+    logs::start(cli.global.verbose);
+    let mut context = context::Context::new(cli.global);
     let result = commands::run(cli.command, &mut context);
-    context.places.close();
+    context.remote_inputs.close();
     exit::report(result, &mut context)
 }

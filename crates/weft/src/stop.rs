@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use tokio::sync::Notify;
 
-use crate::out::progress_line;
+use crate::stderr::progress_line;
 
 /// Exit code of a process that was told twice: 128 + SIGINT, as shells expect.
 const EXIT_INTERRUPTED: i32 = 130;

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use crate::out::Out;
+use crate::stdout::Out;
 use crate::style::{clean, columns, cut};
 
 /// How a column stands.

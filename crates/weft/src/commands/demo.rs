@@ -12,13 +12,13 @@ use server::ServerSettings;
 
 use crate::ask;
 use crate::commands::load;
-use crate::commands::serve::parse_listen;
 use crate::context::Context;
 use crate::exit::Outcome;
-use crate::out::progress_line;
-use crate::serving::Serving;
+use crate::flag_values::parse_listen;
+use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::style::shell_word;
+use crate::web_server::WebServer;
 
 mod check;
 
@@ -69,9 +69,9 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     if stop.asked() {
         return Ok(Outcome::Losses);
     }
-    let serving = Serving::start(&archive, None, &addresses(args.listen))?;
-    let shown = show(&web, &serving, args, &stop, context);
-    serving.end();
+    let server = WebServer::start(&archive, None, &addresses(args.listen))?;
+    let shown = show(&web, &server, args, &stop, context);
+    server.end();
     Ok(shown?.max(loaded))
 }
 
@@ -142,28 +142,28 @@ fn addresses(listen: Option<SocketAddr>) -> Vec<ServerSettings> {
 
 fn show(
     web: &Web,
-    serving: &Serving,
+    server: &WebServer,
     args: &Args,
     stop: &Stop,
     context: &mut Context,
 ) -> anyhow::Result<Outcome> {
     if args.exit {
-        let failed = check::check(web, serving.address(), &context.archive, &mut context.out)?;
+        let failed = check::check(web, server.address(), &context.archive, &mut context.out)?;
         return Ok(if failed == 0 {
             Outcome::Done
         } else {
             Outcome::Losses
         });
     }
-    invite(web, serving, context)?;
+    invite(web, server, context)?;
     stop.wait();
     progress_line("stopping (Ctrl-C again stops at once)");
     Ok(Outcome::Done)
 }
 
 /// What to try.
-fn invite(web: &Web, serving: &Serving, context: &mut Context) -> anyhow::Result<()> {
-    let url = serving.url();
+fn invite(web: &Web, server: &WebServer, context: &mut Context) -> anyhow::Result<()> {
+    let url = server.url();
     let (page, query) = (shell_word(&web.url), shell_word(&web.query));
     let archive = shell_word(&context.archive.display().to_string());
     // As it was started: after `make demo` it is in no folder that the shell looks into.

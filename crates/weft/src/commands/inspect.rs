@@ -15,9 +15,9 @@ use warc::{Entry, Input as _, Reader, ReaderSettings};
 
 use crate::context::Context;
 use crate::exit::{Outcome, complain};
-use crate::place::PlaceArgs;
 use crate::style::clean;
 use crate::units::counted;
+use crate::which_store::StoreArgs;
 use account::Account;
 use row::Row;
 
@@ -49,13 +49,13 @@ pub(crate) struct Args {
     no_verify: bool,
     /// Where inputs are that are named by `store://`.
     #[command(flatten)]
-    place: PlaceArgs,
+    place: StoreArgs,
 }
 
 /// Runs `weft inspect`. A file that cannot be read does not stop the others.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    context.places.use_given(&args.place);
-    let sources = context.places.sources();
+    context.remote_inputs.use_given(&args.place);
+    let sources = context.remote_inputs.sources();
     let locations = files::expand(&args.inputs, &sources)?;
     let mut outcome = Outcome::Done;
     let mut total = Account::default();

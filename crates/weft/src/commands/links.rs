@@ -7,7 +7,7 @@ use archive::question::{Answer, Body, LinkRow, Question};
 use crate::ask;
 use crate::context::Context;
 use crate::exit::Outcome;
-use crate::list::{self, Paging, url_or_key};
+use crate::paging::{self, Paging, url_or_key};
 use crate::style::shell_word;
 use crate::table::{Column, Table};
 use crate::units::{count, counted};
@@ -107,7 +107,7 @@ fn print(answer: &Answer, end: End, url: &str, context: &mut Context) -> anyhow:
     writeln!(context.out, "{head}")?;
     table(rows, end).print(&mut context.out)?;
     let again = format!("weft {command} {}{}", shell_word(url), context.archive_flag());
-    list::more(&mut context.out, &again, next.as_deref())?;
+    paging::more(&mut context.out, &again, next.as_deref())?;
     Ok(())
 }
 

@@ -22,10 +22,10 @@ use extract::LinkScope;
 use crate::ask;
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
-use crate::out::progress_line;
-use crate::place::{PlaceArgs, place};
+use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::style::clean;
+use crate::which_store::{StoreArgs, place};
 use progress::Progress;
 
 const EXAMPLES: &str = "\
@@ -94,7 +94,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value = "inputs", requires = "keep")]
     keep_bucket: String,
     #[command(flatten)]
-    place: PlaceArgs,
+    place: StoreArgs,
     /// Measure without this stage (may be repeated): nothing of it is done, and nothing is recorded
     #[arg(long, value_enum, value_name = "STAGE")]
     stage_off: Vec<Stage>,
@@ -151,7 +151,7 @@ fn parse_rate(text: &str) -> Result<f64, String> {
 /// Runs `weft load`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let mut request = request(&args)?;
-    context.places.use_given(&args.place);
+    context.remote_inputs.use_given(&args.place);
     let mut unkept = 0;
     if args.keep {
         warn_of_empty_folders(&request, context);

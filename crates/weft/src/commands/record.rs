@@ -15,7 +15,7 @@ use warc::{Format, Input as _, OpenRecord, ReadError};
 use crate::ask;
 use crate::context::Context;
 use crate::exit::Outcome;
-use crate::place::PlaceArgs;
+use crate::which_store::StoreArgs;
 
 /// Bytes read at once.
 const PIECE_BYTES: usize = 256 << 10;
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
     /// Where inputs are that were loaded from `store://`.
     #[command(flatten)]
-    place: PlaceArgs,
+    place: StoreArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -67,7 +67,7 @@ struct Part {
 
 /// Runs `weft record`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    context.places.use_given(&args.place);
+    context.remote_inputs.use_given(&args.place);
     let question = Question::Record {
         url: args.url.clone(),
         at: args.at.clone(),
@@ -79,7 +79,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     let Body::Record(place) = &answer.body else {
         return ask::unexpected(&answer.body);
     };
-    let sources = context.places.sources();
+    let sources = context.remote_inputs.sources();
     match &args.out {
         None => write_part(place, &sources, &args.part, &mut context.out)?,
         Some(path) => {

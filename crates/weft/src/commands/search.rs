@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::ask;
 use crate::context::Context;
 use crate::exit::Outcome;
-use crate::list::{self, Paging};
-use crate::out::Out;
+use crate::paging::{self, Paging};
+use crate::stdout::Out;
 use crate::style::{Style, clean, shell_word};
 use crate::units::{count, counted, day};
 
@@ -76,7 +76,7 @@ fn print(answer: &Answer, query: &str, context: &mut Context) -> anyhow::Result<
         facet_text(facet, &mut context.out)?;
     }
     let again = format!("weft search {}{}", shell_word(query), context.archive_flag());
-    list::more(&mut context.out, &again, body.next.as_deref())?;
+    paging::more(&mut context.out, &again, body.next.as_deref())?;
     Ok(())
 }
 

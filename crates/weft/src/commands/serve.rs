@@ -2,7 +2,6 @@
 //! store beside it.
 
 use std::io::Write;
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,13 +11,13 @@ use store::node::{ConnectSettings, VolumeSettings};
 use crate::ask;
 use crate::context::Context;
 use crate::exit::{NotFound, Outcome, WrongUse};
-use crate::face::{Face, FaceArgs, KEYS_FILE};
-use crate::keeping::Keeping;
-use crate::out::progress_line;
-use crate::place::{ClusterArgs, parse_volume};
-use crate::serving::Serving;
+use crate::s3_face::{Face, FaceArgs, KEYS_FILE};
+use crate::stderr::progress_line;
 use crate::stop::Stop;
-use crate::web::WebArgs;
+use crate::store_node::StoreNode;
+use crate::web_args::WebArgs;
+use crate::web_server::WebServer;
+use crate::which_store::{ClusterArgs, parse_volume};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -80,14 +79,6 @@ pub(crate) struct Args {
     face: FaceArgs,
 }
 
-pub(crate) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
-    let expected = "expected HOST:PORT, such as 127.0.0.1:8080";
-    let mut addresses = text
-        .to_socket_addrs()
-        .map_err(|error| format!("{error}; {expected}"))?;
-    addresses.next().ok_or_else(|| expected.to_owned())
-}
-
 impl Args {
     /// The store to keep, if one was asked for.
     fn place(&self) -> Option<ConnectSettings> {
@@ -112,32 +103,32 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     settings.create = args.create || keeps_a_store && !context.read_only;
     settings.own = true;
     if let Some(place) = args.place().or_else(|| args.cluster.given()) {
-        context.places.use_store(place);
+        context.remote_inputs.use_store(place);
     }
     let archive = ask::open_with(context, settings).map_err(told_to_create)?;
     let stop = Stop::listen()?;
     let keys = context.archive.join(KEYS_FILE);
-    let keeping = match args.place() {
-        Some(place) => Some(Keeping::start(&place, &args.face, keys)?),
+    let node = match args.place() {
+        Some(place) => Some(StoreNode::start(&place, &args.face, keys)?),
         None => None,
     };
-    let storage = keeping.as_ref().map(Keeping::storage);
-    let serving = Serving::start(&archive, storage, &[args.web.settings()]);
-    let serving = match serving {
-        Ok(serving) => serving,
+    let storage = node.as_ref().map(StoreNode::storage);
+    let server = WebServer::start(&archive, storage, &[args.web.settings()]);
+    let server = match server {
+        Ok(server) => server,
         Err(error) => {
-            keeping.into_iter().for_each(Keeping::end);
+            node.into_iter().for_each(StoreNode::end);
             return Err(error);
         }
     };
-    announce(&serving, keeping.as_ref(), context)?;
+    announce(&server, node.as_ref(), context)?;
     stop.wait();
     progress_line("stopping (Ctrl-C again stops at once)");
     Stop::end_within(END_MAX, 0)?;
     // At the same time: each waits for requests of its own.
     std::thread::scope(|scope| {
-        scope.spawn(|| keeping.into_iter().for_each(Keeping::end));
-        serving.end();
+        scope.spawn(|| node.into_iter().for_each(StoreNode::end));
+        server.end();
     });
     Ok(Outcome::Done)
 }
@@ -153,24 +144,24 @@ fn told_to_create(error: anyhow::Error) -> anyhow::Error {
 }
 
 /// A line that says where, so that programs which start a server can read it, and one about the store.
-fn announce(serving: &Serving, keeping: Option<&Keeping>, context: &mut Context) -> anyhow::Result<()> {
+fn announce(server: &WebServer, node: Option<&StoreNode>, context: &mut Context) -> anyhow::Result<()> {
     let archive = context.archive.display().to_string();
     if context.json {
-        let address = serving.address().to_string();
-        let store = keeping.map(|keeping| keeping.node().address().to_string());
-        let s3 = keeping.and_then(Keeping::face).map(Face::to_json);
+        let address = server.address().to_string();
+        let store = node.map(|node| node.running().address().to_string());
+        let s3 = node.and_then(StoreNode::face).map(Face::to_json);
         context.out.json(&serde_json::json!({
             "archive": archive,
             "address": address,
-            "url": serving.url(),
+            "url": server.url(),
             "store": store,
             "s3": s3,
         }))?;
     } else {
-        let url = context.out.style.address(&serving.url());
+        let url = context.out.style.address(&server.url());
         writeln!(context.out, "{archive} is served at {url}")?;
-        if let Some(keeping) = keeping {
-            writeln!(context.out, "{}", keeping.said())?;
+        if let Some(node) = node {
+            writeln!(context.out, "{}", node.said())?;
         }
     }
     context.out.flush()?;

@@ -4,15 +4,15 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use archive::Archive;
-use archive::question::{
-    Answer, Body, LedgerRow, LedgerState, QuarantineRow, Question, StageRow, StatusBody,
-};
+use archive::question::{Answer, Body, LedgerRow, LedgerState, QuarantineRow, Question, StatusBody};
 
 use clap::ValueEnum;
 
 use crate::ask;
 use crate::context::Context;
 use crate::exit::Outcome;
+use crate::losses::quarantine_line;
+use crate::stage_table::print_stages;
 use crate::style::clean;
 use crate::table::{Column, Table};
 use crate::units::{bytes, count, day};
@@ -225,11 +225,8 @@ fn print_status(status: &StatusBody, epoch: u64, context: &mut Context) -> anyho
         line("writes", "none: the archive is open read-only".to_owned())?;
     }
     if !status.refuses_writes.is_empty() {
-        let since = &status.refuses_writes;
-        line(
-            "writes",
-            format!("refused since: {since}; the next load tries again"),
-        )?;
+        let why = &status.refuses_writes;
+        line("writes", format!("refused: {why}; the next load tries again"))?;
     }
     Ok(())
 }
@@ -262,43 +259,6 @@ fn search(status: &StatusBody, epoch: u64) -> String {
             count(epoch)
         )
     }
-}
-
-/// The stage table; `weft load -v` ends with it too.
-pub(crate) fn print_stages(stages: &[StageRow], context: &mut Context) -> anyhow::Result<()> {
-    if stages.is_empty() {
-        writeln!(
-            context.out,
-            "the process that owns the archive has loaded nothing yet (weft load -v ends with its stages)"
-        )?;
-        return Ok(());
-    }
-    let mut table = Table::new(&[
-        ("stage", Column::Left),
-        ("threads", Column::Right),
-        ("waiting", Column::Right),
-        ("running", Column::Right),
-        ("done", Column::Right),
-        ("total", Column::Right),
-        ("ms/item", Column::Right),
-        ("batched", Column::Right),
-        ("batch", Column::Right),
-    ]);
-    for row in stages {
-        table.row([
-            row.stage.clone(),
-            row.threads.to_string(),
-            count(row.waiting),
-            count(row.running),
-            count(row.done),
-            count(row.total),
-            format!("{:.3}", row.ms_per_item),
-            format!("{:.0} %", row.batched_share * 100.0),
-            format!("{:.1}", row.batch_mean),
-        ]);
-    }
-    table.print(&mut context.out)?;
-    Ok(())
 }
 
 fn print_ledger(rows: &[LedgerRow], context: &mut Context) -> anyhow::Result<()> {
@@ -360,21 +320,6 @@ pub(crate) fn print_quarantine(rows: &[QuarantineRow], context: &mut Context) ->
         writeln!(context.out, "{}", quarantine_line(row))?;
     }
     Ok(())
-}
-
-/// One loss in words: `input at offset: reason: detail`.
-pub(crate) fn quarantine_line(row: &QuarantineRow) -> String {
-    format!("{} {}", clean(&row.input), loss_text(row))
-}
-
-/// One loss in words, where the input is known: `at offset: reason: detail`.
-pub(crate) fn loss_text(row: &QuarantineRow) -> String {
-    let detail = if row.detail.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", row.detail)
-    };
-    clean(&format!("at {}: {}{detail}", row.offset, row.reason))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use archive::question::{Answer, Body, Question, TopRow};
 use crate::ask;
 use crate::context::Context;
 use crate::exit::Outcome;
-use crate::list::{self, Paging, url_or_key};
+use crate::paging::{self, Paging, url_or_key};
 use crate::style::shell_word;
 use crate::table::{Column, Table};
 use crate::units::count;
@@ -57,7 +57,7 @@ fn print(answer: &Answer, domain: Option<&str>, context: &mut Context) -> anyhow
         .map(|name| format!(" {}", shell_word(name)))
         .unwrap_or_default();
     let again = format!("weft top{domain}{}", context.archive_flag());
-    list::more(&mut context.out, &again, next.as_deref())?;
+    paging::more(&mut context.out, &again, next.as_deref())?;
     Ok(())
 }
 

@@ -20,10 +20,10 @@ use crate::ask;
 use crate::commands::status::ledger_rows;
 use crate::context::Context;
 use crate::exit::Outcome;
-use crate::place::PlaceArgs;
 use crate::stop::Stop;
 use crate::style::clean;
 use crate::units::{count, counted};
+use crate::which_store::StoreArgs;
 use compare::{Comparing, Comparison};
 use fresh::Fresh;
 use scope::{Extent, Scope};
@@ -44,7 +44,7 @@ Exit code 1: a view differs, something in the index is damaged, or an input is g
 pub(crate) struct Args {
     /// Where inputs are that were loaded from `store://`.
     #[command(flatten)]
-    place: PlaceArgs,
+    place: StoreArgs,
 }
 
 /// Every view, in the order in which one follows from the other; `kinds` and `versions` are what answers show of
@@ -65,13 +65,19 @@ const VIEWS: [&str; 11] = [
 
 /// Runs `weft verify`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    context.places.use_given(&args.place);
+    context.remote_inputs.use_given(&args.place);
     let archive = ask::open(context)?;
     let stop = Stop::listen()?;
     let (epoch, status) = status(&archive)?;
     let CheckBody { damages, mut notes } = check(&archive)?;
     let rows = ledger_rows(&archive, None)?;
-    let fresh = Fresh::load(archive.dir(), &rows, &status, context.places.sources(), &stop)?;
+    let fresh = Fresh::load(
+        archive.dir(),
+        &rows,
+        &status,
+        context.remote_inputs.sources(),
+        &stop,
+    )?;
     let scope = Scope::of(&rows, &fresh.unknown);
     let mut views = Vec::new();
     for view in VIEWS {

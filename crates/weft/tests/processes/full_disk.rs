@@ -58,7 +58,7 @@ fn a_server_goes_on_when_there_is_room_again() {
     let output = load(&shared, &archive).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     let status = run(weft(&shared, &archive, &["status"]), &[0]);
-    assert!(status.contains("refused since"), "{status}");
+    assert!(status.contains("writes   refused: "), "{status}");
     let again = load(&shared, &archive).output().unwrap();
     let message = String::from_utf8_lossy(&again.stderr).to_lowercase();
     assert!(message.contains("no space left"), "{}", said(&again));

@@ -10,7 +10,8 @@ use anyhow::{Context as _, bail, ensure};
 use making::demo::Web;
 use serde_json::Value;
 
-use crate::out::{Out, progress_line};
+use crate::stderr::progress_line;
+use crate::stdout::Out;
 
 /// No question of the demo takes this long.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);

@@ -6,7 +6,7 @@ use extract::{Extracted, LinkScope, Settings};
 use serde::Serialize;
 use warc::{Defect, Entry, Format, Record, Span};
 
-use crate::out::Out;
+use crate::stdout::Out;
 use crate::style::{clean, columns, cut};
 
 /// What is shown of a stretch.

@@ -52,10 +52,10 @@ pub(super) fn keep(
     context: &mut Context,
 ) -> anyhow::Result<(Vec<LoadInput>, u64)> {
     bucket::check_name(bucket).map_err(|error| WrongUse(error.to_string()))?;
-    let found = found_inputs(inputs, &context.places.sources());
+    let found = found_inputs(inputs, &context.remote_inputs.sources());
     look_at_all(&found, bucket, context)?;
     // Looking may have opened the store's volumes, which one at a time has open.
-    context.places.close();
+    context.remote_inputs.close();
     with_store(place, Begin::Allowed, async |session| {
         if !found.iter().all(|input| is_address(&input.location)) {
             make_bucket(&session.store(), bucket).await?;

@@ -12,7 +12,7 @@ use archive::question::{Answer, Body, JobBody, JobStage};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::context::Context;
-use crate::out::progress_line;
+use crate::stderr::progress_line;
 use crate::style::{clean, columns};
 use crate::units::{bytes, count, duration_ms, per_second};
 

@@ -5,8 +5,9 @@ use std::io::Write;
 use archive::Archive;
 use archive::question::{Body, JobBody, LedgerRow, QuarantineRow, Question};
 
-use crate::commands::status::{loss_text, print_stages, quarantine_line};
 use crate::context::Context;
+use crate::losses::{loss_text, quarantine_line};
+use crate::stage_table::print_stages;
 use crate::style::{clean, clean_lines, shell_word};
 use crate::units::{bytes, count, counted, duration_ms, per_second};
 

@@ -17,7 +17,7 @@ use super::key;
 use super::session::{Begin, Session, with_store};
 use crate::context::Context;
 use crate::exit::{Outcome, complain};
-use crate::out::progress_line;
+use crate::stderr::progress_line;
 use crate::style::clean;
 use crate::table::{Column, Table};
 use crate::units::instant;

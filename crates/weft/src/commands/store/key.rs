@@ -6,7 +6,7 @@ use store::key::Key;
 use store::store::Store;
 
 use crate::exit::WrongUse;
-use crate::out::progress_line;
+use crate::stderr::progress_line;
 
 /// What addresses of objects begin with; it may be left out.
 const SCHEME: &str = "store://";

@@ -14,9 +14,9 @@ use super::recover;
 use super::session::{Begin, Session, with_store};
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
-use crate::place::{PlaceArgs, place};
 use crate::table::{Column, Table};
 use crate::units::{bytes, count};
+use crate::which_store::{StoreArgs, place};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -101,7 +101,7 @@ struct Apply {
 }
 
 /// Runs `weft store layout`.
-pub(super) fn run(args: &Args, place_args: &PlaceArgs, context: &mut Context) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &Args, place_args: &StoreArgs, context: &mut Context) -> anyhow::Result<Outcome> {
     if let Command::Figures = args.command {
         return print_figures(context);
     }

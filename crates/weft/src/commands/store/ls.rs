@@ -12,7 +12,7 @@ use super::key;
 use super::session::{Begin, Session, with_store};
 use crate::context::Context;
 use crate::exit::{NotFound, Outcome};
-use crate::out::Out;
+use crate::stdout::Out;
 use crate::style::clean;
 use crate::units::{bytes, count, counted, instant};
 

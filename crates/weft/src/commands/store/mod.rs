@@ -5,7 +5,7 @@
 
 use crate::context::Context;
 use crate::exit::Outcome;
-use crate::place::{PlaceArgs, place};
+use crate::which_store::{StoreArgs, place};
 
 mod census;
 pub(crate) mod content;
@@ -42,7 +42,7 @@ Objects are written store://bucket/name, or bucket/name. docs/store.md says how 
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct Args {
     #[command(flatten)]
-    place: PlaceArgs,
+    place: StoreArgs,
     #[command(subcommand)]
     command: Command,
 }

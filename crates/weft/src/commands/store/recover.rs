@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use anyhow::Context as _;
 use store::node::{ConnectSettings, NodeSettings, recover_layouts};
 
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
+use crate::threads;
 
 /// Runs `weft store layout recover`. No process may have the volumes open.
 pub(super) fn run(place: &ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
@@ -20,10 +20,7 @@ pub(super) fn run(place: &ConnectSettings, context: &mut Context) -> anyhow::Res
             .into());
         }
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("start the store's threads")?;
+    let runtime = threads::start("store")?;
     let layouts = runtime.block_on(recover_layouts(&settings))?;
     if context.json {
         context.out.json(&layouts)?;

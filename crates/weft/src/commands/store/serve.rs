@@ -7,10 +7,10 @@ use store::node::ConnectSettings;
 
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
-use crate::face::{Face, FaceArgs, KEYS_FILE};
-use crate::keeping::Keeping;
-use crate::out::progress_line;
+use crate::s3_face::{Face, FaceArgs, KEYS_FILE};
+use crate::stderr::progress_line;
 use crate::stop::Stop;
+use crate::store_node::StoreNode;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,11 +32,11 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, place: &ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
     let stop = Stop::listen()?;
     let keys = keys_file(args, place)?;
-    let keeping = Keeping::start(place, &args.face, keys)?;
-    announce(&keeping, context)?;
+    let node = StoreNode::start(place, &args.face, keys)?;
+    announce(&node, context)?;
     stop.wait();
     progress_line("stopping (Ctrl-C again stops at once)");
-    keeping.end();
+    node.end();
     Ok(Outcome::Done)
 }
 
@@ -52,19 +52,19 @@ fn keys_file(args: &Args, place: &ConnectSettings) -> Result<PathBuf, WrongUse> 
 }
 
 /// A line that says where, so that programs which start a node can read it.
-fn announce(keeping: &Keeping, context: &mut Context) -> anyhow::Result<()> {
-    let node = keeping.node();
+fn announce(node: &StoreNode, context: &mut Context) -> anyhow::Result<()> {
+    let running = node.running();
     if context.json {
-        let store = node.store();
+        let store = running.store();
         context.out.json(&serde_json::json!({
             "node": store.cluster().me(),
-            "address": node.address().to_string(),
+            "address": running.address().to_string(),
             "layout": store.cluster().view().layouts.current.number,
-            "unplaced": node.unplaced(),
-            "s3": keeping.face().map(Face::to_json),
+            "unplaced": running.unplaced(),
+            "s3": node.face().map(Face::to_json),
         }))?;
     } else {
-        writeln!(context.out, "{}", keeping.said())?;
+        writeln!(context.out, "{}", node.said())?;
     }
     context.out.flush()?;
     Ok(())

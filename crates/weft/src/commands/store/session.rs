@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use store::cluster::View;
 use store::node::{
     ConnectError, ConnectSettings, Connection, NodeSettings, VolumeSettings, connect, connect_or_begin,
@@ -13,8 +13,9 @@ use store::node::{
 use store::store::{Reading, Store};
 
 use crate::exit::NotFound;
-use crate::out::progress_line;
+use crate::stderr::progress_line;
 use crate::stop::Stop;
+use crate::threads;
 
 /// Time for what is under way to come to a clean end after a stop was asked for.
 const STOP_GRACE: Duration = Duration::from_secs(5);
@@ -83,11 +84,7 @@ pub(crate) fn with_store<T>(
         return Err(NotFound(message).into());
     }
     let stop = Stop::listen()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .thread_name("store")
-        .build()
-        .context("start the store's threads")?;
+    let runtime = threads::start("store")?;
     runtime.block_on(async {
         let connection = tokio::select! {
             connection = reach(place, begin) => connection?,

@@ -12,29 +12,27 @@ use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::threads;
+
 /// Time for threads that answer questions when no request is left.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// A server that accepts connections until [`Serving::end`].
-pub(crate) struct Serving {
+/// A server that accepts connections until [`WebServer::end`].
+pub(crate) struct WebServer {
     runtime: Runtime,
     address: SocketAddr,
     end: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
-impl Serving {
+impl WebServer {
     /// Binds one of the addresses in `settings`, the first that is free, and begins to serve with its settings.
     pub(crate) fn start(
         archive: &Archive,
         store: Option<Arc<dyn Storage>>,
         settings: &[ServerSettings],
-    ) -> anyhow::Result<Serving> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .thread_name("server")
-            .build()
-            .context("start the server's threads")?;
+    ) -> anyhow::Result<WebServer> {
+        let runtime = threads::start("server")?;
         let server = runtime.block_on(bind(archive, store, settings))?;
         let address = server.address();
         let (end, ended) = oneshot::channel();
@@ -42,7 +40,7 @@ impl Serving {
             // An error is a sender that was dropped: the end as well.
             let _ = ended.await;
         }));
-        Ok(Serving {
+        Ok(WebServer {
             runtime,
             address,
             end,

@@ -8,8 +8,8 @@ use s3::metrics::{MetricsSnapshot, OperationCount};
 use s3::{KeyPair, Limits, LogFormat, LogSettings, LogTarget, Running, Settings, TlsFiles};
 use store::node::RequestCount;
 
+use crate::flag_values::{Listen, positive};
 use crate::style::shell_word;
-use crate::web::{Listen, positive};
 
 /// Name of the keys file where none is given.
 pub(crate) const KEYS_FILE: &str = "s3-keys.toml";

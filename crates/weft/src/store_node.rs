@@ -12,50 +12,51 @@ use store::upkeep::Workers;
 use tokio::runtime::{Handle, Runtime};
 
 use crate::exit::WrongUse;
-use crate::face::{Face, FaceArgs};
+use crate::s3_face::{Face, FaceArgs};
 use crate::style::clean_lines;
+use crate::threads;
 use crate::units::counted;
 
 /// A node, with the threads that it runs on.
-pub(crate) struct Keeping {
+pub(crate) struct StoreNode {
     runtime: Runtime,
-    node: RunningNode,
+    running: RunningNode,
     face: Option<Face>,
 }
 
-impl Keeping {
+impl StoreNode {
     /// Starts the node that `place` describes, and its S3 face if one was asked for. `keys` is where the face's keys
     /// are if no flag says so.
-    pub(crate) fn start(place: &ConnectSettings, face: &FaceArgs, keys: PathBuf) -> anyhow::Result<Keeping> {
+    pub(crate) fn start(
+        place: &ConnectSettings,
+        face: &FaceArgs,
+        keys: PathBuf,
+    ) -> anyhow::Result<StoreNode> {
         let settings = settings(place)?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .thread_name("store")
-            .build()
-            .context("start the store's threads")?;
-        let node = runtime.block_on(start(settings)).context("start the store")?;
-        let mut keeping = Keeping {
+        let runtime = threads::start("store")?;
+        let running = runtime.block_on(start(settings)).context("start the store")?;
+        let mut started = StoreNode {
             runtime,
-            node,
+            running,
             face: None,
         };
         if let Some(mut settings) = face.settings(keys) {
-            settings.node = Some(keeping.node.counters());
-            let face = Face::start(settings, keeping.node.store());
-            match keeping.runtime.block_on(face) {
-                Ok(face) => keeping.face = Some(face),
+            settings.node = Some(started.running.counters());
+            let face = Face::start(settings, started.running.store());
+            match started.runtime.block_on(face) {
+                Ok(face) => started.face = Some(face),
                 Err(error) => {
-                    keeping.end();
+                    started.end();
                     return Err(error);
                 }
             }
         }
-        Ok(keeping)
+        Ok(started)
     }
 
     /// The running node.
-    pub(crate) fn node(&self) -> &RunningNode {
-        &self.node
+    pub(crate) fn running(&self) -> &RunningNode {
+        &self.running
     }
 
     /// Its S3 face.
@@ -65,9 +66,9 @@ impl Keeping {
 
     /// What the Store page and the metrics show of it.
     pub(crate) fn storage(&self) -> Arc<dyn Storage> {
-        Arc::new(Kept {
-            store: self.node.store(),
-            workers: self.node.workers(),
+        Arc::new(NodeStorage {
+            store: self.running.store(),
+            workers: self.running.workers(),
             s3: self.face.as_ref().map(|face| Box::new(face.counts()) as Counts),
             threads: self.runtime.handle().clone(),
         })
@@ -75,12 +76,12 @@ impl Keeping {
 
     /// Who it is and where; what it was given that it does not use; where its S3 face is.
     pub(crate) fn said(&self) -> String {
-        let store = self.node.store();
+        let store = self.running.store();
         let view = store.cluster().view();
         let id = store.cluster().me().map(ToString::to_string).unwrap_or_default();
         let mut said = format!(
             "store node {id} at {}: layout {}, {} of every object on {}",
-            self.node.address(),
+            self.running.address(),
             view.layouts.current.number,
             counted(view.replicas() as u64, "copy", "copies"),
             counted(view.volumes.len() as u64, "volume", "volumes"),
@@ -88,7 +89,7 @@ impl Keeping {
         // Of one that was retired the log says what to do.
         let retired = &view.layouts.current.roles.retired;
         for volume in self
-            .node
+            .running
             .unplaced()
             .iter()
             .filter(|volume| !retired.contains(*volume))
@@ -110,7 +111,7 @@ impl Keeping {
             if let Some(face) = self.face {
                 face.end().await;
             }
-            self.node.shutdown().await;
+            self.running.shutdown().await;
         });
     }
 }
@@ -130,7 +131,7 @@ fn settings(place: &ConnectSettings) -> anyhow::Result<NodeSettings> {
 /// Requests of the S3 face.
 type Counts = Box<dyn Fn() -> Vec<RequestCount> + Send + Sync>;
 
-struct Kept {
+struct NodeStorage {
     store: Store,
     workers: Option<Workers>,
     s3: Option<Counts>,
@@ -139,7 +140,7 @@ struct Kept {
 }
 
 #[async_trait::async_trait]
-impl Storage for Kept {
+impl Storage for NodeStorage {
     async fn report(&self) -> StoreReport {
         let cluster = Arc::clone(self.store.cluster());
         let gathered = self.threads.spawn(async move { gather(&cluster).await }).await;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::out::Out;
+use crate::stdout::Out;
 use crate::style::shell_word;
 
 /// Flags of every list that can be long.

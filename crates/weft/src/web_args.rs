@@ -1,12 +1,10 @@
 //! Flags of the web port: where it listens, which names it goes by, and how many connections it holds.
 
-use std::net::SocketAddr;
-use std::str::FromStr;
 use std::time::Duration;
 
 use server::ServerSettings;
 
-use crate::commands::serve::parse_listen;
+use crate::flag_values::{Listen, positive};
 
 /// Flags of `weft serve` for the web port.
 #[derive(Debug, Clone, clap::Args)]
@@ -32,23 +30,6 @@ pub(crate) struct WebArgs {
     first_request_seconds: u64,
 }
 
-/// An address, and the name it was given by.
-#[derive(Debug, Clone)]
-pub(crate) struct Listen {
-    pub(crate) address: SocketAddr,
-    pub(crate) host: String,
-}
-
-impl FromStr for Listen {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Listen, String> {
-        let address = parse_listen(text)?;
-        let host = text.rsplit_once(':').map_or(text, |(host, _)| host).to_owned();
-        Ok(Listen { address, host })
-    }
-}
-
 impl WebArgs {
     /// What the server is told.
     pub(crate) fn settings(&self) -> ServerSettings {
@@ -63,14 +44,5 @@ impl WebArgs {
             first_request_max: Duration::from_secs(self.first_request_seconds),
             ..ServerSettings::default()
         }
-    }
-}
-
-/// A number from 1.
-pub(crate) fn positive(text: &str) -> Result<usize, String> {
-    let number: usize = text.parse().map_err(|_| "expected a number".to_owned())?;
-    match number {
-        0 => Err("expected a number from 1 on".to_owned()),
-        number => Ok(number),
     }
 }

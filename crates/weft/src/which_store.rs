@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use store::node::{ConnectSettings, VolumeSettings};
 
-use crate::exit::WrongUse;
+use crate::outcome::WrongUse;
 
 /// Names the store where no flag does: a `node.toml`, or volume directories with colons between.
 pub(crate) const STORE_VARIABLE: &str = "WEFT_STORE";
 
 /// Flags that say which store is meant.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct PlaceArgs {
+pub(crate) struct StoreArgs {
     /// A volume of the store; once for each disk [default: $WEFT_STORE]
     #[arg(
         long = "volume",
@@ -87,12 +87,12 @@ pub(crate) fn parse_volume(text: &str) -> Result<VolumeSettings, String> {
 ///
 /// # Errors
 /// [`WrongUse`] where neither does, or the environment names none that can be.
-pub(crate) fn place(args: &PlaceArgs) -> Result<ConnectSettings, WrongUse> {
+pub(crate) fn place(args: &StoreArgs) -> Result<ConnectSettings, WrongUse> {
     given(args).map_or_else(of_environment, Ok)
 }
 
 /// The store that flags name, if they do.
-pub(crate) fn given(args: &PlaceArgs) -> Option<ConnectSettings> {
+pub(crate) fn given(args: &StoreArgs) -> Option<ConnectSettings> {
     if let Some(cluster) = args.cluster.given() {
         return Some(cluster);
     }

@@ -65,8 +65,3 @@ impl Write for Out {
         self.note(result)
     }
 }
-
-/// A line on standard error about how things go. A closed standard error is no reason to stop.
-pub(crate) fn progress_line(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
-}

@@ -13,19 +13,19 @@ use store::key::Key;
 use store::node::{ConnectSettings, connect};
 use warc::Input;
 
-use crate::place::{self, PlaceArgs};
+use crate::which_store::{self, StoreArgs};
 
 /// Every place that this process reads inputs from.
 #[derive(Clone)]
-pub(crate) struct Places {
+pub(crate) struct RemoteInputs {
     remote: Remote,
     /// The store that flags name; else the environment does.
     store: Arc<Mutex<Option<ConnectSettings>>>,
 }
 
-impl Places {
+impl RemoteInputs {
     /// As the environment says.
-    pub(crate) fn new() -> Places {
+    pub(crate) fn new() -> RemoteInputs {
         let settings = Settings {
             s3: S3Settings::from_variables(|name| std::env::var(name).ok()),
             ..Settings::default()
@@ -36,12 +36,12 @@ impl Places {
             let given = given.lock().clone();
             own_store(given).boxed()
         });
-        Places { remote, store }
+        RemoteInputs { remote, store }
     }
 
     /// `store://` is the store that flags name, if they do.
-    pub(crate) fn use_given(&self, args: &PlaceArgs) {
-        if let Some(place) = place::given(args) {
+    pub(crate) fn use_given(&self, args: &StoreArgs) {
+        if let Some(place) = which_store::given(args) {
             self.use_store(place);
         }
     }
@@ -63,7 +63,7 @@ impl Places {
 }
 
 async fn own_store(given: Option<ConnectSettings>) -> Result<OwnStore, String> {
-    let place = given.map_or_else(place::of_environment, Ok);
+    let place = given.map_or_else(which_store::of_environment, Ok);
     let place = place.map_err(|error| error.to_string())?;
     let connection = connect(place).await.map_err(|error| error.to_string())?;
     let store = connection.store();
@@ -91,7 +91,7 @@ async fn own_store(given: Option<ConnectSettings>) -> Result<OwnStore, String> {
     })
 }
 
-impl InputSource for Places {
+impl InputSource for RemoteInputs {
     fn serves(&self, address: &str) -> bool {
         self.remote.serves(address)
     }

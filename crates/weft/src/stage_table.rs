@@ -1,0 +1,46 @@
+//! Where loading spends its time: the table of stages that `weft status --stages` and `weft load -v` show.
+
+use std::io::Write;
+
+use archive::question::StageRow;
+
+use crate::context::Context;
+use crate::table::{Column, Table};
+use crate::units::count;
+
+/// Prints one row a stage.
+pub(crate) fn print_stages(stages: &[StageRow], context: &mut Context) -> anyhow::Result<()> {
+    if stages.is_empty() {
+        writeln!(
+            context.out,
+            "the process that owns the archive has loaded nothing yet (weft load -v ends with its stages)"
+        )?;
+        return Ok(());
+    }
+    let mut table = Table::new(&[
+        ("stage", Column::Left),
+        ("threads", Column::Right),
+        ("waiting", Column::Right),
+        ("running", Column::Right),
+        ("done", Column::Right),
+        ("total", Column::Right),
+        ("ms/item", Column::Right),
+        ("batched", Column::Right),
+        ("batch", Column::Right),
+    ]);
+    for row in stages {
+        table.row([
+            row.stage.clone(),
+            row.threads.to_string(),
+            count(row.waiting),
+            count(row.running),
+            count(row.done),
+            count(row.total),
+            format!("{:.3}", row.ms_per_item),
+            format!("{:.0} %", row.batched_share * 100.0),
+            format!("{:.1}", row.batch_mean),
+        ]);
+    }
+    table.print(&mut context.out)?;
+    Ok(())
+}

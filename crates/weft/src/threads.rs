@@ -1,0 +1,13 @@
+//! Threads for async work.
+
+use anyhow::Context as _;
+use tokio::runtime::{Builder, Runtime};
+
+/// A runtime whose threads have this name; it says in a debugger and in `top -H` whose work they do.
+pub(crate) fn start(name: &'static str) -> anyhow::Result<Runtime> {
+    Builder::new_multi_thread()
+        .enable_all()
+        .thread_name(name)
+        .build()
+        .with_context(|| format!("start the {name}'s threads"))
+}
