@@ -1,0 +1,83 @@
+//! Runs fuzz targets with the plain driver.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use clap::Parser;
+use fuzz::{Driver, TARGETS, Target};
+
+/// Tries changed inputs on everything that reads bytes from outside
+#[derive(Debug, Parser)]
+#[command(after_help = "Examples:
+  fuzz                                    every target, ten seconds each
+  fuzz warc_reader --seconds 600 --corpus ../shared/data/edge
+  fuzz extract --input fuzz/artifacts/extract/crash-0123456789abcdef")]
+struct Arguments {
+    /// Targets; all if none is named
+    targets: Vec<String>,
+    /// Seconds for each target
+    #[arg(long, default_value_t = 10)]
+    seconds: u64,
+    /// Decides all inputs; a failure names it
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// File or folder of further inputs to begin from
+    #[arg(long)]
+    corpus: Vec<PathBuf>,
+    /// Where an input that fails is kept
+    #[arg(long, default_value = "fuzz/artifacts")]
+    artifacts: PathBuf,
+    /// Try this input alone
+    #[arg(long)]
+    input: Option<PathBuf>,
+    /// List the targets
+    #[arg(long)]
+    list: bool,
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    if arguments.list {
+        for target in TARGETS {
+            println!("{:12}  {}", target.name, target.about);
+        }
+        return Ok(());
+    }
+    for target in chosen(&arguments.targets)? {
+        match &arguments.input {
+            Some(path) => {
+                let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+                (target.run)(&bytes);
+                println!("{}: nothing wrong", target.name);
+            }
+            None => fuzz_one(target, &arguments)?,
+        }
+    }
+    Ok(())
+}
+
+fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Target>> {
+    for name in names {
+        let known = TARGETS.iter().any(|target| target.name == name);
+        ensure!(known, "there is no target {name:?}; --list names them");
+    }
+    let wanted = |target: &&&Target| names.is_empty() || names.iter().any(|name| name == target.name);
+    Ok(TARGETS.iter().filter(wanted).copied().collect())
+}
+
+fn fuzz_one(target: &Target, arguments: &Arguments) -> anyhow::Result<()> {
+    let driver = Driver {
+        seed: arguments.seed,
+        time_max: Duration::from_secs(arguments.seconds),
+        steps_max: u64::MAX,
+        corpus: arguments.corpus.clone(),
+        artifacts_dir: arguments.artifacts.clone(),
+    };
+    let outcome = driver.run(target)?;
+    println!(
+        "{:12}  {} inputs of the corpus, {} changed ones: nothing wrong",
+        target.name, outcome.corpus_inputs, outcome.steps
+    );
+    Ok(())
+}

@@ -1,0 +1,30 @@
+//! What is tried, one module a target, each with `run(bytes)`.
+
+pub mod extract;
+pub mod query;
+pub mod url_key;
+pub mod warc_reader;
+
+/// Something that reads bytes from outside.
+pub struct Target {
+    /// Its name, as in `fuzz_targets/`.
+    pub name: &'static str,
+    /// What it reads.
+    pub about: &'static str,
+    /// Panics if what must hold does not.
+    pub run: fn(&[u8]),
+    /// Inputs to begin from.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+    /// Makes an input of a file's content.
+    pub from_file: fn(Vec<u8>) -> Vec<u8>,
+    /// Words that its inputs are made of.
+    pub tokens: &'static [&'static [u8]],
+}
+
+/// All targets.
+pub const TARGETS: &[&Target] = &[
+    &warc_reader::TARGET,
+    &extract::TARGET,
+    &url_key::TARGET,
+    &query::TARGET,
+];

@@ -1,0 +1,145 @@
+//! The query language: any text is a query, and what was understood, asked again, is understood as the same.
+//!
+//! An input's first byte chooses limits and facets, the rest is the query.
+
+use std::sync::LazyLock;
+
+use search::{Change, Document, NoteKind, Query, Results, SearchIndex, Settings};
+use tempfile::TempDir;
+
+use super::Target;
+
+/// See the module.
+pub const TARGET: Target = Target {
+    name: "query",
+    about: "the query language, asked of a small index",
+    run,
+    seeds,
+    from_file: |mut bytes| {
+        bytes.insert(0, 0);
+        bytes
+    },
+    tokens: &[
+        b"title:",
+        b"url:",
+        b"site:",
+        b"type:",
+        b"lang:",
+        b"year:",
+        b"from:",
+        b"to:",
+        b"collection:",
+        b"filetype:",
+        b" OR ",
+        b" NOT ",
+        b" -",
+        b"\"",
+        b"*",
+        b"(",
+        b")",
+        b"\xe2\x80\x9c",
+        b"\xe2\x80\x9d",
+        b"2019-2021",
+        b"20190102030405",
+        b"\xe4\xb8\xad\xe6\x96\x87",
+        b"e-mail",
+        b"\xcc\x88",
+    ],
+};
+
+/// Documents of the index; small, so that a step is quick.
+static INDEX: LazyLock<(TempDir, SearchIndex)> = LazyLock::new(|| {
+    let dir = tempfile::tempdir().expect("a folder for the index");
+    let index = SearchIndex::open(dir.path(), Settings::default()).expect("an index");
+    let words = ["archive", "web", "e-mail", "Köln", "中文", "library", "archives"];
+    let documents = (0..40_usize).map(|number| {
+        let word = |step: usize| words[(number * step + number / 7) % words.len()];
+        Change::Upsert(Box::new(Document {
+            url_key: format!("org,example{})/{number}", number % 3),
+            url: format!("http://example{}.org/{number}", number % 3),
+            title: format!("{} {}", word(1), word(2)),
+            text: format!("{} {} of {} and {}", word(3), word(5), word(1), word(4)),
+            host: format!("example{}.org", number % 3),
+            domain: format!("example{}.org", number % 3),
+            collection: ["", "a b"][number % 2].to_owned(),
+            fetch_time_ms: 1_500_000_000_000 + number as i64 * 10_000_000_000,
+            mime: ["text/html", "application/xhtml+xml"][number % 2].to_owned(),
+            language: ["en", "de-AT", ""][number % 3].to_owned(),
+            inlink_bucket: number as u8 % 5,
+        }))
+    });
+    index.apply(1, documents).expect("documents are taken");
+    index.flush().expect("documents are indexed");
+    (dir, index)
+});
+
+/// Asks the query and asserts.
+pub fn run(bytes: &[u8]) {
+    let Some((choice, text)) = bytes.split_first() else {
+        return;
+    };
+    let query = Query {
+        text: String::from_utf8_lossy(text).into_owned(),
+        limit: usize::from(choice & 15),
+        facets: choice & 16 != 0,
+        explain: choice & 32 != 0,
+        ..Query::default()
+    };
+    let first = ask(&query);
+    assert!(
+        first.hits.len() <= query.limit,
+        "{} hits of {}",
+        first.hits.len(),
+        query.limit
+    );
+    assert!(first.total >= first.hits.len() as u64);
+
+    // Of a query that is too long, "understood" is the beginning alone; which words that is depends on all of them.
+    let cut = [NoteKind::QueryCut, NoteKind::WordsLeftOut, NoteKind::PartsLeftOut];
+    if first.notes.iter().any(|note| cut.contains(&note.kind)) {
+        return;
+    }
+    let again = ask(&Query {
+        text: first.understood.clone(),
+        ..query.clone()
+    });
+    assert_eq!(
+        again.understood, first.understood,
+        "{:?} is not understood as it was",
+        query.text
+    );
+    assert_eq!(
+        again.total, first.total,
+        "{:?} finds other pages than {:?}",
+        first.understood, query.text
+    );
+}
+
+fn ask(query: &Query) -> Results {
+    let text_of = |url_key: &str| {
+        Some(format!(
+            "Some text of {url_key} about an archive of the web, by e-mail."
+        ))
+    };
+    INDEX
+        .1
+        .search(query, &text_of)
+        .unwrap_or_else(|error| panic!("{:?}: {error}", query.text))
+}
+
+fn seeds() -> Vec<Vec<u8>> {
+    [
+        "web archive",
+        "\"web archive\" -mail",
+        "archiv* OR library",
+        "title:web url:example site:example1.org",
+        "type:text/html lang:de year:2018-2020 from:2017 to:20200102",
+        "collection:\"a b\" filetype:html NOT Köln",
+        "中文 e-mail",
+        "",
+    ]
+    .iter()
+    .enumerate()
+    .map(|(number, text)| [&[number as u8 * 17 + 5], text.as_bytes()].concat())
+    .collect()
+}
