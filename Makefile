@@ -10,13 +10,14 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/target
 WEFT = $(CARGO_TARGET_DIR)/release/weft
 SHARED_DATA = $(or $(WEFT_SHARED_DATA),$(wildcard ../shared/data))
 
-.PHONY: help demo test test-absences bench screenshots lint lint-format lint-code \
+.PHONY: help demo test test-absences bench fuzz screenshots lint lint-format lint-code \
     need-cargo need-chromium need-clients need-venv need-boto3 need-field need-s3cmd need-rclone
 
 help:
 	@echo 'make demo         build, load a small real web, serve it, say what to try'
 	@echo 'make test         all tests'
 	@echo 'make bench        measurements, beside peers and published figures'
+	@echo 'make fuzz         changed inputs for everything that reads bytes from outside; FUZZ_FLAGS=--help tells more'
 	@echo 'make screenshots  pictures of every page of the web interface'
 	@echo 'make lint         format and lints'
 
@@ -43,6 +44,10 @@ bench: need-cargo
 	@for program in read load search store 'webdfs --upload-bytes 200000000 --size-divisor 800'; do \
 	    echo; echo "== bench/$$program"; $(CARGO_TARGET_DIR)/release/$$program || exit 1; \
 	done
+
+# Ten seconds a target; FUZZ_FLAGS='warc_reader --seconds 600' for one of them and longer.
+fuzz: need-cargo
+	$(CARGO) run --release -p fuzz --bin fuzz -- $(FUZZ_FLAGS)
 
 screenshots: need-cargo need-chromium
 	.ci/clean $(CARGO) test --release -p server --test server -- --ignored --nocapture screenshots

@@ -27,8 +27,10 @@ pub struct Driver {
     pub time_max: Duration,
     /// Ends after so many steps.
     pub steps_max: u64,
-    /// Files to begin from, beside the target's own seeds.
+    /// Inputs to begin from, beside the target's own seeds: files or folders, as libFuzzer keeps them.
     pub corpus: Vec<PathBuf>,
+    /// Files or folders of real content, of which the target makes inputs.
+    pub files: Vec<PathBuf>,
     /// Where an input that fails is kept.
     pub artifacts_dir: PathBuf,
 }
@@ -152,15 +154,23 @@ impl Driver {
 
     fn corpus(&self, target: &Target) -> Result<Vec<Vec<u8>>, Failure> {
         let mut corpus = (target.seeds)();
-        for path in &self.corpus {
-            for file in files(path)? {
-                let mut bytes = fs::read(&file).map_err(|source| Failure::Io { path: file, source })?;
-                bytes.truncate(INPUT_BYTES_MAX);
-                corpus.push((target.from_file)(bytes));
-            }
-        }
+        corpus.extend(contents(&self.corpus)?);
+        corpus.extend(contents(&self.files)?.into_iter().map(target.from_file));
         Ok(corpus)
     }
+}
+
+/// What is in the files and folders.
+fn contents(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, Failure> {
+    let mut contents = Vec::new();
+    for path in paths {
+        for file in files(path)? {
+            let mut bytes = fs::read(&file).map_err(|source| Failure::Io { path: file, source })?;
+            bytes.truncate(INPUT_BYTES_MAX);
+            contents.push(bytes);
+        }
+    }
+    Ok(contents)
 }
 
 /// The files of a folder in the order of their names, or the file itself.

@@ -11,7 +11,7 @@ use fuzz::{Driver, TARGETS, Target};
 #[derive(Debug, Parser)]
 #[command(after_help = "Examples:
   fuzz                                    every target, ten seconds each
-  fuzz warc_reader --seconds 600 --corpus ../shared/data/edge
+  fuzz warc_reader --seconds 600 --files ../shared/data/edge
   fuzz extract --input fuzz/artifacts/extract/crash-0123456789abcdef")]
 struct Arguments {
     /// Targets; all if none is named
@@ -22,9 +22,12 @@ struct Arguments {
     /// Decides all inputs; a failure names it
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// File or folder of further inputs to begin from
+    /// File or folder of further inputs to begin from; those of `fuzz/corpus` are, where it is there
     #[arg(long)]
     corpus: Vec<PathBuf>,
+    /// File or folder of real content to begin from, such as archives for `warc_reader`
+    #[arg(long)]
+    files: Vec<PathBuf>,
     /// Where an input that fails is kept
     #[arg(long, default_value = "fuzz/artifacts")]
     artifacts: PathBuf,
@@ -67,11 +70,14 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Target>> {
 }
 
 fn fuzz_one(target: &Target, arguments: &Arguments) -> anyhow::Result<()> {
+    let own = PathBuf::from("fuzz/corpus").join(target.name);
+    let own = own.is_dir().then_some(own);
     let driver = Driver {
         seed: arguments.seed,
         time_max: Duration::from_secs(arguments.seconds),
         steps_max: u64::MAX,
-        corpus: arguments.corpus.clone(),
+        corpus: arguments.corpus.iter().cloned().chain(own).collect(),
+        files: arguments.files.clone(),
         artifacts_dir: arguments.artifacts.clone(),
     };
     let outcome = driver.run(target)?;

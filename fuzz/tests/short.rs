@@ -20,19 +20,24 @@ fn check(target: &Target) {
     let day = now.map_or(0, |since| since.as_secs() / 86_400);
     let seed =
         std::env::var("WEFT_TEST_SEED").map_or(day, |seed| seed.parse().expect("WEFT_TEST_SEED is a number"));
-    let corpus = match edge_files() {
+    let files = match edge_files() {
         Some(folder) => vec![folder],
         None => {
-            println!("skipped: the files of ../shared/data/edge as a corpus, because they are missing");
+            println!("skipped: the files of ../shared/data/edge because they are missing");
             Vec::new()
         }
     };
+    // Inputs that were refused once.
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("corpus")
+        .join(target.name);
     let artifacts = tempfile::tempdir().expect("a folder");
     let driver = Driver {
         seed,
         time_max: Duration::from_secs(SECONDS),
         steps_max: u64::MAX,
-        corpus,
+        corpus: Vec::from_iter(own.is_dir().then_some(own)),
+        files,
         artifacts_dir: artifacts.keep(),
     };
     println!("{}: seed {seed}", target.name);
@@ -66,5 +71,10 @@ fn every_target_has_its_file() {
     for target in TARGETS {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("fuzz_targets/{}.rs", target.name));
         assert!(file.is_file(), "{} is missing", file.display());
+        let test = format!("fn {}()", target.name);
+        assert!(
+            include_str!("short.rs").contains(&test),
+            "there is no test {test}"
+        );
     }
 }

@@ -324,6 +324,9 @@ fn host_of(value: &str) -> Option<String> {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !host.contains(':') => host,
         _ => value,
     };
-    let host = url::Host::parse(host).ok()?;
-    Some(host.to_string().trim_matches(['[', ']', '.']).to_owned())
+    let host = url::Host::parse(host).ok()?.to_string();
+    let host = host.trim_matches(['[', ']', '.']);
+    // URLs allow more, such as parentheses; in a query these are punctuation.
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+    (!host.is_empty() && host.bytes().all(plain)).then(|| host.to_owned())
 }

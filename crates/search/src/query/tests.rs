@@ -126,6 +126,7 @@ fn what_is_not_used_is_noted() {
     check_noted("site:", "", FieldWithoutValue, "site");
     check_noted("title: x", "x", FieldWithoutValue, "title");
     check_noted("a site:%%% b", "a b", NotAHost, "%%%");
+    check_noted("a site:example). b", "a b", NotAHost, "example).");
     check_noted("from:yesterday x", "x", NotADate, "from:yesterday");
     check_noted("year:123456789012345", "", NotADate, "year:123456789012345");
 }

@@ -110,13 +110,16 @@ impl Body {
         self.kept.len() as u64 == self.length
     }
 
-    /// Whether a record begins inside the block, or may do so in the part not kept.
+    /// Whether a record may begin inside the block: in the part that is kept, in the part that is not, or so near its
+    /// end that the bytes behind it decide. The answer only says whether the block is worth a second look; were it
+    /// "no" where a block that is not kept gets that look, records would end elsewhere when bodies are skipped.
     pub(crate) fn may_hold_record(&self) -> bool {
+        let kept = self.kept.as_slice();
         !self.is_whole()
-            || matches!(
-                Searcher::new(false).search(self.kept.as_slice(), true),
-                Search::Found(_)
-            )
+            || match Searcher::new(false).search(kept, false) {
+                Search::Found(_) => true,
+                Search::NotBefore(bytes) => bytes < kept.len(),
+            }
     }
 
     /// Drops up to `count` line ends at the end of a block that is kept whole.
