@@ -13,8 +13,7 @@ use listen::Connection;
 use rand::RngExt as _;
 use s3s::Body;
 use s3s::service::S3Service;
-use store::node::Counters;
-use store::store::Store;
+use store::{Counters, Store};
 
 use crate::access::Peer;
 use crate::body::{Incoming, Outgoing};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use s3s::S3Result;
 use s3s::dto::{Metadata, Timestamp, TimestampFormat};
-use store::meta::Meta;
+use store::Meta;
 
 use crate::error::{fault, not_implemented};
 

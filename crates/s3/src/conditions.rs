@@ -3,9 +3,7 @@
 use http::{HeaderMap, HeaderValue};
 use s3s::dto::{ETag, ETagCondition, Timestamp};
 use s3s::{S3Error, S3Result};
-use store::key::Key;
-use store::meta::Meta;
-use store::store::{Condition, Store, StoreError};
+use store::{Condition, Key, Meta, Store, StoreError};
 use time::OffsetDateTime;
 
 use crate::attributes;

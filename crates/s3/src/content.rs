@@ -7,8 +7,7 @@ use http::{Extensions, HeaderMap};
 use s3s::dto::{Checksum, StreamingBlob};
 use s3s::stream::ByteStream as _;
 use s3s::{S3Error, S3Result, TrailingHeaders};
-use store::store::{Finisher, Put, StoreError};
-use store::volume::ByteStream;
+use store::{ByteStream, Finisher, Put, StoreError};
 
 use crate::body::{self, Faults};
 use crate::checksum::{self, Algorithm, Declared, Summing};

@@ -9,8 +9,8 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use s3s::Body;
 use serde::{Deserialize, Serialize};
+use store::Store;
 use store::bucket::Bucket;
-use store::store::Store;
 
 use crate::refusal::Refusal;
 

@@ -2,8 +2,8 @@
 
 use http::StatusCode;
 use s3s::{S3Error, S3ErrorCode};
+use store::StoreError;
 use store::bucket::BucketError;
-use store::store::StoreError;
 
 /// An error by its code; the status is the code's own, 400 for codes that are not S3's.
 pub(crate) fn fault(code: &str, message: impl Into<String>) -> S3Error {

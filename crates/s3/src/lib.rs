@@ -1,6 +1,6 @@
 //! The S3 face of the store: buckets and objects over HTTP, for clients that speak Amazon's S3.
 //!
-//! [`serve`] puts a [`store::store::Store`] on a socket. s3s reads requests, checks signatures and writes answers; what is
+//! [`serve`] puts a [`store::Store`] on a socket. s3s reads requests, checks signatures and writes answers; what is
 //! done here is what the operations mean for the store, who may ask for them, and the limits of what a client can make the
 //! process do.
 //!

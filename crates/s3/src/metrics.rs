@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use store::node::LATENCY_MICROS;
+use store::LATENCY_MICROS;
 
 /// Counters of one operation since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

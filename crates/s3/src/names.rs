@@ -1,8 +1,7 @@
 //! Names: what S3 lets a client call an object.
 
 use s3s::S3Result;
-use store::bucket;
-use store::key::Key;
+use store::{Key, bucket};
 
 use crate::error::fault;
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use listen::{TlsError, TlsFiles};
-use store::node::Counters;
+use store::Counters;
 
 use crate::keys::KeysError;
 use crate::log::LogSettings;

@@ -8,7 +8,7 @@ use door::{Door, Hosts, Patience};
 use listen::{Port, Security, Terms};
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::{S3Service, S3ServiceBuilder};
-use store::store::Store;
+use store::Store;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use s3s::S3Result;
 use serde::{Deserialize, Serialize};
+use store::Store;
 use store::bucket::Bucket;
-use store::store::Store;
 
 use crate::acl::{ACL, Acl};
 use crate::attributes::OWNER;

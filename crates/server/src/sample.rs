@@ -2,8 +2,8 @@
 //! differ from the types. Every optional field is filled and every list has one row.
 
 use archive::question::*;
-use store::node::RequestCount;
-use store::upkeep::{Census, WorkerStatus};
+use store::upkeep::Census;
+use store::{RequestCount, WorkerStatus};
 
 use crate::storage::{NodeReport, StoreReport, VolumeReport};
 

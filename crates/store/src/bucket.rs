@@ -13,12 +13,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
+use contract::{BUCKET_BYTES_MAX, Condition, Key, Meta};
 use futures_util::stream;
 use parking_lot::Mutex;
 
-use crate::key::{BUCKET_BYTES_MAX, Key};
-use crate::meta::Meta;
-use crate::store::{Condition, List, Put, Store, StoreError};
+use crate::client::{List, Put, Store, StoreError};
 
 /// Shortest bucket name in bytes, as in S3.
 const NAME_BYTES_MIN: usize = 3;

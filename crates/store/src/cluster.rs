@@ -3,15 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
+use contract::{Clock, Node, NodeId, PARTITIONS, Partition, Volume, VolumeId};
+use futures_util::future::join_all;
 use parking_lot::{Mutex, RwLock};
+use placement::{Domains, Layout, Layouts, NodeRole, Placement, VolumeRole, Width};
 use serde::{Deserialize, Serialize};
-
-use crate::clock::Clock;
-use crate::domains::{Domains, Width};
-use crate::key::{PARTITIONS, Partition};
-use crate::layout::{Layout, Layouts, NodeRole, Placement, VolumeRole};
-use crate::node::Node;
-use crate::volume::{NodeId, Volume, VolumeId};
 
 /// Makes handles: local volumes as they are, others as clients of their node. Handles are made lazily connecting:
 /// making one never fails and never waits. A handle asks under the layout that it was made for, so that an operation
@@ -107,6 +103,22 @@ impl Cluster {
             let view = Arc::new(View::new(merged, self.connect.as_ref(), Some(&self.view())));
             *self.view.write() = view;
         }
+    }
+}
+
+/// Takes layouts that a majority has accepted into force here and on every node of theirs that can be reached: what
+/// rebalance uses when an older layout need not be looked into any more.
+pub async fn announce(cluster: &Arc<Cluster>, layouts: &Layouts) {
+    // The handles of the new view know every node of the new layouts, also those that were not there before.
+    cluster.adopt(layouts.clone());
+    let view = cluster.view();
+    let told = join_all(view.nodes.values().map(|node| node.adopt(layouts))).await;
+    for failure in told.into_iter().filter_map(Result::err) {
+        tracing::warn!(
+            layout = layouts.current.number,
+            failure = failure.to_string(),
+            "node will learn of the layout later"
+        );
     }
 }
 

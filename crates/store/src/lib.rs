@@ -1,7 +1,7 @@
 //! Replicas of objects on volumes: placement, durable writes, verified reads, scrub, repair, census.
 //!
-//! A [`store::Store`] is the view of a whole cluster from one process. It keeps nothing itself: it places every object by
-//! the hash of its key ([`layout`]), writes it to several [`volume::Volume`]s, and reads the newest version among them.
+//! A [`Store`] is the view of a whole cluster from one process. It keeps nothing itself: it places every object by
+//! the hash of its key ([`placement`]), writes it to several [`contract::Volume`]s, and reads the newest version among them.
 //! Volumes are directories of this process ([`volume::disk::DiskVolume`]) or of another node's, asked over HTTP.
 //!
 //! Invariants:
@@ -14,20 +14,26 @@
 //!    partition.
 
 pub mod bucket;
-pub mod clock;
-pub mod cluster;
-pub mod domains;
-pub mod key;
-pub mod layout;
-pub mod meta;
 pub mod node;
 pub mod object;
-pub mod store;
 pub mod upkeep;
 pub mod volume;
 
-mod private;
+mod client;
+mod cluster;
 mod union;
 
 #[cfg(test)]
 mod testing;
+
+pub use client::{
+    Complete, Damage, Finisher, List, Listing, Object, PART_NUMBER_MAX, Part, Parts, Patience, Put, Reading,
+    Store, StoreError, UPLOAD_AGE_MAX, Upload, Uploads,
+};
+pub use cluster::{Cluster, Connect, LayoutTag, View, announce};
+pub use contract::{
+    BlockHasher, ByteStream, Condition, Counters, Digests, FixityEvent, Held, InFlight, Key, KeyError,
+    LATENCY_MICROS, Meta, NEWS, NodeId, NodeStatus, PARTITIONS, Partition, ReplicaState, RequestCount,
+    Version, VolumeId, VolumeState, VolumeStatus, WorkerStatus,
+};
+pub use placement::{NodeRole, VolumeRole};

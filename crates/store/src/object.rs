@@ -13,6 +13,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use contract::{ByteStream, Condition, Key, KeyError, Meta};
 use futures_util::future::FutureExt;
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use object_store::path::Path;
@@ -24,10 +25,7 @@ use object_store::{
 use parking_lot::Mutex;
 
 use crate::bucket::is_hidden;
-use crate::key::{Key, KeyError};
-use crate::meta::Meta;
-use crate::store::{Complete, Condition, List, Object, Put, Store, StoreError, Upload};
-use crate::volume::ByteStream;
+use crate::client::{Complete, List, Object, Put, Store, StoreError, Upload};
 
 /// The name in errors.
 const STORE: &str = "weft";
@@ -267,7 +265,7 @@ impl ObjectStore for StoreObjects {
                 let options = GetOptions::new().with_range(Some(range));
                 self.get_opts(location, options).await?.bytes().await
             },
-            crate::meta::BLOCK_BYTES,
+            contract::BLOCK_BYTES,
         )
         .await
     }

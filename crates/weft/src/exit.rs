@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Error;
 use archive::{AskError, OpenError};
-use store::store::StoreError;
+use store::StoreError;
 
 use crate::context::Context;
 pub(crate) use crate::outcome::{NotFound, Outcome, WrongUse};

@@ -13,7 +13,7 @@ pub(crate) fn start(verbose: u8) {
         _ => "debug",
     };
     // s3s calls every mistake of a client an error of its own; the answer and the metrics tell of them already.
-    let default = || EnvFilter::new(format!("{level},{}=info,s3s=off", store::node::NEWS));
+    let default = || EnvFilter::new(format!("{level},{}=info,s3s=off", store::NEWS));
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| default());
     tracing_subscriber::fmt()
         .with_env_filter(filter)

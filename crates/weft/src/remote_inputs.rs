@@ -9,7 +9,7 @@ use archive::{InputSource, Sources, Stat};
 use futures_util::FutureExt;
 use parking_lot::Mutex;
 use remote::{OwnStore, Remote, S3Settings, Settings};
-use store::key::Key;
+use store::Key;
 use store::node::{ConnectSettings, connect};
 use warc::Input;
 

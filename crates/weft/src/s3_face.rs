@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use s3::metrics::{MetricsSnapshot, OperationCount};
 use s3::{KeyPair, Limits, LogFormat, LogSettings, LogTarget, Running, Settings, TlsFiles};
-use store::node::RequestCount;
+use store::RequestCount;
 
 use crate::flag_values::{Listen, positive};
 use crate::style::shell_word;
@@ -127,7 +127,7 @@ pub(crate) struct Face {
 
 impl Face {
     /// Starts on the threads of the caller's runtime.
-    pub(crate) async fn start(settings: Settings, store: store::store::Store) -> anyhow::Result<Face> {
+    pub(crate) async fn start(settings: Settings, store: store::Store) -> anyhow::Result<Face> {
         let keys = settings.keys.clone();
         let tls = settings.tls.is_some();
         let running = s3::serve(settings, store).await.context("start the S3 face")?;

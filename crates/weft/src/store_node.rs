@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use server::storage::{Storage, StoreReport, gather};
-use store::node::{ConnectSettings, NodeSettings, RequestCount, RunningNode, start};
-use store::store::Store;
+use store::node::{ConnectSettings, NodeSettings, RunningNode, start};
 use store::upkeep::Workers;
+use store::{RequestCount, Store};
 use tokio::runtime::{Handle, Runtime};
 
 use crate::exit::WrongUse;

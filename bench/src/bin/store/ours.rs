@@ -7,10 +7,8 @@ use std::time::Instant;
 use anyhow::{Context, ensure};
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use store::key::Key;
 use store::node::{NodeSettings, VolumeSettings};
-use store::store::{Put, Store};
-use store::volume::ByteStream;
+use store::{ByteStream, Key, Put, Store};
 
 use crate::{Shape, Took, cpu};
 

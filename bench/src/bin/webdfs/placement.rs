@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use anyhow::Context;
-use store::key::Key;
-use store::layout::Placement;
+use placement::Placement;
+use store::Key;
 use store::node::ClusterFile;
 
 use crate::cluster::BUCKET;

@@ -8,9 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use s3s::S3Result;
-use store::clock::Version;
-use store::meta::Meta;
-use store::store::{Store, StoreError};
+use store::{Meta, Store, StoreError, Version};
 use url::form_urlencoded;
 
 use super::denied;

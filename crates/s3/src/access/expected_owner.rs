@@ -3,7 +3,7 @@
 
 use s3s::S3Result;
 use s3s::access::S3AccessContext;
-use store::store::Store;
+use store::Store;
 use url::form_urlencoded;
 
 use crate::error::{fault, from_store};

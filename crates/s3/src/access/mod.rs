@@ -24,8 +24,7 @@ use s3s::auth::{S3Auth, SecretKey};
 use s3s::dto::{CopySource, PostObjectInput, PutObjectTaggingInput};
 use s3s::path::S3Path;
 use s3s::{S3Request, S3Result};
-use store::meta::Meta;
-use store::store::{Store, StoreError};
+use store::{Meta, Store, StoreError};
 use url::form_urlencoded;
 
 use crate::digests::Digests;

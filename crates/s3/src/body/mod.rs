@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use s3s::dto::StreamingBlob;
 use s3s::stream::{ByteStream as SizedStream, RemainingLength};
 use s3s::{S3Error, StdError};
-use store::volume::ByteStream;
+use store::ByteStream;
 
 use crate::checksum::Summing;
 use crate::error::fault;

@@ -11,7 +11,7 @@ use std::time::Instant;
 use door::UnderWay;
 use listen::Connection;
 use parking_lot::Mutex;
-use store::node::{Counters, InFlight};
+use store::{Counters, InFlight};
 
 use crate::log::{Entry, Log};
 use crate::metrics::Metrics;

@@ -3,8 +3,7 @@
 use http::HeaderMap;
 use s3s::dto::*;
 use s3s::{S3Request, S3Result};
-use store::key::Key;
-use store::store::StoreError;
+use store::{Key, StoreError};
 
 use super::{Face, check_version, etag};
 use crate::access::confirm_source;

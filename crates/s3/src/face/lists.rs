@@ -4,8 +4,7 @@ use data_encoding::BASE64URL_NOPAD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use s3s::dto::*;
 use s3s::{S3Request, S3Result};
-use store::meta::Meta;
-use store::store::List;
+use store::{List, Meta};
 
 use super::{Face, etag, owner_named, signed};
 use crate::attributes;

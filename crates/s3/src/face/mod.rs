@@ -9,8 +9,7 @@ use s3s::auth::Credentials;
 use s3s::dto::*;
 use s3s::{S3, S3Request, S3Response, S3Result};
 use store::bucket::Bucket;
-use store::meta::Meta;
-use store::store::{Store, StoreError};
+use store::{Meta, Store, StoreError};
 
 use crate::error::{fault, from_store};
 use crate::keys::Keys;

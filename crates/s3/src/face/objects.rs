@@ -3,8 +3,7 @@
 use futures_util::{StreamExt, stream};
 use s3s::dto::*;
 use s3s::{S3Request, S3Result};
-use store::key::Key;
-use store::store::{Condition, StoreError};
+use store::{Condition, Key, StoreError};
 
 use super::{Face, check_version, etag, signed};
 use crate::access::{admit_deletion, refuse_pending};

@@ -5,9 +5,7 @@ use std::ops::Range;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use s3s::dto::{self, *};
 use s3s::{S3Error, S3Request, S3Response, S3Result};
-use store::key::Key;
-use store::meta::Meta;
-use store::store::{Object as Opened, Store, StoreError};
+use store::{Key, Meta, Object as Opened, Store, StoreError};
 
 use super::{Face, check_version, etag, signed};
 use crate::access::confirm;
@@ -259,10 +257,10 @@ impl Face {
 }
 
 /// Which versions a client takes: the current one, unless it says `x-weft-read: any`.
-fn asked_reading(headers: &HeaderMap) -> S3Result<store::store::Reading> {
+fn asked_reading(headers: &HeaderMap) -> S3Result<store::Reading> {
     match headers.get(READ).map(HeaderValue::as_bytes) {
-        None => Ok(store::store::Reading::Current),
-        Some(b"any") => Ok(store::store::Reading::Any),
+        None => Ok(store::Reading::Current),
+        Some(b"any") => Ok(store::Reading::Any),
         Some(_) => Err(fault("InvalidArgument", "x-weft-read: expected any")),
     }
 }

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 
 use http::Extensions;
 use s3s::S3Result;
-use store::meta::Meta;
-use store::store::{Condition, StoreError};
+use store::{Condition, Meta, StoreError};
 
 use super::Face;
 use crate::access::confirm;

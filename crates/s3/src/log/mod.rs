@@ -10,8 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use store::bucket;
-use store::store::Store;
+use store::{Store, bucket};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 

@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use rand::RngExt as _;
-use store::key::Key;
-use store::store::{Put, Store};
+use store::{Key, Put, Store};
 use time::OffsetDateTime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 

@@ -6,9 +6,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
 use s3::Settings;
-use store::key::Key;
 use store::node::{NodeSettings, RunningNode, Secret};
-use store::store::{Reading, Store};
+use store::{Key, Reading, Store};
 use tempfile::TempDir;
 
 use crate::sign::Ask;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use s3::{LogFormat, LogSettings, LogTarget};
-use store::key::Key;
+use store::Key;
 
 use crate::bytes::request;
 use crate::sign::{Ask, exchange};

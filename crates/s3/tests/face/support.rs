@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use s3::{Limits, Running, Settings, TlsFiles};
 use store::node::{NodeSettings, RunningNode, VolumeSettings};
-use store::store::{List, Store};
+use store::{List, Store};
 use tempfile::TempDir;
 
 /// Access key that may do everything, and its secret.

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use store::cluster::{Cluster, View};
-use store::key::{PARTITIONS, Partition};
-use store::layout::{NodeRole, VolumeRole};
-use store::node::NodeStatus;
-use store::volume::{VolumeId, VolumeState, VolumeStatus};
+use store::{
+    Cluster, NodeRole, NodeStatus, PARTITIONS, Partition, View, VolumeId, VolumeRole, VolumeState,
+    VolumeStatus,
+};
 
 use super::report::{NodeReport, StoreReport, VolumeReport};
 

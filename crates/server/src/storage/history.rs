@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use store::node::RequestCount;
+use store::RequestCount;
 
 use super::StoreReport;
 use crate::history::POINTS_MAX;

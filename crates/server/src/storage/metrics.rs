@@ -1,7 +1,7 @@
 //! The store's figures in Prometheus text. Names are constants with their units.
 
-use store::node::{LATENCY_MICROS, RequestCount};
 use store::upkeep::Census;
+use store::{LATENCY_MICROS, RequestCount};
 
 use super::{NodeReport, StoreReport, VolumeReport};
 use crate::metrics::{Text, label};
@@ -179,7 +179,7 @@ type WorkerFigure = (
     &'static str,
     &'static str,
     &'static str,
-    fn(&store::upkeep::WorkerStatus) -> f64,
+    fn(&store::WorkerStatus) -> f64,
 );
 
 const WORKER_FIGURES: [WorkerFigure; 5] = [

@@ -1,8 +1,8 @@
 //! What is said of a store: the same on the page, in the API, in the metrics and on the command line.
 
 use serde::{Deserialize, Serialize};
-use store::node::RequestCount;
-use store::upkeep::{Census, WorkerStatus};
+use store::upkeep::Census;
+use store::{RequestCount, WorkerStatus};
 
 /// How a store is doing.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

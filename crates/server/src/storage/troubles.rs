@@ -3,7 +3,8 @@
 //! Invariants: a store of which nothing is said here is whole as far as its report knows; each trouble is said once,
 //! by the most precise of those who know of it, and names the next step.
 
-use store::upkeep::{Census, WorkerStatus};
+use store::WorkerStatus;
+use store::upkeep::Census;
 
 use super::report::{NodeReport, StoreReport, VolumeReport};
 use crate::present;

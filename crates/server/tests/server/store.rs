@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use server::storage::StoreReport;
 use server::{Served, ServerSettings};
-use store::node::RequestCount;
+use store::RequestCount;
 
 use crate::fake::{FakeStore, get, router, sample, served};
 
@@ -142,7 +142,7 @@ async fn figures_of_the_store_are_metrics() {
 #[tokio::test]
 async fn requests_are_shown_when_there_were_some() {
     let mut report = server::sample::store();
-    let mut buckets = vec![0; store::node::LATENCY_MICROS.len() + 1];
+    let mut buckets = vec![0; store::LATENCY_MICROS.len() + 1];
     if let Some(last) = buckets.last_mut() {
         *last = 5;
     }

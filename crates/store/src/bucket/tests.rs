@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use contract::Key;
+
 use super::{Bucket, BucketError, check_name};
-use crate::key::Key;
 use crate::testing::Rig;
 
 fn attributes(value: &str) -> BTreeMap<String, String> {

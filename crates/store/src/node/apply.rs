@@ -1,7 +1,7 @@
 //! Changing who takes part: a new layout is accepted by a majority of the nodes, then taken into force everywhere.
 //!
 //! Why two layouts in force never share a number, and none that was in force is forgotten. A node accepts rising
-//! numbers, one layout of each ([`super::Node::propose`]), and a layout comes into force only after a majority of the
+//! numbers, one layout of each ([`contract::Node::propose`]), and a layout comes into force only after a majority of the
 //! nodes of the layout before has accepted it: two majorities share a node, so of one number at most one layout can.
 //! Somebody else's layout A of a lower number that came into force, or still may, was accepted by a node of our
 //! majority before it accepted ours (afterwards it refuses A). We ask what was accepted twice: before choosing our
@@ -12,12 +12,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use contract::{Node, NodeError, VolumeId};
 use futures_util::future::join_all;
+use placement::{Layout, Layouts, Roles};
 
-use super::{Node, NodeError, REPLICAS_MAX};
-use crate::cluster::{Cluster, View};
-use crate::layout::{Layout, Layouts, Roles};
-use crate::volume::VolumeId;
+use super::REPLICAS_MAX;
+use crate::cluster::{Cluster, View, announce};
 
 /// Why a layout was not applied.
 #[derive(Debug, thiserror::Error)]
@@ -99,23 +99,6 @@ pub async fn apply_layout(cluster: &Arc<Cluster>, roles: Roles) -> Result<Layout
     };
     announce(cluster, &layouts).await;
     Ok(layouts)
-}
-
-/// Takes layouts that a majority has accepted into force here and on every node of theirs that can be reached: what
-/// rebalance uses when an older layout need not be looked into any more.
-pub async fn announce(cluster: &Arc<Cluster>, layouts: &Layouts) {
-    // The handles of the new view know every node of the new layouts, also those that were not there before.
-    cluster.adopt(layouts.clone());
-    let view = cluster.view();
-    let nodes: Vec<_> = view.nodes.values().cloned().collect();
-    let told = all(&nodes, |node| async move { node.adopt(layouts).await }).await;
-    for failure in told.failures {
-        tracing::warn!(
-            layout = layouts.current.number,
-            failure,
-            "node will learn of the layout later"
-        );
-    }
 }
 
 /// The nodes whose majority decides: those of the current layout.

@@ -6,12 +6,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use contract::{NodeId, VolumeId};
+use placement::{Layout, Layouts, NodeRole, Roles, VolumeRole};
 use serde::Deserialize;
 
 use super::Tls;
 use super::settings::{REPLICAS_MAX, SettingsError, check_name, one, read_toml};
-use crate::layout::{Layout, Layouts, NodeRole, Roles, VolumeRole};
-use crate::volume::{NodeId, VolumeId};
 
 /// A cluster file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use contract::{Node as _, NodeId};
 use futures_util::future::join_all;
+use placement::{Layout, Layouts, NodeRole, Roles};
 use tokio::time::{Duration, Instant, sleep, timeout};
 
 use super::connector::Connector;
@@ -15,13 +17,10 @@ use super::trust::Trust;
 use super::wire::client::Peers;
 use super::wire::remote_node::RemoteNode;
 use super::{
-    ClusterFile, Node as _, NodeSettings, RunningNode, Secret, SettingsError, StartError, VolumeSettings,
-    start,
+    ClusterFile, NodeSettings, RunningNode, Secret, SettingsError, StartError, VolumeSettings, start,
 };
+use crate::client::Store;
 use crate::cluster::{Cluster, LayoutTag};
-use crate::layout::{Layout, Layouts, NodeRole, Roles};
-use crate::store::Store;
-use crate::volume::NodeId;
 
 /// A node that is just starting or ending has its volumes locked but does not answer: waited for so long.
 const SETTLE_MAX: Duration = Duration::from_secs(5);

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::Node;
+use contract::{Node, Volume};
+use placement::{NodeRole, VolumeRole};
+
 use super::local::LocalNode;
 use super::wire::client::Peers;
 use super::wire::remote_node::RemoteNode;
 use super::wire::remote_volume::RemoteVolume;
 use crate::cluster::{Connect, LayoutTag};
-use crate::layout::{NodeRole, VolumeRole};
-use crate::volume::Volume;
 
 /// Makes the handles of one process.
 pub(super) struct Connector {

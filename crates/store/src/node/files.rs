@@ -10,15 +10,11 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use contract::VolumeId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::private;
-use crate::volume::VolumeId;
-use crate::volume::disk::DiskVolume;
-
-/// Directory of the node's own files below a volume's.
-pub(crate) const NODE_DIR: &str = "node";
+use crate::volume::disk::{DiskVolume, NODE_DIR};
 
 /// Whether a directory says that it is this volume. Where it does not, a disk may have been unmounted, and what lies
 /// there is not ours to write to.

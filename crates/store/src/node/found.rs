@@ -3,9 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use contract::VolumeId;
+
 use super::NodeSettings;
 use super::keeper::Kept;
-use crate::volume::VolumeId;
 use crate::volume::disk::DiskVolume;
 
 /// One directory.

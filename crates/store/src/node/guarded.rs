@@ -6,17 +6,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use contract::{
+    Abandon, ByteStream, Cause, FixityEvent, Head, Held, Key, ListQuery, Meta, Partition, Purpose,
+    ReplicaRead, StageId, Staged, StagedRead, Surveyed, Unsettled, Verdict, Version, Volume, VolumeError,
+    VolumeId, VolumeStatus,
+};
 
 use super::keeper::Keeper;
 use super::promises::{Entered, Promises};
-use crate::clock::Version;
 use crate::cluster::LayoutTag;
-use crate::key::{Key, Partition};
-use crate::meta::Meta;
-use crate::volume::{
-    Abandon, ByteStream, Cause, FixityEvent, Head, Held, ListQuery, Purpose, ReplicaRead, StageId, Staged,
-    StagedRead, Surveyed, Unsettled, Verdict, Volume, VolumeError, VolumeId, VolumeStatus,
-};
 
 /// See the module.
 pub(crate) struct Guarded {
@@ -127,7 +125,7 @@ impl Volume for Guarded {
         let newest = |pending: &Option<_>| {
             pending
                 .as_ref()
-                .map(|pending: &crate::volume::Pending| pending.meta.version)
+                .map(|pending: &contract::Pending| pending.meta.version)
         };
         if newest(&under_way) > newest(&head.pending) {
             head.pending = under_way;

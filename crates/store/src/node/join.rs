@@ -11,6 +11,9 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use contract::VolumeId;
+use placement::{Layout, Layouts, NodeRole, Roles, VolumeRole};
+
 use super::cluster_file::{ClusterFile, volume_id};
 use super::connect::{Told, layouts_of};
 use super::found::Found;
@@ -18,8 +21,6 @@ use super::keeper::Kept;
 use super::start::{OpenVolume, conflict, told};
 use super::{NodeSettings, StartError, VolumeSettings};
 use crate::cluster::merge;
-use crate::layout::{Layout, Layouts, NodeRole, Roles, VolumeRole};
-use crate::volume::VolumeId;
 
 /// What a node takes part in.
 pub(super) struct Joined {

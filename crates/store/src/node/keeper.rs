@@ -13,14 +13,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 
+use contract::{NEWS, VolumeId};
 use parking_lot::RwLock;
+use placement::{Layout, Layouts};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
-use super::{NEWS, files};
+use super::files;
 use crate::cluster::{Cluster, LayoutTag, merge};
-use crate::layout::{Layout, Layouts};
-use crate::volume::VolumeId;
 
 /// Name of the file.
 const FILE: &str = "layouts.json";
@@ -255,9 +255,10 @@ fn write_one(volume: &VolumeId, dir: &Path, state: &State) -> io::Result<()> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use placement::Roles;
+
     use super::*;
-    use crate::layout::Roles;
-    use crate::volume::disk::{DiskSettings, DiskVolume};
+    use crate::volume::disk::{DiskSettings, DiskVolume, NODE_DIR};
     use crate::volume::fixity::FixityLog;
 
     fn layout(number: u64, seed: u64) -> Layout {
@@ -342,7 +343,7 @@ mod tests {
             std::fs::remove_file(dirs[0].path().join(name)).unwrap();
         }
         keeper.propose(&layout(2, 0)).await.unwrap();
-        assert!(!dirs[0].path().join(files::NODE_DIR).exists());
+        assert!(!dirs[0].path().join(NODE_DIR).exists());
         let dir = dirs[0].path().to_owned();
         let furnish = move || keeper.furnish(&VolumeId::from("n/0".to_owned()), &dir);
         tokio::task::spawn_blocking(furnish).await.unwrap().unwrap();

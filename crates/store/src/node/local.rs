@@ -5,19 +5,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use contract::{
+    Claim, Counters, Finish, Meta, Node, NodeError, NodeId, NodeStatus, Volume, VolumeError, VolumeId,
+    VolumeStatus, now_ms,
+};
 use parking_lot::RwLock;
+use placement::{Layout, Layouts};
 
-use super::counters::Counters;
 use super::keeper::Keeper;
 use super::promises::Promises;
-use super::wire::auth::now_ms;
-use super::{Claim, Finish, Guarded, Node, NodeError, NodeStatus, slot};
+use super::{Guarded, slot};
+use crate::client::Store;
 use crate::cluster::LayoutTag;
-use crate::layout::{Layout, Layouts};
-use crate::meta::Meta;
-use crate::store::Store;
 use crate::upkeep::Workers;
-use crate::volume::{NodeId, Volume, VolumeError, VolumeId, VolumeStatus};
 
 /// What a node consists of, shared by its own handle and its server.
 pub(crate) struct LocalNode {

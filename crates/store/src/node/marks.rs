@@ -10,12 +10,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use contract::VolumeId;
 use parking_lot::RwLock;
 
 use super::keeper::Keeper;
 use super::owner::Owner;
 use super::promises::Promises;
-use crate::volume::VolumeId;
 use crate::volume::disk::Furnish;
 
 /// See the module.

@@ -8,15 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use contract::{FixityEvent, Key, NEWS, VolumeId};
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 
-use crate::key::Key;
 use crate::volume::fixity::FixityLog;
-use crate::volume::{FixityEvent, VolumeId};
-
-/// Target of these lines, to be shown where other information is not.
-pub const NEWS: &str = "store::news";
 
 /// Between two lines of one kind about one volume.
 const TELL_EVERY: Duration = Duration::from_mins(1);
@@ -130,8 +126,9 @@ fn line_of(event: &FixityEvent) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use contract::Cause;
+
     use super::*;
-    use crate::volume::Cause;
     use crate::volume::fixity;
 
     #[test]

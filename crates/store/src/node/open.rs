@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use contract::VolumeId;
+
 use super::{OpenVolume, Opener, StartError};
-use crate::volume::VolumeId;
 use crate::volume::disk::{DiskSettings, DiskVolume, OpenVolumeError};
 use crate::volume::fixity::FixityLog;
 

@@ -7,11 +7,11 @@
 use std::io;
 use std::path::Path;
 
+use contract::NodeId;
 use serde::{Deserialize, Serialize};
 
 use super::trust::{Tls, Trust};
 use super::{Secret, files};
-use crate::volume::NodeId;
 
 /// Name of the file.
 const FILE: &str = "owner.json";

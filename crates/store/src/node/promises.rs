@@ -13,14 +13,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use contract::{Claim, Key, Meta, PARTITIONS, Partition, Pending, StageId, Term, VolumeError, VolumeId};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::{Claim, files};
-use crate::clock::Term;
-use crate::key::{Key, PARTITIONS, Partition};
-use crate::meta::Meta;
-use crate::volume::{Pending, StageId, VolumeError, VolumeId};
+use super::files;
 
 /// Name of the file.
 const FILE: &str = "terms.json";
@@ -294,8 +291,9 @@ fn listed(text: &str) -> Result<Vec<Partition>, String> {
 
 #[cfg(test)]
 mod tests {
+    use contract::Clock;
+
     use super::*;
-    use crate::clock::Clock;
     use crate::volume::disk::{DiskSettings, DiskVolume};
     use crate::volume::fixity::FixityLog;
 

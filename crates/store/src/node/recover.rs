@@ -16,13 +16,14 @@
 //! happened but that some count as being rebuilt, and the command can be given again. From then on the next start
 //! brings them to the others.
 
+use contract::now_ms;
+use placement::{Layout, Layouts};
+
 use super::found::{Found, FoundState};
 use super::join::{Others, names, newest, wanted};
 use super::keeper::Keeper;
 use super::start::conflict;
-use super::wire::auth::now_ms;
 use super::{NodeSettings, StartError, open};
-use crate::layout::{Layout, Layouts};
 
 /// Makes a new layout for volumes that were used before and of which none knows the layouts any more. No process may
 /// have them open; they are closed again when this returns.

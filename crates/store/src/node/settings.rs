@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+use contract::NodeId;
 use serde::Deserialize;
 
 use super::cluster_file::ClusterFile;
 use super::secret::Secret;
 use super::trust::{Tls, Trust};
 use crate::upkeep::UpkeepSettings;
-use crate::volume::NodeId;
 
 /// Name of the node when there is only one process.
 pub const LOCAL_NODE: &str = "local";

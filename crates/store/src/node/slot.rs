@@ -14,18 +14,16 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use contract::{
+    Abandon, ByteStream, Cause, FixityEvent, Head, Held, Key, ListQuery, Meta, Partition, Purpose,
+    ReplicaRead, StageId, Staged, StagedRead, Surveyed, Unsettled, Verdict, Version, Volume, VolumeError,
+    VolumeId, VolumeState, VolumeStatus,
+};
 use parking_lot::RwLock;
 
 use super::keeper::{Keeper, Kept};
 use super::{OpenVolume, Opener, StartError};
-use crate::clock::Version;
-use crate::key::{Key, Partition};
-use crate::meta::Meta;
 use crate::volume::fixity::{self, FixityLog};
-use crate::volume::{
-    Abandon, ByteStream, Cause, FixityEvent, Head, Held, ListQuery, Purpose, ReplicaRead, StageId, Staged,
-    StagedRead, Surveyed, Unsettled, Verdict, Volume, VolumeError, VolumeId, VolumeState, VolumeStatus,
-};
 
 /// What opening a volume takes.
 #[derive(Clone)]

@@ -5,10 +5,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use contract::{Cause, Counters, NodeStatus, Volume, VolumeId};
+use placement::Layouts;
 use tokio::net::TcpListener;
 
 use super::connector::Connector;
-use super::counters::Counters;
 use super::found::Found;
 use super::join::{Joined, join};
 use super::keeper::Keeper;
@@ -21,14 +22,12 @@ use super::slot::{Hands, Slot};
 use super::trust::Trust;
 use super::wire::client::Peers;
 use super::wire::server::Serving;
-use super::{NodeSettings, NodeStatus, SettingsError, open};
+use super::{NodeSettings, SettingsError, open};
+use crate::client::Store;
 use crate::cluster::Cluster;
-use crate::layout::Layouts;
-use crate::store::Store;
 use crate::upkeep::workers::{Workers, WorkersConfig};
-use crate::volume::disk::Furnish;
+use crate::volume::disk::{Furnish, NODE_DIR};
 use crate::volume::fixity::{self, FixityLog};
-use crate::volume::{Cause, Volume, VolumeId};
 
 /// A node that serves its volumes until it is shut down. Its volumes are closed when it is shut down and all clones of
 /// its store are dropped.
@@ -298,7 +297,7 @@ fn store_of(node: &Arc<LocalNode>, trust: &Trust, address: SocketAddr, layouts: 
 fn workers_of(node: &Arc<LocalNode>, settings: &NodeSettings, store: &Store) -> Option<Workers> {
     let upkeep = settings.upkeep.clone()?;
     let dirs = node.paths.values();
-    let state_dirs = dirs.map(|dir| dir.join(super::files::NODE_DIR)).collect();
+    let state_dirs = dirs.map(|dir| dir.join(NODE_DIR)).collect();
     let counters = node.counters.clone();
     Some(Workers::start(WorkersConfig {
         store: store.clone(),

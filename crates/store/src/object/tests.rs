@@ -52,12 +52,12 @@ async fn all_buckets_are_one_tree() {
     drop(open);
     assert!(matches!(
         rig.store().object_store("No_Bucket"),
-        Err(crate::key::KeyError::Bucket(_))
+        Err(contract::KeyError::Bucket(_))
     ));
     assert!(all.put(&Path::from("alone"), "1".into()).await.is_err());
     // A bucket that S3's clients could not reach is not made; what was written into one before can be read.
     assert!(all.put(&Path::from("ab/k"), "1".into()).await.is_err());
-    rig.put(&crate::key::Key::new("ab", "k").unwrap(), b"333")
+    rig.put(&contract::Key::new("ab", "k").unwrap(), b"333")
         .await
         .unwrap();
     assert_eq!(all.head(&Path::from("ab/k")).await.unwrap().size, 3);

@@ -13,21 +13,17 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use contract::{
+    Abandon, ByteStream, Cause, Claim, Finish, FixityEvent, Head, Held, Key, ListQuery, Meta, Node,
+    NodeError, NodeId, NodeStatus, Partition, Purpose, ReplicaRead, StageId, Staged, StagedRead, Surveyed,
+    Unsettled, Verdict, Version, Volume, VolumeError, VolumeId, VolumeStatus,
+};
 use parking_lot::Mutex;
+use placement::{Layout, Layouts};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
-
-use crate::clock::Version;
-use crate::key::{Key, Partition};
-use crate::layout::{Layout, Layouts};
-use crate::meta::Meta;
-use crate::node::{Claim, Finish, Node, NodeError, NodeStatus};
-use crate::volume::{
-    Abandon, ByteStream, Cause, FixityEvent, Head, Held, ListQuery, NodeId, Purpose, ReplicaRead, StageId,
-    Staged, StagedRead, Surveyed, Unsettled, Verdict, Volume, VolumeError, VolumeId, VolumeStatus,
-};
 
 /// How long most answers are waited for.
 const WAIT: Duration = Duration::from_millis(40);

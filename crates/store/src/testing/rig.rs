@@ -7,19 +7,17 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use contract::{ByteStream, Claim, Finish, Key, Meta, Node, NodeError, NodeId, NodeStatus, Volume, VolumeId};
 use futures_util::stream::{self, TryStreamExt};
 use parking_lot::Mutex;
+use placement::{Layout, Layouts, NodeRole, Roles, VolumeRole};
 
 use super::MemoryVolume;
 use super::net::{Net, Way, Wired, WiredNode};
+use crate::client::{Patience, Put, Store, StoreError};
 use crate::cluster::{Cluster, Connect, LayoutTag, View};
-use crate::key::Key;
-use crate::layout::{Layout, Layouts, NodeRole, Roles, VolumeRole};
-use crate::meta::Meta;
+use crate::node::Guarded;
 use crate::node::promises::Promises;
-use crate::node::{Claim, Finish, Guarded, Node, NodeError, NodeStatus};
-use crate::store::{Patience, Put, Store, StoreError};
-use crate::volume::{ByteStream, NodeId, Volume, VolumeId};
 
 /// Short, so that tests of late volumes are quick.
 pub(crate) const PATIENCE: Patience = Patience {

@@ -15,13 +15,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use contract::{
+    BLOCK_BYTES, BlockSet, BlockTable, Meta, ReplicaRead, VolumeError, VolumeId, block_bytes, block_count,
+};
 use futures_util::future::BoxFuture;
 use tokio::time::timeout;
-
-use crate::meta::{BLOCK_BYTES, Meta};
-use crate::volume::block_set::BlockSet;
-use crate::volume::blocks::{BlockTable, block_bytes, block_count};
-use crate::volume::{ReplicaRead, VolumeError, VolumeId};
 
 mod reading;
 mod table;

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use contract::{BlockTable, ByteStream, ReplicaRead, VolumeError, VolumeId};
 use futures_util::StreamExt;
 use tokio::time::timeout;
-
-use crate::volume::blocks::BlockTable;
-use crate::volume::{ByteStream, ReplicaRead, VolumeError, VolumeId};
 
 /// An open replica, at some block.
 pub(super) struct Reading {

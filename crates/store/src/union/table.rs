@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
+use contract::{BlockTable, block_bytes, block_count, block_value};
+
 use super::{Union, Unreadable};
-use crate::volume::blocks::{BlockTable, block_bytes, block_count, block_value};
 
 impl Union {
     /// The right table. Where a replica had it, that one is open at the next block.

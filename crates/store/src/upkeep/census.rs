@@ -3,17 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use contract::{Key, PARTITIONS, Partition, Version, VolumeId, now_ms};
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
 use serde::{Deserialize, Serialize};
 
 use super::Progress;
 use super::reconcile::{Fate, Finding, Gathered, Outages, Plan, Rules, Walk, decide, gather};
-use super::time::now_ms;
-use crate::clock::Version;
 use crate::cluster::View;
-use crate::key::{Key, PARTITIONS, Partition};
-use crate::volume::VolumeId;
 
 /// Counts over the whole store: both directions, objects without files and files without objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,16 +1,14 @@
 //! What can be said of an object's integrity: its history on all volumes, and its digests.
 
+use contract::{FixityEvent, Key, Meta};
 use data_encoding::HEXLOWER;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha512};
 
+use crate::client::{Store, StoreError};
 use crate::cluster::View;
-use crate::key::Key;
-use crate::meta::Meta;
-use crate::store::{Store, StoreError};
-use crate::volume::FixityEvent;
 
 /// Digests of one object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

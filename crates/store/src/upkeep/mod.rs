@@ -13,8 +13,6 @@
 //!    of it is kept;
 //!  - every step may be repeated or broken off anywhere; the next pass goes on from what it finds.
 
-use serde::{Deserialize, Serialize};
-
 pub mod census;
 pub mod fixity;
 mod gate;
@@ -28,7 +26,6 @@ pub mod settings;
 #[cfg(test)]
 mod tests;
 mod throttle;
-pub(crate) mod time;
 pub mod workers;
 
 pub use census::{Census, census};
@@ -38,29 +35,6 @@ pub use repair::{RepairOptions, RepairReport, repair_all};
 pub use scrub::{ScrubFiles, ScrubReport, ScrubState, scrub_all};
 pub use settings::UpkeepSettings;
 pub use workers::{Load, Workers, WorkersConfig};
-
-/// What a background worker is doing. The command line, the Store page and the metrics show all workers alike.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorkerStatus {
-    /// `scrub NODE/VOLUME`, `repair`, `rebalance`, ...
-    pub name: String,
-    /// `idle`, `busy`, `paused: the node is busy`, `failed: ...`.
-    pub state: String,
-    /// Items done since the pass began.
-    pub done: u64,
-    /// Items of the whole pass, if known.
-    pub total: Option<u64>,
-    /// Bytes read since the start of the process.
-    pub bytes: u64,
-    /// Bad or missing things found since the start.
-    pub found: u64,
-    /// Of these, put right.
-    pub repaired: u64,
-    /// End of the last whole pass, milliseconds since 1970.
-    pub last_pass_ms: Option<u64>,
-    /// The last failure, empty if there was none.
-    pub last_error: String,
-}
 
 /// How far a pass over the store has come, for a person who waits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -10,14 +10,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use contract::{PARTITIONS, Partition, VolumeId};
 use futures_util::future::join_all;
+use placement::Layouts;
 
 use super::reconcile::Done;
-use crate::cluster::{Cluster, View};
-use crate::key::{PARTITIONS, Partition};
-use crate::layout::Layouts;
-use crate::node::announce;
-use crate::volume::VolumeId;
+use crate::cluster::{Cluster, View, announce};
 
 /// How long a node may take to say which layout it knows.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use contract::{Key, Partition};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
-
-use crate::key::{Key, Partition};
 
 /// The queue. Putting a key in never waits and never fails: what does not fit is remembered as its partition, of which
 /// there are few, and found again by a pass over that.

@@ -6,12 +6,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use contract::{PARTITIONS, Partition, Volume, VolumeId, VolumeState};
 use futures_util::future::join_all;
 
 use super::reconcile::gather::within;
 use crate::cluster::View;
-use crate::key::{PARTITIONS, Partition};
-use crate::volume::{Volume, VolumeId, VolumeState};
 
 /// How long a volume may take to say how it is.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use contract::{PARTITIONS, Partition, VolumeId};
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
 use serde::{Deserialize, Serialize};
@@ -13,8 +14,6 @@ use super::moved::Moved;
 use super::reconcile::{Done, Reconciler, Walk};
 use super::{Progress, UpkeepSettings, rebuild};
 use crate::cluster::{Cluster, View};
-use crate::key::{PARTITIONS, Partition};
-use crate::volume::VolumeId;
 
 /// How to repair.
 #[derive(Debug, Clone, PartialEq, Eq)]

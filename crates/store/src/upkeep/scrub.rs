@@ -5,6 +5,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use contract::{
+    Cause, Key, PARTITIONS, Partition, ReplicaState, Surveyed, Verdict, Version, Volume, VolumeError,
+    VolumeId,
+};
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -13,11 +17,7 @@ use super::Progress;
 use super::census::name;
 use super::gate::Gate;
 use super::throttle::Throttle;
-use crate::clock::Version;
 use crate::cluster::View;
-use crate::key::{Key, PARTITIONS, Partition};
-use crate::private;
-use crate::volume::{Cause, ReplicaState, Surveyed, Verdict, Volume, VolumeError, VolumeId};
 
 /// How far the scrub of a volume has come. Kept on disk, so that a pass goes on after a restart.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

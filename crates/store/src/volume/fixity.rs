@@ -13,15 +13,12 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use contract::{Cause, FixityEvent, Key, Version, VolumeId, now_ms};
 use parking_lot::Mutex;
 
 use super::disk::group::Grouped;
 use super::disk::names::FIXITY;
-use super::{Cause, FixityEvent, VolumeId};
-use crate::clock::Version;
-use crate::key::Key;
 
 /// Most lines given in one answer, whatever the caller asks for.
 pub const LINES_MAX: usize = 100_000;
@@ -150,11 +147,7 @@ impl FixityLog {
 
 impl Copy {
     fn open(volume: &VolumeId, path: PathBuf, sync_failed: SyncFailed) -> io::Result<Self> {
-        let mut file = crate::private::file()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(&path)?;
+        let mut file = private::file().read(true).append(true).create(true).open(&path)?;
         let torn = is_torn(&mut file)?;
         Ok(Self {
             volume: volume.clone(),
@@ -230,13 +223,6 @@ pub fn event(
         cause,
         detail: detail.into(),
     }
-}
-
-/// Milliseconds since 1970.
-pub(super) fn now_ms() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// The last `limit` of the events of all copies, each once, oldest first.

@@ -12,10 +12,8 @@
 
 use std::io;
 
-use crate::clock::{Term, Version};
-use crate::key::Key;
-use crate::meta::{BLOCK_BYTES, Meta};
-use crate::volume::blocks::{BlockTable, block_count};
+use contract::{BLOCK_BYTES, BlockTable, Key, Meta, Term, Version, block_count};
+
 use crate::volume::disk::io::DiskFile;
 
 /// Version of the format of files whose version has no term.
@@ -219,7 +217,7 @@ pub fn read_head(file: &dyn DiskFile) -> Result<Head, ReplicaError> {
     )?;
     let stamp: Version = String::from_utf8_lossy(&bytes[24..52])
         .parse()
-        .map_err(|error: crate::clock::VersionError| unusable("version in the head", error.to_string()))?;
+        .map_err(|error: contract::VersionError| unusable("version in the head", error.to_string()))?;
     Ok(Head {
         key,
         version: Version { term, ..stamp },

@@ -4,11 +4,11 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use store::cluster::{Cluster, View};
-use store::node::{self, ConnectSettings, Connection, NodeSettings, OpenVolume, Opener, RunningNode};
+use contract::{Volume, VolumeId};
+use store::node::{ConnectSettings, Connection, NodeSettings, OpenVolume, Opener, RunningNode};
 use store::volume::disk::{DiskSettings, DiskVolume};
 use store::volume::fixity::FixityLog;
-use store::volume::{Volume, VolumeId};
+use store::{Cluster, View, node};
 use tempfile::TempDir;
 
 /// Files of a cluster of nodes `n1`, `n2`, ... each a zone of its own.
@@ -113,7 +113,7 @@ impl Files {
 }
 
 /// The cluster that a node or a command sees.
-pub(crate) fn seen(store: &store::store::Store) -> Arc<Cluster> {
+pub(crate) fn seen(store: &store::Store) -> Arc<Cluster> {
     store.cluster().clone()
 }
 

@@ -3,8 +3,8 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use contract::VolumeId;
 use store::node::{self, ConnectSettings, NodeSettings, Secret, SecretError, StartError, VolumeSettings};
-use store::volume::VolumeId;
 
 use crate::cluster::{Files, seen};
 
@@ -152,8 +152,8 @@ async fn a_wiped_volume_keeps_its_place_and_is_rebuilt() {
     assert_eq!(
         states,
         [
-            store::volume::VolumeState::InService,
-            store::volume::VolumeState::Rebuilding
+            contract::VolumeState::InService,
+            contract::VolumeState::Rebuilding
         ]
     );
     assert!(root.path().join("b/node/layouts.json").exists());

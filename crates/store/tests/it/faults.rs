@@ -7,17 +7,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use contract::{
+    Abandon, BLOCK_BYTES, ByteStream, Cause, Clock, Condition, FixityEvent, Head, Held, Key, ListQuery, Meta,
+    Partition, Purpose, ReplicaRead, StageId, Staged, StagedRead, Surveyed, Unsettled, Verdict, Version,
+    Volume, VolumeError, VolumeId, VolumeStatus,
+};
 use futures_util::future::try_join_all;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use store::clock::{Clock, Version};
-use store::key::{Key, Partition};
-use store::meta::{BLOCK_BYTES, Meta};
-use store::node;
-use store::store::{Condition, Put, StoreError};
-use store::volume::{
-    Abandon, ByteStream, Cause, FixityEvent, Head, Held, ListQuery, Purpose, ReplicaRead, StageId, Staged,
-    StagedRead, Surveyed, Unsettled, Verdict, Volume, VolumeError, VolumeId, VolumeStatus,
-};
+use store::{Put, StoreError, node};
 use tokio::time::timeout;
 
 use crate::cluster::{Files, opener, seen, volume};
@@ -151,7 +148,7 @@ async fn a_cut_read_is_an_error_and_never_a_short_content() {
             read.unwrap_err();
         }
         remote
-            .prepare(stage, &meta, store::volume::Purpose::Write)
+            .prepare(stage, &meta, contract::Purpose::Write)
             .await
             .unwrap();
         remote.commit(stage, Cause::Write, "").await.unwrap();
@@ -180,7 +177,7 @@ async fn an_upload_that_breaks_off_leaves_nothing_and_is_the_sources_fault() {
     }
     let meta = meta("b/x", Clock::new("test").now(), &content(1_000_000, 0));
     remote
-        .prepare(stage, &meta, store::volume::Purpose::Write)
+        .prepare(stage, &meta, contract::Purpose::Write)
         .await
         .unwrap_err();
     node.shutdown().await;

@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use contract::{Condition, Key};
 use futures_util::future::join_all;
 use futures_util::{TryStreamExt as _, stream};
 use parking_lot::Mutex;
 use rand::RngExt as _;
-use store::key::Key;
 use store::node::Connection;
-use store::store::{Condition, List, Put, Store, StoreError};
+use store::{List, Put, Store, StoreError};
 
 use crate::cluster::Files;
 use crate::process::Process;

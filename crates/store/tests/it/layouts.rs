@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use store::cluster::LayoutTag;
-use store::key::Key;
-use store::layout::{Layouts, Roles};
-use store::node::{self, ApplyError, NodeError, RunningNode, apply_layout};
-use store::store::{List, Listing, StoreError};
-use store::volume::{VolumeError, VolumeId};
+use contract::{Key, NodeError, VolumeError, VolumeId};
+use placement::{Layouts, Roles};
+use store::announce;
+use store::node::{ApplyError, RunningNode, apply_layout};
+use store::{LayoutTag, List, Listing, StoreError, node};
 
 use crate::cluster::{Files, seen, volume};
 
@@ -71,7 +70,7 @@ async fn a_layout_is_in_force_everywhere_and_survives_restarts() {
         older: Vec::new(),
         ..applied
     };
-    node::announce(&seen(&nodes[2].store()), &done).await;
+    announce(&seen(&nodes[2].store()), &done).await;
     assert!(nodes.iter().all(|node| layouts(node) == done));
     end(nodes).await;
 }
@@ -305,7 +304,7 @@ async fn a_client_does_not_wait_for_ever_for_volumes_that_left() {
         older: Vec::new(),
         ..applied
     };
-    node::announce(&cluster, &done).await;
+    announce(&cluster, &done).await;
     end(nodes.split_off(2)).await;
     absent().await;
     client.close().await;

@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
+use contract::{FixityEvent, Key, VolumeId, VolumeState};
 use futures_util::TryStreamExt as _;
-use store::key::Key;
-use store::layout::Layouts;
-use store::node::{self, ConnectSettings, Connection, NodeSettings, RunningNode};
-use store::store::{Put, Store};
+use placement::Layouts;
+use store::node::{ConnectSettings, Connection, NodeSettings, RunningNode};
 use store::upkeep::{RepairOptions, census, repair_all};
-use store::volume::{FixityEvent, VolumeId, VolumeState};
+use store::{Put, Store, node};
 use tempfile::TempDir;
 
 use crate::wire::{content, pieces};

@@ -1,7 +1,7 @@
 //! Layouts that outlive the volumes they were written to, and layouts that are lost.
 
+use contract::VolumeState;
 use store::node::{self, StartError, recover_layouts};
-use store::volume::VolumeState;
 
 use crate::lone::{Lone, check_read, check_whole, fill, layouts, repair, state, story, until, wipe};
 use crate::process::Process;
@@ -199,7 +199,7 @@ async fn a_scrub_does_not_begin_anew_after_a_restart() {
     }
 }
 
-fn scrubs(node: &node::RunningNode) -> Vec<store::upkeep::WorkerStatus> {
+fn scrubs(node: &node::RunningNode) -> Vec<contract::WorkerStatus> {
     let statuses = node.workers().unwrap().statuses();
     let scrubs = statuses
         .into_iter()

@@ -1,9 +1,9 @@
 //! Objects in a store of processes: written through any of them, read while one is away.
 
 use bytes::Bytes;
+use contract::{Condition, Key};
 use futures_util::TryStreamExt as _;
-use store::key::Key;
-use store::store::{Condition, Put, Store, StoreError};
+use store::{Put, Store, StoreError};
 
 use crate::cluster::Files;
 use crate::process::Process;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use contract::VolumeState;
 use store::node::{self, ConnectError, ConnectSettings, StartError, VolumeSettings};
-use store::volume::VolumeState;
 
 use crate::lone::{Lone, check_read, check_whole, fill, key, state, story, until, wipe};
 use crate::wire::pieces;
@@ -172,7 +172,7 @@ async fn reading_makes_nothing() {
         .unwrap();
     let put = command
         .store()
-        .put(&key(0), pieces(b"new"), store::store::Put::default())
+        .put(&key(0), pieces(b"new"), store::Put::default())
         .await;
     put.unwrap_err();
     command.close().await;

@@ -7,9 +7,8 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use store::key::Key;
+use contract::{Key, VolumeError};
 use store::node::{self, NodeSettings};
-use store::volume::VolumeError;
 
 use crate::cluster::{Files, seen, volume};
 

@@ -9,11 +9,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
+use contract::{ByteStream, Condition, Key};
 use futures_util::{TryStreamExt as _, stream};
-use store::key::Key;
-use store::node::{self, ConnectSettings, Connection};
-use store::store::{Complete, Condition, List, Patience, Put, Reading, Store, StoreError};
-use store::volume::ByteStream;
+use store::node::{ConnectSettings, Connection};
+use store::{Complete, List, Patience, Put, Reading, Store, StoreError, node};
 use tempfile::TempDir;
 
 use crate::cluster::free_addresses;

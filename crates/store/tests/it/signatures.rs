@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
-use store::cluster::LayoutTag;
+use store::LayoutTag;
 
 use crate::cluster::{Files, seen};
 

@@ -6,11 +6,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use contract::Key;
 use futures_util::TryStreamExt as _;
 use parking_lot::Mutex;
-use store::key::Key;
-use store::node::{self, ConnectSettings, RunningNode};
-use store::store::{Put, Store};
+use store::node::{ConnectSettings, RunningNode};
+use store::{Put, Store, node};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -180,7 +180,7 @@ async fn nobody_answers_in_the_place_of_a_node() {
     let view = here.store().cluster().view();
     let refused = crate::cluster::volume(&view, "n2/d1").status().await.unwrap_err();
     assert!(
-        matches!(refused, store::volume::VolumeError::Unreachable { .. }),
+        matches!(refused, contract::VolumeError::Unreachable { .. }),
         "{refused}"
     );
     assert!(

@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
+use contract::{BLOCK_BYTES, Key};
 use futures_util::TryStreamExt as _;
-use store::key::Key;
-use store::meta::BLOCK_BYTES;
-use store::store::{Put, Store};
 use store::upkeep::{RepairOptions, repair_all, scrub_all};
+use store::{Put, Store};
 
 use crate::cluster::{Files, seen};
 use crate::wire::{content, pieces};

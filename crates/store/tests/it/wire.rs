@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use contract::{
+    BLOCK_BYTES, BlockTable, Cause, Clock, Digests, Key, ListQuery, Meta, PARTITIONS, Partition, StageId,
+    Verdict, Version, Volume, VolumeError, VolumeStatus, block_count,
+};
 use futures_util::{TryStreamExt as _, stream};
 use md5::{Digest as _, Md5};
 use sha2::Sha256;
-use store::clock::{Clock, Version};
-use store::key::{Key, PARTITIONS, Partition};
-use store::meta::{BLOCK_BYTES, Digests, Meta};
-use store::volume::blocks::{BlockTable, block_count};
-use store::volume::{Cause, ListQuery, StageId, Verdict, Volume, VolumeError, VolumeStatus};
 
 use crate::cluster::{Files, seen, volume};
 
@@ -37,7 +36,7 @@ pub(crate) fn meta(key: &str, version: Version, content: &[u8]) -> Meta {
 }
 
 /// Content in uneven pieces.
-pub(crate) fn pieces(content: &[u8]) -> store::volume::ByteStream {
+pub(crate) fn pieces(content: &[u8]) -> contract::ByteStream {
     let pieces: Vec<_> = content
         .chunks(70_001)
         .map(|piece| Ok(Bytes::copy_from_slice(piece)))
@@ -52,7 +51,7 @@ pub(crate) async fn write(volume: &dyn Volume, meta: &Meta, content: &[u8]) {
     assert_eq!((staged.size, staged.blake3), (meta.size, meta.digests.blake3));
     check_staged(volume, stage, content).await;
     volume
-        .prepare(stage, meta, store::volume::Purpose::Write)
+        .prepare(stage, meta, contract::Purpose::Write)
         .await
         .unwrap();
     check_staged(volume, stage, content).await;
@@ -181,7 +180,7 @@ async fn what_differs_from_its_digest_is_refused_by_name() {
     let stage = StageId::random();
     remote.stage(stage, pieces(&content)).await.unwrap();
     let refused = remote
-        .prepare(stage, &meta, store::volume::Purpose::Write)
+        .prepare(stage, &meta, contract::Purpose::Write)
         .await
         .unwrap_err();
     assert!(matches!(refused, VolumeError::Corrupt { .. }), "{refused:?}");
@@ -191,7 +190,7 @@ async fn what_differs_from_its_digest_is_refused_by_name() {
         .unwrap_err();
     assert!(matches!(refused, VolumeError::Corrupt { .. }), "{refused:?}");
     remote
-        .abort(stage, store::volume::Abandon::Version(meta.version))
+        .abort(stage, contract::Abandon::Version(meta.version))
         .await;
     assert_eq!(remote.status().await.unwrap().staged, 0);
     node.shutdown().await;

@@ -6,9 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures_util::stream;
-use store::key::Key;
 use store::node::{NodeSettings, RunningNode, VolumeSettings, start};
-use store::store::Put;
+use store::{Key, Put};
 use tokio::runtime::Runtime;
 
 use crate::addresses::{dumps, local};

@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use s3s::dto::*;
 use s3s::{S3Request, S3Result};
-use store::key::Key;
-use store::meta::Meta;
-use store::store::{Complete, Condition, Part as Received, Store, Upload};
+use store::{Complete, Condition, Key, Meta, Part as Received, Store, Upload};
 
 use super::planned::{Planned, join};
 use crate::attributes::{PARTS, UPLOAD};

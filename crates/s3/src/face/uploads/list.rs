@@ -2,7 +2,7 @@
 
 use s3s::dto::*;
 use s3s::{S3Request, S3Result};
-use store::store::{Part as Received, Upload};
+use store::{Part as Received, Upload};
 
 use super::begun;
 use super::planned::Planned;

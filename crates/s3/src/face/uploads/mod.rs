@@ -4,8 +4,7 @@
 
 use s3s::dto::*;
 use s3s::{S3Request, S3Result};
-use store::key::Key;
-use store::store::{StoreError, Upload};
+use store::{Key, StoreError, Upload};
 
 use self::planned::Planned;
 use super::Face;

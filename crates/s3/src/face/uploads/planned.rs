@@ -2,7 +2,7 @@
 
 use s3s::S3Result;
 use s3s::dto::*;
-use store::store::{Part as Received, Upload};
+use store::{Part as Received, Upload};
 
 use crate::attributes::PART_SUMS;
 use crate::checksum::{self, ALL, Algorithm, COMPOSITE, FULL_OBJECT, TYPE, sums_of};

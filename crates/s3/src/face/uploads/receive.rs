@@ -2,8 +2,7 @@
 
 use s3s::dto::{self, *};
 use s3s::{S3Request, S3Result};
-use store::key::Key;
-use store::meta::Meta;
+use store::{Key, Meta};
 
 use super::planned::Planned;
 use crate::access::confirm_source;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::extract::State as Shared;
 use maud::{Markup, html};
-use store::node::RequestCount;
+use store::RequestCount;
 
 use super::chart::Scale;
 use super::layout::{Frame, Section};

@@ -1,7 +1,7 @@
 //! The tables of nodes and of their background workers.
 
 use maud::{Markup, html};
-use store::upkeep::WorkerStatus;
+use store::WorkerStatus;
 
 use super::super::parts::{self, Align, Column};
 use crate::present;

@@ -2,14 +2,9 @@
 
 use std::time::Duration;
 
+use contract::{Abandon, Cause, Claim, Finish, Key, ListQuery, Meta, Partition, Purpose, StageId, Version};
+use placement::{Layout, Layouts};
 use serde::{Deserialize, Serialize};
-
-use crate::clock::Version;
-use crate::key::{Key, Partition};
-use crate::layout::{Layout, Layouts};
-use crate::meta::Meta;
-use crate::node::{Claim, Finish};
-use crate::volume::{Abandon, Cause, ListQuery, Purpose, StageId};
 
 /// Questions to a volume whose ask is JSON.
 #[derive(Debug, Serialize, Deserialize)]

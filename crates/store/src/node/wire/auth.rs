@@ -4,8 +4,6 @@
 //! milliseconds, nonce, BLAKE3 of the ask. Raw content is not signed: it is compared with the digest in the signed
 //! description (`prepare`, `stage-whole`) before it becomes visible, and with the table when it is read.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, Mac as _};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -14,6 +12,7 @@ use sha2::Sha256;
 use super::nonces::Nonces;
 use crate::cluster::LayoutTag;
 use crate::node::Secret;
+use contract::now_ms;
 
 /// Most that the clocks of two machines may differ, in milliseconds.
 pub(crate) const CLOCKS_APART_MS_MAX: u64 = 5 * 60 * 1000;
@@ -156,13 +155,6 @@ pub(super) fn mac_of(secret: &Secret) -> Hmac<Sha256> {
 
 fn digest_of(text: &str) -> Option<[u8; 32]> {
     HEXLOWER.decode(text.as_bytes()).ok()?.try_into().ok()
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn now_ms() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use contract::ByteStream;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use http_body::{Body as _, Frame};
 use http_body_util::combinators::UnsyncBoxBody;
@@ -11,8 +12,6 @@ use http_body_util::{BodyExt as _, Empty, Full, StreamBody};
 use hyper::body::Incoming;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-
-use crate::volume::ByteStream;
 
 /// Any body that we send.
 pub(crate) type Body = UnsyncBoxBody<Bytes, io::Error>;

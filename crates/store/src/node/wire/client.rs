@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use contract::NodeId;
 use http::{Response, StatusCode};
 use hyper::body::Incoming;
 use parking_lot::Mutex;
+use placement::{Layouts, NodeRole};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -17,10 +19,8 @@ use super::secure::{Http, Wire, http};
 use super::tables::Tables;
 use super::{ANSWER_BYTES_MAX, ASK_BYTES_MAX};
 use crate::cluster::LayoutTag;
-use crate::layout::{Layouts, NodeRole};
 use crate::node::keeper::Keeper;
 use crate::node::trust::{Tls, Trust};
-use crate::volume::NodeId;
 
 /// All other nodes, as this process reaches them.
 pub(crate) struct Peers {

@@ -13,6 +13,7 @@ use std::io;
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
+use contract::{ByteStream, NodeId};
 use futures_util::stream;
 use http::{Method, Request, Response};
 use hyper::body::Incoming;
@@ -27,7 +28,6 @@ use super::secure::{Wire, advice};
 use super::{IDLE_MAX, PATIENCE, RETRY_EVERY};
 use crate::cluster::LayoutTag;
 use crate::node::Secret;
-use crate::volume::{ByteStream, NodeId};
 
 /// Longest time for the answer to a ping. A busy machine with hundreds of runnable threads still answers within it.
 const PING_MAX: Duration = Duration::from_millis(2500);

@@ -1,4 +1,4 @@
-//! How nodes talk: HTTP/1.1 in TLS ([`tls`]), every method of [`crate::volume::Volume`] and [`crate::node::Node`] a route below `/v1/`.
+//! How nodes talk: HTTP/1.1 in TLS ([`tls`]), every method of [`contract::Volume`] and [`contract::Node`] a route below `/v1/`.
 //!
 //! A request is `POST /v1/volume/NODE/NAME/OPERATION` or `POST /v1/node/OPERATION`. Its body is the ask as JSON,
 //! except for `stage` (raw content, the upload's name in the query) and `stage-whole` (a head frame, then the content).

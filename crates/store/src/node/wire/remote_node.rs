@@ -1,14 +1,12 @@
 //! A node of another process.
 
 use async_trait::async_trait;
+use contract::{Claim, Finish, Meta, Node, NodeError, NodeId, NodeStatus};
+use placement::{Layout, Layouts};
 use serde::de::DeserializeOwned;
 
 use super::ask::NodeAsk;
 use super::client::{Failure, Peer};
-use crate::layout::{Layout, Layouts};
-use crate::meta::Meta;
-use crate::node::{Claim, Finish, Node, NodeError, NodeStatus};
-use crate::volume::NodeId;
 
 /// A node, asked over HTTP.
 pub(crate) struct RemoteNode(pub(crate) Peer);

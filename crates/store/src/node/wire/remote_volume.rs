@@ -7,6 +7,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use contract::{
+    Abandon, BLOCK_BYTES, BlockTable, ByteStream, Cause, FixityEvent, Head, Held, Key, ListQuery, Meta,
+    Partition, Purpose, ReplicaRead, StageId, Staged, StagedRead, Surveyed, Unsettled, Verdict, Version,
+    Volume, VolumeError, VolumeId, VolumeStatus,
+};
 use futures_util::future::{Either, select};
 use futures_util::{StreamExt as _, stream};
 use http::Response;
@@ -20,14 +25,6 @@ use super::body;
 use super::client::{Failure, Peer};
 use super::frame::{self, Pieces};
 use super::{IDLE_MAX, STAGED_MAX, TABLE_BYTES_MAX, WHOLE_BYTES_MAX};
-use crate::clock::Version;
-use crate::key::{Key, Partition};
-use crate::meta::{BLOCK_BYTES, Meta};
-use crate::volume::blocks::BlockTable;
-use crate::volume::{
-    Abandon, ByteStream, Cause, FixityEvent, Head, Held, ListQuery, Purpose, ReplicaRead, StageId, Staged,
-    StagedRead, Surveyed, Unsettled, Verdict, Volume, VolumeError, VolumeId, VolumeStatus,
-};
 
 /// A volume, asked over HTTP.
 pub(crate) struct RemoteVolume {

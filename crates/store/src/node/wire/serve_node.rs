@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use contract::{Node as _, NodeError};
 use http::{Response, StatusCode};
 use serde::Serialize;
 use tracing::Instrument as _;
@@ -10,7 +11,6 @@ use super::ask::NodeAsk;
 use super::body::{self, Body};
 use super::server::{Admitted, Service, bad, json, plain, refused};
 use super::{ASK_BYTES_MAX, IDLE_MAX};
-use crate::node::{Node as _, NodeError};
 
 impl Service {
     /// `POST /v1/node/OPERATION`.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
+use contract::{ByteStream, Counted, ReplicaRead, StageId, StagedRead, Volume, VolumeError, VolumeId};
 use futures_util::{Stream, StreamExt as _};
 use http::{Response, StatusCode};
 use hyper::body::Incoming;
@@ -18,8 +19,6 @@ use super::ask::{Manner, ReadHead, StagedHead, VolumeAsk, WholeHead};
 use super::body::{self, Body};
 use super::server::{Admitted, Service, bad, json, plain, refused, with_body};
 use super::{ASK_BYTES_MAX, FAREWELL, IDLE_MAX, UPLOAD_IDLE_MAX, WHOLE_BYTES_MAX, frame};
-use crate::node::counters::Counted;
-use crate::volume::{ByteStream, ReplicaRead, StageId, StagedRead, Volume, VolumeError, VolumeId};
 
 impl Service {
     /// `POST /v1/volume/NODE/NAME/OPERATION`.

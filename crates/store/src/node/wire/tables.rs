@@ -8,13 +8,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use contract::{BlockTable, Key, Meta, Version};
 use parking_lot::Mutex;
 
 use super::TABLES_KEPT_BYTES;
-use crate::clock::Version;
-use crate::key::Key;
-use crate::meta::Meta;
-use crate::volume::blocks::BlockTable;
 
 /// Bytes of one entry besides its values: key, version, and two places in maps.
 const ENTRY_BYTES: usize = 300;
@@ -99,9 +96,9 @@ fn entry_bytes(table: &BlockTable) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use contract::{BLOCK_BYTES, BlockHasher, Digests};
+
     use super::*;
-    use crate::meta::{BLOCK_BYTES, Digests};
-    use crate::volume::blocks::BlockHasher;
 
     fn object(number: u64) -> (Meta, Arc<BlockTable>) {
         let mut hasher = BlockHasher::default();
@@ -111,7 +108,7 @@ mod tests {
         let meta = Meta {
             key: Key::new("b", &number.to_string()).unwrap(),
             version: Version {
-                term: crate::clock::Term::NONE,
+                term: contract::Term::NONE,
                 millis: number,
                 counter: 0,
                 node: 0,

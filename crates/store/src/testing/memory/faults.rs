@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::volume::{VolumeError, VolumeId};
+use contract::{VolumeError, VolumeId};
 
 /// How a volume behaves.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -7,17 +7,13 @@ mod volume;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
-use crate::clock::Version;
-use crate::key::{Key, Partition};
-use crate::meta::{BLOCK_BYTES, Meta};
-use crate::volume::{
-    FixityEvent, Held, Pending, Purpose, ReplicaState, StageId, Surveyed, VolumeError, VolumeId,
+use contract::{
+    BLOCK_BYTES, FixityEvent, Held, Key, Meta, Partition, Pending, Purpose, ReplicaState, StageId, Surveyed,
+    Version, VolumeError, VolumeId,
 };
-
 use faults::Faults;
 pub(crate) use faults::{Mood, Step};
+use parking_lot::Mutex;
 pub(crate) use replica::{Replica, table};
 
 /// A volume in memory.

@@ -2,12 +2,8 @@
 
 use std::sync::Arc;
 
+use contract::{BLOCK_BYTES, BlockHasher, BlockSet, BlockTable, Meta, ReplicaState, Surveyed};
 use data_encoding::HEXLOWER;
-
-use crate::meta::{BLOCK_BYTES, Meta};
-use crate::volume::block_set::BlockSet;
-use crate::volume::blocks::{BlockHasher, BlockTable};
-use crate::volume::{ReplicaState, Surveyed};
 
 /// One replica: what the index says (`meta`, `bad`), and the file (`content`, gone if `None`).
 #[derive(Clone)]
@@ -40,7 +36,7 @@ impl Replica {
     pub(super) fn find_bad_blocks(&self) -> BlockSet {
         let content = self.content.as_deref().unwrap_or_default();
         let mut bad = BlockSet::default();
-        for block in 0..crate::volume::blocks::block_count(self.meta.size) {
+        for block in 0..contract::block_count(self.meta.size) {
             let place = |at: u64| usize::try_from(at * BLOCK_BYTES).unwrap().min(content.len());
             let there = &content[place(block)..place(block + 1)];
             if !self.table.holds(block, there) {

@@ -6,19 +6,16 @@ use std::ops::Range;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use contract::{
+    Abandon, BLOCK_BYTES, ByteStream, Cause, FixityEvent, Head, Held, Key, ListQuery, Meta, Partition,
+    Purpose, ReplicaRead, StageId, Staged, StagedRead, Surveyed, Unsettled, Verdict, Version, Volume,
+    VolumeError, VolumeId, VolumeState, VolumeStatus, now_ms,
+};
 use futures_util::stream::{self, StreamExt};
 use parking_lot::MutexGuard;
 
 use super::replica::Replica;
 use super::{MemoryVolume, Mood, State, Step, Upload};
-use crate::clock::Version;
-use crate::key::{Key, Partition};
-use crate::meta::{BLOCK_BYTES, Meta};
-use crate::upkeep::time::now_ms;
-use crate::volume::{
-    Abandon, ByteStream, Cause, FixityEvent, Head, Held, ListQuery, Purpose, ReplicaRead, StageId, Staged,
-    StagedRead, Surveyed, Unsettled, Verdict, Volume, VolumeError, VolumeId, VolumeState, VolumeStatus,
-};
 
 type Answer<T> = Result<T, VolumeError>;
 

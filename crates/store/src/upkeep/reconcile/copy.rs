@@ -9,18 +9,16 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use contract::{
+    Abandon, BlockSet, ByteStream, Cause, Key, Meta, Purpose, StageId, Version, Volume, VolumeError,
+    VolumeId, block_count,
+};
 use data_encoding::HEXLOWER;
 use futures_util::{FutureExt, StreamExt, stream};
 use parking_lot::Mutex;
 
-use crate::clock::Version;
-use crate::key::Key;
-use crate::meta::Meta;
 use crate::union::{Union, Unreadable, Ways};
 use crate::upkeep::throttle::Throttle;
-use crate::volume::block_set::BlockSet;
-use crate::volume::blocks::block_count;
-use crate::volume::{Abandon, ByteStream, Cause, Purpose, StageId, Volume, VolumeError, VolumeId};
 
 /// A source that gives nothing for this long is left for the next one.
 const SOURCE_STALLS: Duration = Duration::from_secs(60);

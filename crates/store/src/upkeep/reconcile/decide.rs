@@ -16,11 +16,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use contract::{BlockSet, Cause, Key, ReplicaState, Surveyed, Version, VolumeId};
+
 use super::gather::Gathered;
-use crate::clock::Version;
-use crate::key::Key;
-use crate::volume::block_set::BlockSet;
-use crate::volume::{Cause, ReplicaState, Surveyed, VolumeId};
 
 /// What the decision goes by besides what was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,18 +7,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
+use contract::{
+    Abandon, BlockSet, Cause, Key, Partition, ReplicaState, Surveyed, Verdict, Version, Volume, VolumeError,
+    VolumeId, now_ms,
+};
+
 use super::copy::{self, CopyError, Job};
 use super::decide::{Copy, Fate, Finding, Instead, Plan, Rules, Step, decide};
 use super::gather::{self, Gathered};
 use super::outages::Outages;
-use crate::clock::Version;
 use crate::cluster::{Cluster, View};
-use crate::key::{Key, Partition};
 use crate::upkeep::settings::UpkeepSettings;
 use crate::upkeep::throttle::Throttle;
-use crate::upkeep::time::now_ms;
-use crate::volume::block_set::BlockSet;
-use crate::volume::{Abandon, Cause, ReplicaState, Surveyed, Verdict, Volume, VolumeError, VolumeId};
 
 /// Times a partition is looked at again after something changed. A source found bad, a full target and a late
 /// verification each take one round; what is still open then waits for the next pass.

@@ -5,13 +5,12 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use contract::{Cause, Key, Partition, ReplicaState, Surveyed, Verdict, Volume, VolumeError, VolumeId};
 use data_encoding::HEXLOWER;
 use futures_util::future::join_all;
 
 use super::outages::Outages;
 use crate::cluster::View;
-use crate::key::{Key, Partition};
-use crate::volume::{Cause, ReplicaState, Surveyed, Verdict, Volume, VolumeError, VolumeId};
 
 /// How long a volume may take for the answer to a survey. A partition of a very large store has some ten thousand files.
 const SURVEY_WITHIN: Duration = Duration::from_mins(5);

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use contract::VolumeId;
 use parking_lot::Mutex;
-
-use crate::volume::VolumeId;
 
 /// A volume that was full is not offered copies for this long: time for a person to make room, and short enough that
 /// what stands in elsewhere goes home soon after.

@@ -10,14 +10,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use contract::{Partition, Surveyed, Volume, VolumeError, VolumeId};
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 
 use super::gather::{self, Gathered};
 use super::outages::Outages;
 use crate::cluster::View;
-use crate::key::Partition;
-use crate::volume::{Surveyed, Volume, VolumeError, VolumeId};
 
 /// What was surveyed longer ago is surveyed again.
 const FRESH_FOR: Duration = Duration::from_mins(1);

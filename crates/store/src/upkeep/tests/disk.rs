@@ -7,25 +7,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use contract::{BLOCK_BYTES, Cause, Key, Node, StageId, Version, Volume, VolumeId};
 use data_encoding::HEXLOWER;
 use parking_lot::Mutex;
+use placement::{Layout, Layouts, NodeRole, VolumeRole};
 
 use super::nodes::MemConnect;
 use super::world::{content, key, meta, roles};
-use crate::clock::Version;
+use crate::client::Store;
 use crate::cluster::{Cluster, Connect, LayoutTag};
-use crate::key::Key;
-use crate::layout::{Layout, Layouts, NodeRole, VolumeRole};
-use crate::meta::BLOCK_BYTES;
-use crate::node::Node;
-use crate::store::Store;
 use crate::testing::Dice;
 use crate::testing::rig::read;
 use crate::upkeep::{RepairOptions, RepairReport, census, repair_all, scrub_all};
 use crate::volume::disk::{DiskSettings, DiskVolume};
 use crate::volume::fixity::FixityLog;
 use crate::volume::replica::CONTENT_AT;
-use crate::volume::{Cause, StageId, Volume, VolumeId};
 
 /// Volumes in directories, with objects on them.
 struct Disks {

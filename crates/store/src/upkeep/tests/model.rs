@@ -3,12 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::clock::Version;
-use crate::key::Key;
+use contract::{Key, ReplicaState, Surveyed, Version, VolumeId};
+
 use crate::testing::Dice;
 use crate::upkeep::reconcile::gather::Away;
 use crate::upkeep::reconcile::{Fate, Finding, Gathered, Plan, Rules, Step, decide};
-use crate::volume::{ReplicaState, Surveyed, VolumeId};
 
 /// What a replica is, as opposed to what is known of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +39,7 @@ const NOW_MS: u64 = 1_000_000;
 
 fn version(number: u64) -> Version {
     Version {
-        term: crate::clock::Term::NONE,
+        term: contract::Term::NONE,
         millis: number,
         counter: 0,
         node: 0,

@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use contract::{Claim, Finish, Meta, Node, NodeError, NodeId, NodeStatus, Volume, VolumeId};
 use parking_lot::Mutex;
+use placement::{Layout, Layouts, NodeRole, VolumeRole};
 
 use crate::cluster::{Connect, LayoutTag};
-use crate::layout::{Layout, Layouts, NodeRole, VolumeRole};
-use crate::meta::Meta;
-use crate::node::{Claim, Finish, Node, NodeError, NodeStatus};
 use crate::testing::MemoryVolume;
-use crate::volume::{NodeId, Volume, VolumeId};
 
 /// A node that knows layouts and nothing else.
 pub(crate) struct MemNode {

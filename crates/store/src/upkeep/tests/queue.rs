@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use contract::Partition;
+
 use super::world::key;
-use crate::key::Partition;
 use crate::upkeep::RepairQueue;
 use crate::upkeep::workers::pending::{Pending, Urgency};
 

@@ -1,10 +1,10 @@
 //! Damage that nobody knows of yet, and where a scrub stands.
 
+use contract::{Cause, Partition};
+
 use super::world::{World, key};
-use crate::key::Partition;
 use crate::testing::Mood;
 use crate::upkeep::{ScrubFiles, ScrubState, fixity, scrub_all};
-use crate::volume::Cause;
 
 #[tokio::test]
 async fn a_scrub_finds_every_flipped_bit_and_a_repair_puts_it_right() {

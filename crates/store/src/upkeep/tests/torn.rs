@@ -4,12 +4,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use contract::{BLOCK_BYTES, BlockSet, Cause, Key, Volume};
+
 use super::world::{World, content, key};
-use crate::key::Key;
-use crate::meta::BLOCK_BYTES;
 use crate::testing::{Dice, MemoryVolume};
-use crate::volume::block_set::BlockSet;
-use crate::volume::{Cause, Volume};
 
 /// Objects in each world.
 const OBJECTS: u64 = 40;

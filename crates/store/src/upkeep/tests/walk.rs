@@ -1,10 +1,10 @@
 //! Surveys of many partitions in one answer.
 
+use contract::{PARTITIONS, Partition, Volume};
+
 use super::world::{World, key};
-use crate::key::{PARTITIONS, Partition};
 use crate::testing::{Mood, Step};
 use crate::upkeep::reconcile::{Outages, Walk, gather};
-use crate::volume::Volume;
 
 /// Questions that all volumes were asked.
 fn asked(world: &World) -> u64 {

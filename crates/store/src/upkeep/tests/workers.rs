@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use contract::VolumeId;
+
 use super::world::{World, key, roles};
-use crate::store::Store;
+use crate::client::Store;
 use crate::testing::Mood;
 use crate::upkeep::{ScrubFiles, UpkeepSettings, Workers, WorkersConfig};
-use crate::volume::VolumeId;
 
 /// Everything at once, and nothing waits.
 fn eager() -> UpkeepSettings {
@@ -111,7 +112,7 @@ async fn damage_that_a_reader_met_is_repaired_while_the_node_is_busy_and_scrub_w
     let running = start(world, eager(), 1000);
     running.workers.hint_damage(&key(2));
     running.until(|world| log_says(world, "repaired")).await;
-    let waits = |status: &crate::upkeep::WorkerStatus| status.state == "paused: the node is busy";
+    let waits = |status: &contract::WorkerStatus| status.state == "paused: the node is busy";
     let statuses = running.workers.statuses();
     assert!(
         statuses

@@ -3,19 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use contract::{Digests, Key, Meta, Version, VolumeId};
 use md5::{Digest, Md5};
 use parking_lot::Mutex;
+use placement::{Layout, Layouts, NodeRole, Roles, VolumeRole};
 use sha2::Sha256;
 
 use super::nodes::MemConnect;
-use crate::clock::Version;
 use crate::cluster::Cluster;
-use crate::key::Key;
-use crate::layout::{Layout, Layouts, NodeRole, Roles, VolumeRole};
-use crate::meta::{Digests, Meta};
 use crate::testing::{MemoryVolume, table};
 use crate::upkeep::{Census, RepairOptions, RepairReport, census, repair_all};
-use crate::volume::VolumeId;
 
 /// A cluster of one node in each zone, with one volume each.
 pub(crate) struct World {
@@ -114,8 +111,8 @@ impl World {
         self.wrote += 1;
         // An hour ago: nothing is mistaken for a write under way.
         let version = Version {
-            term: crate::clock::Term::NONE,
-            millis: crate::upkeep::time::now_ms() - 3_600_000 + self.wrote,
+            term: contract::Term::NONE,
+            millis: contract::now_ms() - 3_600_000 + self.wrote,
             counter: 0,
             node: 1,
         };

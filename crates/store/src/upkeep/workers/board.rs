@@ -6,12 +6,10 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
+use contract::{Key, Partition, WorkerStatus, now_ms};
 use parking_lot::Mutex;
 
-use crate::key::{Key, Partition};
-use crate::upkeep::WorkerStatus;
 use crate::upkeep::gate::Wait;
-use crate::upkeep::time::now_ms;
 
 const IDLE: &str = "idle";
 const BUSY: &str = "busy";

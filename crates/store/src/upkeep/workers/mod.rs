@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use contract::{Key, NodeId, PARTITIONS, Partition, VolumeId, WorkerStatus};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -23,11 +24,9 @@ use self::board::{About, Board};
 use self::pending::{Pending, Urgency};
 use super::gate::Gate;
 use super::reconcile::{Done, Reconciler};
-use super::{Census, RepairQueue, ScrubFiles, UpkeepSettings, WorkerStatus};
+use super::{Census, RepairQueue, ScrubFiles, UpkeepSettings};
+use crate::client::Store;
 use crate::cluster::{Cluster, View};
-use crate::key::{Key, PARTITIONS, Partition};
-use crate::store::Store;
-use crate::volume::{NodeId, VolumeId};
 
 mod board;
 mod once;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io};
 
+use contract::now_ms;
+
 use super::Shared;
 use super::board::{About, Board};
-use crate::private;
 use crate::upkeep::scrub::in_any;
-use crate::upkeep::time::now_ms;
 use crate::upkeep::{Census, census};
 
 /// After the start, and after each look at the clock.

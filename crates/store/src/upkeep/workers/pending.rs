@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use contract::{Partition, VolumeId};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
-
-use crate::key::Partition;
-use crate::volume::VolumeId;
 
 /// How soon a partition is to be reconciled. The later is the more urgent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

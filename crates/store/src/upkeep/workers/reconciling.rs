@@ -4,17 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
+use contract::{Partition, VolumeId};
 use futures_util::future::join_all;
 
 use super::board::{About, Board};
 use super::pending::Urgency;
 use super::{Shared, all_partitions};
 use crate::cluster::View;
-use crate::key::Partition;
 use crate::upkeep::moved::Moved;
 use crate::upkeep::rebuild;
 use crate::upkeep::reconcile::{Gathered, Walk};
-use crate::volume::VolumeId;
 
 /// Partitions at once: one being read and one being written for each of two disks.
 const PARTITIONS_AT_ONCE: usize = 4;

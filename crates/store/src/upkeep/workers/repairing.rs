@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use contract::Key;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
 use super::Shared;
 use super::board::{About, Board};
-use crate::key::Key;
 
 /// Without a word from anybody the queue is looked at this often.
 const LOOK_EVERY: Duration = Duration::from_mins(1);

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use contract::{PARTITIONS, Partition, Volume, VolumeError, VolumeId, now_ms};
+
 use super::Shared;
 use super::board::{About, Board};
-use crate::key::{PARTITIONS, Partition};
 use crate::upkeep::ScrubState;
 use crate::upkeep::scrub::{Reading, Replica};
 use crate::upkeep::throttle::Throttle;
-use crate::upkeep::time::now_ms;
-use crate::volume::{Volume, VolumeError, VolumeId};
 
 /// How often the position is kept: at most so much is read twice after a restart.
 const SAVE_EVERY: Duration = Duration::from_secs(30);

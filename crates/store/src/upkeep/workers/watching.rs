@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use contract::{NEWS, Volume, VolumeId, VolumeState};
 use futures_util::future::join_all;
 
 use super::board::Board;
 use super::pending::Urgency;
 use super::{Shared, all_partitions};
-use crate::cluster::View;
-use crate::node::{NEWS, announce};
+use crate::cluster::{View, announce};
 use crate::upkeep::rebuild::partitions_of;
 use crate::upkeep::reconcile::gather::within;
-use crate::volume::{Volume, VolumeId, VolumeState};
 
 /// What is known of a volume from the last look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,14 +4,13 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
+use contract::{Cause, Key, Partition, StageId, Version, VolumeError};
+
 use super::index::{Change, Entry, Outcome};
 use super::inner::Inner;
 use super::life::{is_gone, make_directory};
 use super::names::{KeyHash, hash_of, partition_dir, partition_of, relative, replica_path, staging_path};
 use super::staging::Prepared;
-use crate::clock::Version;
-use crate::key::{Key, Partition};
-use crate::volume::{Cause, StageId, VolumeError};
 
 impl Inner {
     pub(super) fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {

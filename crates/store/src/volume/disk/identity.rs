@@ -3,11 +3,11 @@
 use std::io;
 use std::path::Path;
 
+use contract::{VolumeId, VolumeState};
 use serde::{Deserialize, Serialize};
 
 use super::io::Disk;
 use super::names::IDENTITY;
-use crate::volume::{VolumeId, VolumeState};
 
 /// Version of the directory's structure.
 const FORMAT: u32 = 1;

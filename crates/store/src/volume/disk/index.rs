@@ -11,6 +11,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use contract::{BlockSet, Held, Key, ListQuery, Meta, Partition, ReplicaState, Version};
 use redb::{
     Database, Durability, ReadTransaction, ReadableDatabase, ReadableTable, Table, TableDefinition,
     WriteTransaction,
@@ -19,12 +20,6 @@ use serde::{Deserialize, Serialize};
 
 use super::group::Grouped;
 use super::names::{KeyHash, hash_of, hashes_of};
-use crate::clock::Version;
-use crate::key::{Key, Partition};
-use crate::meta::Meta;
-use crate::private;
-use crate::volume::block_set::BlockSet;
-use crate::volume::{Held, ListQuery, ReplicaState};
 
 /// `bucket/name` -> entry as JSON.
 const REPLICAS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("replicas");

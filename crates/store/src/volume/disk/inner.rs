@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
+use contract::{
+    Cause, Head, Held, Key, ListQuery, Meta, PARTITIONS, Partition, Unsettled, Version, VolumeError,
+    VolumeId, VolumeState, VolumeStatus,
+};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::sync::Semaphore;
 
@@ -17,13 +21,7 @@ use super::names::KeyHash;
 use super::staging::{Uploads, reserve_bytes};
 use super::tables::Tables;
 use super::{DiskSettings, Furnish};
-use crate::clock::Version;
-use crate::key::{Key, PARTITIONS, Partition};
-use crate::meta::Meta;
 use crate::volume::fixity::{self, FixityLog};
-use crate::volume::{
-    Cause, Head, Held, ListQuery, Unsettled, VolumeError, VolumeId, VolumeState, VolumeStatus,
-};
 
 /// Locks of keys. Keys share one by their hash: more than threads can ever hold at once.
 const KEY_LOCKS: usize = 1024;
@@ -178,7 +176,7 @@ impl Inner {
         &self,
         key: Option<&Key>,
         limit: usize,
-    ) -> Result<Vec<crate::volume::FixityEvent>, VolumeError> {
+    ) -> Result<Vec<contract::FixityEvent>, VolumeError> {
         self.fixity
             .read(key, limit)
             .map_err(|error| self.failed("read the fixity log", &error))

@@ -10,7 +10,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::crash;
-use crate::private;
 
 /// A file system, as far as a volume uses it. Blocking; paths are whole.
 pub trait Disk: Send + Sync + 'static {

@@ -17,13 +17,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use contract::{Cause, VolumeError, VolumeState, now_ms};
+
 use super::identity::Identity;
 use super::index::Index;
 use super::inner::Inner;
 use super::io::Disk;
 use super::names::{DIRECTORIES, IDENTITY, INDEX, LOCK};
 use crate::volume::fixity;
-use crate::volume::{Cause, VolumeError, VolumeState};
 
 /// The state of an open volume and what belongs to its incarnation.
 pub(super) struct Life {
@@ -188,7 +189,7 @@ impl Inner {
         self.disk
             .step("begin_anew.before_identity")
             .map_err(|error| error.to_string())?;
-        let identity = Identity::new(&self.id, fixity::now_ms(), true);
+        let identity = Identity::new(&self.id, now_ms(), true);
         identity
             .write(self.disk.as_ref(), &self.root)
             .map_err(|error| error.to_string())?;
@@ -248,7 +249,7 @@ const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Locks a volume's directory for this process.
 pub(super) fn lock(root: &Path) -> Result<File, LockError> {
-    let file = crate::private::file()
+    let file = private::file()
         .create(true)
         .truncate(false)
         .write(true)

@@ -18,14 +18,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-
-use super::{
-    Abandon, ByteStream, Cause, FixityEvent, Head, Held, ListQuery, Purpose, ReplicaRead, StageId, Staged,
-    StagedRead, Surveyed, Unsettled, Verdict, Volume, VolumeError, VolumeId, VolumeStatus,
+use contract::{
+    Abandon, ByteStream, Cause, FixityEvent, Head, Held, Key, ListQuery, Meta, Partition, Purpose,
+    ReplicaRead, StageId, Staged, StagedRead, Surveyed, Unsettled, Verdict, Version, Volume, VolumeError,
+    VolumeId, VolumeStatus,
 };
-use crate::clock::Version;
-use crate::key::{Key, Partition};
-use crate::meta::Meta;
+
 use crate::volume::fixity::FixityLog;
 
 pub(super) mod group;
@@ -48,6 +46,7 @@ mod tables;
 mod verify;
 
 pub use crash::CRASH_POINTS;
+pub use names::NODE_DIR;
 pub use opening::OpenVolumeError;
 pub use reconcile::Reconciled;
 
@@ -69,7 +68,7 @@ pub struct DiskSettings {
     /// The node's fixity log.
     pub fixity: Arc<FixityLog>,
     /// The volume took part before this process was started: an empty directory has then lost what it held, and
-    /// begins as [`super::VolumeState::Rebuilding`].
+    /// begins as [`contract::VolumeState::Rebuilding`].
     pub held_before: bool,
     /// Brings what the node keeps on each of its volumes; nothing if `None`.
     pub furnish: Option<Furnish>,

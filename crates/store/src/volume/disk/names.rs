@@ -6,11 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
+use contract::{Key, PARTITIONS, Partition, StageId, Version};
 use data_encoding::HEXLOWER;
-
-use crate::clock::Version;
-use crate::key::{Key, PARTITIONS, Partition};
-use crate::volume::StageId;
 
 /// The first half of the BLAKE3 of a key: enough that no two keys share one.
 pub(super) type KeyHash = [u8; 16];
@@ -26,6 +23,9 @@ pub(super) const INDEX: &str = "index.redb";
 
 /// The copy of the node's fixity log.
 pub(crate) const FIXITY: &str = "fixity.jsonl";
+
+/// Directory where the node keeps files of its own, which no volume touches.
+pub const NODE_DIR: &str = "node";
 
 /// Held locked by the process that has the volume open.
 pub(super) const LOCK: &str = "lock";

@@ -4,17 +4,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use contract::{Cause, VolumeId, now_ms};
+
 use super::DiskSettings;
 use super::identity::Identity;
 use super::index::Index;
 use super::inner::Inner;
 use super::io::{Disk, Stat};
 use super::life::{Life, LockError, is_gone, lock, make_directories, make_directory};
-use super::names::{DIRECTORIES, FIXITY, IDENTITY, INDEX, LOCK};
+use super::names::{DIRECTORIES, FIXITY, IDENTITY, INDEX, LOCK, NODE_DIR};
 use super::reconcile::Reconciled;
-use crate::private;
 use crate::volume::fixity;
-use crate::volume::{Cause, VolumeId};
 
 /// Why a directory could not be opened as a volume.
 #[derive(Debug, thiserror::Error)]
@@ -156,7 +156,7 @@ impl Opening {
             });
         }
         let lost = self.settings.held_before || self.holds_partitions();
-        Ok((Identity::new(id, fixity::now_ms(), lost), lost))
+        Ok((Identity::new(id, now_ms(), lost), lost))
     }
 
     /// Replicas without a `volume.json`: something was here.
@@ -212,7 +212,7 @@ impl Opening {
     fn close_to_others(&self) {
         let root = &self.settings.path;
         let files = [IDENTITY, INDEX, FIXITY, LOCK];
-        for name in DIRECTORIES.iter().chain(&files).chain(&[crate::node::NODE_DIR]) {
+        for name in DIRECTORIES.iter().chain(&files).chain(&[NODE_DIR]) {
             let path = root.join(name);
             // Of another owner's files only he can say who reads them.
             if let Err(error) = private::close(&path) {
@@ -260,5 +260,5 @@ pub(super) fn sign_of_use(path: &Path) -> io::Result<Option<&'static str>> {
 /// Names that may stand in a volume's directory.
 fn is_ours(name: &str) -> bool {
     let files = [IDENTITY, "volume.json.new", INDEX, FIXITY, LOCK];
-    DIRECTORIES.contains(&name) || files.contains(&name) || name == crate::node::NODE_DIR
+    DIRECTORIES.contains(&name) || files.contains(&name) || name == NODE_DIR
 }

@@ -9,6 +9,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use contract::{
+    BLOCK_BYTES, BlockTable, ByteStream, Cause, Key, ReplicaRead, Version, VolumeError, block_count,
+};
 use futures_util::stream;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -18,12 +21,7 @@ use super::inner::{Inner, named};
 use super::io::DiskFile;
 use super::life::is_gone;
 use super::names::{hash_of, replica_path};
-use crate::clock::Version;
-use crate::key::Key;
-use crate::meta::BLOCK_BYTES;
-use crate::volume::blocks::{BlockTable, block_count};
 use crate::volume::replica::{self, CONTENT_AT};
-use crate::volume::{ByteStream, Cause, ReplicaRead, VolumeError};
 
 impl Inner {
     pub(super) fn read(

@@ -5,13 +5,13 @@
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
+use contract::{Cause, PARTITIONS, Partition, Version, VolumeError};
+
 use super::index::{Change, Entry, Index, Outcome};
 use super::inner::Inner;
 use super::names::{KeyHash, file_name, hash_of, parse_file_name, partition_of, replica_path};
 use super::verify::FILE_MISSING;
-use crate::clock::Version;
-use crate::key::{PARTITIONS, Partition};
-use crate::volume::{Cause, VolumeError, replica};
+use crate::volume::replica;
 
 /// What was found when files and index were compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

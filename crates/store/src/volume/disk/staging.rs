@@ -14,6 +14,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use contract::{
+    Abandon, BLOCK_BYTES, BlockHasher, BlockTable, ByteStream, Key, Meta, Pending, Purpose, StageId, Staged,
+    StagedRead, Version, VolumeError,
+};
 use futures_util::StreamExt;
 use parking_lot::Mutex;
 
@@ -24,13 +28,7 @@ use super::life::is_gone;
 use super::names::staging_path;
 use super::read;
 use super::verify::bad_blocks;
-use crate::clock::Version;
-use crate::key::Key;
-use crate::meta::{BLOCK_BYTES, Meta};
-use crate::volume::blocks::{BlockHasher, BlockTable};
-use crate::volume::{
-    Abandon, ByteStream, Pending, Purpose, StageId, Staged, StagedRead, VolumeError, replica,
-};
+use crate::volume::replica;
 
 /// Content is hashed and written in pieces of about this length, in bytes: one block.
 const PIECE_BYTES: usize = BLOCK_BYTES as usize;

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use contract::{Cause, Partition, ReplicaState, SURVEY_ENTRIES, Surveyed, VolumeError};
 use data_encoding::HEXLOWER;
 
 use super::index::{Change, Entry, Flaw, Index, Outcome};
@@ -16,9 +17,7 @@ use super::names::{
     relative, replica_path,
 };
 use super::verify::bad_blocks;
-use crate::key::Partition;
 use crate::volume::replica::{self, Replica};
-use crate::volume::{Cause, ReplicaState, SURVEY_ENTRIES, Surveyed, VolumeError};
 
 /// From so many partitions on, the directory above them is listed first.
 const LISTED_FROM: usize = 16;

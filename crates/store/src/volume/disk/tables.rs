@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
+use contract::{BlockTable, Version};
 use lru::LruCache;
 use parking_lot::Mutex;
 
 use super::names::KeyHash;
-use crate::clock::Version;
-use crate::volume::blocks::BlockTable;
 
 /// Memory for tables of one volume, in bytes: those of 128 GB of objects. The last one used stays, however big it is.
 const TABLES_BYTES_MAX: usize = 16 << 20;

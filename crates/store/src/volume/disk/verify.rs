@@ -2,6 +2,10 @@
 
 use std::fmt::Display;
 
+use contract::{
+    BLOCK_BYTES, BlockHasher, BlockSet, BlockTable, Cause, Key, RANGES_MAX, Verdict, Version, VolumeError,
+    block_bytes, block_count,
+};
 use data_encoding::HEXLOWER;
 
 use super::index::{Change, Entry, Flaw, Outcome};
@@ -10,12 +14,7 @@ use super::io::DiskFile;
 use super::life::is_gone;
 use super::names::{hash_of, replica_path};
 use super::read::read_piece;
-use crate::clock::Version;
-use crate::key::Key;
-use crate::meta::BLOCK_BYTES;
-use crate::volume::block_set::{BlockSet, RANGES_MAX};
-use crate::volume::blocks::{BlockHasher, BlockTable, block_bytes, block_count};
-use crate::volume::{Cause, Verdict, VolumeError, replica};
+use crate::volume::replica;
 
 /// What the index says of a replica whose file is gone.
 pub(super) const FILE_MISSING: &str = "file missing";
@@ -233,7 +232,7 @@ fn told(file: &dyn DiskFile, table: &BlockTable, size: u64, block: u64, bad: &Bl
     }
 }
 
-fn json(meta: &crate::meta::Meta) -> String {
+fn json(meta: &contract::Meta) -> String {
     serde_json::to_string(meta).unwrap_or_default()
 }
 

@@ -58,7 +58,7 @@ fn key(n: u64) -> Key {
 
 fn version(millis: u64) -> Version {
     Version {
-        term: crate::clock::Term::NONE,
+        term: contract::Term::NONE,
         millis,
         counter: 0,
         node: 0,

@@ -2,11 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use contract::{BlockHasher, Digests};
 use proptest::prelude::*;
 
 use super::*;
-use crate::meta::Digests;
-use crate::volume::blocks::BlockHasher;
 use crate::volume::disk::io::Stat;
 
 /// A file in memory that remembers the longest piece asked of it.
@@ -174,7 +173,7 @@ fn a_file_cut_off_still_says_what_it_was() {
 #[test]
 fn a_key_as_long_as_may_be_fits() {
     let (mut meta, content) = an_object();
-    let (bucket, name) = ("b".repeat(63), "n".repeat(crate::key::NAME_BYTES_MAX));
+    let (bucket, name) = ("b".repeat(63), "n".repeat(contract::NAME_BYTES_MAX));
     meta.key = Key::new(&bucket, &name).unwrap();
     assert_eq!(check(written(&meta, content)).unwrap().meta, meta);
 }

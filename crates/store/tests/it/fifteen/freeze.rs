@@ -1,6 +1,6 @@
 //! SIGSTOP: a process keeps its connections and locks, and does nothing; later it goes on where it was.
 
-use store::volume::VolumeError;
+use contract::VolumeError;
 
 use super::harness::{Fifteen, until};
 use super::load::Load;

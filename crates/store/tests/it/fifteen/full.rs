@@ -1,6 +1,6 @@
 //! A volume that has no room: what it held is read, what is new goes elsewhere, and home when there is room again.
 
-use store::volume::VolumeState;
+use contract::VolumeState;
 
 use super::harness::{Fifteen, SMALL, until};
 use super::load::Load;

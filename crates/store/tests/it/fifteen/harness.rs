@@ -8,14 +8,13 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use contract::{Volume, VolumeId};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
-use store::cluster::View;
-use store::node::{self, ConnectSettings, Connection, Secret};
-use store::store::Store;
+use store::node::{ConnectSettings, Connection, Secret};
 use store::upkeep::{Census, RepairOptions, RepairReport, census, repair_all};
-use store::volume::{Volume, VolumeId};
+use store::{Store, View, node};
 use tempfile::TempDir;
 
 use super::proxy::Proxy;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use store::layout::{NodeRole, Roles, VolumeRole};
+use contract::NodeId;
+use placement::{NodeRole, Roles, VolumeRole};
 use store::node::apply_layout;
-use store::volume::NodeId;
 
 use super::harness::{Fifteen, SPARE, until, volume_id};
 use super::load::Load;

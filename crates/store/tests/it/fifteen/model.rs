@@ -1,9 +1,9 @@
 //! What may be read of an object, given what was answered to those who wrote it.
 
 use bytes::Bytes;
+use contract::Key;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
-use store::key::Key;
 
 /// Sizes of contents.
 const BYTES_MIN: usize = 1 << 10;

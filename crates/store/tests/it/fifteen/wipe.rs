@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use store::volume::{FixityEvent, Volume, VolumeState};
+use contract::{FixityEvent, Volume, VolumeState};
 
 use super::harness::{Fifteen, until};
 use super::load::Load;

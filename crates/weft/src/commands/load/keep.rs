@@ -18,11 +18,8 @@ use data_encoding::HEXLOWER;
 use futures_util::StreamExt;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use store::bucket;
-use store::key::Key;
-use store::meta::Meta;
 use store::node::ConnectSettings;
-use store::store::{Condition, Put, Store, StoreError};
+use store::{Condition, Key, Meta, Put, Store, StoreError, bucket};
 
 use crate::commands::store::content;
 use crate::commands::store::key::make_bucket;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use futures_util::stream;
 use indicatif::{ProgressBar, ProgressStyle};
-use store::volume::ByteStream;
+use store::ByteStream;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::stop::Stop;

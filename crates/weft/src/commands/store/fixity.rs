@@ -5,13 +5,9 @@ use std::io::Write;
 use anyhow::Context as _;
 use data_encoding::HEXLOWER;
 use serde::Serialize;
-use store::cluster::View;
-use store::key::Key;
-use store::meta::Meta;
 use store::node::ConnectSettings;
-use store::store::StoreError;
 use store::upkeep::{digests, fixity};
-use store::volume::FixityEvent;
+use store::{FixityEvent, Key, Meta, StoreError, View};
 
 use super::key;
 use super::session::{Begin, Session, with_store};

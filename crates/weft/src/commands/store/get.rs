@@ -10,10 +10,9 @@ use std::str::FromStr;
 use anyhow::{Context as _, bail};
 use futures_util::TryStreamExt;
 use indicatif::ProgressBar;
-use store::key::Key;
+use store::BlockHasher;
 use store::node::ConnectSettings;
-use store::store::Object;
-use store::volume::blocks::BlockHasher;
+use store::{Key, Object};
 
 use super::content;
 use super::key;

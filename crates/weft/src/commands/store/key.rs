@@ -1,9 +1,7 @@
 //! Objects as people write them: `store://bucket/name` or `bucket/name`.
 
 use anyhow::Context as _;
-use store::bucket;
-use store::key::Key;
-use store::store::Store;
+use store::{Key, Store, bucket};
 
 use crate::exit::WrongUse;
 use crate::stderr::progress_line;

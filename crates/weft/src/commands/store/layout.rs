@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use placement::{Layout, Layouts, Plan, Roles, Sizes, VolumeRole, figures, plan};
 use serde::Serialize;
-use store::layout::{Layout, Layouts, Plan, Roles, Sizes, VolumeRole, figures, plan};
+use store::VolumeId;
 use store::node::{ClusterFile, ConnectSettings, NodeSettings, apply_layout, wanted_roles};
-use store::volume::VolumeId;
 
 use super::recover;
 use super::session::{Begin, Session, with_store};
@@ -197,7 +197,7 @@ fn show(layouts: &Layouts, context: &mut Context) -> anyhow::Result<Outcome> {
 
 /// Share of all copies by volume.
 fn shares(layout: &Layout) -> BTreeMap<VolumeId, f64> {
-    let copies = store::layout::Placement::compute(layout).copies();
+    let copies = placement::Placement::compute(layout).copies();
     let all: u32 = copies.values().sum();
     let share = |copies: u32| f64::from(copies) / f64::from(all.max(1));
     copies

@@ -4,9 +4,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use store::bucket::is_hidden;
-use store::meta::Meta;
 use store::node::ConnectSettings;
-use store::store::{List, Listing};
+use store::{List, Listing, Meta};
 
 use super::key;
 use super::session::{Begin, Session, with_store};

@@ -5,10 +5,8 @@ use std::io::Write;
 
 use anyhow::Context as _;
 use serde::Serialize;
-use store::key::Key;
-use store::meta::Meta;
 use store::node::ConnectSettings;
-use store::store::{Condition, Put, StoreError};
+use store::{Condition, Key, Meta, Put, StoreError};
 
 use super::content;
 use super::key;

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use serde::Serialize;
+use store::VolumeId;
 use store::node::{ConnectSettings, NodeSettings, VolumeSettings};
-use store::volume::VolumeId;
 use store::volume::disk::{DiskSettings, DiskVolume};
 use store::volume::fixity::FixityLog;
 

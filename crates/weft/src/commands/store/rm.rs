@@ -3,9 +3,8 @@
 use std::io::Write;
 
 use anyhow::Context as _;
-use store::key::Key;
 use store::node::ConnectSettings;
-use store::store::{Condition, List, StoreError};
+use store::{Condition, Key, List, StoreError};
 
 use super::key;
 use super::ls::each_page;

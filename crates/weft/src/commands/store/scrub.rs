@@ -5,9 +5,9 @@
 use std::io::Write;
 
 use serde::Serialize;
+use store::VolumeId;
 use store::node::ConnectSettings;
 use store::upkeep::{ScrubReport, census, scrub_all};
-use store::volume::VolumeId;
 
 use super::passing::Pass;
 use super::session::{Begin, Session, with_store};

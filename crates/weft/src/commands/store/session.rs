@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::bail;
-use store::cluster::View;
 use store::node::{
     ConnectError, ConnectSettings, Connection, NodeSettings, VolumeSettings, connect, connect_or_begin,
 };
-use store::store::{Reading, Store};
+use store::{Reading, Store, View};
 
 use crate::exit::NotFound;
 use crate::stderr::progress_line;

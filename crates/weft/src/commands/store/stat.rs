@@ -4,11 +4,8 @@ use std::io::Write;
 
 use data_encoding::HEXLOWER;
 use serde::Serialize;
-use store::cluster::View;
-use store::key::Key;
-use store::meta::Meta;
 use store::node::ConnectSettings;
-use store::volume::{Held, ReplicaState, VolumeId};
+use store::{Held, Key, Meta, ReplicaState, View, VolumeId};
 
 use super::key;
 use super::session::{Begin, Session, with_store};

@@ -9,11 +9,10 @@ use std::path::Path;
 use std::process::Command;
 
 use bytes::Bytes;
+use contract::{Cause, Key, StageId, Surveyed, Volume, VolumeState};
 
 use super::support::*;
-use crate::key::Key;
 use crate::volume::disk::CRASH_POINTS;
-use crate::volume::{Cause, StageId, Surveyed, Volume, VolumeState};
 
 const HOME: &str = "WEFT_TEST_CRASH_HOME";
 const ROUNDS: u64 = 6;
@@ -114,7 +113,7 @@ async fn check(home: &Path, context: &str) {
         );
     }
     let is_sound = |found: &Surveyed| match found {
-        Surveyed::Replica { state, .. } => *state == crate::volume::ReplicaState::Good,
+        Surveyed::Replica { state, .. } => *state == contract::ReplicaState::Good,
         Surveyed::Stray { path, .. } => path == "objects/stray",
         Surveyed::FileMissing { .. } => false,
     };

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use contract::{Cause, ReplicaState, StageId, Verdict, Volume, VolumeError, VolumeId, VolumeState};
 
 use super::faults::{Fault, FaultyDisk};
 use super::support::*;
 use crate::volume::disk::{DiskSettings, DiskVolume};
 use crate::volume::fixity::FixityLog;
-use crate::volume::{Cause, ReplicaState, StageId, Verdict, Volume, VolumeError, VolumeId, VolumeState};
 
 /// Removes all that is in a directory.
 fn wipe(dir: &Path) {
@@ -316,7 +316,7 @@ fn an_upload_that_nobody_finishes_is_given_up_after_an_hour() {
             .prepare(
                 stage,
                 &meta(&key("k"), version(1), &content),
-                crate::volume::Purpose::Write,
+                contract::Purpose::Write,
             )
             .await;
         assert!(matches!(prepared, Err(VolumeError::Missing { .. })));

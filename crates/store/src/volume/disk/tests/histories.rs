@@ -8,15 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use contract::{Cause, Key, Meta, ReplicaState, StageId, Surveyed, Verdict, Volume, VolumeError};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::faults::{Fault, FaultyDisk};
 use super::support::*;
-use crate::key::Key;
-use crate::meta::Meta;
 use crate::volume::disk::{DiskVolume, OpenVolumeError};
-use crate::volume::{Cause, ReplicaState, StageId, Surveyed, Verdict, Volume, VolumeError};
 
 const KEYS: u64 = 12;
 const STEPS: u64 = 120;

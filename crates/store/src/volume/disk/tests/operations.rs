@@ -1,17 +1,14 @@
 //! Every operation once, undisturbed.
 
 use bytes::Bytes;
+use contract::{
+    Abandon, BLOCK_BYTES, BlockSet, Cause, Key, ListQuery, PARTITIONS, Partition, Purpose, ReplicaState,
+    StageId, Surveyed, Verdict, Volume, VolumeError, VolumeState,
+};
 use futures_util::{TryStreamExt, stream};
 
 use super::support::*;
-use crate::key::{Key, PARTITIONS, Partition};
-use crate::meta::BLOCK_BYTES;
-use crate::volume::block_set::BlockSet;
 use crate::volume::disk::{DiskVolume, OpenVolumeError};
-use crate::volume::{
-    Abandon, Cause, ListQuery, Purpose, ReplicaState, StageId, Surveyed, Verdict, Volume, VolumeError,
-    VolumeState,
-};
 
 #[test]
 fn what_was_put_is_read() {
@@ -375,7 +372,7 @@ fn a_directory_is_opened_once_and_by_its_own_name() {
     assert!(matches!(locked, OpenVolumeError::Locked { .. }), "{locked}");
     drop(volume);
     let mut other = settings(dir.path());
-    other.id = crate::volume::VolumeId("n1/v2".into());
+    other.id = contract::VolumeId("n1/v2".into());
     let refused = DiskVolume::open(other).err().unwrap();
     assert!(
         matches!(refused, OpenVolumeError::OtherVolume { .. }),

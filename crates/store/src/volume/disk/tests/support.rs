@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use contract::{
+    ByteStream, Cause, Digests, Held, Key, ListQuery, Meta, PARTITIONS, Partition, StageId, Surveyed,
+    Version, Volume, VolumeError, VolumeId,
+};
 use futures_util::{StreamExt, stream};
 
-use crate::clock::Version;
-use crate::key::{Key, PARTITIONS, Partition};
-use crate::meta::{Digests, Meta};
 use crate::volume::disk::{DiskSettings, DiskVolume};
 use crate::volume::fixity::FixityLog;
-use crate::volume::{ByteStream, Cause, Held, ListQuery, StageId, Surveyed, Volume, VolumeError, VolumeId};
 
 /// A runtime for one test.
 pub(super) fn run<T>(test: impl Future<Output = T>) -> T {
@@ -41,7 +41,7 @@ pub(super) fn key(name: &str) -> Key {
 
 pub(super) fn version(millis: u64) -> Version {
     Version {
-        term: crate::clock::Term::NONE,
+        term: contract::Term::NONE,
         millis,
         counter: 0,
         node: 7,
@@ -96,7 +96,7 @@ pub(super) async fn put(volume: &dyn Volume, meta: &Meta, content: &Bytes) -> Re
         let staged = volume.stage(stage, body(content)).await?;
         assert_eq!((staged.size, staged.blake3), (meta.size, meta.digests.blake3));
     }
-    volume.prepare(stage, meta, crate::volume::Purpose::Write).await?;
+    volume.prepare(stage, meta, contract::Purpose::Write).await?;
     volume.commit(stage, Cause::Write, "").await
 }
 
@@ -114,7 +114,7 @@ pub(super) async fn get(
     while let Some(piece) = read.bytes.next().await {
         bytes.extend(piece.unwrap());
     }
-    let block_bytes = crate::meta::BLOCK_BYTES as usize;
+    let block_bytes = contract::BLOCK_BYTES as usize;
     for (n, block) in bytes.chunks(block_bytes).enumerate() {
         assert!(read.table.holds(first + n as u64, block), "block {n}");
     }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use contract::{BLOCK_BYTES, Cause, ReplicaState, StageId, Surveyed, Verdict, Volume, VolumeError};
+
 use super::support::*;
-use crate::meta::BLOCK_BYTES;
 use crate::volume::disk::DiskVolume;
-use crate::volume::{Cause, ReplicaState, StageId, Surveyed, Verdict, Volume, VolumeError};
 
 const KEYS: u64 = 3;
 const WRITERS: u64 = 6;

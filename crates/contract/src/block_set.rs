@@ -1,0 +1,155 @@
+//! Sets of blocks of one object: which blocks of a replica are bad, and which are right in no replica.
+//!
+//! Invariant: the ranges are in order, not empty, and no two of them touch. What comes from outside is brought into
+//! that form when it is taken in.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::meta::BLOCK_BYTES;
+
+/// Ranges that a set may consist of. A replica with more separate damage than this is said to be bad without the places:
+/// then it is tried block by block.
+pub const RANGES_MAX: usize = 1024;
+
+/// Ranges that a text names.
+const NAMED_MAX: usize = 20;
+
+/// Some blocks of an object.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<Range<u64>>", into = "Vec<Range<u64>>")]
+pub struct BlockSet(Vec<Range<u64>>);
+
+impl BlockSet {
+    /// The blocks of one range.
+    pub fn of(blocks: Range<u64>) -> Self {
+        vec![blocks].into()
+    }
+
+    /// Adds some blocks; none of them may lie before the last one added.
+    pub fn push(&mut self, blocks: Range<u64>) {
+        if blocks.is_empty() {
+            return;
+        }
+        match self.0.last_mut() {
+            Some(last) if last.end >= blocks.start => {
+                debug_assert!(last.start <= blocks.start, "blocks are added in order");
+                last.end = last.end.max(blocks.end);
+            }
+            _ => self.0.push(blocks),
+        }
+    }
+
+    /// The ranges, in order.
+    pub fn ranges(&self) -> &[Range<u64>] {
+        &self.0
+    }
+
+    /// No block.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many blocks.
+    pub fn count(&self) -> u64 {
+        self.0.iter().map(|range| range.end - range.start).sum()
+    }
+
+    /// The blocks that are in both.
+    #[must_use]
+    pub fn shared_with(&self, other: &Self) -> Self {
+        let mut shared = Self::default();
+        let (mut ours, mut theirs) = (self.0.iter().peekable(), other.0.iter().peekable());
+        while let (Some(our), Some(their)) = (ours.peek(), theirs.peek()) {
+            let (start, end) = (our.start.max(their.start), our.end.min(their.end));
+            shared.push(start..end.max(start));
+            // The one that ends first cannot meet anything further.
+            if our.end <= their.end {
+                ours.next();
+            } else {
+                theirs.next();
+            }
+        }
+        shared
+    }
+
+    /// The bytes of these blocks in an object of `size` bytes, as people and HTTP write them: first to last.
+    pub fn bytes_text(&self, size: u64) -> String {
+        let text = |range: &Range<u64>| {
+            let first = range.start.saturating_mul(BLOCK_BYTES);
+            let end = range.end.saturating_mul(BLOCK_BYTES).min(size);
+            format!("{first}-{}", end.saturating_sub(1).max(first))
+        };
+        let mut texts: Vec<_> = self.0.iter().take(NAMED_MAX).map(text).collect();
+        if self.0.len() > NAMED_MAX {
+            texts.push(format!("{} more ranges", self.0.len() - NAMED_MAX));
+        }
+        format!("bytes {} of {size}", texts.join(", "))
+    }
+}
+
+impl From<Vec<Range<u64>>> for BlockSet {
+    fn from(mut ranges: Vec<Range<u64>>) -> Self {
+        ranges.sort_by_key(|range| range.start);
+        let mut set = Self::default();
+        ranges.into_iter().for_each(|range| set.push(range));
+        set
+    }
+}
+
+impl From<BlockSet> for Vec<Range<u64>> {
+    fn from(set: BlockSet) -> Self {
+        set.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sets of up to eight blocks, by the bits of a number.
+    fn of_bits(bits: u8) -> BlockSet {
+        let mut set = BlockSet::default();
+        (0..8)
+            .filter(|block| bits >> block & 1 == 1)
+            .for_each(|block| set.push(block..block + 1));
+        set
+    }
+
+    #[test]
+    fn what_two_sets_share_is_what_their_bits_share() {
+        for ours in 0..=255u8 {
+            assert_eq!(of_bits(ours).count(), u64::from(ours.count_ones()));
+            for theirs in 0..=255u8 {
+                assert_eq!(
+                    of_bits(ours).shared_with(&of_bits(theirs)),
+                    of_bits(ours & theirs),
+                    "{ours:08b} {theirs:08b}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_from_outside_are_put_in_order() {
+        let set: BlockSet = serde_json::from_str(
+            r#"[{"start":7,"end":9},{"start":3,"end":3},{"start":1,"end":4},{"start":2,"end":5}]"#,
+        )
+        .unwrap();
+        assert_eq!(set.ranges(), [1..5, 7..9]);
+        let size = 8 * BLOCK_BYTES + 10;
+        assert_eq!(
+            set.bytes_text(size),
+            format!(
+                "bytes {}-{}, {}-{} of {size}",
+                BLOCK_BYTES,
+                5 * BLOCK_BYTES - 1,
+                7 * BLOCK_BYTES,
+                size - 1
+            )
+        );
+        let many: BlockSet = (0..50).map(|i| 2 * i..2 * i + 1).collect::<Vec<_>>().into();
+        assert!(many.bytes_text(u64::MAX).contains(", 30 more ranges of "));
+    }
+}

@@ -1,0 +1,138 @@
+//! A change of one key: what is sent to whoever decides for the key's partition.
+
+use std::collections::BTreeMap;
+
+use placement::{Partition, VolumeId};
+use serde::{Deserialize, Serialize};
+
+use crate::clock::{Term, Version};
+use crate::key::Key;
+use crate::meta::{Digests, Meta, WriteId};
+use crate::upload::StageId;
+
+/// A change of one key, to be decided and made visible by whoever decides for its partition.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Finish {
+    /// The object.
+    pub key: Key,
+    /// What is to be done.
+    pub change: Change,
+    /// Names the request: a version that was written for it says so.
+    pub write: WriteId,
+    /// The newest version that whoever asks knows of: nothing is done unless it still is. So a question that arrives late,
+    /// or twice, does nothing. `None` only within the process that decides.
+    pub seen: Option<Seen>,
+    /// Whoever relays it has found nobody before the node asked that could decide.
+    pub relayed: bool,
+}
+
+/// The newest version of a key, or that there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Named, because as JSON "none was seen" must differ from "nothing is known of what was seen".
+    pub version: Option<Version>,
+}
+
+/// What is to be done about a key.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// A new version.
+    Put {
+        /// What must hold of the current version.
+        condition: Condition,
+        /// Everything of the new version but its number.
+        draft: Box<Draft>,
+        /// Where the content lies staged.
+        stages: Vec<(VolumeId, StageId)>,
+    },
+    /// A tombstone, if there is anything to delete or a condition says that there must be.
+    Delete {
+        /// What must hold of the current version.
+        condition: Condition,
+    },
+    /// Nothing but that a write which was broken off is brought to its end.
+    Settle,
+}
+
+/// What must hold of the current version for a write to happen.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Condition {
+    /// Nothing: the write always happens.
+    #[default]
+    Always,
+    /// There is no current version (`If-None-Match: *`).
+    Absent,
+    /// The current version has this entity tag, without quotes (`If-Match`).
+    Etag(String),
+}
+
+/// A new version but for its number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draft {
+    /// A tombstone.
+    pub deleted: bool,
+    /// Length of the content.
+    pub size: u64,
+    /// Entity tag without quotes.
+    pub etag: String,
+    /// Headers kept for the client.
+    pub attributes: BTreeMap<String, String>,
+    /// Digests of the content.
+    pub digests: Digests,
+}
+
+impl Condition {
+    /// Whether it holds of a current version.
+    pub fn holds(&self, current: Option<&Meta>) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Absent => current.is_none(),
+            Self::Etag(etag) => current.is_some_and(|meta| meta.etag == *etag),
+        }
+    }
+}
+
+impl Draft {
+    /// The version of this number.
+    pub fn into_meta(self, key: &Key, version: Version) -> Meta {
+        Meta {
+            key: key.clone(),
+            version,
+            deleted: self.deleted,
+            size: self.size,
+            etag: self.etag,
+            attributes: self.attributes,
+            digests: self.digests,
+            write: None,
+        }
+    }
+}
+
+/// A node's wish to decide for a partition from now on, in this term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The partition.
+    pub partition: Partition,
+    /// The term; in an answer, the one that was promised to somebody else.
+    pub term: Term,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Over the wire, a question that had seen that there is nothing lost that it had seen anything, and was carried out
+    /// a second time.
+    #[test]
+    fn nothing_seen_is_not_nothing_known() {
+        for seen in [None, Some(Seen { version: None })] {
+            let text = serde_json::to_string(&seen).unwrap();
+            assert_eq!(
+                serde_json::from_str::<Option<Seen>>(&text).unwrap(),
+                seen,
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The wall clock of this machine, with its steps held back.
+//!
+//! A clock that is set by a person, or by a program that has lost its mind, may jump by years and be set right a minute
+//! later; what was written meanwhile would carry that time for ever. So a jump of more than [`DRIFT_MS_MAX`] against the
+//! steady clock, forwards or backwards, is believed only when it has lasted that long. Until then the time before it goes on.
+
+use std::fmt;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+
+use super::DRIFT_MS_MAX;
+
+/// Both clocks of a machine at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reading {
+    /// Milliseconds since 1970, as far as the machine knows.
+    pub(super) wall_ms: u64,
+    /// Milliseconds since some moment; never goes back and never jumps.
+    pub(super) steady_ms: u64,
+}
+
+/// The wall clock.
+pub(super) struct Wall {
+    read: Box<dyn Fn() -> Reading + Send + Sync>,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    /// When the wall clock was right last.
+    right: Reading,
+    /// Since when it is not, by the steady clock.
+    off_since_ms: Option<u64>,
+}
+
+impl Wall {
+    /// This machine's.
+    pub(super) fn of_machine() -> Self {
+        let began = Instant::now();
+        Self::new(move || Reading {
+            wall_ms: now_ms(),
+            steady_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        })
+    }
+
+    pub(super) fn new(read: impl Fn() -> Reading + Send + Sync + 'static) -> Self {
+        let right = read();
+        Self {
+            read: Box::new(read),
+            seen: Mutex::new(Seen {
+                right,
+                off_since_ms: None,
+            }),
+        }
+    }
+
+    /// Milliseconds since 1970.
+    pub(super) fn now_ms(&self) -> u64 {
+        let now = (self.read)();
+        let mut seen = self.seen.lock();
+        let passed = now.steady_ms.saturating_sub(seen.right.steady_ms);
+        let expected_ms = seen.right.wall_ms.saturating_add(passed);
+        if now.wall_ms.abs_diff(expected_ms) > DRIFT_MS_MAX {
+            let since = *seen.off_since_ms.get_or_insert_with(|| {
+                tracing::warn!(
+                    clock_ms = now.wall_ms,
+                    expected_ms,
+                    "the clock of this machine has jumped: versions go by the time before, for the next minutes"
+                );
+                now.steady_ms
+            });
+            if now.steady_ms.saturating_sub(since) < DRIFT_MS_MAX {
+                return expected_ms;
+            }
+            tracing::warn!(
+                clock_ms = now.wall_ms,
+                "the clock has stayed where it jumped: it is believed"
+            );
+        }
+        *seen = Seen {
+            right: now,
+            off_since_ms: None,
+        };
+        now.wall_ms
+    }
+}
+
+impl fmt::Debug for Wall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.seen.lock().fmt(f)
+    }
+}
+
+/// Milliseconds since 1970 by this machine's clock, with all its jumps.
+pub fn now_ms() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::super::Clock;
+    use super::*;
+
+    const START_MS: u64 = 1_800_000_000_000;
+    const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+    /// A machine whose clocks are set by hand.
+    #[derive(Clone, Default)]
+    struct Machine {
+        steady_ms: Arc<AtomicU64>,
+        ahead_ms: Arc<AtomicU64>,
+    }
+
+    impl Machine {
+        fn wall(&self) -> Wall {
+            let (steady, ahead) = (self.steady_ms.clone(), self.ahead_ms.clone());
+            Wall::new(move || {
+                let steady_ms = steady.load(Ordering::SeqCst);
+                let ahead_ms = ahead.load(Ordering::SeqCst);
+                Reading {
+                    wall_ms: (START_MS + steady_ms).wrapping_add(ahead_ms),
+                    steady_ms,
+                }
+            })
+        }
+
+        fn passes(&self, ms: u64) {
+            self.steady_ms.fetch_add(ms, Ordering::SeqCst);
+        }
+
+        fn steps(&self, by_ms: i64) {
+            self.ahead_ms.store(by_ms as u64, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn a_jump_that_is_set_right_leaves_nothing() {
+        for by in [DAY_MS as i64, -(DAY_MS as i64), 365 * DAY_MS as i64] {
+            let machine = Machine::default();
+            let wall = machine.wall();
+            machine.passes(1000);
+            assert_eq!(wall.now_ms(), START_MS + 1000);
+            machine.steps(by);
+            for _ in 0..4 {
+                machine.passes(60_000);
+                let passed = machine.steady_ms.load(Ordering::SeqCst);
+                assert_eq!(wall.now_ms(), START_MS + passed, "{by}");
+            }
+            machine.steps(0);
+            machine.passes(1000);
+            let passed = machine.steady_ms.load(Ordering::SeqCst);
+            assert_eq!(wall.now_ms(), START_MS + passed);
+        }
+    }
+
+    #[test]
+    fn a_jump_that_stays_is_believed_and_small_ones_at_once() {
+        let machine = Machine::default();
+        let wall = machine.wall();
+        machine.steps(DRIFT_MS_MAX as i64);
+        assert_eq!(wall.now_ms(), START_MS + DRIFT_MS_MAX);
+        let machine = Machine::default();
+        let wall = machine.wall();
+        machine.steps(DAY_MS as i64);
+        assert_eq!(wall.now_ms(), START_MS);
+        machine.passes(DRIFT_MS_MAX);
+        assert_eq!(wall.now_ms(), START_MS + DRIFT_MS_MAX + DAY_MS);
+    }
+
+    /// Whatever the clock does, a later write has a later version.
+    #[test]
+    fn versions_only_grow() {
+        let machine = Machine::default();
+        let clock = Clock::with("n1", machine.wall());
+        let mut last = clock.now();
+        for (by, ms) in [
+            (0, 5),
+            (-10_000, 5),
+            (DAY_MS as i64, 400_000),
+            (0, 400_000),
+            (-90_000_000, 700_000),
+        ] {
+            machine.steps(by);
+            for _ in 0..3 {
+                machine.passes(ms);
+                let next = clock.now();
+                assert!(next > last, "{by}: {next} after {last}");
+                last = next;
+            }
+        }
+    }
+}

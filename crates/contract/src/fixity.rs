@@ -1,0 +1,50 @@
+//! Events of the fixity log: what was done to replicas and volumes, and why.
+
+use placement::VolumeId;
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Version;
+use crate::key::Key;
+
+/// Why a volume is asked to verify, remove or write: what the fixity log will say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// A client's write.
+    Write,
+    /// The periodic re-reading.
+    Scrub,
+    /// Restoring a missing or bad replica.
+    Repair,
+    /// A layout change, or a hand-off going home.
+    Rebalance,
+    /// A reader met a bad block.
+    Read,
+    /// A person asked.
+    Request,
+}
+
+/// One line of the append-only fixity log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FixityEvent {
+    /// When, in milliseconds since 1970.
+    pub time_ms: u64,
+    /// What happened: `verified`, `bad`, `missing`, `repaired`, `dropped`, `volume-wiped`, `volume-out`, ...
+    pub event: String,
+    /// Volume concerned.
+    pub volume: VolumeId,
+    /// Object concerned; none for events of a whole volume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Key>,
+    /// Its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
+    /// Why it was looked at.
+    pub cause: Cause,
+    /// Evidence in words: digests found and expected, the replica that a repair was made from.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+}
+
+/// Target of the lines that tell people in the log what happens to volumes, to be shown where other information is not.
+pub const NEWS: &str = "store::news";

@@ -1,0 +1,120 @@
+//! Keys: the names of objects, and where the hash of a name falls.
+
+use std::fmt;
+use std::sync::Arc;
+
+use placement::Partition;
+use serde::{Deserialize, Serialize};
+
+/// Longest bucket name in bytes (S3: 63).
+pub const BUCKET_BYTES_MAX: usize = 63;
+
+/// Longest name within a bucket in bytes. S3 allows clients 1,024; parts of multipart uploads, kept in a bucket of
+/// the store's own, add the upload's name to it.
+pub const NAME_BYTES_MAX: usize = 1280;
+
+/// The name of an object: a bucket and a name within it, written `bucket/name`.
+///
+/// Buckets beginning with a dot belong to the store itself (`.uploads`) or to the layers above it (`.s3`); clients
+/// never see them. A name is any UTF-8 text, with `/`, `..` and empty segments as they come: it is never a path of
+/// the file system.
+///
+/// A key says less of its bucket than `store::bucket::check_name`, which decides what buckets may be made.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Key(Arc<str>);
+
+/// Why a text is no key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// Not `bucket/name`.
+    #[error("key {0:?} has no bucket: expected bucket/name")]
+    NoBucket(String),
+    /// A bucket name of other characters or length than any bucket has.
+    #[error("bucket {0:?} is not a bucket name: expected 1 to 63 of a-z, 0-9, dot and hyphen")]
+    Bucket(String),
+    /// Empty or too long.
+    #[error("name of {found} bytes in bucket {bucket:?}: expected 1 to {NAME_BYTES_MAX}")]
+    Name {
+        /// The bucket.
+        bucket: String,
+        /// Length found, in bytes.
+        found: usize,
+    },
+}
+
+impl Key {
+    /// A key from its two parts.
+    ///
+    /// # Errors
+    /// [`KeyError`] for a bucket or a name of characters or a length that none has.
+    pub fn new(bucket: &str, name: &str) -> Result<Self, KeyError> {
+        let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'.' || b == b'-';
+        if bucket.is_empty() || bucket.len() > BUCKET_BYTES_MAX || !bucket.bytes().all(allowed) {
+            return Err(KeyError::Bucket(bucket.to_owned()));
+        }
+        if name.is_empty() || name.len() > NAME_BYTES_MAX {
+            return Err(KeyError::Name {
+                bucket: bucket.to_owned(),
+                found: name.len(),
+            });
+        }
+        Ok(Self(format!("{bucket}/{name}").into()))
+    }
+
+    /// A key from `bucket/name`.
+    ///
+    /// # Errors
+    /// As [`Key::new`], and [`KeyError::NoBucket`] without a slash.
+    pub fn parse(text: &str) -> Result<Self, KeyError> {
+        let (bucket, name) = text
+            .split_once('/')
+            .ok_or_else(|| KeyError::NoBucket(text.to_owned()))?;
+        Self::new(bucket, name)
+    }
+
+    /// `bucket/name`. Listings are in the bytewise order of this text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The part before the first slash.
+    pub fn bucket(&self) -> &str {
+        self.0.split_once('/').map_or("", |parts| parts.0)
+    }
+
+    /// The part after the first slash.
+    pub fn name(&self) -> &str {
+        self.0.split_once('/').map_or("", |parts| parts.1)
+    }
+
+    /// BLAKE3 of the text, the only thing that decides where the object lies.
+    pub fn hash(&self) -> [u8; 32] {
+        *blake3::hash(self.0.as_bytes()).as_bytes()
+    }
+
+    /// The partition: the first 12 bits of the hash.
+    pub fn partition(&self) -> Partition {
+        Partition::of(&self.hash())
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for Key {
+    type Error = KeyError;
+
+    fn try_from(text: String) -> Result<Self, KeyError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Key> for String {
+    fn from(key: Key) -> Self {
+        key.0.as_ref().to_owned()
+    }
+}

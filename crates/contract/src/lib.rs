@@ -1,0 +1,49 @@
+//! What the parts of a store say to each other: the traits [`Volume`] and [`Node`], and the plain values they speak in.
+//!
+//! Whoever stores, copies or serves objects goes by these two traits and knows nothing of who is behind them: a
+//! directory of this process, another process reached over HTTP, or a test's table in memory.
+//!
+//! Invariants:
+//!  - every value here means the same on every node and in every version of the program: what crosses the wire or lies
+//!    on a disk (`docs/format-cluster.md`, `docs/format-replica.md`) is made of these types;
+//!  - of two versions of one key, all nodes agree which is the later ([`Version`]);
+//!  - an error says what the caller may do next ([`VolumeError`], [`NodeError`]).
+//!
+//! Nothing here touches a disk or the network.
+
+mod block_set;
+mod blocks;
+mod change;
+mod clock;
+mod counters;
+mod fixity;
+mod held;
+mod key;
+mod meta;
+mod node;
+mod node_error;
+mod requests;
+mod stream;
+mod upload;
+mod volume;
+mod volume_error;
+mod worker;
+
+pub use block_set::{BlockSet, RANGES_MAX};
+pub use blocks::{BlockHasher, BlockTable, block_bytes, block_count, block_value};
+pub use change::{Change, Claim, Condition, Draft, Finish, Seen};
+pub use clock::{Clock, DRIFT_MS_MAX, DriftError, Term, Version, VersionError, now_ms};
+pub use counters::{Counted, Counters, InFlight};
+pub use fixity::{Cause, FixityEvent, NEWS};
+pub use held::{Head, Held, ListQuery, Pending, ReplicaRead, ReplicaState, Surveyed, Unsettled, Verdict};
+pub use key::{BUCKET_BYTES_MAX, Key, KeyError, NAME_BYTES_MAX};
+pub use meta::{BLOCK_BYTES, Digests, Meta, WriteId};
+pub use node::{Node, NodeStatus};
+pub use node_error::NodeError;
+pub use placement::{NodeId, PARTITIONS, Partition, VolumeId};
+pub use requests::{LATENCY_MICROS, RequestCount};
+pub use stream::ByteStream;
+pub use upload::{Abandon, Purpose, StageId, Staged, StagedRead};
+pub use volume::{SURVEY_ENTRIES, Volume, VolumeState, VolumeStatus};
+pub use volume_error::VolumeError;
+pub use worker::WorkerStatus;

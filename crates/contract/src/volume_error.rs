@@ -1,0 +1,84 @@
+//! Why a volume did not do what it was asked, and what the caller may do next.
+
+use placement::VolumeId;
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Term;
+
+/// Why a volume did not do what it was asked. Says what the caller may do next.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+pub enum VolumeError {
+    /// No answer: try another replica; it may come back.
+    #[error("volume {volume} cannot be reached: {detail}")]
+    Unreachable {
+        /// Volume asked.
+        volume: VolumeId,
+        /// What failed.
+        detail: String,
+    },
+    /// Taken out of service: try another replica, a person has to look.
+    #[error("volume {volume} is out of service: {detail}")]
+    Out {
+        /// Volume asked.
+        volume: VolumeId,
+        /// Why it is out.
+        detail: String,
+    },
+    /// No room: hand the write to another volume.
+    #[error("volume {volume} is full: {detail}")]
+    Full {
+        /// Volume asked.
+        volume: VolumeId,
+        /// Needed and free bytes.
+        detail: String,
+    },
+    /// No such version or upload here.
+    #[error("volume {volume} does not hold {what}")]
+    Missing {
+        /// Volume asked.
+        volume: VolumeId,
+        /// Key and version, or upload.
+        what: String,
+    },
+    /// What was received or stored differs from its digest or length.
+    #[error("volume {volume}: {what}: found {found}, expected {expected}")]
+    Corrupt {
+        /// Volume asked.
+        volume: VolumeId,
+        /// Which bytes.
+        what: String,
+        /// As found.
+        found: String,
+        /// As it must be.
+        expected: String,
+    },
+    /// The node knows another layout; the newer of the two has been taken over: ask again.
+    #[error("volume {volume} was asked under layout {ours}, its node knows {theirs}")]
+    OtherLayout {
+        /// Volume asked.
+        volume: VolumeId,
+        /// Number of the layout asked under.
+        ours: u64,
+        /// Number that the node knows.
+        theirs: u64,
+    },
+    /// Another node has taken its turn to decide for the key's partition: nothing was prepared.
+    #[error("volume {volume}: the version's turn is over, term {promised} was promised")]
+    Superseded {
+        /// Volume asked.
+        volume: VolumeId,
+        /// The term promised.
+        promised: Term,
+    },
+    /// The client's content ended early or with an error: not the volume's fault.
+    #[error("content ended: {0}")]
+    Body(String),
+    /// Any other failure of this operation alone.
+    #[error("volume {volume}: {detail}")]
+    Failed {
+        /// Volume asked.
+        volume: VolumeId,
+        /// Verb, object and cause.
+        detail: String,
+    },
+}

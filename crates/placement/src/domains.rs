@@ -1,0 +1,164 @@
+//! Failure domains: on how many different volumes, nodes and zones something lies.
+//!
+//! Every acknowledged version lies on at least as many different volumes, nodes and zones as the home volumes of its
+//! partition do ([`store::View::wanted`]), hand-offs included. So whoever does not hear from some volumes misses
+//! none of them while those volumes are fewer, or of fewer nodes, or of fewer zones, than that: a node with two disks is
+//! one failure, not two. On a single machine, where all volumes are of one node, the volumes themselves are counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ids::{NodeId, VolumeId};
+use crate::layout::Layout;
+
+/// Numbers of different domains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Width {
+    /// Volumes.
+    pub volumes: usize,
+    /// Their nodes.
+    pub nodes: usize,
+    /// Their zones.
+    pub zones: usize,
+}
+
+/// Node and zone of every volume of some layouts.
+#[derive(Debug, Default)]
+pub struct Domains(BTreeMap<VolumeId, (NodeId, String)>);
+
+impl Width {
+    /// At least as wide in everything.
+    pub fn reaches(&self, wanted: &Self) -> bool {
+        self.volumes >= wanted.volumes && self.nodes >= wanted.nodes && self.zones >= wanted.zones
+    }
+
+    /// Whether something of this width cannot lie wholly on volumes of the `unknown` width: then one of its copies was
+    /// heard. Counted in whatever domain tells most.
+    pub fn is_seen_without(&self, unknown: &Self) -> bool {
+        unknown.volumes < self.volumes || unknown.nodes < self.nodes || unknown.zones < self.zones
+    }
+
+    /// The lesser of both in everything.
+    #[must_use]
+    pub fn min(&self, other: &Self) -> Self {
+        Self {
+            volumes: self.volumes.min(other.volumes),
+            nodes: self.nodes.min(other.nodes),
+            zones: self.zones.min(other.zones),
+        }
+    }
+
+    /// Whether as many volumes as are still lacking could, one in each new domain, make it as wide as wanted.
+    fn may_reach(&self, wanted: &Self) -> bool {
+        let left = wanted.volumes.saturating_sub(self.volumes);
+        self.nodes + left >= wanted.nodes && self.zones + left >= wanted.zones
+    }
+}
+
+impl Domains {
+    /// Of the volumes of these layouts; where they differ about one, the first counts.
+    pub fn of<'a>(layouts: impl Iterator<Item = &'a Layout>) -> Self {
+        let mut domains = BTreeMap::new();
+        for volume in layouts.flat_map(|layout| &layout.roles.volumes) {
+            domains
+                .entry(volume.id.clone())
+                .or_insert_with(|| (volume.node.clone(), volume.zone.clone()));
+        }
+        Self(domains)
+    }
+
+    /// The node of a volume; `None` for one of no layout in force.
+    pub fn node(&self, volume: &VolumeId) -> Option<&NodeId> {
+        self.0.get(volume).map(|(node, _)| node)
+    }
+
+    /// How wide some volumes are.
+    pub fn width<'a>(&self, volumes: impl IntoIterator<Item = &'a VolumeId>) -> Width {
+        let (mut all, mut nodes, mut zones) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for volume in volumes {
+            all.insert(volume);
+            if let Some((node, zone)) = self.0.get(volume) {
+                nodes.insert(node);
+                zones.insert(zone);
+            }
+        }
+        Width {
+            volumes: all.len(),
+            nodes: nodes.len(),
+            zones: zones.len(),
+        }
+    }
+
+    /// Whether a copy on `next` helps copies on `held` to become as wide as wanted: the rest can still be reached with
+    /// it, or could not be reached before, and it is in a domain that was lacking.
+    pub fn helps(&self, held: &[VolumeId], next: &VolumeId, wanted: &Width) -> bool {
+        let before = self.width(held);
+        let after = self.width(held.iter().chain([next]));
+        let is_wider = after.nodes > before.nodes || after.zones > before.zones;
+        after.may_reach(wanted) || (!before.may_reach(wanted) && is_wider)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn width(volumes: usize, nodes: usize, zones: usize) -> Width {
+        Width {
+            volumes,
+            nodes,
+            zones,
+        }
+    }
+
+    fn volume(name: &str) -> VolumeId {
+        VolumeId::from(name.to_owned())
+    }
+
+    /// Volumes `a/1`, `a/2`, ... of node `a` and so on; nodes a and b are in one zone.
+    fn domains() -> Domains {
+        let of = |name: &str| {
+            let (node, _) = name.split_once('/').unwrap();
+            let zone = if node == "b" { "a" } else { node };
+            (volume(name), (NodeId::from(node.to_owned()), zone.to_owned()))
+        };
+        Domains(
+            ["a/1", "a/2", "b/1", "b/2", "c/1", "c/2"]
+                .into_iter()
+                .map(of)
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn a_node_with_two_disks_is_one_failure() {
+        let domains = domains();
+        let acknowledged = width(2, 2, 2);
+        assert!(acknowledged.is_seen_without(&domains.width(&["c/1", "c/2"].map(volume))));
+        assert!(!acknowledged.is_seen_without(&domains.width(&["b/1", "c/2"].map(volume))));
+        // A zone is one failure where copies lie in two.
+        assert!(acknowledged.is_seen_without(&domains.width(&["a/1", "a/2", "b/1"].map(volume))));
+        assert!(!width(2, 2, 1).is_seen_without(&domains.width(&["a/1", "b/1"].map(volume))));
+        assert!(!width(0, 0, 0).is_seen_without(&width(0, 0, 0)));
+    }
+
+    #[test]
+    fn a_second_copy_goes_to_another_node_and_zone() {
+        let domains = domains();
+        let held = [volume("a/1")];
+        let helps = |next: &str, wanted| domains.helps(&held, &volume(next), &wanted);
+        assert!(
+            !helps("a/2", width(2, 2, 2)) && !helps("b/1", width(2, 2, 2)) && helps("c/1", width(2, 2, 2))
+        );
+        assert!(!helps("a/2", width(2, 2, 1)) && helps("b/1", width(2, 2, 1)));
+        assert!(helps("a/2", width(2, 1, 1)));
+        assert!(helps("a/2", width(3, 2, 2)), "the third may still be elsewhere");
+    }
+
+    #[test]
+    fn copies_that_lie_badly_are_made_good_one_by_one() {
+        let domains = domains();
+        let held = ["a/1", "a/2", "b/1"].map(volume);
+        assert!(domains.helps(&held, &volume("c/1"), &width(3, 3, 3)));
+        assert!(!domains.helps(&held, &volume("b/2"), &width(3, 3, 3)));
+    }
+}

@@ -1,0 +1,65 @@
+//! Layouts and the roles that they are made of.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{NodeId, VolumeId};
+
+/// Who takes part: what a person decides. Everything else follows from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Roles {
+    /// Copies of every object (R), 1 to 8.
+    pub replicas: u8,
+    /// Processes that serve volumes, in order of id.
+    pub nodes: Vec<NodeRole>,
+    /// Places for replicas, in order of id.
+    pub volumes: Vec<VolumeRole>,
+    /// Volumes that took part once. Their names are never used again: an old disk must not bring deleted objects back.
+    #[serde(default)]
+    pub retired: BTreeSet<VolumeId>,
+}
+
+/// One node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeRole {
+    /// Its name.
+    pub id: NodeId,
+    /// Its failure domain.
+    pub zone: String,
+    /// Where other nodes reach it, `host:port`.
+    pub address: String,
+}
+
+/// One volume.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VolumeRole {
+    /// Its name.
+    pub id: VolumeId,
+    /// The node that serves it.
+    pub node: NodeId,
+    /// Its failure domain, usually its node's. On one machine, disks may be zones.
+    pub zone: String,
+    /// Its share relative to the others; 0 while it is drained.
+    pub weight: u32,
+}
+
+/// A table from partitions to volumes: a pure function of roles and seed, numbered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layout {
+    /// Its number, from 1. Two layouts never share one.
+    pub number: u64,
+    /// Salt of the placement; a cluster keeps its seed for ever.
+    pub seed: u64,
+    /// Who takes part.
+    pub roles: Roles,
+}
+
+/// The layouts in force: the current one, and older ones from which data may not have moved yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layouts {
+    /// Where writes go.
+    pub current: Layout,
+    /// Where reads look too, newest first.
+    pub older: Vec<Layout>,
+}

@@ -1,0 +1,135 @@
+//! Owners: which of a partition's volumes comes first and decides conditions.
+//!
+//! Every volume owns its quota divided by R, rounded up or down. Such a choice always exists (the quota divided by R
+//! is a fractional one, and flows between whole bounds can be made whole), and a path of changes leads there.
+
+use std::collections::VecDeque;
+
+use crate::capacity::Tree;
+use crate::draw::Draw;
+
+/// The owners being chosen.
+struct Owners<'a> {
+    copies: usize,
+    picks: &'a mut [u32],
+    /// Partitions owned, by member.
+    owned: Vec<u32>,
+    /// Fewest and most to own, by member.
+    bounds: Vec<(u32, u32)>,
+}
+
+/// Orders the volumes of every partition: by turn, but the owner first.
+pub(super) fn order(tree: &Tree, draws: &[Draw], picks: &mut [u32]) {
+    let members = tree.members.len();
+    for (row, draws) in picks
+        .chunks_exact_mut(tree.copies)
+        .zip(draws.chunks_exact(members))
+    {
+        row.sort_by_key(|pick| (draws[*pick as usize].turn, *pick));
+    }
+    let copies = tree.copies as u32; // at most 8
+    let quotas = tree.groups[tree.first_leaf..].iter().map(|leaf| leaf.quota);
+    let mut owned = vec![0; members];
+    for row in picks.chunks_exact(tree.copies) {
+        owned[row[0] as usize] += 1;
+    }
+    let mut owners = Owners {
+        copies: tree.copies,
+        picks,
+        owned,
+        bounds: quotas
+            .map(|quota| (quota / copies, quota.div_ceil(copies)))
+            .collect(),
+    };
+    while owners.sweep() {}
+    owners.finish();
+}
+
+impl Owners<'_> {
+    /// Goes through all partitions in order and changes owners where that helps at once. Whether it did.
+    fn sweep(&mut self) -> bool {
+        let mut changed = false;
+        for partition in 0..self.picks.len() / self.copies {
+            let row = &self.picks[partition * self.copies..][..self.copies];
+            let owner = row[0];
+            if let Some(place) = (1..self.copies).find(|place| self.helps(owner, row[*place])) {
+                self.give(partition, place);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// Whether a partition less for `from` and one more for `to` is nearer to the bounds.
+    fn helps(&self, from: u32, to: u32) -> bool {
+        let (from, to) = (from as usize, to as usize);
+        self.owned[from] > self.bounds[from].1 && self.owned[to] < self.bounds[to].1
+            || self.owned[from] > self.bounds[from].0 && self.owned[to] < self.bounds[to].0
+    }
+
+    /// Makes the volume at `place` the owner; the order of the others stays.
+    fn give(&mut self, partition: usize, place: usize) {
+        let row = &mut self.picks[partition * self.copies..][..self.copies];
+        self.owned[row[0] as usize] -= 1;
+        row[..=place].rotate_right(1);
+        self.owned[row[0] as usize] += 1;
+    }
+
+    /// Changes owners along paths until all bounds are met.
+    fn finish(&mut self) {
+        let members = 0..self.owned.len();
+        while let Some(over) = members.clone().find(|m| self.owned[*m] > self.bounds[*m].1) {
+            if !self.shift(vec![over], |this, m| this.owned[m] < this.bounds[m].1) {
+                return;
+            }
+        }
+        while let Some(under) = members.clone().find(|m| self.owned[*m] < self.bounds[*m].0) {
+            let rich = members
+                .clone()
+                .filter(|m| self.owned[*m] > self.bounds[*m].0)
+                .collect();
+            if !self.shift(rich, |_, m| m == under) {
+                return;
+            }
+        }
+    }
+
+    /// Moves one partition's worth of owning along a shortest path of members, each owning a partition of the next.
+    fn shift(&mut self, from: Vec<usize>, target: impl Fn(&Self, usize) -> bool) -> bool {
+        let mut seen = vec![false; self.owned.len()];
+        from.iter().for_each(|member| seen[*member] = true);
+        let mut came: Vec<Option<(usize, usize)>> = vec![None; self.owned.len()];
+        let mut queue = VecDeque::from(from);
+        while let Some(at) = queue.pop_front() {
+            for (partition, row) in self.picks.chunks_exact(self.copies).enumerate() {
+                if row[0] as usize != at {
+                    continue;
+                }
+                for to in row[1..].iter().map(|pick| *pick as usize) {
+                    if seen[to] {
+                        continue;
+                    }
+                    seen[to] = true;
+                    came[to] = Some((partition, at));
+                    if target(self, to) {
+                        self.follow(&came, to);
+                        return true;
+                    }
+                    queue.push_back(to);
+                }
+            }
+        }
+        false
+    }
+
+    /// Gives every partition of a path to its next member.
+    fn follow(&mut self, came: &[Option<(usize, usize)>], mut to: usize) {
+        while let Some((partition, from)) = came[to] {
+            let row = &self.picks[partition * self.copies..][..self.copies];
+            if let Some(place) = row.iter().position(|pick| *pick as usize == to) {
+                self.give(partition, place);
+            }
+            to = from;
+        }
+    }
+}

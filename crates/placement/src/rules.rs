@@ -1,0 +1,172 @@
+//! Rules that roles keep: checked before a layout is made of them, and when one comes from elsewhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ids::{NodeId, VolumeId};
+use crate::layout::{Layout, Roles};
+
+/// Most copies of an object.
+pub const REPLICAS_MAX: u8 = crate::capacity::REPLICAS_MAX as u8;
+
+/// Most volumes in a layout: the table takes 32 KiB of memory for each while it is computed, and there are no more
+/// partitions to share.
+pub const VOLUMES_MAX: usize = 4096;
+
+/// Why roles make no layout.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RolesError {
+    /// R out of range.
+    #[error("{0} replicas: expected 1 to {REPLICAS_MAX}")]
+    Replicas(u8),
+    /// No volume.
+    #[error("no volumes: give at least one")]
+    NoVolumes,
+    /// Too many volumes.
+    #[error("{0} volumes: expected at most {VOLUMES_MAX}")]
+    Volumes(usize),
+    /// No volume has a weight.
+    #[error("no volume has a weight: data has nowhere to go, give at least one a weight above 0")]
+    NoWeight,
+    /// A name that is empty, or has white space or control characters.
+    #[error(
+        "{what} {name:?} is no name: expected one or more characters, none of them white space or control"
+    )]
+    Name {
+        /// `node` or `volume`.
+        what: &'static str,
+        /// As found.
+        name: String,
+    },
+    /// A node named twice.
+    #[error("node {0} is there twice: give each its own name")]
+    NodeTwice(NodeId),
+    /// A volume named twice.
+    #[error("volume {0} is there twice: give each its own name")]
+    VolumeTwice(VolumeId),
+    /// A volume of no known node.
+    #[error("volume {volume} is of node {node}, which is not in the list of nodes")]
+    UnknownNode {
+        /// The volume.
+        volume: VolumeId,
+        /// The node it names.
+        node: NodeId,
+    },
+    /// A volume of a name that was in use once.
+    #[error(
+        "volume {0} was in the cluster once and is retired: an old disk must not bring deleted objects back, give it another name"
+    )]
+    Retired(VolumeId),
+    /// A node over several zones beside other nodes: copies in two zones could be lost with one node.
+    #[error(
+        "node {node} has volumes in zones {one:?} and {other:?}: with several nodes, each must be in one zone"
+    )]
+    NodeInZones {
+        /// The node.
+        node: NodeId,
+        /// The zone of one of its volumes.
+        one: String,
+        /// The zone of another.
+        other: String,
+    },
+    /// Layouts count from 1.
+    #[error("layout number 0: expected 1 or more")]
+    Number,
+}
+
+impl Roles {
+    /// Whether a layout can be made of them.
+    ///
+    /// # Errors
+    /// [`RolesError`], the first found.
+    pub fn check(&self) -> Result<(), RolesError> {
+        if self.replicas == 0 || self.replicas > REPLICAS_MAX {
+            return Err(RolesError::Replicas(self.replicas));
+        }
+        if self.volumes.is_empty() {
+            return Err(RolesError::NoVolumes);
+        }
+        if self.volumes.len() > VOLUMES_MAX {
+            return Err(RolesError::Volumes(self.volumes.len()));
+        }
+        let nodes = self.check_nodes()?;
+        self.check_volumes(&nodes)?;
+        self.check_zones()?;
+        if self.volumes.iter().all(|volume| volume.weight == 0) {
+            return Err(RolesError::NoWeight);
+        }
+        Ok(())
+    }
+
+    fn check_nodes(&self) -> Result<BTreeSet<&NodeId>, RolesError> {
+        let mut nodes = BTreeSet::new();
+        for node in &self.nodes {
+            check_name("node", &node.id.0)?;
+            if !nodes.insert(&node.id) {
+                return Err(RolesError::NodeTwice(node.id.clone()));
+            }
+        }
+        Ok(nodes)
+    }
+
+    fn check_volumes(&self, nodes: &BTreeSet<&NodeId>) -> Result<(), RolesError> {
+        let mut volumes = BTreeSet::new();
+        for volume in &self.volumes {
+            check_name("volume", &volume.id.0)?;
+            if !volumes.insert(&volume.id) {
+                return Err(RolesError::VolumeTwice(volume.id.clone()));
+            }
+            if !nodes.contains(&volume.node) {
+                return Err(RolesError::UnknownNode {
+                    volume: volume.id.clone(),
+                    node: volume.node.clone(),
+                });
+            }
+            if self.retired.contains(&volume.id) {
+                return Err(RolesError::Retired(volume.id.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_zones(&self) -> Result<(), RolesError> {
+        let mut zones: BTreeMap<&NodeId, &str> = BTreeMap::new();
+        for volume in &self.volumes {
+            zones.entry(&volume.node).or_insert(&volume.zone);
+        }
+        let elsewhere = self
+            .volumes
+            .iter()
+            .find(|volume| zones[&volume.node] != volume.zone);
+        match elsewhere {
+            Some(volume) if zones.len() > 1 => Err(RolesError::NodeInZones {
+                node: volume.node.clone(),
+                one: zones[&volume.node].to_owned(),
+                other: volume.zone.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Layout {
+    /// Whether a layout from elsewhere keeps the rules.
+    ///
+    /// # Errors
+    /// [`RolesError`], the first found.
+    pub fn check(&self) -> Result<(), RolesError> {
+        if self.number == 0 {
+            return Err(RolesError::Number);
+        }
+        self.roles.check()
+    }
+}
+
+fn check_name(what: &'static str, name: &str) -> Result<(), RolesError> {
+    if name.is_empty() || name.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err(RolesError::Name {
+            what,
+            name: name.to_owned(),
+        });
+    }
+    Ok(())
+}

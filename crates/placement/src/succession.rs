@@ -1,0 +1,100 @@
+//! Succession: how one layout follows another, and how two are told apart.
+//!
+//! Invariants: numbers go up by one; the seed never changes; a volume that left is retired for ever.
+
+use crate::ids::VolumeId;
+use crate::layout::{Layout, Layouts, Roles};
+use crate::rules::RolesError;
+
+impl Layouts {
+    /// The first layout of a cluster.
+    ///
+    /// # Errors
+    /// [`RolesError`]
+    pub fn first(roles: Roles, seed: u64) -> Result<Self, RolesError> {
+        let current = Layout::new(1, seed, roles)?;
+        Ok(Self {
+            current,
+            older: Vec::new(),
+        })
+    }
+
+    /// The layouts after a change of roles: reads go on looking where data lay until now. Volumes that are not in
+    /// `roles` any more are retired, together with all that were before.
+    ///
+    /// # Errors
+    /// [`RolesError`], among others when a retired volume is used again.
+    pub fn next(&self, mut roles: Roles) -> Result<Self, RolesError> {
+        let stays = |id: &VolumeId| roles.volumes.iter().any(|volume| volume.id == *id);
+        let before = self.current.roles.volumes.iter().map(|volume| volume.id.clone());
+        let gone: Vec<VolumeId> = before.filter(|id| !stays(id)).collect();
+        roles.retired.extend(gone);
+        roles.retired.extend(self.current.roles.retired.iter().cloned());
+        let current = Layout::new(self.current.number + 1, self.current.seed, roles)?;
+        let older = std::iter::once(&self.current)
+            .chain(&self.older)
+            .cloned()
+            .collect();
+        Ok(Self { current, older })
+    }
+
+    /// The layouts when all data lies as the layout of this number says, or a newer one: those before it are not
+    /// looked into any more.
+    pub fn moved_to(&self, number: u64) -> Self {
+        let needed = self.older.iter().filter(|layout| layout.number >= number);
+        Self {
+            current: self.current.clone(),
+            older: needed.cloned().collect(),
+        }
+    }
+}
+
+impl Layout {
+    /// A layout of these roles, put in order of names.
+    ///
+    /// # Errors
+    /// [`RolesError`]
+    pub fn new(number: u64, seed: u64, mut roles: Roles) -> Result<Self, RolesError> {
+        roles.nodes.sort_by(|a, b| a.id.cmp(&b.id));
+        roles.volumes.sort_by(|a, b| a.id.cmp(&b.id));
+        let layout = Self { number, seed, roles };
+        layout.check()?;
+        Ok(layout)
+    }
+
+    /// BLAKE3 in hexadecimal of everything in it, as `docs/format-layout.md` says: equal for equal layouts only.
+    pub fn digest(&self) -> String {
+        let mut bytes = Vec::new();
+        let Self { number, seed, roles } = self;
+        bytes.extend(number.to_be_bytes());
+        bytes.extend(seed.to_be_bytes());
+        bytes.push(roles.replicas);
+        count(&mut bytes, roles.nodes.len());
+        for node in &roles.nodes {
+            text(&mut bytes, &node.id.0);
+            text(&mut bytes, &node.zone);
+            text(&mut bytes, &node.address);
+        }
+        count(&mut bytes, roles.volumes.len());
+        for volume in &roles.volumes {
+            text(&mut bytes, &volume.id.0);
+            text(&mut bytes, &volume.node.0);
+            text(&mut bytes, &volume.zone);
+            bytes.extend(volume.weight.to_be_bytes());
+        }
+        count(&mut bytes, roles.retired.len());
+        for id in &roles.retired {
+            text(&mut bytes, &id.0);
+        }
+        blake3::hash(&bytes).to_hex().to_string()
+    }
+}
+
+fn count(bytes: &mut Vec<u8>, count: usize) {
+    bytes.extend((count as u64).to_be_bytes());
+}
+
+fn text(bytes: &mut Vec<u8>, text: &str) {
+    count(bytes, text.len());
+    bytes.extend(text.as_bytes());
+}

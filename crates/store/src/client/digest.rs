@@ -1,0 +1,93 @@
+//! MD5, SHA-256 and BLAKE3 of a content, each once per byte, side by side on different cores.
+//!
+//! No thread is held while a content is waited for: hashing is done in short pieces of work, so that any number of
+//! slow uploads cannot use up the threads that the volumes need.
+
+use bytes::Bytes;
+use contract::{ByteStream, Digests};
+use futures_util::future::try_join3;
+use futures_util::stream::StreamExt;
+use sums::{Md5, Sha256};
+use tokio::task::{JoinError, spawn_blocking};
+
+use super::intake::{Sink, channel};
+
+/// Up to this length all digests are computed on the spot, in less time than handing the work over takes twice.
+const INLINE_BYTES_MAX: usize = 32 * 1024;
+
+/// Digests of a short content.
+pub(super) fn digest_now(content: &[u8]) -> Digests {
+    Digests {
+        md5: Md5::of(content),
+        sha256: Sha256::of(content),
+        blake3: *blake3::hash(content).as_bytes(),
+    }
+}
+
+/// Digests of a content at hand.
+///
+/// # Errors
+/// When the process is ending.
+pub(super) async fn digest_whole(content: &Bytes) -> Result<Digests, JoinError> {
+    if content.len() <= INLINE_BYTES_MAX {
+        return Ok(digest_now(content));
+    }
+    let (first, second, third) = (content.clone(), content.clone(), content.clone());
+    let (md5, sha256, blake3) = try_join3(
+        spawn_blocking(move || Md5::of(&first)),
+        spawn_blocking(move || Sha256::of(&second)),
+        spawn_blocking(move || *blake3::hash(&third).as_bytes()),
+    )
+    .await?;
+    Ok(Digests { md5, sha256, blake3 })
+}
+
+/// Computes digests while content passes; give [`Digesting::sinks`] the content, then [`Digesting::finish`].
+pub(super) struct Digesting {
+    md5: tokio::task::JoinHandle<Option<Md5>>,
+    sha256: tokio::task::JoinHandle<Option<Sha256>>,
+    blake3: tokio::task::JoinHandle<Option<blake3::Hasher>>,
+}
+
+impl Digesting {
+    /// Begins, with the sinks for the content.
+    pub(super) fn begin() -> (Self, Vec<Sink>) {
+        let (md5_sink, md5) = channel();
+        let (sha256_sink, sha256) = channel();
+        let (blake3_sink, blake3) = channel();
+        let digesting = Self {
+            md5: tokio::spawn(fold(md5, Md5::default(), |state, piece| state.update(piece))),
+            sha256: tokio::spawn(fold(sha256, Sha256::default(), |state, piece| {
+                state.update(piece)
+            })),
+            blake3: tokio::spawn(fold(blake3, blake3::Hasher::new(), |state, piece| {
+                state.update(piece);
+            })),
+        };
+        (digesting, vec![md5_sink, sha256_sink, blake3_sink])
+    }
+
+    /// The digests; `None` if the content broke off or the process is ending.
+    pub(super) async fn finish(self) -> Option<Digests> {
+        let (md5, sha256, blake3) = try_join3(self.md5, self.sha256, self.blake3).await.ok()?;
+        Some(Digests {
+            md5: md5?.finish(),
+            sha256: sha256?.finish(),
+            blake3: *blake3?.finalize().as_bytes(),
+        })
+    }
+}
+
+/// Runs a digest over a content, as many pieces at a time as wait.
+async fn fold<S: Send + 'static>(body: ByteStream, mut state: S, update: fn(&mut S, &[u8])) -> Option<S> {
+    let mut waiting = body.ready_chunks(super::intake::SINK_PIECES);
+    while let Some(pieces) = waiting.next().await {
+        let pieces: Vec<Bytes> = pieces.into_iter().collect::<Result<_, _>>().ok()?;
+        let work = spawn_blocking(move || {
+            pieces.iter().for_each(|piece| update(&mut state, piece));
+            state
+        });
+        state = work.await.ok()?;
+    }
+    Some(state)
+}

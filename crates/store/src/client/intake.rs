@@ -1,0 +1,383 @@
+//! The one pass over a client's content: cut into pieces, counted, and given to everyone who needs the bytes.
+//!
+//! Memory is bounded: content up to [`WHOLE_BYTES_MAX`] is collected, of all writes together [`COLLECTED_BYTES_MAX`];
+//! anything more passes through channels that hold at most [`SINK_PIECES`] pieces of at most [`PIECE_BYTES_MAX`], shared
+//! between all who read them. The slowest reader sets the pace of the client, but a volume that takes nothing for a
+//! while is given up, and the content goes on to the others. How long a client may be silent is for whoever takes its
+//! bytes to say.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use contract::{ByteStream, Key};
+use futures_util::stream::{self, StreamExt};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::time::timeout;
+
+use super::StoreError;
+
+/// Content up to this length is collected before it is written, and goes to each volume in one request.
+pub(super) const WHOLE_BYTES_MAX: usize = 1024 * 1024;
+
+/// Memory for contents being collected, of all clients together: any number of clients that stall half-way through a
+/// small object hold no more than this.
+const COLLECTED_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Longest piece passed on.
+const PIECE_BYTES_MAX: usize = 256 * 1024;
+
+/// Pieces shorter than this are joined: passing one on costs as much as copying a good part of it.
+const PIECE_BYTES_MIN: usize = 64 * 1024;
+
+/// Pieces that wait for one reader.
+pub(super) const SINK_PIECES: usize = 4;
+
+/// The memory that is left for contents being collected.
+#[derive(Debug, Clone)]
+pub(super) struct Budget(Arc<Semaphore>);
+
+/// A content that was collected; what it took of the budget is given back with the last of its bytes.
+struct Collected {
+    bytes: Bytes,
+    _taken: OwnedSemaphorePermit,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self::new(COLLECTED_BYTES_MAX)
+    }
+}
+
+impl Budget {
+    fn new(bytes_max: usize) -> Self {
+        Self(Arc::new(Semaphore::new(bytes_max)))
+    }
+
+    /// Room for so many bytes, if there is any.
+    fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let bytes = u32::try_from(bytes).ok()?;
+        self.0.clone().try_acquire_many_owned(bytes).ok()
+    }
+}
+
+impl AsRef<[u8]> for Collected {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The beginning of a content, looked at to choose how it is written.
+pub(super) enum Opening {
+    /// All of it.
+    Whole(Bytes),
+    /// More than fits, or than there is memory for: the whole stream, with what was read of it put back.
+    Long(ByteStream),
+}
+
+/// Where pieces go.
+pub(super) struct Sink {
+    /// `None` says that the content ended well. A reader that sees the channel closed without it knows that the content
+    /// broke off.
+    pieces: mpsc::Sender<Option<Bytes>>,
+    /// Of a reader that can be done without.
+    stall: Option<Stall>,
+}
+
+/// When a reader is given up.
+struct Stall {
+    /// How long it may take no piece.
+    time_max: Duration,
+    given_up: oneshot::Sender<()>,
+}
+
+impl Sink {
+    /// Whether the reader took the piece, or will.
+    async fn give(&mut self, piece: Option<Bytes>) -> bool {
+        let sending = self.pieces.send(piece);
+        let Some(stall) = &self.stall else {
+            return sending.await.is_ok();
+        };
+        if let Ok(sent) = timeout(stall.time_max, sending).await {
+            return sent.is_ok();
+        }
+        if let Some(stall) = self.stall.take() {
+            // Who does not wait for it any more has given up already.
+            let _ = stall.given_up.send(());
+        }
+        false
+    }
+}
+
+/// Reads the beginning.
+///
+/// # Errors
+/// `Body` when the content breaks off, or whatever the reader of this store said that it came from.
+pub(super) async fn open(key: &Key, mut body: ByteStream, budget: &Budget) -> Result<Opening, StoreError> {
+    let Some(first) = body.next().await else {
+        return Ok(Opening::Whole(Bytes::new()));
+    };
+    let mut beginning = Beginning {
+        first: first.map_err(|error| broke_off(key, error))?,
+        joined: BytesMut::new(),
+    };
+    let mut taken = budget.take(beginning.len());
+    while taken.is_some() && beginning.len() <= WHOLE_BYTES_MAX {
+        let Some(piece) = body.next().await else {
+            return Ok(Opening::Whole(beginning.collected(taken)));
+        };
+        let piece = piece.map_err(|error| broke_off(key, error))?;
+        let more = budget.take(piece.len());
+        beginning.add(piece);
+        taken = match (taken, more) {
+            (Some(mut taken), Some(more)) => {
+                taken.merge(more);
+                Some(taken)
+            }
+            _ => None,
+        };
+    }
+    let beginning = stream::iter([Ok(beginning.bytes())]);
+    Ok(Opening::Long(Box::pin(beginning.chain(body))))
+}
+
+/// What has come of a content. Pieces are joined as they come: a client that sends them byte by byte must not cost a
+/// description for each.
+struct Beginning {
+    first: Bytes,
+    /// `first` and all that came after it; empty while that is nothing.
+    joined: BytesMut,
+}
+
+impl Beginning {
+    fn len(&self) -> usize {
+        self.joined.len().max(self.first.len())
+    }
+
+    fn add(&mut self, piece: Bytes) {
+        if self.joined.is_empty() {
+            self.joined.extend_from_slice(&self.first);
+            self.first = Bytes::new();
+        }
+        self.joined.extend_from_slice(&piece);
+    }
+
+    fn bytes(self) -> Bytes {
+        if self.joined.is_empty() {
+            return self.first;
+        }
+        self.joined.freeze()
+    }
+
+    /// The content, with what it took of the budget.
+    fn collected(self, taken: Option<OwnedSemaphorePermit>) -> Bytes {
+        let bytes = self.bytes();
+        match taken {
+            None => bytes,
+            Some(taken) => Bytes::from_owner(Collected { bytes, _taken: taken }),
+        }
+    }
+}
+
+/// A channel and the content that comes out of it.
+pub(super) fn channel() -> (Sink, ByteStream) {
+    let (sink, pieces) = mpsc::channel(SINK_PIECES);
+    let body = stream::unfold(Some(pieces), |pieces| async move {
+        let mut pieces: mpsc::Receiver<Option<Bytes>> = pieces?;
+        match pieces.recv().await {
+            Some(Some(piece)) => Some((Ok(piece), Some(pieces))),
+            Some(None) => None,
+            None => Some((Err(io::ErrorKind::UnexpectedEof.into()), None)),
+        }
+    });
+    let sink = Sink {
+        pieces: sink,
+        stall: None,
+    };
+    // Readers may ask once more after the end, which an unfolded stream does not bear.
+    (sink, Box::pin(body.fuse()))
+}
+
+/// The same for a reader that can be done without: it is given up when it takes no piece for `stall`. Whoever waits for
+/// the reader learns that from the receiver, which says nothing otherwise.
+pub(super) fn channel_for(stall: Duration) -> (Sink, ByteStream, oneshot::Receiver<()>) {
+    let (mut sink, content) = channel();
+    let (given_up, told) = oneshot::channel();
+    sink.stall = Some(Stall {
+        time_max: stall,
+        given_up,
+    });
+    (sink, content, told)
+}
+
+/// Gives a content to all sinks and answers its length. A sink whose reader has gone or was given up is left out from
+/// then on; with none of the first `needed` left, the rest of the content is not read.
+///
+/// # Errors
+/// `Body` when the content breaks off; `Declared` as soon as it is longer than `size_max`. The sinks' readers see that
+/// it did not end well.
+pub(super) async fn pour(
+    key: &Key,
+    mut body: ByteStream,
+    sinks: Vec<Sink>,
+    needed: usize,
+    size_max: Option<u64>,
+) -> Result<u64, StoreError> {
+    let mut fan = Fan {
+        sinks: sinks.into_iter().map(Some).collect(),
+        short: BytesMut::new(),
+    };
+    let mut size = 0;
+    while let Some(piece) = body.next().await {
+        let piece = piece.map_err(|error| broke_off(key, error))?;
+        size += piece.len() as u64;
+        if let Some(max) = size_max.filter(|max| size > *max) {
+            return Err(super::put::declared(
+                key,
+                "length",
+                format!("more than {max}"),
+                max,
+            ));
+        }
+        fan.take(piece).await;
+        if fan.sinks.iter().take(needed).all(Option::is_none) {
+            break;
+        }
+    }
+    fan.flush().await;
+    fan.give(None).await;
+    Ok(size)
+}
+
+/// Several sinks, and short pieces waiting to be joined.
+struct Fan {
+    /// `None` once the reader has gone or was given up.
+    sinks: Vec<Option<Sink>>,
+    short: BytesMut,
+}
+
+impl Fan {
+    async fn take(&mut self, mut piece: Bytes) {
+        if piece.len() < PIECE_BYTES_MIN {
+            self.short.extend_from_slice(&piece);
+            if self.short.len() >= PIECE_BYTES_MIN {
+                self.flush().await;
+            }
+            return;
+        }
+        self.flush().await;
+        while !piece.is_empty() {
+            let cut = piece.split_to(piece.len().min(PIECE_BYTES_MAX));
+            self.give(Some(cut)).await;
+        }
+    }
+
+    async fn flush(&mut self) {
+        if !self.short.is_empty() {
+            let joined = self.short.split().freeze();
+            self.give(Some(joined)).await;
+        }
+    }
+
+    async fn give(&mut self, piece: Option<Bytes>) {
+        for place in &mut self.sinks {
+            if let Some(sink) = place
+                && !sink.give(piece.clone()).await
+            {
+                *place = None;
+            }
+        }
+    }
+}
+
+/// Why a content broke off; if it was read from this store, the reader's error as it is.
+fn broke_off(key: &Key, error: io::Error) -> StoreError {
+    let detail = error.to_string();
+    let inner = error
+        .into_inner()
+        .and_then(|inner| inner.downcast::<StoreError>().ok());
+    inner.map_or_else(
+        || StoreError::Body {
+            key: key.to_string(),
+            detail,
+        },
+        |ours| *ours,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(lengths: &[usize]) -> ByteStream {
+        let pieces: Vec<_> = lengths
+            .iter()
+            .map(|length| Ok(Bytes::from(vec![7; *length])))
+            .collect();
+        Box::pin(stream::iter(pieces))
+    }
+
+    async fn whole(lengths: &[usize], budget: &Budget) -> Option<Bytes> {
+        match open(&Key::new("bucket", "k").unwrap(), pieces(lengths), budget)
+            .await
+            .unwrap()
+        {
+            Opening::Whole(bytes) => Some(bytes),
+            Opening::Long(body) => {
+                let all: Vec<_> = body.collect().await;
+                let length: usize = all.into_iter().map(|piece| piece.unwrap().len()).sum();
+                assert_eq!(length, lengths.iter().sum::<usize>());
+                None
+            }
+        }
+    }
+
+    /// A thousand clients that stop sending just before the end of a small object.
+    #[tokio::test]
+    async fn stalled_uploads_hold_no_more_than_the_budget() {
+        let budget = Budget::new(1_000_000);
+        let mut stalled = Vec::new();
+        for _ in 0..20 {
+            let before = stream::iter([
+                Ok(Bytes::from(vec![7; 100_000])),
+                Ok(Bytes::from(vec![7; 100_000])),
+            ]);
+            let body: ByteStream = Box::pin(before.chain(stream::pending()));
+            let key = Key::new("bucket", "k").unwrap();
+            let mut opening = Box::pin({
+                let budget = budget.clone();
+                async move {
+                    open(&key, body, &budget)
+                        .await
+                        .map(|opening| matches!(opening, Opening::Long(_)))
+                }
+            });
+            let opened = futures_util::poll!(&mut opening);
+            stalled.push((opening, opened));
+        }
+        let waiting = stalled.iter().filter(|(_, opened)| opened.is_pending()).count();
+        assert_eq!(waiting, 5, "these are collected, the others pass through");
+        assert!(whole(&[10], &budget).await.is_none());
+        drop(stalled);
+        assert!(whole(&[10], &budget).await.is_some());
+        assert_eq!(budget.0.available_permits(), 1_000_000);
+    }
+
+    #[tokio::test]
+    async fn what_is_collected_is_given_back_with_its_last_bytes() {
+        let budget = Budget::new(3 << 20);
+        let content = whole(&[5, 300_000, 1, 0], &budget).await.unwrap();
+        assert_eq!((content.len(), content[300_005]), (300_006, 7));
+        let part = content.slice(10..20);
+        drop(content);
+        assert_eq!(budget.0.available_permits(), (3 << 20) - 300_006);
+        drop(part);
+        assert_eq!(budget.0.available_permits(), 3 << 20);
+        assert!(whole(&[], &budget).await.unwrap().is_empty());
+        assert!(whole(&[WHOLE_BYTES_MAX], &budget).await.is_some());
+        assert!(whole(&[WHOLE_BYTES_MAX, 1], &budget).await.is_none());
+        assert!(whole(&[4 << 20], &budget).await.is_none());
+        assert_eq!(budget.0.available_permits(), 3 << 20);
+    }
+}

@@ -1,0 +1,391 @@
+//! Listing: the sorted listings of all volumes merged, the newest version of each key counting, tombstones hiding.
+//!
+//! Memory is bounded by volumes times entries asked for at once. With a delimiter, the volumes are asked to go on
+//! after each rolled-up prefix, so that a page costs about as many entries as it shows, not as it hides.
+//!
+//! A page is certain when the volumes that are unknown (failed, late, or being rebuilt) are too few, or of too few nodes
+//! or zones, to hold all copies of an acknowledged version: then each is on a volume that was heard.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use contract::{Held, Key, ListQuery, Meta, ReplicaState, VolumeError, VolumeId};
+use futures_util::stream::{self, FuturesUnordered, StreamExt, TryStreamExt};
+use placement::Width;
+use tokio::time::{Instant, sleep_until};
+
+use super::{List, Listing, Reading, Store, StoreError};
+use crate::cluster::View;
+
+/// Fewest and most entries asked of a volume at once.
+const ASK_MIN: usize = 32;
+const ASK_MAX: usize = 1000;
+
+/// Keys whose writes are brought to their end at once.
+const SETTLED_AT_ONCE: usize = 16;
+
+/// Sorts after every continuation of a prefix but itself repeated.
+const LAST_CHAR: char = char::MAX;
+
+/// One volume's listing.
+struct Source {
+    volume: VolumeId,
+    /// Entries received and not merged yet.
+    waiting: VecDeque<Held>,
+    /// Ask for entries after this.
+    after: Option<String>,
+    /// The volume has no more.
+    ended: bool,
+}
+
+/// All listings, merged.
+struct Merge<'a> {
+    store: &'a Store,
+    list: &'a List,
+    sources: Vec<Source>,
+    /// The last prefix given, or the text that all must be after.
+    rolled_up: Option<String>,
+    /// Entries asked of a volume at once.
+    ask: usize,
+    /// Volumes that cannot be counted on.
+    unknown: BTreeSet<VolumeId>,
+    doubts: Vec<String>,
+    /// [`View::sure_everywhere`].
+    sure: Width,
+    view: Arc<View>,
+}
+
+/// One line of a page.
+enum Entry {
+    Object(Box<Meta>),
+    Prefix(String),
+}
+
+impl Store {
+    pub(super) async fn page(&self, list: &List) -> Result<Listing, StoreError> {
+        match self.page_once(list).await {
+            Err(StoreError::Unavailable { .. }) if self.ask_for_layouts().await => self.page_once(list).await,
+            page => page,
+        }
+    }
+
+    async fn page_once(&self, list: &List) -> Result<Listing, StoreError> {
+        let mut page = Listing::default();
+        let mut merge = Merge::new(self, list);
+        merge.probe().await?;
+        if list.limit == 0 {
+            return Ok(page);
+        }
+        let mut last = None;
+        while let Some(entry) = merge.next().await? {
+            if page.objects.len() + page.prefixes.len() == list.limit {
+                page.next = last;
+                break;
+            }
+            match entry {
+                Entry::Object(meta) => {
+                    last = Some(meta.key.as_str().to_owned());
+                    page.objects.push(*meta);
+                }
+                Entry::Prefix(prefix) => {
+                    last = Some(prefix.clone());
+                    page.prefixes.push(prefix);
+                }
+            }
+        }
+        Ok(page)
+    }
+}
+
+impl<'a> Merge<'a> {
+    fn new(store: &'a Store, list: &'a List) -> Self {
+        let view = store.cluster().view();
+        let sure = view.sure_everywhere();
+        let after = match (
+            &list.after,
+            list.after.as_deref().and_then(|after| rolled(list, after)),
+        ) {
+            (_, Some(prefix)) => Some(past(&prefix)),
+            (after, None) => after.clone(),
+        };
+        let source = |volume: &VolumeId| Source {
+            volume: volume.clone(),
+            waiting: VecDeque::new(),
+            after: after.clone(),
+            ended: false,
+        };
+        let share = list.limit.saturating_mul(sure.volumes) / view.volumes.len().max(1);
+        Self {
+            store,
+            list,
+            sources: view.volumes.keys().map(source).collect(),
+            rolled_up: list.after.clone(),
+            ask: (share + share / 4).clamp(ASK_MIN, ASK_MAX),
+            unknown: BTreeSet::new(),
+            doubts: Vec::new(),
+            sure,
+            view,
+        }
+    }
+
+    /// Finds out which volumes are being rebuilt (their listings are welcome, but prove nothing), and has writes that were
+    /// broken off brought to their end: their versions may be listed by one volume and not by another.
+    async fn probe(&mut self) -> Result<(), StoreError> {
+        let prefix = self.list.prefix.clone();
+        let mut unsettled = BTreeSet::new();
+        let answers = self
+            .gather(
+                self.sources.iter().map(|source| source.volume.clone()).collect(),
+                |store, volume| {
+                    let prefix = prefix.clone();
+                    async move {
+                        store
+                            .ask(&volume, |asked| {
+                                let prefix = prefix.clone();
+                                async move { asked.unsettled(&prefix).await }
+                            })
+                            .await
+                    }
+                },
+            )
+            .await;
+        for (volume, answer) in answers {
+            match answer {
+                Ok(answer) => {
+                    unsettled.extend(answer.keys);
+                    if !answer.complete {
+                        self.doubt(volume.clone(), format!("volume {volume} is being rebuilt"));
+                    }
+                }
+                Err(error) => self.lose(volume, &error),
+            }
+        }
+        self.certain()?;
+        if self.store.reading() == Reading::Current {
+            self.settle(unsettled).await?;
+        }
+        Ok(())
+    }
+
+    /// Has keys brought to their end, and merges what they have come to like one more volume's listing: the volumes that
+    /// hold it may be others than those that are heard.
+    async fn settle(&mut self, unsettled: BTreeSet<Key>) -> Result<(), StoreError> {
+        let store = self.store;
+        let settling = unsettled
+            .into_iter()
+            .map(|key| async move { store.settle(&key).await });
+        let settled: Vec<Option<Meta>> = stream::iter(settling)
+            .buffered(SETTLED_AT_ONCE)
+            .try_collect()
+            .await?;
+        let after = self.sources.first().and_then(|source| source.after.clone());
+        let is_after = |meta: &Meta| after.as_deref().is_none_or(|after| meta.key.as_str() > after);
+        let entries = settled.into_iter().flatten().filter(is_after).map(|meta| Held {
+            meta,
+            state: ReplicaState::Good,
+            bad_blocks: None,
+        });
+        self.sources.push(Source {
+            volume: VolumeId::from("settled".to_owned()),
+            waiting: entries.collect(),
+            after: None,
+            ended: true,
+        });
+        Ok(())
+    }
+
+    /// The next live object or rolled-up prefix.
+    async fn next(&mut self) -> Result<Option<Entry>, StoreError> {
+        loop {
+            self.refill().await?;
+            let Some(newest) = self.pop() else { return Ok(None) };
+            if newest.deleted {
+                continue;
+            }
+            let Some(prefix) = rolled(self.list, newest.key.as_str()) else {
+                return Ok(Some(Entry::Object(Box::new(newest))));
+            };
+            self.skip(&prefix);
+            if self.rolled_up.as_ref() < Some(&prefix) {
+                self.rolled_up = Some(prefix.clone());
+                return Ok(Some(Entry::Prefix(prefix)));
+            }
+        }
+    }
+
+    /// Takes the smallest key off all sources, and gives its newest version.
+    fn pop(&mut self) -> Option<Meta> {
+        let heads = self.sources.iter().filter_map(|source| source.waiting.front());
+        let key = heads.map(|held| &held.meta.key).min()?.clone();
+        let same = self.sources.iter_mut().filter_map(|source| {
+            let is_same = source.waiting.front().is_some_and(|held| held.meta.key == key);
+            if is_same { source.waiting.pop_front() } else { None }
+        });
+        same.map(|held| held.meta).max_by_key(|meta| meta.version)
+    }
+
+    /// Goes on after everything that begins with a prefix.
+    fn skip(&mut self, prefix: &str) {
+        let past = past(prefix);
+        for source in &mut self.sources {
+            while source
+                .waiting
+                .front()
+                .is_some_and(|held| held.meta.key.as_str().starts_with(prefix))
+            {
+                source.waiting.pop_front();
+            }
+            if source.waiting.is_empty() && source.after.as_ref().is_none_or(|after| *after < past) {
+                source.after = Some(past.clone());
+            }
+        }
+    }
+
+    /// Asks all sources that have run dry.
+    async fn refill(&mut self) -> Result<(), StoreError> {
+        loop {
+            let dry = |source: &&Source| source.waiting.is_empty() && !source.ended;
+            let dry: BTreeMap<_, _> = self
+                .sources
+                .iter()
+                .filter(dry)
+                .map(|source| (source.volume.clone(), source.after.clone()))
+                .collect();
+            if dry.is_empty() {
+                return Ok(());
+            }
+            self.fetch(dry).await?;
+        }
+    }
+
+    /// Asks volumes for what comes after the texts given.
+    async fn fetch(&mut self, dry: BTreeMap<VolumeId, Option<String>>) -> Result<(), StoreError> {
+        let (prefix, limit) = (self.list.prefix.clone(), self.ask);
+        let answers = self
+            .gather(dry.keys().cloned().collect(), |store, volume| {
+                let query = ListQuery {
+                    prefix: prefix.clone(),
+                    after: dry.get(&volume).cloned().flatten(),
+                    limit,
+                };
+                async move {
+                    store
+                        .ask(&volume, |asked| {
+                            let query = query.clone();
+                            async move { asked.list(&query).await }
+                        })
+                        .await
+                }
+            })
+            .await;
+        for (volume, answer) in answers {
+            match answer {
+                Ok(entries) => self.received(&volume, entries),
+                Err(error) => self.lose(volume, &error),
+            }
+        }
+        self.certain()
+    }
+
+    fn received(&mut self, volume: &VolumeId, entries: Vec<Held>) {
+        let ask = self.ask;
+        let Some(source) = self.sources.iter_mut().find(|source| source.volume == *volume) else {
+            return;
+        };
+        source.ended = entries.len() < ask;
+        if let Some(last) = entries.last() {
+            source.after = Some(last.meta.key.as_str().to_owned());
+        }
+        source.waiting = entries.into();
+    }
+
+    /// Asks volumes at once. Once those that have not answered can be done without, the rest is waited for only a little longer.
+    async fn gather<T, F>(
+        &self,
+        volumes: Vec<VolumeId>,
+        question: impl Fn(&'a Store, VolumeId) -> F,
+    ) -> Vec<(VolumeId, Result<T, VolumeError>)>
+    where
+        F: Future<Output = Result<T, VolumeError>>,
+    {
+        let mut late: BTreeSet<_> = volumes.iter().cloned().collect();
+        let mut waiting: FuturesUnordered<_> = volumes
+            .into_iter()
+            .map(|volume| {
+                let answer = question(self.store, volume.clone());
+                async move { (volume, answer.await) }
+            })
+            .collect();
+        let mut answers = Vec::new();
+        let mut deadline = Instant::now() + self.store.patience().answer;
+        while !waiting.is_empty() {
+            tokio::select! {
+                Some((volume, answer)) = waiting.next() => {
+                    late.remove(&volume);
+                    answers.push((volume, answer));
+                    if self.is_seen_without(&late) {
+                        deadline = deadline.min(Instant::now() + self.store.patience().hedge * 10);
+                    }
+                }
+                () = sleep_until(deadline) => break,
+            }
+        }
+        drop(waiting);
+        answers.extend(late.into_iter().map(|volume| {
+            let detail = "no answer yet".to_owned();
+            (volume.clone(), Err(VolumeError::Unreachable { volume, detail }))
+        }));
+        answers
+    }
+
+    /// Goes on without a volume.
+    fn lose(&mut self, volume: VolumeId, error: &VolumeError) {
+        if let Some(source) = self.sources.iter_mut().find(|source| source.volume == volume) {
+            source.ended = true;
+        }
+        self.doubt(volume, error.to_string());
+    }
+
+    fn doubt(&mut self, volume: VolumeId, why: String) {
+        self.unknown.insert(volume);
+        self.doubts.push(why);
+    }
+
+    /// Whether nothing acknowledged lies on these volumes only.
+    fn is_seen_without(&self, unknown: &BTreeSet<VolumeId>) -> bool {
+        self.sure.is_seen_without(&self.view.domains.width(unknown))
+    }
+
+    fn certain(&self) -> Result<(), StoreError> {
+        if self.is_seen_without(&self.unknown) || self.store.reading() == Reading::Any {
+            return Ok(());
+        }
+        let detail = match self.sure.volumes {
+            0 => "the layout has no volumes".to_owned(),
+            _ => self.doubts.join("; "),
+        };
+        Err(StoreError::Unavailable {
+            key: format!("listing of {:?}", self.list.prefix),
+            detail,
+        })
+    }
+}
+
+/// What a key is rolled up to, if it is.
+fn rolled(list: &List, key: &str) -> Option<String> {
+    let delimiter = list
+        .delimiter
+        .as_deref()
+        .filter(|delimiter| !delimiter.is_empty())?;
+    let rest = key.strip_prefix(&list.prefix)?;
+    let at = rest.find(delimiter)?;
+    Some(key[..list.prefix.len() + at + delimiter.len()].to_owned())
+}
+
+/// A text after all keys that begin with a prefix, but for those that go on with the last character there is: they
+/// are met and rolled up again.
+fn past(prefix: &str) -> String {
+    let mut past = prefix.to_owned();
+    past.push(LAST_CHAR);
+    past
+}

@@ -1,0 +1,433 @@
+//! Uploads in parts: received in any order, joined into one object at the end.
+//!
+//! An open upload is an object `.uploads/u/BUCKET/NAME/ID` without content, described in one attribute; its parts are
+//! objects `.uploads/p/ID/NNNNN`. All of them are as safe as any object, and nobody has to remember anything.
+//!
+//! Cases at the end: the object is written first, as any object (all or nothing); then the upload is removed, then its
+//! parts. Who is cut off in between leaves parts without an upload, which [`Store::expire_uploads`] clears away; a part
+//! that arrives while its upload ends is removed by whoever brought it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::time::Duration;
+
+use contract::{ByteStream, Condition, Key, Meta, now_ms};
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use serde::{Deserialize, Serialize};
+use sums::Md5;
+
+use super::{Finisher, List, Put, Store, StoreError};
+
+/// The bucket that uploads live in.
+const BUCKET: &str = ".uploads";
+
+/// The attribute that describes an upload, as JSON.
+const ATTRIBUTE: &str = "upload";
+
+/// Highest number of a part, as in S3.
+pub const PART_NUMBER_MAX: u32 = 10_000;
+
+/// How old an upload may get before it is given up, unless somebody says otherwise.
+pub const UPLOAD_AGE_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// Parts removed at once.
+const REMOVALS: usize = 8;
+
+/// Entries of a page when everything is gone through.
+const PAGE: usize = 1000;
+
+/// A multipart upload that was begun and neither finished nor given up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Upload {
+    /// Its name: 32 hexadecimal digits.
+    pub id: String,
+    /// The object that it is to become.
+    pub key: Key,
+    /// Headers to keep with the object, names in lower case.
+    pub attributes: BTreeMap<String, String>,
+    /// When it was begun, milliseconds since 1970.
+    pub created_ms: u64,
+}
+
+/// A page of uploads.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Uploads {
+    /// In order of `key/id`.
+    pub uploads: Vec<Upload>,
+    /// Where the next page starts: give it as `after`. `None` when there is no more.
+    pub next: Option<String>,
+}
+
+/// A part received.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Its number, 1 to 10,000.
+    pub number: u32,
+    /// Its content: size, entity tag (MD5 in hexadecimal), digests, attributes given to [`Store::put_part`], and
+    /// the time it was received (`version.millis`).
+    pub meta: Meta,
+}
+
+/// A page of parts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Parts {
+    /// In order of their numbers.
+    pub parts: Vec<Part>,
+    /// Whether parts of higher numbers follow.
+    pub more: bool,
+}
+
+/// How an upload ends.
+#[derive(Default)]
+pub struct Complete {
+    /// Numbers, rising, and entity tags without quotes of the parts that make up the object.
+    pub parts: Vec<(u32, String)>,
+    /// Attributes kept besides those given at the beginning.
+    pub attributes: BTreeMap<String, String>,
+    /// What must hold of the current version.
+    pub condition: Condition,
+    /// A last look at the digests of the whole content.
+    pub finisher: Option<Finisher>,
+}
+
+impl Store {
+    /// Begins an upload.
+    ///
+    /// # Errors
+    /// As [`Store::put`].
+    pub async fn create_upload(
+        &self,
+        key: &Key,
+        attributes: BTreeMap<String, String>,
+    ) -> Result<Upload, StoreError> {
+        let upload = Upload {
+            id: format!("{:032x}", rand::random::<u128>()),
+            key: key.clone(),
+            attributes,
+            created_ms: now_ms(),
+        };
+        let text = serde_json::to_string(&upload).map_err(|error| lost(key, error))?;
+        let put = Put {
+            attributes: [(ATTRIBUTE.to_owned(), text)].into(),
+            ..Put::default()
+        };
+        let control = control(key, &upload.id)?;
+        self.put(&control, Box::pin(stream::empty()), put).await?;
+        Ok(upload)
+    }
+
+    /// An upload that stands open.
+    ///
+    /// # Errors
+    /// `NoUpload`, and as [`Store::head`].
+    pub async fn upload(&self, key: &Key, id: &str) -> Result<Upload, StoreError> {
+        let control = control(key, id)?;
+        match self.head(&control).await {
+            Ok(meta) => described(&meta),
+            Err(StoreError::NotFound(_)) => Err(no_upload(key, id)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Receives a part, in place of an earlier one of that number. Answered when it is as safe as an object. A condition
+    /// in `put` counts for nothing.
+    ///
+    /// # Errors
+    /// `NoUpload`, `Part` for a number out of range, and as [`Store::put`].
+    pub async fn put_part(
+        &self,
+        key: &Key,
+        id: &str,
+        number: u32,
+        body: ByteStream,
+        mut put: Put,
+    ) -> Result<Meta, StoreError> {
+        if !(1..=PART_NUMBER_MAX).contains(&number) {
+            return Err(part_error(
+                key,
+                format!("part {number}: expected 1 to {PART_NUMBER_MAX}"),
+            ));
+        }
+        self.upload(key, id).await?;
+        put.condition = Condition::Always;
+        let part = part_key(id, number)?;
+        let meta = self.put(&part, body, put).await?;
+        // Ended meanwhile: then nobody else will remove this part.
+        if let Err(error @ StoreError::NoUpload { .. }) = self.upload(key, id).await {
+            self.delete(&part, Condition::Always).await?;
+            return Err(error);
+        }
+        Ok(meta)
+    }
+
+    /// Parts received, of numbers above `after`.
+    ///
+    /// # Errors
+    /// `NoUpload`, and as [`Store::list`].
+    pub async fn list_parts(
+        &self,
+        key: &Key,
+        id: &str,
+        after: u32,
+        limit: usize,
+    ) -> Result<Parts, StoreError> {
+        self.upload(key, id).await?;
+        self.parts(id, after, limit).await
+    }
+
+    /// Open uploads of objects whose key begins with `prefix` (`bucket/` and the beginning of a name).
+    ///
+    /// # Errors
+    /// As [`Store::list`].
+    pub async fn list_uploads(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Uploads, StoreError> {
+        let root = format!("{BUCKET}/u/");
+        let list = List {
+            prefix: format!("{root}{prefix}"),
+            delimiter: None,
+            after: after.map(|after| format!("{root}{after}")),
+            limit,
+        };
+        let page = self.list(&list).await?;
+        let mut uploads = Vec::new();
+        for meta in &page.objects {
+            let upload = described(meta)?;
+            // The text listed ends with the upload's id, which the prefix may have met.
+            if upload.key.as_str().starts_with(prefix) {
+                uploads.push(upload);
+            }
+        }
+        let next = page
+            .next
+            .and_then(|next| next.strip_prefix(&root).map(str::to_owned));
+        Ok(Uploads { uploads, next })
+    }
+
+    /// Gives an upload up and removes its parts.
+    ///
+    /// # Errors
+    /// `NoUpload`, and as [`Store::delete`].
+    pub async fn abort_upload(&self, key: &Key, id: &str) -> Result<(), StoreError> {
+        self.upload(key, id).await?;
+        self.delete(&control(key, id)?, Condition::Always).await?;
+        self.remove_parts(id).await
+    }
+
+    /// Joins parts into the object, in one pass over their verified bytes, and removes them. The object's entity tag is the
+    /// MD5 over the parts' MD5s, `-`, and their number.
+    ///
+    /// # Errors
+    /// `NoUpload`, `Part`, and as [`Store::put`]; the upload stays open then.
+    pub async fn complete_upload(&self, key: &Key, id: &str, complete: Complete) -> Result<Meta, StoreError> {
+        let upload = self.upload(key, id).await?;
+        let parts = self.chosen(key, id, &complete.parts).await?;
+        let mut attributes = upload.attributes;
+        attributes.extend(complete.attributes);
+        let put = Put {
+            size: Some(parts.iter().map(|meta| meta.size).sum()),
+            attributes,
+            etag: Some(joined_etag(&parts)),
+            condition: complete.condition,
+            finisher: complete.finisher,
+            ..Put::default()
+        };
+        let meta = self.put(key, self.joined(parts), put).await?;
+        // The object is safe; what cannot be cleared away now is cleared away when it has aged.
+        let cleared = match self.delete(&control(key, id)?, Condition::Always).await {
+            Ok(_) => self.remove_parts(id).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = cleared {
+            tracing::warn!(%key, upload = id, %error, "parts of a finished upload stay until they expire");
+        }
+        Ok(meta)
+    }
+
+    /// Gives up all uploads begun longer than `age` ago, and parts as old that belong to none. Answers how many uploads.
+    ///
+    /// # Errors
+    /// As [`Store::list`] and [`Store::delete`].
+    pub async fn expire_uploads(&self, age: Duration) -> Result<u64, StoreError> {
+        let age_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+        let before_ms = now_ms().saturating_sub(age_ms);
+        let (mut expired, mut open, mut after) = (0, BTreeSet::new(), None);
+        loop {
+            let page = self.list_uploads("", after.as_deref(), PAGE).await?;
+            for upload in page.uploads {
+                if upload.created_ms > before_ms {
+                    open.insert(upload.id);
+                    continue;
+                }
+                match self.abort_upload(&upload.key, &upload.id).await {
+                    Ok(()) => expired += 1,
+                    // Ended by its client meanwhile.
+                    Err(StoreError::NoUpload { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        self.expire_parts(before_ms, &open).await?;
+        Ok(expired)
+    }
+
+    /// Removes parts received before a time that belong to no open upload.
+    async fn expire_parts(&self, before_ms: u64, open: &BTreeSet<String>) -> Result<(), StoreError> {
+        let mut list = List {
+            prefix: format!("{BUCKET}/p/"),
+            limit: PAGE,
+            ..List::default()
+        };
+        loop {
+            let page = self.list(&list).await?;
+            for meta in page
+                .objects
+                .iter()
+                .filter(|meta| meta.version.millis <= before_ms)
+            {
+                let id = meta.key.name().split('/').nth(1).unwrap_or_default();
+                if !open.contains(id) {
+                    self.delete(&meta.key, Condition::Always).await?;
+                }
+            }
+            match page.next {
+                Some(next) => list.after = Some(next),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    async fn parts(&self, id: &str, after: u32, limit: usize) -> Result<Parts, StoreError> {
+        let list = List {
+            prefix: format!("{BUCKET}/p/{id}/"),
+            delimiter: None,
+            after: Some(format!("{BUCKET}/p/{id}/{after:05}")),
+            limit,
+        };
+        let page = self.list(&list).await?;
+        let number = |meta: &Meta| {
+            meta.key
+                .name()
+                .rsplit('/')
+                .next()
+                .and_then(|text| text.parse().ok())
+        };
+        let part = |meta: Meta| number(&meta).map(|number| Part { number, meta });
+        Ok(Parts {
+            parts: page.objects.into_iter().filter_map(part).collect(),
+            more: page.next.is_some(),
+        })
+    }
+
+    /// The parts that a client names, as received.
+    async fn chosen(&self, key: &Key, id: &str, named: &[(u32, String)]) -> Result<Vec<Meta>, StoreError> {
+        if named.is_empty() || !named.is_sorted_by(|a, b| a.0 < b.0) {
+            return Err(part_error(
+                key,
+                "expected parts in rising order, at least one".to_owned(),
+            ));
+        }
+        let received = self.parts(id, 0, PART_NUMBER_MAX as usize).await?.parts;
+        let mut received: BTreeMap<_, _> = received
+            .into_iter()
+            .map(|part| (part.number, part.meta))
+            .collect();
+        let mut chosen = Vec::with_capacity(named.len());
+        for (number, etag) in named {
+            let Some(meta) = received.remove(number) else {
+                return Err(part_error(key, format!("part {number} was not received")));
+            };
+            if meta.etag != *etag {
+                let detail = format!("part {number} has the entity tag {}, named was {etag}", meta.etag);
+                return Err(part_error(key, detail));
+            }
+            chosen.push(meta);
+        }
+        Ok(chosen)
+    }
+
+    /// The bytes of parts, one after the other.
+    fn joined(&self, parts: Vec<Meta>) -> ByteStream {
+        let store = self.clone();
+        let bodies = stream::iter(parts).then(move |part| {
+            let store = store.clone();
+            async move {
+                let object = store.get(&part.key, None).await.map_err(io::Error::other)?;
+                if object.meta.version != part.version {
+                    let detail = format!("{} was replaced meanwhile", part.key.name());
+                    return Err(io::Error::other(part_error(&part.key, detail)));
+                }
+                Ok::<_, io::Error>(object.body)
+            }
+        });
+        Box::pin(bodies.try_flatten())
+    }
+
+    async fn remove_parts(&self, id: &str) -> Result<(), StoreError> {
+        let parts = self.parts(id, 0, PART_NUMBER_MAX as usize).await?.parts;
+        let removals = parts
+            .into_iter()
+            .map(|part| async move { self.delete(&part.meta.key, Condition::Always).await });
+        stream::iter(removals)
+            .buffer_unordered(REMOVALS)
+            .try_for_each(|_| async { Ok(()) })
+            .await
+    }
+}
+
+/// Where an upload is described.
+fn control(key: &Key, id: &str) -> Result<Key, StoreError> {
+    if id.len() != 32 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(no_upload(key, id));
+    }
+    Ok(Key::new(BUCKET, &format!("u/{key}/{id}"))?)
+}
+
+fn part_key(id: &str, number: u32) -> Result<Key, StoreError> {
+    Ok(Key::new(BUCKET, &format!("p/{id}/{number:05}"))?)
+}
+
+fn described(meta: &Meta) -> Result<Upload, StoreError> {
+    let text = meta.attributes.get(ATTRIBUTE).map_or("", String::as_str);
+    serde_json::from_str(text).map_err(|error| lost(&meta.key, error))
+}
+
+/// MD5 of the parts' MD5s, and how many they are.
+fn joined_etag(parts: &[Meta]) -> String {
+    let mut md5 = Md5::default();
+    parts.iter().for_each(|part| md5.update(&part.digests.md5));
+    format!(
+        "{}-{}",
+        data_encoding::HEXLOWER.encode(&md5.finish()),
+        parts.len()
+    )
+}
+
+fn no_upload(key: &Key, id: &str) -> StoreError {
+    StoreError::NoUpload {
+        key: key.to_string(),
+        upload: id.to_owned(),
+    }
+}
+
+fn part_error(key: &Key, detail: String) -> StoreError {
+    StoreError::Part {
+        key: key.to_string(),
+        detail,
+    }
+}
+
+/// An upload that does not describe itself as it must.
+fn lost(key: &Key, error: serde_json::Error) -> StoreError {
+    StoreError::Lost {
+        key: key.to_string(),
+        detail: format!("attribute {ATTRIBUTE:?}: {error}"),
+    }
+}

@@ -1,0 +1,221 @@
+//! Taking a client's write: its content in one pass, its declarations compared; then it is decided.
+
+use bytes::Bytes;
+use contract::{
+    ByteStream, Change, Condition, Digests, Draft, Key, Meta, StageId, Staged, VolumeError, VolumeId,
+};
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+
+use super::current::Look;
+use super::decide::Order;
+use super::digest::{Digesting, digest_whole};
+use super::intake::{self, Opening};
+use super::spread::{Content, Expected, Spread};
+use super::stages::Stages;
+use super::volumes::next_places;
+use super::write::unavailable;
+use super::{Put, Store, StoreError};
+
+impl Store {
+    pub(super) async fn take(&self, key: &Key, body: ByteStream, put: Put) -> Result<Meta, StoreError> {
+        // The look tells which volumes need not be tried, and what there was before. Who decides looks again.
+        let (opening, look) = tokio::join!(intake::open(key, body, &self.inner.intake), self.look(key));
+        // No content is sent for a condition that does not hold already; whether it holds, the owner says.
+        if put.condition != Condition::Always
+            && let Ok(current) = look.decided()
+            && !put.condition.holds(current)
+        {
+            return Err(StoreError::Condition {
+                key: key.to_string(),
+                current: current.map(|meta| meta.etag.clone()),
+            });
+        }
+        match opening? {
+            Opening::Whole(content) => self.take_whole(key, content, put, &look).await,
+            Opening::Long(body) => self.take_long(key, body, put, &look).await,
+        }
+    }
+
+    async fn take_whole(
+        &self,
+        key: &Key,
+        content: Bytes,
+        mut put: Put,
+        look: &Look,
+    ) -> Result<Meta, StoreError> {
+        let digests = digest_whole(&content)
+            .await
+            .map_err(|error| unavailable(key, error))?;
+        let condition = std::mem::take(&mut put.condition);
+        let draft = draft(key, digests, content.len() as u64, put)?;
+        let change = changed(condition, draft);
+        let order = Order::new(self, key, change, Content::Whole(content), look);
+        self.written(key, order).await
+    }
+
+    /// Has a put decided.
+    async fn written(&self, key: &Key, order: Order) -> Result<Meta, StoreError> {
+        let written = self.finish(order).await?;
+        written.ok_or_else(|| unavailable(key, "a put was answered without a version"))
+    }
+
+    async fn take_long(
+        &self,
+        key: &Key,
+        body: ByteStream,
+        mut put: Put,
+        look: &Look,
+    ) -> Result<Meta, StoreError> {
+        let condition = std::mem::take(&mut put.condition);
+        let (mut stages, results, poured) = self.stage_long(key, body, put.size, &look.failed).await;
+        if poured.is_ok()
+            && let Some(error) = all_failed(key, &results)
+        {
+            // The rest of the content was not read, so nothing can be said of its length and digests.
+            stages.abort().await;
+            return Err(error);
+        }
+        let checked = poured.and_then(|(digests, size)| draft(key, digests, size, put));
+        let draft = match checked {
+            Ok(draft) => draft,
+            Err(error) => {
+                stages.abort().await;
+                return Err(error);
+            }
+        };
+        let expected = Expected {
+            size: draft.size,
+            blake3: draft.digests.blake3,
+        };
+        let mut spread = Spread::new(self, key, expected, Content::Passed, &look.failed);
+        for ((volume, stage), result) in stages.take().into_iter().zip(results) {
+            spread.note(volume, stage, result).await;
+        }
+        spread.fill().await.map_err(|short| short.refused(key))?;
+        let order = Order::new(self, key, changed(condition, draft), Content::Passed, look);
+        self.written(key, order.staged(spread.stages())).await
+    }
+
+    /// Streams a long content to volumes and digests at once. A volume that stands still is left out.
+    async fn stage_long(
+        &self,
+        key: &Key,
+        body: ByteStream,
+        size: Option<u64>,
+        failed: &[VolumeId],
+    ) -> (
+        Stages,
+        Vec<Result<Staged, VolumeError>>,
+        Result<(Digests, u64), StoreError>,
+    ) {
+        let mut stages = Stages::new(self);
+        let mut sinks = Vec::new();
+        let mut staging = Vec::new();
+        let view = self.cluster().view();
+        let wanted = view.home(key.partition()).len();
+        for id in next_places(&view, key, &[], failed, wanted) {
+            let (stage, stall) = (StageId::random(), self.patience().stall);
+            let (sink, content, given_up) = intake::channel_for(stall);
+            let volume = self.volume(&id);
+            stages.push(id.clone(), stage);
+            sinks.push(sink);
+            staging.push(async move {
+                let volume = volume?;
+                tokio::select! {
+                    staged = volume.stage(stage, content) => staged,
+                    Ok(()) = given_up => Err(VolumeError::Unreachable {
+                        volume: id,
+                        detail: format!("it took nothing of the content for {stall:?}"),
+                    }),
+                }
+            });
+        }
+        let needed = sinks.len();
+        let (digesting, digests) = Digesting::begin();
+        sinks.extend(digests);
+        let pouring = intake::pour(key, body, sinks, needed, size).boxed();
+        let (poured, results) = tokio::join!(pouring, join_all(staging));
+        let poured = match poured {
+            Ok(size) => digesting
+                .finish()
+                .await
+                .map(|digests| (digests, size))
+                .ok_or_else(|| unavailable(key, "the process is ending")),
+            Err(error) => Err(error),
+        };
+        (stages, results, poured)
+    }
+}
+
+/// The change that a put asks for; who asks says where the content lies staged.
+fn changed(condition: Condition, draft: Draft) -> Change {
+    Change::Put {
+        condition,
+        draft: Box::new(draft),
+        stages: Vec::new(),
+    }
+}
+
+/// Why no volume at all took a content, if that is so.
+fn all_failed(key: &Key, results: &[Result<Staged, VolumeError>]) -> Option<StoreError> {
+    let errors: Vec<&VolumeError> = results
+        .iter()
+        .filter_map(|result| result.as_ref().err())
+        .collect();
+    if errors.is_empty() || errors.len() < results.len() {
+        return None;
+    }
+    let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let (key, detail) = (key.to_string(), said.join("; "));
+    let is_full = errors
+        .iter()
+        .all(|error| matches!(error, VolumeError::Full { .. }));
+    Some(if is_full {
+        StoreError::Full { key, detail }
+    } else {
+        StoreError::Unavailable { key, detail }
+    })
+}
+
+/// Compares a content that has passed with everything declared of it.
+fn draft(key: &Key, digests: Digests, size: u64, put: Put) -> Result<Draft, StoreError> {
+    let hex = |bytes: &[u8]| data_encoding::HEXLOWER.encode(bytes);
+    if let Some(expected) = put.size.filter(|expected| *expected != size) {
+        return Err(declared(key, "length", size, expected));
+    }
+    if let Some(expected) = put.md5.filter(|expected| *expected != digests.md5) {
+        return Err(declared(key, "MD5", hex(&digests.md5), hex(&expected)));
+    }
+    if let Some(expected) = put.sha256.filter(|expected| *expected != digests.sha256) {
+        return Err(declared(key, "SHA-256", hex(&digests.sha256), hex(&expected)));
+    }
+    let mut attributes = put.attributes;
+    if let Some(finisher) = put.finisher {
+        finisher(&digests, size, &mut attributes).map_err(|detail| StoreError::Refused {
+            key: key.to_string(),
+            detail,
+        })?;
+    }
+    Ok(Draft {
+        deleted: false,
+        size,
+        etag: put.etag.unwrap_or_else(|| hex(&digests.md5)),
+        attributes,
+        digests,
+    })
+}
+
+pub(super) fn declared(
+    key: &Key,
+    what: &str,
+    found: impl std::fmt::Display,
+    expected: impl std::fmt::Display,
+) -> StoreError {
+    StoreError::Declared {
+        key: key.to_string(),
+        what: what.to_owned(),
+        found: found.to_string(),
+        expected: expected.to_string(),
+    }
+}

@@ -1,0 +1,229 @@
+//! Reading: every block compared with its digest before it goes on, and taken from another replica when one has it
+//! wrong, breaks off or stalls.
+//!
+//! No byte leaves here that was not verified: the table must make up the BLAKE3 that the version's description names,
+//! and each block must be what the table says ([`crate::union`]). A replica that is known to be bad comes last, and is
+//! read all the same: what it has right may be right nowhere else.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::ops::Range;
+
+use bytes::Bytes;
+use contract::{BLOCK_BYTES, ByteStream, Cause, Key, Meta, Verdict, VolumeError, VolumeId};
+use futures_util::FutureExt;
+use futures_util::stream::{self, StreamExt};
+
+use super::current::Look;
+use super::{Damage, Object, Store, StoreError};
+use crate::union::{Union, Ways};
+
+/// How often a key is looked up again because the version found was replaced before it could be opened.
+const OVERTAKEN_TRIES: usize = 8;
+
+/// A range of a version being read.
+struct Reader {
+    union: Union,
+    /// Bytes of the content that are wanted.
+    range: Range<u64>,
+}
+
+/// Who may have a version, best first.
+struct Candidates {
+    volumes: Vec<VolumeId>,
+    /// Those that said so: that one of them has no file is damage.
+    holders: BTreeSet<VolumeId>,
+    /// Those that know that their replica is bad: nobody needs to tell them.
+    bad: BTreeSet<VolumeId>,
+}
+
+impl Store {
+    pub(super) async fn open(&self, key: &Key, range: Option<Range<u64>>) -> Result<Object, StoreError> {
+        let mut tries = 1;
+        loop {
+            let look = self.look_to_read(key).await?;
+            let meta = look.live(self.reading())?.clone();
+            let range = cut(&meta, range.clone())?;
+            let mut reader = Reader::new(self, meta, range.clone(), self.candidates(&look));
+            // The first block is read before anything is answered, so that a lost object is an error and no answer.
+            match reader.next().await {
+                Ok(first) => {
+                    let meta = reader.union.meta().clone();
+                    let body = stream::iter(first.map(Ok)).chain(reader.into_stream());
+                    return Ok(Object {
+                        meta,
+                        range,
+                        body: Box::pin(body),
+                    });
+                }
+                Err(error) => {
+                    let again = self.look(key).await;
+                    let newest = again.newest.as_ref().map(|meta| meta.version);
+                    if newest <= Some(reader.union.meta().version) || tries == OVERTAKEN_TRIES {
+                        return Err(error);
+                    }
+                    tries += 1;
+                }
+            }
+        }
+    }
+
+    /// All verified bytes of a version, from these volumes only.
+    pub(super) fn read_back(&self, meta: &Meta, volumes: &[VolumeId]) -> ByteStream {
+        let candidates = Candidates {
+            volumes: volumes.to_vec(),
+            holders: volumes.iter().cloned().collect(),
+            bad: BTreeSet::new(),
+        };
+        let reader = Reader::new(self, meta.clone(), 0..meta.size, candidates);
+        Box::pin(reader.into_stream())
+    }
+
+    /// This node's volumes first, then the others that said so in random order, then those whose replica is bad, then
+    /// whoever was not heard or did not know of it.
+    fn candidates(&self, look: &Look) -> Candidates {
+        let view = self.cluster().view();
+        let is_here = |volume: &VolumeId| {
+            let roles = view.layouts.current.roles.volumes.iter();
+            let node = roles
+                .filter(|role| role.id == *volume)
+                .map(|role| &role.node)
+                .next();
+            node.is_some() && node == self.cluster().me()
+        };
+        let mut volumes = look.good.clone();
+        volumes.sort_by_cached_key(|volume| (!is_here(volume), rand::random::<u32>()));
+        volumes.extend(look.bad.iter().cloned());
+        let holders: BTreeSet<_> = volumes.iter().cloned().collect();
+        volumes.extend(
+            view.volumes
+                .keys()
+                .filter(|volume| !holders.contains(*volume))
+                .cloned(),
+        );
+        Candidates {
+            volumes,
+            holders,
+            bad: look.bad.iter().cloned().collect(),
+        }
+    }
+}
+
+/// The range of the content that is asked for.
+fn cut(meta: &Meta, range: Option<Range<u64>>) -> Result<Range<u64>, StoreError> {
+    match range {
+        None => Ok(0..meta.size),
+        Some(range) if range.start < meta.size && range.start < range.end => {
+            Ok(range.start..range.end.min(meta.size))
+        }
+        Some(range) => Err(StoreError::Range {
+            key: meta.key.to_string(),
+            start: range.start,
+            end: range.end,
+            size: meta.size,
+        }),
+    }
+}
+
+impl Reader {
+    fn new(store: &Store, meta: Meta, range: Range<u64>, candidates: Candidates) -> Self {
+        let blocks = range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES);
+        let ways = store.ways(&meta, candidates.holders, candidates.bad);
+        Self {
+            union: Union::new(meta, blocks, candidates.volumes, ways),
+            range,
+        }
+    }
+
+    fn into_stream(self) -> impl stream::Stream<Item = io::Result<Bytes>> + Send {
+        stream::try_unfold(self, |mut reader| async move {
+            let next = reader.next().await.map_err(io::Error::other)?;
+            Ok(next.map(|bytes| (bytes, reader)))
+        })
+    }
+
+    /// The next verified bytes of the range; `None` at its end.
+    async fn next(&mut self) -> Result<Option<Bytes>, StoreError> {
+        let start = self.union.position() * BLOCK_BYTES;
+        let block = self.union.next().await.map_err(|unreadable| StoreError::Lost {
+            key: self.union.meta().key.to_string(),
+            detail: unreadable.to_string(),
+        })?;
+        Ok(block.map(|block| wanted(&block, start, &self.range)))
+    }
+}
+
+/// What of a block that begins at `start` lies in the range.
+fn wanted(block: &Bytes, start: u64, range: &Range<u64>) -> Bytes {
+    let place = |byte: u64| {
+        usize::try_from(byte.saturating_sub(start))
+            .unwrap_or(usize::MAX)
+            .min(block.len())
+    };
+    block.slice(place(range.start)..place(range.end))
+}
+
+impl Store {
+    /// The ways to the replicas of a version: asked under whichever layout is in force, and looked at when they fail.
+    fn ways(&self, meta: &Meta, holders: BTreeSet<VolumeId>, bad: BTreeSet<VolumeId>) -> Ways {
+        let (store, key, version) = (self.clone(), meta.key.clone(), meta.version);
+        let open = move |volume: &VolumeId, blocks: Range<u64>| {
+            let (store, volume, key) = (store.clone(), volume.clone(), key.clone());
+            async move {
+                let question = |asked: std::sync::Arc<dyn contract::Volume>| {
+                    let (key, blocks) = (key.clone(), blocks.clone());
+                    async move { asked.read(&key, version, blocks).await }
+                };
+                store.ask(&volume, question).await
+            }
+            .boxed()
+        };
+        let (store, meta) = (self.clone(), meta.clone());
+        let failed = move |volume: &VolumeId, error: &VolumeError| {
+            let missing = matches!(error, VolumeError::Missing { .. });
+            if bad.contains(volume) || (missing && !holders.contains(volume)) {
+                return;
+            }
+            store.failed(&meta, volume, error);
+        };
+        Ways {
+            open: Box::new(open),
+            failed: Box::new(failed),
+            stall: self.patience().stall,
+        }
+    }
+
+    /// Notes why a replica was left, and has it looked at if the way to it is not to blame.
+    fn failed(&self, meta: &Meta, volume: &VolumeId, error: &VolumeError) {
+        use VolumeError::{Corrupt, Failed, Missing};
+        tracing::warn!(key = %meta.key, version = %meta.version, %volume, %error, "a replica could not be read");
+        if matches!(error, Corrupt { .. } | Failed { .. } | Missing { .. }) {
+            self.suspect(meta, volume.clone(), error.to_string());
+        }
+    }
+
+    /// Has a replica re-read, marked if it is bad, and told to repair unless it proves good; nobody waits for it.
+    fn suspect(&self, meta: &Meta, volume: VolumeId, detail: String) {
+        let (store, key, version) = (self.clone(), meta.key.clone(), meta.version);
+        let damage = Damage {
+            key: key.clone(),
+            version,
+            volume: volume.clone(),
+            detail,
+        };
+        tokio::spawn(async move {
+            let verdict = store
+                .ask(&volume, |asked| {
+                    let key = key.clone();
+                    async move { asked.verify(&key, version, Cause::Read).await }
+                })
+                .await;
+            if let Err(error) = &verdict {
+                tracing::warn!(%key, %volume, %error, "a replica could not be re-read");
+            }
+            if !matches!(verdict, Ok(Verdict::Good { .. })) {
+                store.damaged(damage);
+            }
+        });
+    }
+}

@@ -1,0 +1,490 @@
+//! Bringing a content to R volumes before anything of it is visible.
+//!
+//! Invariants:
+//!  - [`Spread::fill`] succeeds only when R different volumes hold the whole content staged, on as many nodes and zones as
+//!    home has, at least one of them at home in the layout in force, each with the length and BLAKE3 of what was sent;
+//!  - a volume that fails is replaced by the next one of [`next_place`] (a hand-off, which repair brings home). A content
+//!    that has gone by is copied from another stage and compared on arrival;
+//!  - when it fails, every stage is given up, and nothing was visible at any moment; when it is stopped because somebody
+//!    else decides now, what is prepared stays for them to find.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use contract::{Key, Meta, Purpose, StageId, Staged, Term, Volume, VolumeError, VolumeId};
+use futures_util::future::join_all;
+use tokio::time::timeout;
+
+use super::stages::Stages;
+use super::volumes::{next_place, next_places};
+use super::{Store, StoreError};
+use crate::cluster::View;
+
+/// Where the bytes of a version are to be had while it is written.
+#[derive(Clone)]
+pub(super) enum Content {
+    /// A tombstone has none.
+    None,
+    /// All at hand.
+    Whole(Bytes),
+    /// Gone by: they are to be had from the stages.
+    Passed,
+    /// Somebody else has prepared it there.
+    Prepared(Vec<(VolumeId, StageId)>),
+    /// The stages have been committed on these volumes.
+    Held(Vec<VolumeId>),
+}
+
+/// What a content must prove to be wherever it arrives.
+#[derive(Clone, Copy)]
+pub(super) struct Expected {
+    pub(super) size: u64,
+    pub(super) blake3: [u8; 32],
+}
+
+/// A content on its way to R volumes.
+pub(super) struct Spread {
+    store: Store,
+    key: Key,
+    expected: Expected,
+    content: Content,
+    /// The version, once it has its number: from then on every stage is prepared too.
+    meta: Option<Meta>,
+    stages: Stages,
+    /// A decision is made under one view from its look to the last preparation.
+    under: Option<Arc<View>>,
+    /// Why the decision has to be made anew.
+    stop: Option<Stop>,
+    /// It lies prepared where it has to: from now on others may count on it, and every further copy is just that.
+    is_chosen: bool,
+    /// Volumes that did not answer when the key was looked up.
+    silent: Vec<VolumeId>,
+    /// Volumes that failed, not asked again; the silent ones too.
+    refused: Vec<VolumeId>,
+    errors: Vec<VolumeError>,
+}
+
+/// Why a version was not brought to R volumes.
+pub(super) enum Short {
+    /// Nothing is left of it.
+    Refused(StoreError),
+    /// It may lie prepared on some: the decision has to be made anew.
+    Stopped(Stop),
+}
+
+impl Short {
+    /// The error for who has only staged, which nothing stops.
+    pub(super) fn refused(self, key: &Key) -> StoreError {
+        match self {
+            Self::Refused(error) => error,
+            Self::Stopped(stop) => StoreError::Unavailable {
+                key: key.to_string(),
+                detail: format!("{stop:?}"),
+            },
+        }
+    }
+}
+
+/// What stops a decision.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stop {
+    /// Another node has its turn, in this term.
+    Superseded(Term),
+    /// Another layout is in force.
+    OtherLayout,
+}
+
+/// Who is to blame for a copy that was not made.
+enum Fault {
+    Target(VolumeError),
+    /// The stage on this volume cannot be read, or is not the content.
+    Source(VolumeId, VolumeError),
+}
+
+impl Spread {
+    /// Of a content that nobody holds yet. Volumes that are known to fail are not asked.
+    pub(super) fn new(
+        store: &Store,
+        key: &Key,
+        expected: Expected,
+        content: Content,
+        failed: &[VolumeId],
+    ) -> Self {
+        Self {
+            store: store.clone(),
+            key: key.clone(),
+            expected,
+            content,
+            meta: None,
+            stages: Stages::new(store),
+            under: None,
+            stop: None,
+            is_chosen: false,
+            silent: failed.to_vec(),
+            refused: failed.to_vec(),
+            errors: Vec::new(),
+        }
+    }
+
+    /// The same, of a version that has its number, decided under a view.
+    pub(super) fn of_version(
+        store: &Store,
+        view: &Arc<View>,
+        meta: &Meta,
+        content: Content,
+        failed: &[VolumeId],
+    ) -> Self {
+        let mut spread = Self::new(store, &meta.key, Expected::of(meta), content, failed);
+        spread.meta = Some(meta.clone());
+        spread.stages = spread.stages.prepared_as(meta.version);
+        spread.under = Some(view.clone());
+        spread
+    }
+
+    fn view(&self) -> Arc<View> {
+        let under = self.under.clone();
+        under.unwrap_or_else(|| self.store.cluster().view())
+    }
+
+    /// Asks a volume: under the view of the decision while there is one, else under whichever is in force.
+    async fn ask<T, F>(
+        &self,
+        id: &VolumeId,
+        question: impl Fn(Arc<dyn Volume>) -> F,
+    ) -> Result<T, VolumeError>
+    where
+        F: Future<Output = Result<T, VolumeError>>,
+    {
+        match &self.under {
+            Some(view) => match view.volumes.get(id) {
+                Some(volume) => question(volume.clone()).await,
+                None => self.store.ask(id, question).await,
+            },
+            None => self.store.ask(id, question).await,
+        }
+    }
+
+    /// What a volume has answered to a content that was streamed to it.
+    pub(super) async fn note(
+        &mut self,
+        volume: VolumeId,
+        stage: StageId,
+        staged: Result<Staged, VolumeError>,
+    ) {
+        let mut upload = Stages::of(&self.store, vec![(volume.clone(), stage)]);
+        match staged.and_then(|staged| self.expected.check(&volume, &staged)) {
+            Ok(()) => {
+                upload.take();
+                self.stages.push(volume, stage);
+            }
+            Err(error) => {
+                if matches!(error, VolumeError::Unreachable { .. }) {
+                    // It would not answer this either: it is told, but nobody waits for that.
+                    drop(upload);
+                } else {
+                    upload.abort().await;
+                }
+                if matches!(error, VolumeError::OtherLayout { .. }) {
+                    // Not its fault: it gets a copy.
+                    self.errors.push(error);
+                } else {
+                    self.refuse(volume, error);
+                }
+            }
+        }
+    }
+
+    /// Takes over what somebody else has staged.
+    pub(super) fn adopt(&mut self, stages: &mut Stages) {
+        for (volume, stage) in stages.take() {
+            self.stages.push(volume, stage);
+        }
+    }
+
+    /// The volumes that hold it staged.
+    pub(super) fn stages(&mut self) -> &mut Stages {
+        &mut self.stages
+    }
+
+    /// Brings it to as many volumes as needed.
+    ///
+    /// # Errors
+    /// [`Short`]
+    pub(super) async fn fill(&mut self) -> Result<(), Short> {
+        loop {
+            if let Some(stop) = self.stop {
+                // What is prepared stays: whoever decides next finds it.
+                self.stages.take();
+                return Err(Short::Stopped(stop));
+            }
+            let view = self.view();
+            let ready = self.stages.volumes();
+            let partition = self.key.partition();
+            if view.is_safe(partition, &ready) {
+                return Ok(());
+            }
+            let wanted = view.home(partition).len().saturating_sub(ready.len()).max(1);
+            let next = next_places(&view, &self.key, &ready, &self.refused, wanted);
+            if next.is_empty() || !self.has_source() {
+                self.stages.abort().await;
+                return Err(Short::Refused(self.error()));
+            }
+            self.lay(next).await;
+        }
+    }
+
+    /// Others may count on it from now on, and layouts may change.
+    pub(super) fn is_chosen(&mut self) {
+        self.is_chosen = true;
+        self.under = None;
+    }
+
+    /// Completes and syncs what was staged, under the version's number. Volumes that fail have to be made up for.
+    pub(super) async fn prepare(&mut self) {
+        let Some(meta) = self.meta.clone() else { return };
+        let (this, meta) = (&*self, &meta);
+        let prepared = join_all(this.stages.list().iter().map(|(volume, stage)| {
+            this.ask(volume, move |asked| async move {
+                asked.prepare(*stage, meta, Purpose::Write).await
+            })
+        }))
+        .await;
+        for (volume, prepared) in self.stages.volumes().into_iter().zip(prepared) {
+            if let Err(error) = prepared
+                && !self.stops(&error)
+            {
+                self.give_up(volume, error).await;
+            }
+        }
+    }
+
+    /// Whether an error is none of the volume's, but the end of the decision.
+    fn stops(&mut self, error: &VolumeError) -> bool {
+        let stop = match error {
+            VolumeError::Superseded { promised, .. } => Stop::Superseded(*promised),
+            VolumeError::OtherLayout { .. } if self.under.is_some() => Stop::OtherLayout,
+            _ => return false,
+        };
+        self.stop = Some(stop);
+        true
+    }
+
+    /// Lays the content on volumes; those that fail are not asked again.
+    pub(super) async fn lay(&mut self, volumes: Vec<VolumeId>) {
+        let laid = join_all(volumes.iter().map(|volume| self.lay_on(volume))).await;
+        for (volume, laid) in volumes.into_iter().zip(laid) {
+            match laid {
+                Ok(stage) => self.stages.push(volume, stage),
+                Err(Fault::Target(error)) if self.stops(&error) => {}
+                Err(Fault::Target(error)) => self.refuse(volume, error),
+                Err(Fault::Source(source, error)) => self.give_up(source, error).await,
+            }
+        }
+    }
+
+    async fn lay_on(&self, volume: &VolumeId) -> Result<StageId, Fault> {
+        let stage = StageId::random();
+        // Given up if anything fails, or nobody waits any longer.
+        let mut upload = Stages::of(&self.store, vec![(volume.clone(), stage)]);
+        if let Some(meta) = &self.meta {
+            upload = upload.prepared_as(meta.version);
+        }
+        let laid = self.lay_stage(volume, stage).await;
+        match laid {
+            Ok(()) => drop(upload.take()),
+            Err(_) => upload.abort().await,
+        }
+        laid.map(|()| stage)
+    }
+
+    async fn lay_stage(&self, volume: &VolumeId, stage: StageId) -> Result<(), Fault> {
+        match (&self.content, &self.meta) {
+            (Content::Whole(content), Some(meta)) if !self.is_chosen => {
+                let asking = self.ask(volume, |asked| async move {
+                    asked.stage_whole(stage, meta, content.clone()).await
+                });
+                return asking.await.map_err(Fault::Target);
+            }
+            (Content::Whole(content), _) => self.send(volume, stage, content).await?,
+            (Content::Passed | Content::Prepared(_), _) => self.copy_stage(volume, stage).await?,
+            (Content::Held(holders), Some(meta)) => {
+                self.copy_committed(volume, stage, meta, holders).await?;
+            }
+            // A tombstone needs no content; nothing is committed without a number.
+            (Content::None, _) | (Content::Held(_), None) => {}
+        }
+        let Some(meta) = &self.meta else {
+            return Ok(());
+        };
+        let purpose = if self.is_chosen {
+            Purpose::Copy
+        } else {
+            Purpose::Write
+        };
+        let asking = self.ask(volume, |asked| async move {
+            asked.prepare(stage, meta, purpose).await
+        });
+        asking.await.map_err(Fault::Target)
+    }
+
+    /// Stages a content at hand.
+    async fn send(&self, volume: &VolumeId, stage: StageId, content: &Bytes) -> Result<(), Fault> {
+        let sending = self.ask(volume, |asked| {
+            let piece = content.clone();
+            let body = futures_util::stream::once(async move { Ok(piece) });
+            async move { asked.stage(stage, Box::pin(body)).await }
+        });
+        let staged = sending.await.map_err(Fault::Target)?;
+        self.expected.check(volume, &staged).map_err(Fault::Target)
+    }
+
+    /// Stages what another volume has staged.
+    async fn copy_stage(&self, volume: &VolumeId, stage: StageId) -> Result<(), Fault> {
+        let prepared = match &self.content {
+            Content::Prepared(prepared) => prepared.as_slice(),
+            _ => &[],
+        };
+        let Some((source, from)) = self.stages.list().iter().chain(prepared).next() else {
+            return Err(Fault::Target(VolumeError::Body(
+                "no volume has it staged".to_owned(),
+            )));
+        };
+        let stall = self.store.patience().stall;
+        let copying = self.ask(volume, |asked| async move {
+            let opening = self
+                .store
+                .ask(source, |asked| async move { asked.read_staged(*from).await });
+            let read = match timeout(stall, opening).await {
+                Ok(read) => read.map_err(|error| VolumeError::Body(error.to_string()))?,
+                Err(_) => return Err(VolumeError::Body(format!("volume {source} has stalled"))),
+            };
+            asked.stage(stage, read.bytes).await
+        });
+        match copying.await {
+            Ok(staged) => self
+                .expected
+                .check(source, &staged)
+                .map_err(|error| Fault::Source(source.clone(), error)),
+            Err(error @ VolumeError::Body(_)) => Err(Fault::Source(source.clone(), error)),
+            Err(error) => Err(Fault::Target(error)),
+        }
+    }
+
+    /// Stages what other volumes have committed.
+    async fn copy_committed(
+        &self,
+        volume: &VolumeId,
+        stage: StageId,
+        meta: &Meta,
+        holders: &[VolumeId],
+    ) -> Result<(), Fault> {
+        let body = self.store.read_back(meta, holders);
+        let target = self.store.volume(volume).map_err(Fault::Target)?;
+        let staged = target.stage(stage, body).await.map_err(Fault::Target)?;
+        self.expected.check(volume, &staged).map_err(Fault::Target)
+    }
+
+    /// The volume that a version which these hold lacks next, if it can be laid there.
+    pub(super) fn next(&self, held: &[VolumeId]) -> Option<VolumeId> {
+        let view = self.view();
+        next_place(&view, &self.key, held, &self.refused).filter(|_| self.has_source())
+    }
+
+    /// From now on the content is to be had from these volumes, which have committed it.
+    pub(super) fn committed_on(&mut self, held: &[VolumeId]) {
+        let gone_by = matches!(
+            self.content,
+            Content::Passed | Content::Prepared(_) | Content::Held(_)
+        );
+        if gone_by {
+            self.content = Content::Held(held.to_vec());
+        }
+    }
+
+    fn has_source(&self) -> bool {
+        match &self.content {
+            Content::None | Content::Whole(_) => true,
+            Content::Passed => !self.stages.list().is_empty(),
+            Content::Prepared(prepared) => !prepared.is_empty() || !self.stages.list().is_empty(),
+            Content::Held(holders) => !holders.is_empty(),
+        }
+    }
+
+    async fn give_up(&mut self, volume: VolumeId, error: VolumeError) {
+        if let Content::Prepared(prepared) = &mut self.content {
+            prepared.retain(|(source, _)| *source != volume);
+        }
+        if self.stages.abort_on(&volume).await {
+            self.refuse(volume, error);
+        }
+    }
+
+    pub(super) fn refuse(&mut self, volume: VolumeId, error: VolumeError) {
+        tracing::warn!(key = %self.key, %volume, %error, "a volume did not take a write");
+        self.refused.push(volume);
+        self.errors.push(error);
+    }
+
+    /// Why nothing was written.
+    pub(super) fn error(&self) -> StoreError {
+        let (key, detail) = (self.key.to_string(), self.reasons());
+        if self.is_full() {
+            return StoreError::Full { key, detail };
+        }
+        StoreError::Unavailable { key, detail }
+    }
+
+    /// Whether want of room is the reason: nobody said anything else, or too few volumes would be left if all others
+    /// worked.
+    fn is_full(&self) -> bool {
+        let is_full = |error: &&VolumeError| matches!(error, VolumeError::Full { .. });
+        let full = self.errors.iter().filter(is_full).count();
+        let view = self.view();
+        let left = view.volumes.len().saturating_sub(full);
+        let only = self.silent.is_empty() && full == self.errors.len();
+        full > 0 && (only || left < view.home(self.key.partition()).len())
+    }
+
+    pub(super) fn reasons(&self) -> String {
+        let silent: BTreeSet<_> = self.silent.iter().collect();
+        let silent = silent
+            .into_iter()
+            .map(|volume| format!("volume {volume} did not answer"));
+        let reasons: Vec<_> = self
+            .errors
+            .iter()
+            .map(ToString::to_string)
+            .chain(silent)
+            .collect();
+        if reasons.is_empty() {
+            return "too few volumes, or too few on different nodes and zones, are left".to_owned();
+        }
+        reasons.join("; ")
+    }
+}
+
+impl Expected {
+    pub(super) fn of(meta: &Meta) -> Self {
+        Self {
+            size: meta.size,
+            blake3: meta.digests.blake3,
+        }
+    }
+
+    /// Compares what a volume received or had with what was sent.
+    fn check(&self, volume: &VolumeId, staged: &Staged) -> Result<(), VolumeError> {
+        if staged.size == self.size && staged.blake3 == self.blake3 {
+            return Ok(());
+        }
+        let named = |size: u64, digest: &[u8; 32]| {
+            format!("{size} bytes, BLAKE3 {}", data_encoding::HEXLOWER.encode(digest))
+        };
+        Err(VolumeError::Corrupt {
+            volume: volume.clone(),
+            what: "staged content".to_owned(),
+            found: named(staged.size, &staged.blake3),
+            expected: named(self.size, &self.blake3),
+        })
+    }
+}

@@ -1,0 +1,89 @@
+//! Uploads under way on volumes, which are given up when nobody sees to them any more.
+
+use contract::{Abandon, StageId, Version, VolumeId};
+use futures_util::future::join_all;
+
+use super::Store;
+
+/// Uploads on volumes; those not taken out are given up when this is dropped.
+pub(super) struct Stages {
+    store: Store,
+    list: Vec<(VolumeId, StageId)>,
+    /// What of them is given up: what is prepared only by who prepared it.
+    what: Abandon,
+}
+
+impl Stages {
+    pub(super) fn new(store: &Store) -> Self {
+        Self::of(store, Vec::new())
+    }
+
+    pub(super) fn of(store: &Store, list: Vec<(VolumeId, StageId)>) -> Self {
+        Self {
+            store: store.clone(),
+            list,
+            what: Abandon::Received,
+        }
+    }
+
+    /// The same, of whoever prepares them as a version, and knows that nobody counts on it when they are given up.
+    pub(super) fn prepared_as(mut self, version: Version) -> Self {
+        self.what = Abandon::Version(version);
+        self
+    }
+
+    pub(super) fn push(&mut self, volume: VolumeId, stage: StageId) {
+        self.list.push((volume, stage));
+    }
+
+    pub(super) fn list(&self) -> &[(VolumeId, StageId)] {
+        &self.list
+    }
+
+    /// The volumes, in order.
+    pub(super) fn volumes(&self) -> Vec<VolumeId> {
+        self.list.iter().map(|(volume, _)| volume.clone()).collect()
+    }
+
+    /// Takes them out: from now on somebody else sees to them.
+    pub(super) fn take(&mut self) -> Vec<(VolumeId, StageId)> {
+        std::mem::take(&mut self.list)
+    }
+
+    /// Gives up what lies on one volume. False if nothing does.
+    pub(super) async fn abort_on(&mut self, volume: &VolumeId) -> bool {
+        let (there, rest): (Vec<_>, Vec<_>) = self.take().into_iter().partition(|(at, _)| at == volume);
+        self.list = rest;
+        let found = !there.is_empty();
+        abort_all(&self.store, there, self.what).await;
+        found
+    }
+
+    /// Gives all up.
+    pub(super) async fn abort(&mut self) {
+        let list = self.take();
+        abort_all(&self.store, list, self.what).await;
+    }
+}
+
+impl Drop for Stages {
+    fn drop(&mut self) {
+        let list = self.take();
+        if list.is_empty() {
+            return;
+        }
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let (store, what) = (self.store.clone(), self.what);
+            runtime.spawn(async move { abort_all(&store, list, what).await });
+        }
+    }
+}
+
+async fn abort_all(store: &Store, list: Vec<(VolumeId, StageId)>, what: Abandon) {
+    let aborts = list.into_iter().map(|(volume, stage)| async move {
+        if let Ok(volume) = store.volume(&volume) {
+            volume.abort(stage, what).await;
+        }
+    });
+    join_all(aborts).await;
+}
