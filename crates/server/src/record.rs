@@ -66,17 +66,17 @@ pub(crate) async fn download(
     if let Some((first, last)) = range {
         raw.narrow(first, last - first + 1);
     }
-    let (length, extension) = (raw.length(), raw.extension());
+    let (length, extension, media) = (raw.length(), raw.extension(), raw.media_type());
     let mut response = Response::new(stream::body(asker.clone(), raw, wanted, None));
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media(extension)));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
     if let Some(length) = length {
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
         headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     }
     headers.insert(header::ETAG, tag);
     headers.insert(HeaderName::from_static("weft-epoch"), HeaderValue::from(epoch));
-    let disposition = format!("attachment; filename=\"{}\"", file_name(&capture, extension));
+    let disposition = format!("attachment; filename=\"{}\"", file_name(&capture, &extension));
     if let Ok(disposition) = HeaderValue::try_from(disposition) {
         headers.insert(header::CONTENT_DISPOSITION, disposition);
     }
@@ -192,16 +192,6 @@ fn is_gone(kind: ErrorKind) -> bool {
 fn changed(what: String) -> Failure {
     let message = format!("the input {what}: was it changed? load it again");
     Failure::new(StatusCode::CONFLICT, "input_changed", message)
-}
-
-fn media(extension: &str) -> &'static str {
-    match extension.rsplit('.').next() {
-        Some("gz") => "application/gzip",
-        Some("zst") => "application/zstd",
-        Some("lz4") => "application/x-lz4",
-        Some("arc") => "application/x-internet-archive",
-        _ => "application/warc",
-    }
 }
 
 /// `org_archive_about-20140126200624.warc.gz`

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State as Shared};
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -73,11 +73,12 @@ pub(crate) fn router(state: Arc<State>) -> Router {
 fn compressible() -> impl Predicate {
     SizeAbove::new(1024)
         .and(NotForContentType::IMAGES)
-        .and(NotForContentType::const_new("application/warc"))
-        .and(NotForContentType::const_new("application/x-internet-archive"))
-        .and(NotForContentType::const_new("application/gzip"))
-        .and(NotForContentType::const_new("application/zstd"))
-        .and(NotForContentType::const_new("application/x-lz4"))
+        .and(|_, _, headers: &HeaderMap, _: &Extensions| !is_record(headers))
+}
+
+fn is_record(headers: &HeaderMap) -> bool {
+    let media = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    warc::record_media_types().any(|record| media == Some(record.as_bytes()))
 }
 
 async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next) -> Response {

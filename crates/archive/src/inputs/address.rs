@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind};
 
 use super::path::address_text;
 use super::source::{FromStart, Stat, split};
-use super::{Discovery, Found, Place, folder, glob, list, probe};
+use super::{Discovery, Found, Place, folder, glob, list};
 
 type Looked = io::Result<Option<Stat>>;
 
@@ -99,7 +99,7 @@ impl Discovery<'_> {
     /// An input in a folder: taken if it holds records.
     fn member(&mut self, address: &str, stat: Stat) {
         let name = last_part(address);
-        if probe::is_record_file_name(name.as_bytes()) {
+        if warc::is_record_file_name(name.as_bytes()) {
             self.object(address, stat);
         } else if address.ends_with('/') {
             self.skip(address_text(address), folder::FOLDER_MARK);
@@ -118,7 +118,7 @@ impl Discovery<'_> {
 
     fn holds_records(&self, address: &str, stat: &Stat) -> io::Result<bool> {
         let input = self.sources.of(address)?.open(address, Some(stat))?;
-        probe::holds_records(FromStart::of(input))
+        warc::begins_like_records(FromStart::of(input))
     }
 
     /// Inputs whose parts match those of the pattern, and those below a folder that does.

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::file::{irregular, open_file};
-use super::{Discovery, list, path_text, probe};
+use super::{Discovery, list, path_text};
 
 /// Something that is passed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Discovery<'_> {
             return self.skip(path_text(name), LINK_TO_FOLDER);
         }
         // Before the file is opened: what has the name is told of even where it cannot be.
-        if probe::is_record_file_name(path.file_name().unwrap_or_default().as_bytes()) {
+        if warc::is_record_file_name(path.file_name().unwrap_or_default().as_bytes()) {
             return self.file(path_text(name), path);
         }
         match target {
@@ -74,7 +74,7 @@ impl Discovery<'_> {
 }
 
 fn holds_records(path: &Path) -> io::Result<bool> {
-    probe::holds_records(open_file(path)?)
+    warc::begins_like_records(open_file(path)?)
 }
 
 fn sorted_entries(path: &Path) -> io::Result<Vec<std::ffi::OsString>> {

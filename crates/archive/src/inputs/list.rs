@@ -1,13 +1,13 @@
 //! Path lists: one path or address a line, as Common Crawl publishes them; `#` begins a comment line.
 
 use std::ffi::OsString;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
+use warc::Decompressed;
 
-use super::{is_address, probe};
+use super::is_address;
 
 /// Longest list, decompressed: about a million paths.
 const LIST_BYTES_MAX: u64 = 256 << 20;
@@ -26,16 +26,10 @@ pub(super) fn is_path_list(path: &Path) -> bool {
     name.ends_with(b".paths") || name.ends_with(b".paths.gz")
 }
 
-/// The entries of a list, gzip or plain by content.
+/// The entries of a list, compressed or plain by content.
 pub(super) fn read(list: impl Read) -> io::Result<Vec<Entry>> {
-    let mut file = BufReader::new(list);
-    let gzip = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
-    let content: Box<dyn Read + '_> = if gzip {
-        Box::new(MultiGzDecoder::new(file))
-    } else {
-        Box::new(file)
-    };
     let mut bytes = Vec::new();
+    let content = Decompressed::new(list);
     content.take(LIST_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     check(&bytes)?;
     let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
@@ -54,7 +48,7 @@ fn check(bytes: &[u8]) -> io::Result<()> {
             ErrorKind::FileTooLarge,
             format!("longer than {LIST_BYTES_MAX} bytes"),
         )
-    } else if probe::is_record_start(bytes) {
+    } else if warc::is_record_start(bytes) {
         wrong(ErrorKind::InvalidData, "it holds records, not paths".into())
     } else if bytes.iter().any(is_control) {
         wrong(ErrorKind::InvalidData, "it holds control characters".into())

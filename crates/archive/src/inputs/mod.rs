@@ -15,7 +15,6 @@ mod glob;
 mod known;
 mod list;
 mod path;
-mod probe;
 mod source;
 mod spool;
 
@@ -125,7 +124,7 @@ pub(crate) struct Discovery<'a> {
 /// Whether an input begins like records, or cannot be looked at.
 pub(crate) fn may_hold_records(content: impl Read, name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
-    probe::is_record_file_name(name.as_bytes()) || probe::holds_records(content).unwrap_or(true)
+    warc::is_record_file_name(name.as_bytes()) || warc::begins_like_records(content).unwrap_or(true)
 }
 
 /// Expands folders, globs and path lists.

@@ -9,15 +9,6 @@ use super::table::{ENDPOINTS, Endpoint, Serves};
 use crate::arguments::{Kind, LIMIT_MAX, Parameter, Place};
 use crate::sample::samples;
 
-/// What a record comes as: as its input is stored.
-const RECORD_MEDIA: &[&str] = &[
-    "application/warc",
-    "application/gzip",
-    "application/zstd",
-    "application/x-lz4",
-    "application/x-internet-archive",
-];
-
 /// The whole document.
 pub(crate) fn document() -> Value {
     let mut paths = Map::new();
@@ -79,6 +70,7 @@ fn operation_id(endpoint: &Endpoint) -> String {
 
 fn success(serves: &Serves) -> Value {
     let text = json!({ "type": "string" });
+    let record_media: Vec<&str> = warc::record_media_types().collect();
     let (description, media, schema) = match serves {
         Serves::Answer { answer, .. } => (
             "The answer",
@@ -88,7 +80,8 @@ fn success(serves: &Serves) -> Value {
         Serves::Store => ("The store", &["application/json"][..], reference("StoreAnswer")),
         Serves::Load | Serves::Cancel => ("The job", &["application/json"][..], reference("JobAnswer")),
         Serves::Cdx(_) => return captures(),
-        Serves::Record => ("A file with one record", RECORD_MEDIA, text),
+        // As its input is stored.
+        Serves::Record => ("A file with one record", &record_media[..], text),
         Serves::Metrics => ("All metrics", &["text/plain"][..], text),
     };
     let content: Map<String, Value> = media

@@ -2,25 +2,22 @@
 
 use std::io;
 
-use crate::container::Container;
-use crate::container::decode::Decode;
-use crate::container::gzip::Gzip;
-use crate::container::lz4::Lz4;
-use crate::container::zstd::Zstd;
+use super::codec::Decode;
+use super::{COMPRESSED, Container};
 
 #[derive(Default)]
 pub(crate) struct Decoders {
-    gzip: Option<Gzip>,
-    zstd: Option<Zstd>,
-    lz4: Option<Lz4>,
+    /// One for each row of the table.
+    made: [Option<Box<dyn Decode>>; COMPRESSED.len()],
     dictionary: Option<Vec<u8>>,
 }
 
 impl Decoders {
-    /// The dictionary for all zstd frames to come.
+    /// The dictionary for all frames to come.
     pub(crate) fn set_dictionary(&mut self, dictionary: Vec<u8>) {
         self.dictionary = Some(dictionary);
-        self.zstd = None;
+        // Those made before do not know it.
+        self.made = Default::default();
     }
 
     pub(crate) fn dictionary(&self) -> Option<&[u8]> {
@@ -28,47 +25,22 @@ impl Decoders {
     }
 
     /// The decoder for the frame in use.
-    pub(crate) fn current(&mut self, coding: Coding) -> Option<&mut dyn Decode> {
-        match coding {
-            Coding::Plain => None,
-            Coding::Gzip => self.gzip.as_mut().map(|decoder| decoder as _),
-            Coding::Zstd => self.zstd.as_mut().map(|decoder| decoder as _),
-            Coding::Lz4 => self.lz4.as_mut().map(|decoder| decoder as _),
+    pub(crate) fn current(&mut self, container: Container) -> Option<&mut dyn Decode> {
+        match &mut self.made[container.index()?] {
+            Some(decoder) => Some(&mut **decoder),
+            None => None,
         }
     }
 
-    /// The decoder at the start of a frame.
-    pub(crate) fn start(&mut self, coding: Coding) -> io::Result<()> {
-        match coding {
-            Coding::Plain => {}
-            Coding::Gzip => self.gzip.get_or_insert_with(Gzip::new).reset(),
-            Coding::Lz4 => self.lz4.get_or_insert_with(Lz4::new).reset(),
-            Coding::Zstd => match &mut self.zstd {
-                Some(zstd) => zstd.reset()?,
-                None => self.zstd = Some(Zstd::new(self.dictionary.as_deref())?),
-            },
+    /// Makes ready for the start of a frame. Fails where the dictionary is none.
+    pub(crate) fn start(&mut self, container: Container) -> io::Result<()> {
+        let Some(index) = container.index() else {
+            return Ok(());
+        };
+        match &mut self.made[index] {
+            Some(decoder) => decoder.reset()?,
+            made => *made = Some((COMPRESSED[index].decoder)(self.dictionary.as_deref())?),
         }
         Ok(())
-    }
-}
-
-/// How a frame's bytes are coded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Coding {
-    Plain,
-    Gzip,
-    Zstd,
-    Lz4,
-}
-
-impl Coding {
-    /// `None` for skippable frames.
-    pub(crate) fn of(container: Container) -> Option<Coding> {
-        match container {
-            Container::Gzip => Some(Coding::Gzip),
-            Container::Zstd => Some(Coding::Zstd),
-            Container::Lz4 => Some(Coding::Lz4),
-            Container::Skippable(_) => None,
-        }
     }
 }

@@ -3,38 +3,62 @@
 //! The deflate stream is decoded raw, and header and trailer are read here, so that a wrong checksum is told
 //! apart from bytes that cannot be decoded, and so that the end of the member is known in both cases.
 
-use flate2::{Crc, Decompress, FlushDecompress, Status};
+use std::io::{self, BufRead, Read};
 
-use crate::container;
-use crate::container::decode::{Decode, Decoded, Trailer};
+use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, GzBuilder, Status};
+
+use super::codec::{Decode, Decoded, Encode, FrameHeader, Trailer};
+use super::{Container, Row};
+use crate::reason;
+
+pub(super) const ROW: Row = Row {
+    container: Container::Gzip,
+    name: "gzip",
+    extension: "gz",
+    media_type: "application/gzip",
+    magic: &[0x1f, 0x8b, DEFLATE],
+    begins,
+    header_bytes: 512,
+    header,
+    decoder: |_| Ok(Box::new(Gzip::new())),
+};
+
+/// The one method that there is.
+const DEFLATE: u8 = 8;
 
 /// Checksum and length after the deflate stream.
 const TRAILER_BYTES: usize = 8;
 
 /// Largest member header looked for: the extra field has at most 64 KiB, name and comment as much again.
-pub(crate) const HEADER_BYTES_MAX: usize = 1 << 18;
+const HEADER_BYTES_MAX: usize = 1 << 18;
 
-pub(crate) struct Gzip {
+/// System "unknown" in a member header.
+const SYSTEM_UNKNOWN: u8 = 255;
+
+/// Member header without name and time, so that equal records are equal bytes.
+const OWN_HEADER: [u8; 10] = [0x1f, 0x8b, DEFLATE, 0, 0, 0, 0, 0, 0, SYSTEM_UNKNOWN];
+
+struct Gzip {
     inflate: Decompress,
     crc: Crc,
 }
 
 impl Gzip {
-    pub(crate) fn new() -> Gzip {
+    fn new() -> Gzip {
         Gzip {
             inflate: Decompress::new(false),
             crc: Crc::new(),
         }
     }
-
-    /// Makes ready for the next member.
-    pub(crate) fn reset(&mut self) {
-        self.inflate.reset(false);
-        self.crc.reset();
-    }
 }
 
 impl Decode for Gzip {
+    fn reset(&mut self) -> io::Result<()> {
+        self.inflate.reset(false);
+        self.crc.reset();
+        Ok(())
+    }
+
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Decoded {
         let (before_in, before_out) = (self.inflate.total_in(), self.inflate.total_out());
         let status = self.inflate.decompress(input, output, FlushDecompress::None);
@@ -86,27 +110,22 @@ impl Decode for Gzip {
     }
 }
 
-/// Length of the member header at the start of `bytes`.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum MemberHeader {
-    Bytes(usize),
-    /// It goes on beyond `bytes`.
-    Incomplete,
-    Invalid,
+/// The upper three flags are reserved.
+fn begins(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x1f, 0x8b, DEFLATE, flags, ..] if flags & 0xe0 == 0)
 }
 
 /// Measures a member header; its checksum is not verified, because nothing in it is used.
-pub(crate) fn member_header(bytes: &[u8]) -> MemberHeader {
-    if bytes.len() < 10 {
-        return MemberHeader::Incomplete;
-    }
-    if container::sniff(bytes) != Some(container::Container::Gzip) {
-        return MemberHeader::Invalid;
+fn header(bytes: &[u8], _has_dictionary: bool) -> FrameHeader {
+    if bytes.len() < OWN_HEADER.len() {
+        return FrameHeader::Incomplete;
     }
     match header_end(bytes) {
-        Some(end) if end <= bytes.len() => MemberHeader::Bytes(end),
-        _ if bytes.len() >= HEADER_BYTES_MAX => MemberHeader::Invalid,
-        _ => MemberHeader::Incomplete,
+        Some(end) if end <= bytes.len() => FrameHeader::Bytes(end),
+        _ if bytes.len() >= HEADER_BYTES_MAX => {
+            FrameHeader::Invalid(reason::JUNK, "a gzip header without end")
+        }
+        _ => FrameHeader::Incomplete,
     }
 }
 
@@ -131,4 +150,46 @@ fn header_end(bytes: &[u8]) -> Option<usize> {
         end += 2;
     }
     Some(end)
+}
+
+/// Makes a member of each record.
+pub(super) struct Encoder {
+    compress: Compress,
+}
+
+impl Encoder {
+    /// Level 0 (stored) to 9 (smallest); more is taken for 9.
+    pub(super) fn new(level: u32) -> Encoder {
+        Encoder {
+            compress: Compress::new(Compression::new(level.min(9)), false),
+        }
+    }
+}
+
+impl Encode for Encoder {
+    fn encode<'a>(&mut self, record: &'a [u8], into: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+        let compress = &mut self.compress;
+        into.extend_from_slice(&OWN_HEADER);
+        compress.reset();
+        loop {
+            let left = &record[compress.total_in() as usize..];
+            // An estimate of what is to come; the loop goes on if it is more.
+            into.reserve(left.len() / 2 + 256);
+            if compress.compress_vec(left, into, FlushCompress::Finish)? == Status::StreamEnd {
+                break;
+            }
+        }
+        let mut crc = Crc::new();
+        crc.update(record);
+        into.extend_from_slice(&crc.sum().to_le_bytes());
+        into.extend_from_slice(&crc.amount().to_le_bytes());
+        Ok(into)
+    }
+}
+
+/// A member of `content`, compressed while it is read; its header is that of [`Encoder`].
+pub(crate) fn compressed(content: impl BufRead) -> impl Read {
+    GzBuilder::new()
+        .operating_system(SYSTEM_UNKNOWN)
+        .buf_read(content, Compression::default())
 }

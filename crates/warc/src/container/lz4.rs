@@ -10,17 +10,33 @@
 //! refer to; `block[block_head..]` are decoded bytes not yet given out.
 
 use std::hash::Hasher;
+use std::io::{self, Write};
 
+use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 use twox_hash::XxHash32;
 
-use crate::container::decode::{Decode, Decoded};
+use super::codec::{Decode, Decoded, Encode, FrameHeader};
+use super::{Container, Row};
+
+pub(super) const ROW: Row = Row {
+    container: Container::Lz4,
+    name: "LZ4",
+    extension: "lz4",
+    media_type: "application/x-lz4",
+    magic: &MAGIC,
+    begins: |bytes| bytes.starts_with(&MAGIC),
+    header_bytes: 0,
+    // The decoder reads the header itself.
+    header: |_, _| FrameHeader::Bytes(0),
+    decoder: |_| Ok(Box::new(Lz4::new())),
+};
 
 const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
 /// How far back a linked block may refer.
 const HISTORY_BYTES: usize = 64 << 10;
 
-pub(crate) struct Lz4 {
+struct Lz4 {
     part: Part,
     /// Bytes of the current part that came so far.
     held: Vec<u8>,
@@ -57,7 +73,7 @@ struct Descriptor {
 }
 
 impl Lz4 {
-    pub(crate) fn new() -> Lz4 {
+    fn new() -> Lz4 {
         Lz4 {
             part: Part::HeaderStart,
             held: Vec::new(),
@@ -68,17 +84,6 @@ impl Lz4 {
             content: XxHash32::with_seed(0),
             content_bytes: 0,
         }
-    }
-
-    /// Makes ready for the next frame.
-    pub(crate) fn reset(&mut self) {
-        self.part = Part::HeaderStart;
-        self.held.clear();
-        self.block.clear();
-        self.block_head = 0;
-        self.history.clear();
-        self.content = XxHash32::with_seed(0);
-        self.content_bytes = 0;
     }
 
     fn part_bytes(&self) -> usize {
@@ -191,6 +196,17 @@ impl Lz4 {
 }
 
 impl Decode for Lz4 {
+    fn reset(&mut self) -> io::Result<()> {
+        self.part = Part::HeaderStart;
+        self.held.clear();
+        self.block.clear();
+        self.block_head = 0;
+        self.history.clear();
+        self.content = XxHash32::with_seed(0);
+        self.content_bytes = 0;
+        Ok(())
+    }
+
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Decoded {
         let mut done = Decoded::default();
         loop {
@@ -268,12 +284,25 @@ fn le32(bytes: &[u8]) -> u32 {
         .fold(0, |word, b| word << 8 | u32::from(*b))
 }
 
+/// Makes a frame of each record.
+pub(super) struct Encoder;
+
+impl Encode for Encoder {
+    fn encode<'a>(&mut self, record: &'a [u8], into: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+        let info = FrameInfo::new()
+            .block_mode(BlockMode::Linked)
+            .block_size(BlockSize::Max256KB)
+            .content_size(Some(record.len() as u64))
+            .content_checksum(true);
+        let mut encoder = FrameEncoder::with_frame_info(info, &mut *into);
+        encoder.write_all(record)?;
+        encoder.finish().map_err(io::Error::other)?;
+        Ok(into)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
-    use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
-
     use super::*;
 
     fn frame(content: &[u8], info: FrameInfo) -> Vec<u8> {

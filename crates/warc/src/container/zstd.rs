@@ -4,36 +4,59 @@
 
 use std::io;
 
+use zstd::bulk::Compressor;
 use zstd::stream::raw::{Decoder, Operation};
+use zstd::zstd_safe::CParameter;
 
-use crate::container::decode::{Decode, Decoded};
+use super::codec::{Decode, Decoded, Encode, FrameHeader};
+use super::{Container, Row, skippable};
+use crate::reason;
+
+pub(super) const ROW: Row = Row {
+    container: Container::Zstd,
+    name: "zstd",
+    extension: "zst",
+    media_type: "application/zstd",
+    magic: &MAGIC,
+    begins: |bytes| bytes.starts_with(&MAGIC),
+    header_bytes: HEADER_BYTES_MAX,
+    header,
+    decoder: |dictionary| Ok(Box::new(Zstd::new(dictionary)?)),
+};
+
+/// A dictionary has a magic number of its own; in compressed form it begins like any frame.
+const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+const HEADER_BYTES_MAX: usize = 18;
+
+/// First bytes (as a little-endian number) of the skippable frame that holds the dictionary of a `.warc.zst`.
+const DICTIONARY_MAGIC: u32 = 0x184D_2A5D;
+
+/// Largest dictionary frame accepted.
+const DICTIONARY_FRAME_BYTES_MAX: u32 = 64 << 20;
 
 /// Largest dictionary accepted, decompressed: far beyond what zstd trains.
 const DICTIONARY_BYTES_MAX: usize = 64 << 20;
 
-/// A dictionary's own magic number; in compressed form it begins like any zstd frame.
-const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-
-pub(crate) struct Zstd {
+struct Zstd {
     decoder: Decoder<'static>,
 }
 
 impl Zstd {
-    pub(crate) fn new(dictionary: Option<&[u8]>) -> io::Result<Zstd> {
+    fn new(dictionary: Option<&[u8]>) -> io::Result<Zstd> {
         let decoder = match dictionary {
             Some(dictionary) => Decoder::with_dictionary(dictionary)?,
             None => Decoder::new()?,
         };
         Ok(Zstd { decoder })
     }
-
-    /// Makes ready for the next frame; the dictionary stays.
-    pub(crate) fn reset(&mut self) -> io::Result<()> {
-        self.decoder.reinit()
-    }
 }
 
 impl Decode for Zstd {
+    fn reset(&mut self) -> io::Result<()> {
+        self.decoder.reinit()
+    }
+
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Decoded {
         match self.decoder.run_on_buffers(input, output) {
             Ok(status) => Decoded {
@@ -50,9 +73,24 @@ impl Decode for Zstd {
     }
 }
 
+/// The decoder reads the header itself. Without the dictionary that the header names it would fail anyhow.
+fn header(bytes: &[u8], has_dictionary: bool) -> FrameHeader {
+    match !has_dictionary && zstd::zstd_safe::get_dict_id_from_frame(bytes).is_some() {
+        true => FrameHeader::Invalid(reason::DICTIONARY_MISSING, "a zstd frame names a dictionary"),
+        false => FrameHeader::Bytes(0),
+    }
+}
+
+/// Length of the content of the dictionary frame that a file with these first bytes begins with, if it does.
+pub(crate) fn dictionary_frame(start: &[u8]) -> Option<u32> {
+    let is_dictionary = start.starts_with(&DICTIONARY_MAGIC.to_le_bytes());
+    let content_bytes = skippable::content_bytes(start).filter(|_| is_dictionary)?;
+    (content_bytes <= DICTIONARY_FRAME_BYTES_MAX).then_some(content_bytes)
+}
+
 /// The dictionary in a dictionary frame's content.
 pub(crate) fn read_dictionary(content: &[u8]) -> io::Result<Vec<u8>> {
-    match content.starts_with(&ZSTD_MAGIC) {
+    match content.starts_with(&MAGIC) {
         true => {
             let limit = zstd::bulk::Decompressor::upper_bound(content).unwrap_or(DICTIONARY_BYTES_MAX);
             zstd::bulk::decompress(content, limit.min(DICTIONARY_BYTES_MAX))
@@ -61,7 +99,44 @@ pub(crate) fn read_dictionary(content: &[u8]) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Whether the frame that begins here names a dictionary.
-pub(crate) fn names_dictionary(frame: &[u8]) -> bool {
-    zstd::zstd_safe::get_dict_id_from_frame(frame).is_some()
+/// Makes a frame of each record.
+pub(super) struct Encoder {
+    compressor: Compressor<'static>,
+    dictionary: Option<Vec<u8>>,
+}
+
+impl Encoder {
+    pub(super) fn new(level: i32, dictionary: Option<Vec<u8>>) -> io::Result<Encoder> {
+        let mut compressor = match &dictionary {
+            Some(dictionary) => Compressor::with_dictionary(level, dictionary)?,
+            None => Compressor::new(level)?,
+        };
+        compressor.set_parameter(CParameter::ChecksumFlag(true))?;
+        Ok(Encoder {
+            compressor,
+            dictionary,
+        })
+    }
+}
+
+impl Encode for Encoder {
+    /// The dictionary, compressed, in a skippable frame.
+    fn preamble(&self) -> io::Result<Vec<u8>> {
+        let Some(dictionary) = &self.dictionary else {
+            return Ok(Vec::new());
+        };
+        let content = zstd::bulk::compress(dictionary, 19)?;
+        let length = u32::try_from(content.len()).map_err(io::Error::other)?;
+        let mut frame = DICTIONARY_MAGIC.to_le_bytes().to_vec();
+        frame.extend_from_slice(&length.to_le_bytes());
+        frame.extend_from_slice(&content);
+        Ok(frame)
+    }
+
+    fn encode<'a>(&mut self, record: &'a [u8], into: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+        into.resize(zstd::zstd_safe::compress_bound(record.len()), 0);
+        let written = self.compressor.compress_to_buffer(record, into.as_mut_slice())?;
+        into.truncate(written);
+        Ok(into)
+    }
 }

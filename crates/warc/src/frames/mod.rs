@@ -22,8 +22,9 @@ pub(crate) mod source;
 
 use std::collections::VecDeque;
 
-use crate::container::decode::{Decode, End, Trailer};
-use crate::container::decoders::{Coding, Decoders};
+use crate::container::Container;
+use crate::container::codec::{Decode, End, Trailer};
+use crate::container::decoders::Decoders;
 use crate::entry::Defect;
 use crate::error::ReadError;
 use crate::frames::budget::Budget;
@@ -78,6 +79,8 @@ pub(crate) struct Feed {
     pub(crate) source: Source,
     pub(crate) frame: Option<Frame>,
     pub(crate) decoders: Decoders,
+    /// End of the dictionary frame that the input begins with; 0 if it begins with none.
+    dictionary_end: u64,
     window: Vec<u8>,
     window_head: usize,
     window_tail: usize,
@@ -88,7 +91,7 @@ pub(crate) struct Feed {
 }
 
 pub(crate) struct Frame {
-    coding: Coding,
+    container: Container,
     pub(crate) start: u64,
     /// Bytes decoded so far (for plain frames not used).
     decoded: u64,
@@ -109,6 +112,7 @@ impl Feed {
             source,
             frame: None,
             decoders: Decoders::default(),
+            dictionary_end: 0,
             window: vec![0; WINDOW_BYTES],
             window_head: 0,
             window_tail: 0,
@@ -119,6 +123,11 @@ impl Feed {
 
     pub(crate) fn size(&self) -> u64 {
         self.source.end()
+    }
+
+    /// End of the dictionary frame that the input begins with; 0 if it begins with none.
+    pub(crate) fn dictionary_end(&self) -> u64 {
+        self.dictionary_end
     }
 
     /// Goes to a stored offset, between frames.
@@ -139,15 +148,17 @@ impl Feed {
             .map_or_else(|| self.stored(), |frame| frame.start)
     }
 
-    /// How the open frame is coded.
-    pub(crate) fn coding(&self) -> Coding {
-        self.frame.as_ref().map_or(Coding::Plain, |frame| frame.coding)
+    /// What the open frame is a frame of.
+    pub(crate) fn container(&self) -> Container {
+        self.frame
+            .as_ref()
+            .map_or(Container::Plain, |frame| frame.container)
     }
 
     pub(crate) fn is_plain(&self) -> bool {
         self.frame
             .as_ref()
-            .is_some_and(|frame| frame.coding == Coding::Plain)
+            .is_some_and(|frame| frame.container == Container::Plain)
     }
 
     /// How the open frame ended, once its last byte is decoded.
@@ -164,8 +175,8 @@ impl Feed {
     pub(crate) fn place(&self) -> Option<Place> {
         let frame = self.frame.as_ref()?;
         let ready = (self.window_tail - self.window_head) as u64;
-        let position = match frame.coding {
-            Coding::Plain => self.source.position() - frame.start,
+        let position = match frame.container {
+            Container::Plain => self.source.position() - frame.start,
             _ => frame.decoded - ready,
         };
         Some(Place {
@@ -197,10 +208,10 @@ impl Feed {
     }
 
     /// Opens a frame whose decoder is ready.
-    pub(crate) fn begin_frame(&mut self, coding: Coding, start: u64) {
+    pub(crate) fn begin_frame(&mut self, container: Container, start: u64) {
         (self.window_head, self.window_tail) = (0, 0);
         self.frame = Some(Frame {
-            coding,
+            container,
             start,
             decoded: 0,
             grain_left: GRAIN_BYTES,
@@ -314,7 +325,7 @@ impl Feed {
         let stored = self.source.position();
         let ready = (self.window_tail - self.window_head) as u64;
         let frame = self.frame.as_mut()?;
-        if frame.coding == Coding::Plain {
+        if frame.container == Container::Plain {
             return Some(stored);
         }
         let position = frame.decoded - ready;
@@ -336,7 +347,7 @@ impl Feed {
         let Some(frame) = self.frame.as_mut().filter(|frame| frame.end.is_none()) else {
             return Ok(0);
         };
-        let Some(decoder) = self.decoders.current(frame.coding) else {
+        let Some(decoder) = self.decoders.current(frame.container) else {
             return Ok(0);
         };
         loop {

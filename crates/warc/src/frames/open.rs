@@ -1,17 +1,13 @@
 //! Going from frame to frame: what begins where the last one ended.
 
-use crate::container::decoders::Coding;
-use crate::container::gzip::{self, MemberHeader};
+use crate::container::codec::FrameHeader;
 use crate::container::zstd;
-use crate::container::{self, Container};
+use crate::container::{self, Begins, Container};
 use crate::entry::Defect;
 use crate::error::ReadError;
 use crate::frames::{Feed, Opened};
 use crate::reason;
 use crate::record::start::{self, Start};
-
-/// Largest dictionary frame accepted.
-const DICTIONARY_FRAME_BYTES_MAX: u32 = 64 << 20;
 
 impl Feed {
     /// Reads the dictionary of a `.warc.zst`, wherever reading is to start.
@@ -19,6 +15,7 @@ impl Feed {
         let Some(content_bytes) = self.dictionary_frame()? else {
             return Ok(());
         };
+        self.dictionary_end = container::MAGIC_BYTES as u64 + u64::from(content_bytes);
         let mut content = vec![0; content_bytes as usize];
         let read = self.source.read_at(container::MAGIC_BYTES as u64, &mut content)?;
         let dictionary = zstd::read_dictionary(&content[..read]);
@@ -34,15 +31,7 @@ impl Feed {
     fn dictionary_frame(&mut self) -> Result<Option<u32>, ReadError> {
         let mut start = [0; container::MAGIC_BYTES];
         self.source.read_at(0, &mut start)?;
-        Ok(match container::sniff(&start) {
-            Some(Container::Skippable(bytes))
-                if start.starts_with(&container::DICTIONARY_MAGIC.to_le_bytes())
-                    && bytes <= DICTIONARY_FRAME_BYTES_MAX =>
-            {
-                Some(bytes)
-            }
-            _ => None,
-        })
+        Ok(zstd::dictionary_frame(&start))
     }
 
     /// Looks at what begins at the stored position and opens it if it is a frame.
@@ -56,39 +45,31 @@ impl Feed {
             return Ok(Opened::Nothing);
         }
         match container::sniff(self.source.available()) {
-            Some(Container::Skippable(bytes)) => self.open_skippable(bytes),
-            Some(Container::Gzip) => self.open_gzip(),
-            Some(Container::Zstd) => self.open_zstd(),
-            Some(Container::Lz4) => self.begin(Coding::Lz4, self.source.position()),
+            Some(Begins::Skippable(bytes)) => self.open_skippable(bytes),
+            Some(Begins::Frame(container)) => self.open_frame(container),
             None => self.open_plain(),
         }
     }
 
-    fn open_gzip(&mut self) -> Result<Opened, ReadError> {
+    fn open_frame(&mut self, container: Container) -> Result<Opened, ReadError> {
         let start = self.source.position();
-        let mut wanted = 512;
-        let length = loop {
-            let available = self.source.ensure(wanted)?;
-            match gzip::member_header(self.source.available()) {
-                MemberHeader::Bytes(length) => break length,
-                MemberHeader::Incomplete if available >= wanted => wanted *= 4,
-                MemberHeader::Incomplete => {
-                    return self.junk(reason::TRUNCATED_MEMBER, "the file ends inside a gzip header");
+        if let Some(row) = container.row() {
+            let mut wanted = row.header_bytes;
+            let length = loop {
+                let available = self.source.ensure(wanted)?;
+                match (row.header)(self.source.available(), self.decoders.dictionary().is_some()) {
+                    FrameHeader::Bytes(length) => break length,
+                    FrameHeader::Incomplete if available >= wanted => wanted *= 4,
+                    FrameHeader::Incomplete => {
+                        let what = format!("the file ends inside a {} header", row.name);
+                        return self.junk(reason::TRUNCATED_MEMBER, &what);
+                    }
+                    FrameHeader::Invalid(reason, what) => return self.junk(reason, what),
                 }
-                MemberHeader::Invalid => return self.junk(reason::JUNK, "a gzip header without end"),
-            }
-        };
-        self.source.consume(length);
-        self.begin(Coding::Gzip, start)
-    }
-
-    fn open_zstd(&mut self) -> Result<Opened, ReadError> {
-        // The longest frame header.
-        self.source.ensure(18)?;
-        if self.decoders.dictionary().is_none() && zstd::names_dictionary(self.source.available()) {
-            return self.junk(reason::DICTIONARY_MISSING, "a zstd frame names a dictionary");
+            };
+            self.source.consume(length);
         }
-        self.begin(Coding::Zstd, self.source.position())
+        self.begin(container, start)
     }
 
     fn open_skippable(&mut self, content_bytes: u32) -> Result<Opened, ReadError> {
@@ -124,7 +105,7 @@ impl Feed {
                 }
             }
         }
-        self.begin(Coding::Plain, self.source.position())
+        self.begin(Container::Plain, self.source.position())
     }
 
     /// Steps over line ends and zero bytes; their end, if there are any.
@@ -158,10 +139,10 @@ impl Feed {
     }
 
     /// Opens a frame whose header, if any, the source has passed.
-    fn begin(&mut self, coding: Coding, start: u64) -> Result<Opened, ReadError> {
-        match self.decoders.start(coding) {
+    fn begin(&mut self, container: Container, start: u64) -> Result<Opened, ReadError> {
+        match self.decoders.start(container) {
             Ok(()) => {
-                self.begin_frame(coding, start);
+                self.begin_frame(container, start);
                 Ok(Opened::Frame)
             }
             // Only zstd can fail here, when its dictionary is none.

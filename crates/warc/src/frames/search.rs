@@ -1,9 +1,9 @@
 //! Where to go on after damage, and after bytes that are nothing.
 
 use crate::container;
-use crate::container::decode::End;
-use crate::container::decoders::{Coding, Decoders};
-use crate::container::gzip::{self, MemberHeader};
+use crate::container::codec::End;
+use crate::container::codec::FrameHeader;
+use crate::container::decoders::Decoders;
 use crate::entry::Defect;
 use crate::error::ReadError;
 use crate::frames::Feed;
@@ -83,9 +83,9 @@ impl Feed {
                     Search::NotBefore(decided) => (None, decided),
                 },
             };
-            let magics: Vec<usize> = match wanted {
+            let magics = match wanted {
                 Wanted::PlainRecords => Vec::new(),
-                _ => magics_in(piece, decided.min(most)).collect(),
+                _ => magics_in(piece, decided.min(most)),
             };
             for magic in magics {
                 let offset = at + magic as u64;
@@ -145,26 +145,23 @@ impl Trials {
     }
 
     fn decode(&mut self, bytes: &[u8], dictionary: Option<&[u8]>) -> Trial {
-        let Some(coding) = container::sniff(bytes).and_then(Coding::of) else {
+        let Some((container, row)) = container::frame_of(bytes).and_then(|it| Some((it, it.row()?))) else {
             return Trial::Fails;
         };
-        let header = match coding {
-            Coding::Gzip => match gzip::member_header(bytes) {
-                MemberHeader::Bytes(length) => length,
-                MemberHeader::Incomplete => return Trial::Unsure,
-                MemberHeader::Invalid => return Trial::Fails,
-            },
-            _ => 0,
+        let header = match (row.header)(bytes, dictionary.is_some()) {
+            FrameHeader::Bytes(length) => length,
+            FrameHeader::Incomplete => return Trial::Unsure,
+            FrameHeader::Invalid(..) => return Trial::Fails,
         };
         if let Some(dictionary) = dictionary
             && self.decoders.dictionary().is_none()
         {
             self.decoders.set_dictionary(dictionary.to_vec());
         }
-        if self.decoders.start(coding).is_err() {
+        if self.decoders.start(container).is_err() {
             return Trial::Fails;
         }
-        let Some(decoder) = self.decoders.current(coding) else {
+        let Some(decoder) = self.decoders.current(container) else {
             return Trial::Fails;
         };
         let mut output = [0; TRIAL_OUTPUT_BYTES];
@@ -209,10 +206,12 @@ const TRIAL_BYTES: usize = 2 << 10;
 const TRIAL_BYTES_LONG: usize = 512 << 10;
 const TRIAL_OUTPUT_BYTES: usize = 2 << 10;
 
-/// Where containers may begin among the first `decided` of `bytes`.
-fn magics_in(bytes: &[u8], decided: usize) -> impl Iterator<Item = usize> {
-    let starts = memchr::memchr3_iter(0x1f, 0x28, 0x04, &bytes[..decided.min(bytes.len())]);
-    starts.filter(|at| container::sniff(&bytes[*at..]).and_then(Coding::of).is_some())
+/// Where frames may begin among the first `decided` of `bytes`.
+fn magics_in(bytes: &[u8], decided: usize) -> Vec<usize> {
+    let end = (decided + container::MAGIC_BYTES).min(bytes.len());
+    let mut starts = container::magics_in(&bytes[..end]);
+    starts.retain(|at| *at < decided && container::frame_of(&bytes[*at..]).is_some());
+    starts
 }
 
 impl Feed {
@@ -225,7 +224,7 @@ impl Feed {
             let start = end.saturating_sub((SEARCH_BYTES - container::MAGIC_BYTES) as u64);
             let read = self.source.read_at(start, &mut piece)?;
             let decided = usize::try_from(end - start).unwrap_or(usize::MAX).min(read);
-            let magics: Vec<usize> = magics_in(&piece[..read], decided).collect();
+            let magics = magics_in(&piece[..read], decided);
             for magic in magics.into_iter().rev() {
                 let offset = start + magic as u64;
                 if matches!(

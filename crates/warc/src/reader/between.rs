@@ -1,6 +1,6 @@
 //! Inside a frame, between records: what begins here, and what to do when it is no record.
 
-use crate::container::decode::End;
+use crate::container::codec::End;
 use crate::entry::Defect;
 use crate::error::ReadError;
 use crate::frames::Opened;

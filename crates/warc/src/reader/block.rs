@@ -1,7 +1,7 @@
 //! Reading a record's block, as long as it is declared to be if that can be true.
 
 use crate::container;
-use crate::container::decode::End;
+use crate::container::codec::End;
 use crate::entry::Defect;
 use crate::error::ReadError;
 use crate::frames::Opened;

@@ -1,7 +1,7 @@
 //! A record's block is read: where the record ends, and the record itself.
 
 use crate::container;
-use crate::container::decode::End;
+use crate::container::codec::End;
 use crate::entry::{Defect, Entry};
 use crate::error::ReadError;
 use crate::reader::Reader;

@@ -1,6 +1,6 @@
 //! Reading a record's header, in one frame or across several.
 
-use crate::container::decode::End;
+use crate::container::codec::End;
 use crate::entry::Defect;
 use crate::error::ReadError;
 use crate::frames::Opened;

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::path::Path;
 
-use crate::container::decode::End;
+use crate::container::codec::End;
 use crate::entry::{Defect, Entry, Span};
 use crate::error::ReadError;
 use crate::frames::source::{Input, Source};

@@ -5,10 +5,7 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use flate2::{Compression, GzBuilder};
-
-use crate::container::decoders::Coding;
-use crate::container::{DICTIONARY_MAGIC, MAGIC_BYTES};
+use crate::container::{Container, file_name, gzip_member};
 use crate::entry::Entry;
 use crate::error::ReadError;
 use crate::frames::source::Input;
@@ -77,18 +74,17 @@ pub fn raw_from(input: Arc<dyn Input>, name: &str, offset: u64) -> Result<RawRec
         ..ReaderSettings::default()
     };
     let mut reader = Reader::from_input(Box::new(input.clone()), name, settings)?;
-    let coding = reader.stand_at_record()?;
+    let container = reader.stand_at_record()?;
     let begins_frame = reader.feed.frame_start() == offset;
     let Some(Entry::Record(record)) = reader.next_entry()? else {
         return Err(no_record(name, offset));
     };
-    let warc = matches!(record.format, Format::Warc(..));
-    let alone = coding == Coding::Plain || (begins_frame && !reader.feed.is_open());
+    let alone = container == Container::Plain || (begins_frame && !reader.feed.is_open());
     if !alone {
-        return raw_shared(input, name, record, warc);
+        return raw_shared(input, name, record);
     }
-    let dictionary_end = match coding {
-        Coding::Zstd => dictionary_frame_end(&*input, name)?,
+    let dictionary_end = match container {
+        Container::Zstd => reader.feed.dictionary_end(),
         _ => 0,
     };
     let stored = Stored {
@@ -98,27 +94,26 @@ pub fn raw_from(input: Arc<dyn Input>, name: &str, offset: u64) -> Result<RawRec
     Ok(RawRecord {
         path: name.to_owned(),
         bytes: Bytes::Stored(stored),
-        extension: extension(coding, warc),
+        container,
         record,
     })
 }
 
 /// A record out of a member that holds others as well, compressed anew while it is read.
-fn raw_shared(input: Arc<dyn Input>, name: &str, record: Record, warc: bool) -> Result<RawRecord, ReadError> {
+fn raw_shared(input: Arc<dyn Input>, name: &str, record: Record) -> Result<RawRecord, ReadError> {
     let opened = OpenRecord::open(input, name, record.span.offset, record.span.length)?;
     let header = io::Cursor::new(opened.header_bytes().to_vec());
-    let line_ends: &[u8] = if warc { b"\r\n\r\n" } else { b"\n" };
+    let line_ends: &[u8] = match record.format {
+        Format::Warc(..) => b"\r\n\r\n",
+        Format::Arc(_) => b"\n",
+    };
     // The reader of the whole has found out how long the block really is.
     let block = opened.take(record.body_length);
     let content = BufReader::new(header.chain(block).chain(line_ends));
-    // As the writer's members are: no name, no time, system "unknown".
-    let member = GzBuilder::new()
-        .operating_system(255)
-        .buf_read(content, Compression::default());
     Ok(RawRecord {
         path: name.to_owned(),
-        bytes: Bytes::Made(Box::new(member)),
-        extension: extension(Coding::Gzip, warc),
+        bytes: Bytes::Made(Box::new(gzip_member(content))),
+        container: Container::Gzip,
         record,
     })
 }
@@ -136,40 +131,11 @@ pub(crate) fn no_record(name: &str, offset: u64) -> ReadError {
     }
 }
 
-fn extension(coding: Coding, warc: bool) -> &'static str {
-    match (coding, warc) {
-        (Coding::Plain, true) => "warc",
-        (Coding::Gzip, true) => "warc.gz",
-        (Coding::Zstd, true) => "warc.zst",
-        (Coding::Lz4, true) => "warc.lz4",
-        (Coding::Plain, false) => "arc",
-        (Coding::Gzip, false) => "arc.gz",
-        (Coding::Zstd, false) => "arc.zst",
-        (Coding::Lz4, false) => "arc.lz4",
-    }
-}
-
-/// End of the dictionary frame that an input begins with; 0 if it begins with none.
-fn dictionary_frame_end(input: &dyn Input, name: &str) -> Result<u64, ReadError> {
-    let mut start = [0; MAGIC_BYTES];
-    let read = input
-        .read_at(&mut start, 0)
-        .map_err(|error| ReadError::io(name, 0, error))?;
-    let [a, b, c, d, e, f, g, h] = start;
-    let is_dictionary = read == MAGIC_BYTES && u32::from_le_bytes([a, b, c, d]) == DICTIONARY_MAGIC;
-    let content = u64::from(u32::from_le_bytes([e, f, g, h]));
-    Ok(if is_dictionary {
-        MAGIC_BYTES as u64 + content
-    } else {
-        0
-    })
-}
-
 /// The bytes of one record, read piece by piece.
 pub struct RawRecord {
     path: String,
     bytes: Bytes,
-    extension: &'static str,
+    container: Container,
     /// Without its block.
     record: Record,
 }
@@ -208,8 +174,13 @@ impl RawRecord {
     }
 
     /// What a file with these bytes is to be called after its dot, for example `warc.gz`.
-    pub fn extension(&self) -> &'static str {
-        self.extension
+    pub fn extension(&self) -> String {
+        file_name::extension(self.container, self.record.format)
+    }
+
+    /// What they are called in HTTP, for example `application/gzip`.
+    pub fn media_type(&self) -> &'static str {
+        file_name::media_type(self.container, self.record.format)
     }
 }
 

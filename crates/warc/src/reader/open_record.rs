@@ -9,7 +9,7 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use crate::container::decode::End;
+use crate::container::codec::End;
 use crate::error::ReadError;
 use crate::frames::Opened;
 use crate::frames::source::Input;

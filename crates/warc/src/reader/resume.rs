@@ -1,7 +1,7 @@
 //! Going to an entry's offset, also where it lies inside a compressed member.
 
 use crate::container;
-use crate::container::decoders::Coding;
+use crate::container::Container;
 use crate::error::ReadError;
 use crate::reader::Reader;
 use crate::record::start::{self, Start};
@@ -19,11 +19,11 @@ impl Reader {
     }
 
     /// Opens the frame of the record that comes next; how that is coded.
-    pub(crate) fn stand_at_record(&mut self) -> Result<Coding, ReadError> {
+    pub(crate) fn stand_at_record(&mut self) -> Result<Container, ReadError> {
         while !self.done && self.ready.is_empty() && !self.feed.is_open() {
             self.advance()?;
         }
-        Ok(self.feed.coding())
+        Ok(self.feed.container())
     }
 
     fn stand_at(&mut self, offset: u64) {

@@ -174,7 +174,7 @@ fn read_line(line: &[u8], trust: Trust) -> Option<Line<'_>> {
 }
 
 /// Whether a URL is that of a version block, with which an ARC file begins.
-fn is_filedesc(url: &[u8]) -> bool {
+pub(crate) fn is_filedesc(url: &[u8]) -> bool {
     url.starts_with(b"filedesc:")
 }
 

@@ -1,47 +1,20 @@
 //! Writes records, each of them in a gzip member, zstd or LZ4 frame of its own, or plain.
 
 pub(crate) mod draft;
-pub(crate) mod encode;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use crate::container::Compression;
+use crate::container::codec::Encode;
 use crate::entry::Span;
 use crate::write::draft::Draft;
-use crate::write::encode::Encoder;
-
-/// What records are wrapped in.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum Compression {
-    /// Nothing.
-    Plain,
-    /// A gzip member for each record; level 0 (stored) to 9 (smallest).
-    Gzip {
-        /// Level of effort.
-        level: u32,
-    },
-    /// A zstd frame for each record (`.warc.zst`).
-    Zstd {
-        /// Level of effort, 1 to 22.
-        level: i32,
-        /// A dictionary, written as the file's first frame.
-        dictionary: Option<Vec<u8>>,
-    },
-    /// An LZ4 frame for each record.
-    Lz4,
-}
-
-impl Compression {
-    /// gzip at the level most archives use.
-    pub const GZIP: Compression = Compression::Gzip { level: 6 };
-}
 
 /// Writes records to `W`, one after the other. The compressor and all memory are reused.
 pub struct Writer<W: Write> {
     out: W,
-    encoder: Encoder,
+    encoder: Box<dyn Encode>,
     /// Bytes written so far.
     offset: u64,
     /// Records written so far.
@@ -63,7 +36,8 @@ impl Writer<BufWriter<File>> {
 impl<W: Write> Writer<W> {
     /// Starts a file; writes the dictionary frame if there is a dictionary.
     pub fn new(mut out: W, compression: Compression) -> io::Result<Writer<W>> {
-        let (encoder, preamble) = Encoder::new(compression)?;
+        let encoder = compression.encoder()?;
+        let preamble = encoder.preamble()?;
         out.write_all(&preamble)?;
         let offset = preamble.len() as u64;
         Ok(Writer {
@@ -104,6 +78,7 @@ impl<W: Write> Writer<W> {
     }
 
     fn write_plain_buffer(&mut self) -> io::Result<Span> {
+        self.stored.clear();
         let stored = self.encoder.encode(&self.plain, &mut self.stored)?;
         self.out.write_all(stored)?;
         let span = Span {

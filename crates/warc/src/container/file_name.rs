@@ -1,0 +1,93 @@
+//! What files of records are called, and what their bytes are called in HTTP.
+
+use super::{COMPRESSED, Container};
+use crate::record::Format;
+
+/// What follows the dot in the name of a file with records of this format, for example `warc.gz`.
+pub(crate) fn extension(container: Container, format: Format) -> String {
+    let records = match format {
+        Format::Warc(..) => "warc",
+        Format::Arc(_) => "arc",
+    };
+    match container.row() {
+        Some(row) => format!("{records}.{}", row.extension),
+        None => records.to_owned(),
+    }
+}
+
+const WARC_MEDIA_TYPE: &str = "application/warc";
+const ARC_MEDIA_TYPE: &str = "application/x-internet-archive";
+
+/// The media type of a file with records of this format.
+pub(crate) fn media_type(container: Container, format: Format) -> &'static str {
+    match (container.row(), format) {
+        (Some(row), _) => row.media_type,
+        (None, Format::Warc(..)) => WARC_MEDIA_TYPE,
+        (None, Format::Arc(_)) => ARC_MEDIA_TYPE,
+    }
+}
+
+/// The media types of all files with records.
+pub fn record_media_types() -> impl Iterator<Item = &'static str> {
+    let compressed = COMPRESSED.iter().map(|row| row.media_type);
+    [WARC_MEDIA_TYPE]
+        .into_iter()
+        .chain(compressed)
+        .chain([ARC_MEDIA_TYPE])
+}
+
+/// Whether nothing but records is to be expected of a file called so: `x.warc.gz`, `x.arc`, `x.warc.wat.gz`,
+/// `x.warc.zst.open` and the like, but not `x.warc.gz.md5`.
+pub fn is_record_file_name(name: &[u8]) -> bool {
+    let name = name.to_ascii_lowercase();
+    let is_wrapping = |word: &[u8]| {
+        // Crawlers call a file so that they are still writing.
+        word == b"open" || COMPRESSED.iter().any(|row| row.extension.as_bytes() == word)
+    };
+    let mut words = name
+        .rsplit(|byte| *byte == b'.')
+        .skip_while(|word| is_wrapping(word));
+    let last = words.next().unwrap_or_default();
+    matches!(last, b"warc" | b"arc" | b"wat" | b"wet") && words.next().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_record_files() {
+        for name in [
+            "x.warc",
+            "x.warc.gz",
+            "x.WARC.GZ",
+            "x.arc.gz.open",
+            "x.warc.wat.gz",
+            "x.warc.zst",
+        ] {
+            assert!(is_record_file_name(name.as_bytes()), "{name}");
+        }
+        for name in ["warc", "x.warc.gz.md5", "x.warc.cdx.gz", "x.gz", "", "warc.gz"] {
+            assert!(!is_record_file_name(name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_container_has_names_of_its_own() {
+        let containers = [Container::Plain, Container::Gzip, Container::Zstd, Container::Lz4];
+        let names = containers.map(|container| extension(container, Format::Warc(1, 1)));
+        assert_eq!(names, ["warc", "warc.gz", "warc.zst", "warc.lz4"]);
+        assert!(
+            names
+                .iter()
+                .all(|name| is_record_file_name(format!("x.{name}").as_bytes()))
+        );
+        assert_eq!(extension(Container::Gzip, Format::Arc(1)), "arc.gz");
+        let media = containers.map(|container| media_type(container, Format::Warc(1, 1)));
+        assert!(
+            media
+                .iter()
+                .all(|media| record_media_types().any(|known| known == *media))
+        );
+    }
+}
