@@ -10,8 +10,8 @@ use archive::question::{Answer, Question};
 use archive::{Archive, AskError, Sources};
 use tokio::sync::Semaphore;
 
+use crate::counters::Counters;
 use crate::failure::Failure;
-use crate::metrics::Metrics;
 
 /// What the server asks: an archive, or what stands for one.
 pub trait Ask: Send + Sync + 'static {
@@ -45,23 +45,23 @@ const TOGETHER_TRIES: usize = 3;
 pub(crate) struct Asker {
     source: Arc<dyn Ask>,
     permits: Arc<Semaphore>,
-    metrics: Arc<Metrics>,
+    counters: Arc<Counters>,
 }
 
 impl Asker {
-    pub(crate) fn new(source: Arc<dyn Ask>, questions_max: usize, metrics: Arc<Metrics>) -> Asker {
+    pub(crate) fn new(source: Arc<dyn Ask>, questions_max: usize, counters: Arc<Counters>) -> Asker {
         Asker {
             source,
             permits: Arc::new(Semaphore::new(questions_max.max(1))),
-            metrics,
+            counters,
         }
     }
 
     /// One question.
     pub(crate) async fn ask(&self, question: Question) -> Result<Answer, Failure> {
-        let metrics = Arc::clone(&self.metrics);
+        let counters = Arc::clone(&self.counters);
         let answer = self
-            .blocking(move |source| ask_measured(source, &question, &metrics))
+            .blocking(move |source| ask_measured(source, &question, &counters))
             .await?;
         Ok(answer?)
     }
@@ -72,14 +72,14 @@ impl Asker {
         &self,
         questions: [Question; N],
     ) -> Result<[Result<Answer, AskError>; N], Failure> {
-        let metrics = Arc::clone(&self.metrics);
+        let counters = Arc::clone(&self.counters);
         self.blocking(move |source| {
-            let mut answers = questions.each_ref().map(|q| ask_measured(source, q, &metrics));
+            let mut answers = questions.each_ref().map(|q| ask_measured(source, q, &counters));
             for _ in 1..TOGETHER_TRIES {
                 if one_epoch(&answers) {
                     break;
                 }
-                answers = questions.each_ref().map(|q| ask_measured(source, q, &metrics));
+                answers = questions.each_ref().map(|q| ask_measured(source, q, &counters));
             }
             answers
         })
@@ -108,11 +108,11 @@ impl Asker {
     }
 }
 
-fn ask_measured(source: &dyn Ask, question: &Question, metrics: &Metrics) -> Result<Answer, AskError> {
+fn ask_measured(source: &dyn Ask, question: &Question, counters: &Counters) -> Result<Answer, AskError> {
     let begun = Instant::now();
     let answer = source.ask(question);
     if matches!(question, Question::Search(_)) {
-        metrics.search_took(begun.elapsed());
+        counters.search_took(begun.elapsed());
     }
     answer
 }

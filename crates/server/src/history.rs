@@ -4,12 +4,13 @@
 //! a load that begins or is forgotten makes no jump. At most [`POINTS_MAX`] points are kept.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use archive::question::{Body, JobBody, Question, StageRow};
 
-use crate::state::State;
+use crate::ask::Asker;
+use crate::counters::Counters;
 
 /// Points kept: ten minutes at the default interval.
 pub(crate) const POINTS_MAX: usize = 300;
@@ -29,15 +30,15 @@ pub(crate) struct Point {
 
 /// What the counters of one load stood at.
 #[derive(Debug, Clone, Copy, Default)]
-struct Counts {
+struct OfLoad {
     pages: u64,
     links: u64,
     epochs: u64,
 }
 
-impl Counts {
-    fn of(job: &JobBody) -> Counts {
-        Counts {
+impl OfLoad {
+    fn of(job: &JobBody) -> OfLoad {
+        OfLoad {
             pages: job.pages,
             links: job.links,
             epochs: job.epochs,
@@ -58,7 +59,7 @@ struct Inner {
 struct Seen {
     at: Instant,
     /// By load.
-    counts: BTreeMap<u64, Counts>,
+    counts: BTreeMap<u64, OfLoad>,
     requests: u64,
 }
 
@@ -79,9 +80,33 @@ impl History {
         self.lock().points.iter().copied().collect()
     }
 
+    /// Takes a sample every `interval`, until the task is aborted.
+    pub(crate) async fn sample_forever(&self, asker: &Asker, counters: &Counters, interval: Duration) {
+        let mut ticks = tokio::time::interval(interval.max(Duration::from_millis(100)));
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+        loop {
+            ticks.tick().await;
+            self.sample(asker, counters).await;
+        }
+    }
+
+    async fn sample(&self, asker: &Asker, counters: &Counters) {
+        let questions = [Question::Status, Question::Jobs, Question::Stages];
+        // A moment that the archive cannot speak of has no point.
+        let Ok([Ok(status), Ok(jobs), Ok(stages)]) = asker.ask_together(questions).await else {
+            return;
+        };
+        if let (Body::Status(status), Body::Jobs { rows }, Body::Stages { stages }) =
+            (status.body, jobs.body, stages.body)
+        {
+            let requests = counters.answered_total();
+            self.add(Instant::now(), &rows, &stages, status.memory_bytes, requests);
+        }
+    }
+
     fn add(&self, now: Instant, jobs: &[JobBody], stages: &[StageRow], memory_bytes: u64, requests: u64) {
         let mut inner = self.lock();
-        let counts: BTreeMap<u64, Counts> = jobs.iter().map(|job| (job.id, Counts::of(job))).collect();
+        let counts: BTreeMap<u64, OfLoad> = jobs.iter().map(|job| (job.id, OfLoad::of(job))).collect();
         let mut point = Point {
             in_flight: stages.iter().map(|stage| stage.waiting + stage.running).sum(),
             memory_bytes,
@@ -108,42 +133,13 @@ impl History {
     }
 }
 
-fn rates(point: &mut Point, last: &Seen, counts: &BTreeMap<u64, Counts>, now: Instant) {
+fn rates(point: &mut Point, last: &Seen, counts: &BTreeMap<u64, OfLoad>, now: Instant) {
     let seconds = last.seconds_to(now);
     for (id, counts) in counts {
         let was = last.counts.get(id).copied().unwrap_or_default();
         point.pages_per_s += counts.pages.saturating_sub(was.pages) as f64 / seconds;
         point.links_per_s += counts.links.saturating_sub(was.links) as f64 / seconds;
         point.epochs_per_s += counts.epochs.saturating_sub(was.epochs) as f64 / seconds;
-    }
-}
-
-/// Takes a sample every interval, until the task is aborted.
-pub(crate) async fn sample_forever(state: Arc<State>) {
-    let mut ticks = tokio::time::interval(state.settings.sample_interval.max(Duration::from_millis(100)));
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
-    loop {
-        ticks.tick().await;
-        sample(&state).await;
-    }
-}
-
-async fn sample(state: &State) {
-    let questions = [Question::Status, Question::Jobs, Question::Stages];
-    // A moment that the archive cannot speak of has no point.
-    let Ok([Ok(status), Ok(jobs), Ok(stages)]) = state.asker.ask_together(questions).await else {
-        return;
-    };
-    if let (Body::Status(status), Body::Jobs { rows }, Body::Stages { stages }) =
-        (status.body, jobs.body, stages.body)
-    {
-        state.history.add(
-            Instant::now(),
-            &rows,
-            &stages,
-            status.memory_bytes,
-            state.metrics.answered_total(),
-        );
     }
 }
 

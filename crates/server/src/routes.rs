@@ -83,7 +83,7 @@ fn is_record(headers: &HeaderMap) -> bool {
 
 async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next) -> Response {
     let (method, asked) = (request.method().clone(), request.headers().clone());
-    let _in_flight = state.metrics.begin();
+    let _in_flight = state.counters.begin();
     let begun = Instant::now();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let for_programs = is_for_programs(request.uri().path());
@@ -113,7 +113,7 @@ async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next)
     let response = fresh::tagged(&method, &asked, response).await;
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
     let took = begun.elapsed();
-    state.metrics.answered(route, response.status().as_u16(), took);
+    state.counters.answered(route, response.status().as_u16(), took);
     tracing::debug!(
         route,
         status = response.status().as_u16(),

@@ -5,7 +5,7 @@ use archive::question::*;
 use store::upkeep::Census;
 use store::{RequestCount, WorkerStatus};
 
-use crate::storage::{NodeReport, StoreReport, VolumeReport};
+use crate::storage::{ConnectionCount, NodeReport, StoreReport, VolumeReport};
 
 /// Name of `answer` in the JSON, and an answer of that kind with all its fields.
 pub fn samples() -> Vec<(&'static str, Answer)> {
@@ -117,6 +117,7 @@ pub fn store() -> StoreReport {
         volumes: vec![volume("local/a", "in service"), volume("local/b", "rebuilding")],
         census: Some(census()),
         s3: vec![requests("GetObject"), requests("PutObject")],
+        s3_connections: Some(ConnectionCount { open: 3, refused: 1 }),
     }
 }
 

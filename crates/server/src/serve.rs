@@ -16,7 +16,6 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use listen::{Connection, Port, Security, Terms};
 
-use crate::history;
 use crate::settings::ServerSettings;
 use crate::state::{Peer, Served, State};
 
@@ -65,7 +64,7 @@ impl Server {
 
     /// Serves until `shutdown` is ready, then lets the requests under way finish.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
-        let sampler = tokio::spawn(history::sample_forever(Arc::clone(&self.state)));
+        let sampler = tokio::spawn(watch_archive(Arc::clone(&self.state)));
         let watcher = tokio::spawn(watch_store(Arc::clone(&self.state)));
         let routes = TowerToHyperService::new(crate::routes::router(Arc::clone(&self.state)));
         let answer = move |mut request: Request<Incoming>, connection: Arc<Connection>| {
@@ -92,6 +91,14 @@ pub async fn serve(
     tracing::info!(address = %server.address(), "listening");
     server.run(shutdown).await;
     Ok(())
+}
+
+async fn watch_archive(state: Arc<State>) {
+    let interval = state.settings.sample_interval;
+    let sampling = state
+        .history
+        .sample_forever(&state.asker, &state.counters, interval);
+    sampling.await;
 }
 
 async fn watch_store(state: Arc<State>) {

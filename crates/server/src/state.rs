@@ -8,8 +8,8 @@ use door::{Door, Hosts, Limits, Places};
 
 use crate::api::cdx::PageLists;
 use crate::ask::{Ask, Asker};
+use crate::counters::Counters;
 use crate::history::History;
-use crate::metrics::Metrics;
 use crate::sandbox::{CONTENTS_MAX, CONTENTS_PER_ADDRESS_MAX};
 use crate::settings::ServerSettings;
 use crate::storage::{Storage, Watch};
@@ -52,7 +52,7 @@ pub(crate) struct State {
     pub(crate) door: Arc<Door>,
     pub(crate) asker: Asker,
     pub(crate) cdx_pages: PageLists,
-    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) counters: Arc<Counters>,
     pub(crate) history: History,
     /// The store beside the archive, if there is one.
     pub(crate) store: Option<Watch>,
@@ -60,9 +60,9 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn new(served: Served, settings: ServerSettings) -> Arc<State> {
-        let metrics = Arc::new(Metrics::new());
+        let counters = Arc::new(Counters::new());
         Arc::new(State {
-            asker: Asker::new(served.archive, settings.questions_max, Arc::clone(&metrics)),
+            asker: Asker::new(served.archive, settings.questions_max, Arc::clone(&counters)),
             hosts: Hosts::new(settings.listen, &settings.hosts),
             contents: Places::new(CONTENTS_MAX, CONTENTS_PER_ADDRESS_MAX),
             door: Door::new(Limits {
@@ -72,7 +72,7 @@ impl State {
                 reserve: 0,
             }),
             cdx_pages: PageLists::default(),
-            metrics,
+            counters,
             history: History::new(),
             store: served.store.map(Watch::new),
             settings,

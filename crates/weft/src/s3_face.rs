@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use s3::metrics::{MetricsSnapshot, OperationCount};
 use s3::{KeyPair, Limits, LogFormat, LogSettings, LogTarget, Running, Settings, TlsFiles};
+use server::storage::ConnectionCount;
 use store::RequestCount;
 
 use crate::flag_values::{Listen, positive};
@@ -134,10 +135,14 @@ impl Face {
         Ok(Face { running, keys, tls })
     }
 
-    /// Requests since the start, by operation.
-    pub(crate) fn counts(&self) -> impl Fn() -> Vec<RequestCount> + Send + Sync + 'static {
-        let metrics = self.running.metrics();
-        move || counts(&metrics.snapshot())
+    /// Requests since the start, by operation, and connections.
+    pub(crate) fn counts(&self) -> impl Fn() -> (Vec<RequestCount>, ConnectionCount) + Send + Sync + 'static {
+        let (metrics, door) = (self.running.metrics(), self.running.door());
+        let connections = move || ConnectionCount {
+            open: door.open(),
+            refused: door.refused(),
+        };
+        move || (counts(&metrics.snapshot()), connections())
     }
 
     /// What a client on this machine gives as its endpoint.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use server::storage::{Storage, StoreReport, gather};
+use server::storage::{ConnectionCount, Storage, StoreReport, gather};
 use store::node::{ConnectSettings, NodeSettings, RunningNode, start};
 use store::upkeep::Workers;
 use store::{RequestCount, Store};
@@ -128,8 +128,8 @@ fn settings(place: &ConnectSettings) -> anyhow::Result<NodeSettings> {
     }
 }
 
-/// Requests of the S3 face.
-type Counts = Box<dyn Fn() -> Vec<RequestCount> + Send + Sync>;
+/// Requests and connections of the S3 face.
+type Counts = Box<dyn Fn() -> (Vec<RequestCount>, ConnectionCount) + Send + Sync>;
 
 struct NodeStorage {
     store: Store,
@@ -144,9 +144,11 @@ impl Storage for NodeStorage {
     async fn report(&self) -> StoreReport {
         let cluster = Arc::clone(self.store.cluster());
         let gathered = self.threads.spawn(async move { gather(&cluster).await }).await;
+        let (s3, s3_connections) = self.s3.as_ref().map(|counts| counts()).unzip();
         StoreReport {
             census: self.workers.as_ref().and_then(Workers::last_census),
-            s3: self.s3.as_ref().map(|counts| counts()).unwrap_or_default(),
+            s3: s3.unwrap_or_default(),
+            s3_connections,
             // Only a store that is being closed says nothing.
             ..gathered.unwrap_or_default()
         }

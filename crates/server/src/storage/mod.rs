@@ -16,8 +16,7 @@ mod report;
 mod troubles;
 
 pub use gather::gather;
-pub use metrics::*;
-pub use report::{NodeReport, StoreReport, VolumeReport};
+pub use report::{ConnectionCount, NodeReport, StoreReport, VolumeReport};
 
 pub(crate) use history::{History, Point, Rate};
 pub(crate) use metrics::write;

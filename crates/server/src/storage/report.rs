@@ -23,6 +23,18 @@ pub struct StoreReport {
     pub census: Option<Census>,
     /// Requests at the S3 face of this process, if it has one.
     pub s3: Vec<RequestCount>,
+    /// Connections of that face: for the metrics alone, the API does not show them.
+    #[serde(skip)]
+    pub s3_connections: Option<ConnectionCount>,
+}
+
+/// Connections of a port.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ConnectionCount {
+    /// Open at this moment.
+    pub open: u64,
+    /// Closed as they came since the start, because there were too many.
+    pub refused: u64,
 }
 
 /// One node.

@@ -9,6 +9,7 @@ mod escaping;
 mod fake;
 mod field;
 mod loaded;
+mod metrics;
 mod pages;
 mod port;
 mod real;

@@ -1,0 +1,70 @@
+//! Times in buckets.
+//!
+//! Invariant: there is one bucket for each bound and one for all times beyond; a time is in exactly one.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Times in buckets. Relaxed: a reader may see an observation in the buckets and not yet in the sum.
+#[derive(Debug)]
+pub struct Histogram {
+    /// Upper ends of the buckets in microseconds, ascending; a bound belongs to its bucket.
+    bounds_us: &'static [u64],
+    counts: Box<[AtomicU64]>,
+    sum_us: AtomicU64,
+}
+
+impl Histogram {
+    /// Empty, with buckets up to these bounds in microseconds, which ascend.
+    pub fn new(bounds_us: &'static [u64]) -> Histogram {
+        debug_assert!(bounds_us.is_sorted(), "bounds ascend");
+        Histogram {
+            bounds_us,
+            counts: (0..=bounds_us.len()).map(|_| AtomicU64::new(0)).collect(),
+            sum_us: AtomicU64::new(0),
+        }
+    }
+
+    /// One more time.
+    pub fn observe(&self, time: Duration) {
+        let time_us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let bucket = self.bounds_us.partition_point(|bound| *bound < time_us);
+        if let Some(count) = self.counts.get(bucket) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        self.sum_us.fetch_add(time_us, Ordering::Relaxed);
+    }
+
+    /// Upper ends of the buckets in microseconds.
+    pub fn bounds_us(&self) -> &'static [u64] {
+        self.bounds_us
+    }
+
+    /// How many times lie in each bucket alone; the last is for those beyond all bounds.
+    pub fn counts(&self) -> Vec<u64> {
+        self.counts
+            .iter()
+            .map(|count| count.load(Ordering::Relaxed))
+            .collect()
+    }
+
+    /// Sum of all times in microseconds.
+    pub fn sum_us(&self) -> u64 {
+        self.sum_us.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_belongs_to_its_bucket_and_no_time_is_lost() {
+        let histogram = Histogram::new(&[100, 1_000]);
+        for time_us in [0, 100, 101, 1_000, 1_001, 1_000_000] {
+            histogram.observe(Duration::from_micros(time_us));
+        }
+        assert_eq!(histogram.counts(), [2, 2, 2]);
+        assert_eq!(histogram.sum_us(), 1_002_202);
+    }
+}

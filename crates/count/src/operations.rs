@@ -1,0 +1,108 @@
+//! Requests counted by operation.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::RwLock;
+
+use crate::{Histogram, LATENCY_MICROS, RequestCount};
+
+/// Counters of one process. They wait for each other only at a name that was not counted before.
+#[derive(Debug, Default)]
+pub struct Operations {
+    by_name: RwLock<BTreeMap<String, Arc<Operation>>>,
+}
+
+/// Counters of one operation. Relaxed: a reader may see a request counted whose bytes are not.
+#[derive(Debug)]
+pub struct Operation {
+    failures: AtomicU64,
+    bytes_in: AtomicU64,
+    bytes_out: AtomicU64,
+    times: Histogram,
+}
+
+impl Operations {
+    /// The counters of an operation. Names must come from a list of ours, never from a request: each is kept.
+    pub fn of(&self, operation: &str) -> Arc<Operation> {
+        if let Some(counters) = self.by_name.read().get(operation) {
+            return Arc::clone(counters);
+        }
+        let mut by_name = self.by_name.write();
+        Arc::clone(by_name.entry(operation.to_owned()).or_default())
+    }
+
+    /// All operations counted so far, in order of their names.
+    pub fn counts(&self) -> Vec<RequestCount> {
+        let by_name = self.by_name.read();
+        by_name
+            .iter()
+            .map(|(name, operation)| operation.count(name))
+            .collect()
+    }
+}
+
+impl Default for Operation {
+    fn default() -> Operation {
+        Operation {
+            failures: AtomicU64::new(0),
+            bytes_in: AtomicU64::new(0),
+            bytes_out: AtomicU64::new(0),
+            times: Histogram::new(&LATENCY_MICROS),
+        }
+    }
+}
+
+impl Operation {
+    /// Content came in.
+    pub fn received(&self, bytes: u64) {
+        self.bytes_in.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Content went out.
+    pub fn sent(&self, bytes: u64) {
+        self.bytes_out.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// A request ended after `time`; `failed` if it failed for no reason of the asker's.
+    pub fn ended(&self, time: Duration, failed: bool) {
+        self.failures.fetch_add(u64::from(failed), Ordering::Relaxed);
+        self.times.observe(time);
+    }
+
+    fn count(&self, operation: &str) -> RequestCount {
+        let buckets = self.times.counts();
+        RequestCount {
+            operation: operation.to_owned(),
+            // Every request that ended has a time.
+            count: buckets.iter().sum(),
+            failures: self.failures.load(Ordering::Relaxed),
+            bytes_in: self.bytes_in.load(Ordering::Relaxed),
+            bytes_out: self.bytes_out.load(Ordering::Relaxed),
+            micros: self.times.sum_us(),
+            buckets,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_are_counted_apart() {
+        let operations = Operations::default();
+        let put = operations.of("put");
+        put.received(5);
+        put.ended(Duration::from_micros(150), false);
+        operations.of("put").ended(Duration::from_secs(100), true);
+        operations.of("get").sent(7);
+        let [get, put] = operations.counts().try_into().unwrap();
+        assert_eq!((get.operation.as_str(), get.count, get.bytes_out), ("get", 0, 7));
+        assert_eq!((put.count, put.failures, put.bytes_in), (2, 1, 5));
+        assert_eq!((put.buckets[1], put.buckets[LATENCY_MICROS.len()]), (1, 1));
+        assert_eq!(put.micros, 100_000_150);
+    }
+}
