@@ -12,9 +12,9 @@ use crate::inputs::Sources;
 use crate::layout::Layout;
 use crate::lock::Lock;
 use crate::owner::Owner;
-use crate::question::{Answer, Body, JobBody, LoadRequest, Question};
+use crate::question::{Answer, Body, Dump, DumpFormat, JobBody, JobState, LoadRequest, Question};
 use crate::socket::client::{Client, ClientError};
-use crate::{AskError, OpenError};
+use crate::{AskError, ErrorCode, OpenError};
 
 /// How long an archive may be held by somebody who does not answer: an owner that opens or closes.
 const HELD_TIME_MAX: Duration = Duration::from_secs(15);
@@ -126,16 +126,22 @@ impl Archive {
         })
     }
 
-    /// Writes all rows of a view (DESIGN 4.3), `tsv` or `jsonl`, as of one epoch; gives the number of rows.
+    /// Writes all rows of a view (docs/views.md has its columns), as of one epoch; gives the number of rows.
     ///
     /// # Errors
     /// [`AskError`]; part of the rows may have been written then.
-    pub fn dump(&self, view: &str, format: &str, out: &mut dyn Write) -> Result<u64, AskError> {
+    pub fn dump(
+        &self,
+        rows: impl Into<Dump>,
+        format: DumpFormat,
+        out: &mut dyn Write,
+    ) -> Result<u64, AskError> {
+        let rows = rows.into();
         let mut out = Noting { out, written: false };
         self.with_retry(|role| match role {
-            Role::Owner(owner) => owner.dump(view, format, &mut out).map_err(ClientError::Answered),
+            Role::Owner(owner) => owner.dump(rows, format, &mut out).map_err(ClientError::Answered),
             // Rows that are out cannot be taken back: no second try then.
-            Role::Client(client) => client.dump(view, format, &mut out).map_err(|error| match error {
+            Role::Client(client) => client.dump(rows, format, &mut out).map_err(|error| match error {
                 ClientError::Lost(error) if out.written => ClientError::Answered(lost(&error)),
                 other => other,
             }),
@@ -161,15 +167,15 @@ impl Archive {
                     cancelled = true;
                     self.ask(&Question::Cancel { id: job.id })?;
                 }
-                match job.state.as_str() {
-                    "queued" | "running" => {}
-                    "interrupted" if !cancelled => break,
+                match job.state {
+                    JobState::Queued | JobState::Running => {}
+                    JobState::Interrupted if !cancelled => break,
                     _ => return Ok((epoch, job)),
                 }
                 std::thread::sleep(LOOK_INTERVAL);
                 (epoch, job) = match self.ask(&Question::Job { id: job.id }) {
                     // Another owner: it knows nothing of this job.
-                    Err(error) if error.code == "not_found" && !cancelled => break,
+                    Err(error) if error.code == ErrorCode::NotFound && !cancelled => break,
                     other => job_of(other?)?,
                 };
             }
@@ -181,7 +187,7 @@ impl Archive {
         let deadline = Instant::now() + HELD_TIME_MAX;
         loop {
             match self.ask(&Question::Load(request.clone())) {
-                Err(error) if error.code == "unavailable" && Instant::now() < deadline => {
+                Err(error) if error.code == ErrorCode::Unavailable && Instant::now() < deadline => {
                     std::thread::sleep(RETRY_INTERVAL);
                 }
                 other => return job_of(other?),

@@ -117,12 +117,38 @@ impl OpenError {
     }
 }
 
+/// What kind of reason there is for a question without an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    /// What was asked for is not in the archive.
+    NotFound,
+    /// The question itself is wrong.
+    BadRequest,
+    /// It cannot be answered now; asking again later may help.
+    Unavailable,
+    /// The archive or the disk failed.
+    Internal,
+}
+
+impl ErrorCode {
+    /// Its word in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorCode::NotFound => "not_found",
+            ErrorCode::BadRequest => "bad_request",
+            ErrorCode::Unavailable => "unavailable",
+            ErrorCode::Internal => "internal",
+        }
+    }
+}
+
 /// Why a question has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{message}")]
 pub struct AskError {
-    /// `not_found`, `bad_request`, `unavailable`, `internal`.
-    pub code: String,
+    /// What the asker can do about it.
+    pub code: ErrorCode,
     /// For people.
     pub message: String,
 }
@@ -130,27 +156,27 @@ pub struct AskError {
 impl AskError {
     /// What was asked for is not in the archive.
     pub fn not_found(message: impl Display) -> AskError {
-        AskError::new("not_found", message)
+        AskError::new(ErrorCode::NotFound, message)
     }
 
     /// The question itself is wrong.
     pub fn bad_request(message: impl Display) -> AskError {
-        AskError::new("bad_request", message)
+        AskError::new(ErrorCode::BadRequest, message)
     }
 
     /// It cannot be answered now; asking again later may help.
     pub fn unavailable(message: impl Display) -> AskError {
-        AskError::new("unavailable", message)
+        AskError::new(ErrorCode::Unavailable, message)
     }
 
     /// The archive or the disk failed.
     pub fn internal(message: impl Display) -> AskError {
-        AskError::new("internal", message)
+        AskError::new(ErrorCode::Internal, message)
     }
 
-    fn new(code: &str, message: impl Display) -> AskError {
+    fn new(code: ErrorCode, message: impl Display) -> AskError {
         AskError {
-            code: code.to_owned(),
+            code,
             message: message.to_string(),
         }
     }

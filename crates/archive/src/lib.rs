@@ -9,6 +9,7 @@
 //!  - one load runs at a time; killed at any moment, the next load of the same inputs goes on where it stood.
 
 mod archive;
+mod as_text;
 mod ask;
 pub mod cdx;
 mod error;
@@ -27,7 +28,7 @@ pub mod snippet_html;
 mod socket;
 
 pub use archive::{Archive, OpenSettings};
-pub use error::{AskError, OpenError};
+pub use error::{AskError, ErrorCode, OpenError};
 pub use inputs::{FoundInput, InputSource, Sources, Stat, found_inputs, is_address, path_of, path_text};
 pub use record::{Interrupt, RecordError, open_record, raw_record};
 

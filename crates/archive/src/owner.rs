@@ -13,7 +13,7 @@ use crate::inputs::Sources;
 use crate::layout::{ArchiveSettings, FORMAT, Layout};
 use crate::lock::Lock;
 use crate::parts::Parts;
-use crate::question::{Answer, Question};
+use crate::question::{Answer, Dump, DumpFormat, Question};
 use crate::socket::server::{Answerer, Server};
 use crate::{AskError, OpenError, load};
 
@@ -83,8 +83,8 @@ impl Owner {
         self.parts()?.ask(question)
     }
 
-    pub(crate) fn dump(&self, view: &str, format: &str, out: &mut dyn Write) -> Result<u64, AskError> {
-        self.parts()?.dump(view, format, out)
+    pub(crate) fn dump(&self, rows: Dump, format: DumpFormat, out: &mut dyn Write) -> Result<u64, AskError> {
+        self.parts()?.dump(rows, format, out)
     }
 
     fn parts(&self) -> Result<&Parts, AskError> {

@@ -12,7 +12,7 @@ use crate::feed::{self, FeedError};
 use crate::inputs::{KnownDigests, Sources};
 use crate::jobs::Jobs;
 use crate::layout::{ArchiveSettings, Layout};
-use crate::question::{Answer, Question};
+use crate::question::{Answer, Dump, DumpFormat, Question};
 use crate::socket::server::Answerer;
 use crate::{AskError, OpenError, ask};
 
@@ -158,7 +158,7 @@ impl Answerer for Parts {
         ask::answer(self, question)
     }
 
-    fn dump(&self, view: &str, format: &str, out: &mut dyn Write) -> Result<u64, AskError> {
-        ask::dump(self, view, format, out)
+    fn dump(&self, rows: Dump, format: DumpFormat, out: &mut dyn Write) -> Result<u64, AskError> {
+        ask::dump(self, rows, format, out)
     }
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use extract::HeaderFacts;
 use warc::{Format, Headers, Input, Kind, OpenRecord, RawRecord, ReadError};
 
-use crate::ask::{iso, kind_word};
+use crate::ask::iso;
 use crate::inputs::Sources;
 use crate::question::{CdxRow, RecordBody};
 
@@ -155,7 +155,7 @@ fn compare(record: &RecordBody, format: Format, kind: Kind, headers: &Headers) -
 fn is_of(capture: &CdxRow, found: &HeaderFacts) -> bool {
     let is_place_and_time =
         |(url_key, ms): &(String, i64)| *url_key == capture.url_key && iso(*ms) == capture.fetch_time;
-    kind_word(found.kind) == capture.kind
+    found.kind == capture.kind
         && found.key_and_time.as_ref().is_none_or(is_place_and_time)
         && found
             .digest

@@ -46,4 +46,4 @@ pub use stream::ByteStream;
 pub use upload::{Abandon, Purpose, StageId, Staged, StagedRead};
 pub use volume::{SURVEY_ENTRIES, Volume, VolumeState, VolumeStatus};
 pub use volume_error::VolumeError;
-pub use worker::WorkerStatus;
+pub use worker::{WorkerState, WorkerStatus};

@@ -1,5 +1,7 @@
 //! What a background worker of a node says of itself.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// What a background worker is doing. The command line, the Store page and the metrics show all workers alike.
@@ -7,8 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct WorkerStatus {
     /// `scrub NODE/VOLUME`, `repair`, `rebalance`, ...
     pub name: String,
-    /// `idle`, `busy`, `paused: the node is busy`, `failed: ...`.
-    pub state: String,
+    /// What it does now.
+    pub state: WorkerState,
     /// Items done since the pass began.
     pub done: u64,
     /// Items of the whole pass, if known.
@@ -23,4 +25,72 @@ pub struct WorkerStatus {
     pub last_pass_ms: Option<u64>,
     /// The last failure, empty if there was none.
     pub last_error: String,
+}
+
+/// What a background worker does now.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum WorkerState {
+    /// It waits for its next pass.
+    #[default]
+    Idle,
+    /// It is within a pass.
+    Busy,
+    /// It is within a pass, and waits for this reason.
+    Paused(String),
+    /// It ended for this reason, and does nothing until the node starts again.
+    Failed(String),
+}
+
+impl fmt::Display for WorkerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WorkerState::Idle => f.write_str("idle"),
+            WorkerState::Busy => f.write_str("busy"),
+            WorkerState::Paused(why) => write!(f, "paused: {why}"),
+            WorkerState::Failed(why) => write!(f, "failed: {why}"),
+        }
+    }
+}
+
+impl From<WorkerState> for String {
+    fn from(state: WorkerState) -> String {
+        state.to_string()
+    }
+}
+
+impl TryFrom<String> for WorkerState {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<WorkerState, String> {
+        match text.split_once(": ") {
+            None if text == "idle" => Ok(WorkerState::Idle),
+            None if text == "busy" => Ok(WorkerState::Busy),
+            Some(("paused", why)) => Ok(WorkerState::Paused(why.to_owned())),
+            Some(("failed", why)) => Ok(WorkerState::Failed(why.to_owned())),
+            _ => Err(format!("no state of a worker: {text:?}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_read_as_they_are_written() {
+        for (state, text) in [
+            (WorkerState::Idle, "idle"),
+            (WorkerState::Busy, "busy"),
+            (
+                WorkerState::Paused("the node is busy".into()),
+                "paused: the node is busy",
+            ),
+            (WorkerState::Failed("x: y".into()), "failed: x: y"),
+        ] {
+            assert_eq!(state.to_string(), text);
+            assert_eq!(WorkerState::try_from(text.to_owned()), Ok(state));
+        }
+        assert!(WorkerState::try_from("asleep".to_owned()).is_err());
+    }
 }

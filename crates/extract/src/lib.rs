@@ -58,6 +58,22 @@ pub enum LinkScope {
     External,
 }
 
+impl LinkScope {
+    /// Its word on the command line and in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            LinkScope::All => "all",
+            LinkScope::External => "external",
+        }
+    }
+}
+
+impl std::fmt::Display for LinkScope {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// Outcome for one record.
 #[derive(Debug)]
 pub enum Extracted {
@@ -102,16 +118,42 @@ pub struct Capture {
 }
 
 /// Kind of record a capture was made from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs)]
 pub enum CaptureKind {
+    /// Text alone, of a WET `conversion`.
     Wet,
+    /// What a WAT `metadata` record tells of a response.
     Wat,
+    /// A WARC `revisit`: the payload is that of an earlier capture.
     Revisit,
+    /// A document of an ARC file.
     Arc,
+    /// A WARC `resource`.
     Resource,
+    /// A WARC `response`.
+    #[default]
     Response,
+}
+
+impl CaptureKind {
+    /// Its word in answers and dumps.
+    pub fn name(self) -> &'static str {
+        match self {
+            CaptureKind::Wet => "wet",
+            CaptureKind::Wat => "wat",
+            CaptureKind::Revisit => "revisit",
+            CaptureKind::Arc => "arc",
+            CaptureKind::Resource => "resource",
+            CaptureKind::Response => "response",
+        }
+    }
+}
+
+impl std::fmt::Display for CaptureKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 /// What a page says.

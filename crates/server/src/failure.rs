@@ -1,22 +1,56 @@
 //! A request that cannot be answered: status, code and message, and nothing of the inside.
 
-use archive::AskError;
+use archive::{AskError, ErrorCode};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 use serde_json::json;
+
+/// A short word for programs, the same for one kind of failure always.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Code {
+    /// The request itself is wrong.
+    BadRequest,
+    /// There is no such thing.
+    NotFound,
+    /// Not from here, or not on this server.
+    Forbidden,
+    /// Not now; asking again later may help.
+    Unavailable,
+    /// Something failed here.
+    Internal,
+    /// The address does not take the method.
+    MethodNotAllowed,
+    /// The body is not of the type that is taken.
+    UnsupportedMediaType,
+    /// The body is too large.
+    TooLarge,
+    /// A value of the address is too long.
+    TooLong,
+    /// The record has no such bytes.
+    Range,
+    /// The server does not go by the name in the request.
+    WrongHost,
+    /// The input is no longer where it was loaded from.
+    InputMissing,
+    /// The input is not what was loaded.
+    InputChanged,
+    /// Content of this type is not shown.
+    NotShown,
+}
 
 /// Why a request has no answer. As a response it is JSON; pages turn it into a page.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) status: StatusCode,
-    /// A short word for programs, the same for one kind of failure always.
-    pub(crate) code: &'static str,
+    pub(crate) code: Code,
     /// For people.
     pub(crate) message: String,
 }
 
 impl Failure {
-    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Failure {
+    pub(crate) fn new(status: StatusCode, code: Code, message: impl Into<String>) -> Failure {
         Failure {
             status,
             code,
@@ -25,25 +59,25 @@ impl Failure {
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Failure {
-        Failure::new(StatusCode::BAD_REQUEST, "bad_request", message)
+        Failure::new(StatusCode::BAD_REQUEST, Code::BadRequest, message)
     }
 
     pub(crate) fn not_found(message: impl Into<String>) -> Failure {
-        Failure::new(StatusCode::NOT_FOUND, "not_found", message)
+        Failure::new(StatusCode::NOT_FOUND, Code::NotFound, message)
     }
 
     pub(crate) fn forbidden(message: impl Into<String>) -> Failure {
-        Failure::new(StatusCode::FORBIDDEN, "forbidden", message)
+        Failure::new(StatusCode::FORBIDDEN, Code::Forbidden, message)
     }
 
     pub(crate) fn unavailable(message: impl Into<String>) -> Failure {
-        Failure::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
+        Failure::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, message)
     }
 
     pub(crate) fn internal() -> Failure {
         Failure::new(
             StatusCode::INTERNAL_SERVER_ERROR,
-            "internal",
+            Code::Internal,
             "something went wrong here; the server's log says what",
         )
     }
@@ -56,17 +90,17 @@ impl Failure {
 
 impl From<AskError> for Failure {
     fn from(error: AskError) -> Failure {
-        match error.code.as_str() {
-            "not_found" => Failure::not_found(error.message),
-            "bad_request" => Failure::bad_request(error.message),
-            "unavailable" => Failure::unavailable(error.message),
-            _ => {
+        match error.code {
+            ErrorCode::NotFound => Failure::not_found(error.message),
+            ErrorCode::BadRequest => Failure::bad_request(error.message),
+            ErrorCode::Unavailable => Failure::unavailable(error.message),
+            ErrorCode::Internal => {
                 tracing::error!(
-                    code = error.code,
+                    code = error.code.name(),
                     message = error.message,
                     "the archive failed to answer"
                 );
-                Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", error.message)
+                Failure::new(StatusCode::INTERNAL_SERVER_ERROR, Code::Internal, error.message)
             }
         }
     }

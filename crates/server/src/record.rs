@@ -12,7 +12,7 @@ use warc::{RawRecord, ReadError};
 
 use crate::arguments::Arguments;
 use crate::ask::Asker;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::fresh;
 use crate::stream::{self, Maker, Wanted};
 
@@ -121,7 +121,7 @@ fn within(range: &str, whole: u64) -> Result<Option<(u64, u64)>, Response> {
         Err(_) => {
             let failure = Failure::new(
                 StatusCode::RANGE_NOT_SATISFIABLE,
-                "range",
+                Code::Range,
                 format!("the record has {whole} bytes"),
             );
             let mut response = failure.into_response();
@@ -156,7 +156,7 @@ pub(crate) fn no_bytes(capture: &CdxRow, error: &RecordError) -> Failure {
     match error {
         RecordError::Read(ReadError::Io { source, .. }) if is_gone(source.kind()) => Failure::new(
             StatusCode::NOT_FOUND,
-            "input_missing",
+            Code::InputMissing,
             format!(
                 "the input {} is no longer where it was loaded from",
                 capture.filename
@@ -191,7 +191,7 @@ fn is_gone(kind: ErrorKind) -> bool {
 
 fn changed(what: String) -> Failure {
     let message = format!("the input {what}: was it changed? load it again");
-    Failure::new(StatusCode::CONFLICT, "input_changed", message)
+    Failure::new(StatusCode::CONFLICT, Code::InputChanged, message)
 }
 
 /// `org_archive_about-20140126200624.warc.gz`
@@ -233,14 +233,18 @@ mod tests {
     #[test]
     fn an_input_that_cannot_be_read_now_is_no_fault_of_the_server() {
         for (kind, status, code) in [
-            (ErrorKind::NotFound, StatusCode::NOT_FOUND, "input_missing"),
-            (ErrorKind::IsADirectory, StatusCode::NOT_FOUND, "input_missing"),
+            (ErrorKind::NotFound, StatusCode::NOT_FOUND, Code::InputMissing),
+            (ErrorKind::IsADirectory, StatusCode::NOT_FOUND, Code::InputMissing),
             (
                 ErrorKind::TimedOut,
                 StatusCode::SERVICE_UNAVAILABLE,
-                "unavailable",
+                Code::Unavailable,
             ),
-            (ErrorKind::Other, StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+            (
+                ErrorKind::Other,
+                StatusCode::SERVICE_UNAVAILABLE,
+                Code::Unavailable,
+            ),
         ] {
             let error = RecordError::Read(ReadError::Io {
                 path: "store://crawls/a.warc.gz".to_owned(),

@@ -16,7 +16,7 @@ use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove
 
 use crate::api;
 use crate::api::table::ENDPOINTS;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::fresh;
 use crate::pages::{self, PageFailure};
 use crate::sandbox;
@@ -138,7 +138,7 @@ fn refusal(state: &State, request: &Request) -> Option<Failure> {
         Err(Misaddressed::NotOurs) => {
             return Some(Failure::new(
                 StatusCode::MISDIRECTED_REQUEST,
-                "wrong_host",
+                Code::WrongHost,
                 "this server does not go by that name; weft serve --host NAME tells it its names",
             ));
         }
@@ -149,7 +149,7 @@ fn refusal(state: &State, request: &Request) -> Option<Failure> {
     too_long.then(|| {
         Failure::new(
             StatusCode::URI_TOO_LONG,
-            "too_long",
+            Code::TooLong,
             format!("a value of the address has {VALUE_BYTES_MAX} bytes or more; no URL in an archive is that long"),
         )
     })
@@ -183,7 +183,7 @@ async fn unknown(request: Request) -> Response {
 async fn wrong_method(request: Request) -> Response {
     let failure = Failure::new(
         StatusCode::METHOD_NOT_ALLOWED,
-        "method_not_allowed",
+        Code::MethodNotAllowed,
         "this address does not take that method",
     );
     failed(failure, is_for_programs(request.uri().path()))

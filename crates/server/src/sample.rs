@@ -3,9 +3,9 @@
 
 use archive::question::*;
 use store::upkeep::Census;
-use store::{RequestCount, WorkerStatus};
+use store::{RequestCount, WorkerState, WorkerStatus};
 
-use crate::storage::{ConnectionCount, NodeReport, StoreReport, VolumeReport};
+use crate::storage::{ConnectionCount, NodeReport, StoreReport, VolumeCondition, VolumeReport};
 
 /// Name of `answer` in the JSON, and an answer of that kind with all its fields.
 pub fn samples() -> Vec<(&'static str, Answer)> {
@@ -114,7 +114,10 @@ pub fn store() -> StoreReport {
             workers: vec![worker()],
             requests: vec![requests("get"), requests("put")],
         }],
-        volumes: vec![volume("local/a", "in service"), volume("local/b", "rebuilding")],
+        volumes: vec![
+            volume("local/a", VolumeCondition::InService),
+            volume("local/b", VolumeCondition::Rebuilding),
+        ],
         census: Some(census()),
         s3: vec![requests("GetObject"), requests("PutObject")],
         s3_connections: Some(ConnectionCount { open: 3, refused: 1 }),
@@ -124,7 +127,7 @@ pub fn store() -> StoreReport {
 fn worker() -> WorkerStatus {
     WorkerStatus {
         name: "scrub local/a".into(),
-        state: "busy".into(),
+        state: WorkerState::Busy,
         done: 310,
         total: Some(1100),
         bytes: 1_800_000_000,
@@ -135,14 +138,14 @@ fn worker() -> WorkerStatus {
     }
 }
 
-fn volume(id: &str, state: &str) -> VolumeReport {
+fn volume(id: &str, state: VolumeCondition) -> VolumeReport {
     VolumeReport {
         id: id.to_owned(),
         node: "local".into(),
         zone: id.to_owned(),
         weight: 1,
         share: 0.5,
-        state: state.to_owned(),
+        state,
         problem: String::new(),
         path: "/disks/a".into(),
         capacity_bytes: 4_000_000_000_000,
@@ -185,7 +188,7 @@ fn status() -> StatusBody {
         fetch_time_first: Some("2014-01-26T20:06:24.000Z".into()),
         fetch_time_last: Some("2014-01-26T20:10:55.000Z".into()),
         collections: vec!["news".into()],
-        links_scope: "all".into(),
+        links_scope: LinkScope::All,
         ..StatusBody::default()
     }
 }
@@ -204,7 +207,7 @@ fn stage() -> StageRow {
 fn ledger() -> LedgerRow {
     LedgerRow {
         input: "iana.warc.gz".into(),
-        state: "done".into(),
+        state: InputState::Done,
         records: 343,
         ..LedgerRow::default()
     }
@@ -294,7 +297,7 @@ fn capture() -> CdxRow {
         offset: 334,
         filename: "iana.warc.gz".into(),
         collection: "news".into(),
-        kind: "response".into(),
+        kind: CaptureKind::Response,
     }
 }
 
@@ -333,7 +336,7 @@ fn search() -> SearchBody {
 fn job() -> JobBody {
     JobBody {
         id: 1,
-        state: "running".into(),
+        state: JobState::Running,
         error: Some("no space left on device".into()),
         problems: vec![ledger()],
         stages: vec![stage()],

@@ -22,14 +22,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use archive::Interrupt;
-use archive::question::RecordBody;
+use archive::question::{CaptureKind, RecordBody};
 use axum::Extension;
 use axum::extract::State as Shared;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use maud::{DOCTYPE, html};
 
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::pages::Query;
 use crate::state::{Peer, State};
 use crate::stream::{self, Wanted};
@@ -92,17 +92,17 @@ fn show_as(mime: &str) -> Option<Show> {
 
 /// Whether there is content to be shown: a redirect has none to speak of, and what it has would be taken for
 /// the page.
-pub(crate) fn worth_showing(status: u16, mime: &str, kind: &str) -> bool {
+pub(crate) fn worth_showing(status: u16, mime: &str, kind: CaptureKind) -> bool {
     !(300..400).contains(&status) && can_show(mime, kind)
 }
 
 /// Whether the content of this type and kind of capture can be shown.
-fn can_show(mime: &str, kind: &str) -> bool {
+fn can_show(mime: &str, kind: CaptureKind) -> bool {
     match kind {
-        "wat" => false,
+        CaptureKind::Wat => false,
         // Of a revisit, the content that it saw again is shown; its own type says only that it is one.
-        "wet" | "revisit" => true,
-        _ => show_as(mime).is_some(),
+        CaptureKind::Wet | CaptureKind::Revisit => true,
+        CaptureKind::Arc | CaptureKind::Resource | CaptureKind::Response => show_as(mime).is_some(),
     }
 }
 
@@ -134,18 +134,18 @@ async fn find(state: &State, query: &Query, asker: IpAddr) -> Result<Response, F
     };
     let (_, found) = record::locate(&state.asker, url, query.owned("at"), query.owned("capture")).await?;
     let found = content_of(found)?;
-    let kind = found.capture.kind.clone();
-    if !can_show(&found.capture.mime, &kind) {
+    let kind = found.capture.kind;
+    if !can_show(&found.capture.mime, kind) {
         return Err(Failure::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "not_shown",
+            Code::NotShown,
             format!(
                 "content of type {} is not shown here; the record can be downloaded",
                 found.capture.mime
             ),
         ));
     }
-    let (show, media) = shown(&found.capture.mime, &kind);
+    let (show, media) = shown(&found.capture.mime, kind);
     let place = state.contents.take(asker).await;
     let capture = found.capture.clone();
     let interrupt = Interrupt::after(state.settings.content_max);
@@ -168,7 +168,7 @@ const TITLE_TIME_MAX: Duration = Duration::from_secs(2);
 /// The title in a capture's own content; `None` where it is no page, or cannot be had at once.
 pub(crate) async fn title(state: &State, record: RecordBody) -> Option<String> {
     let found = content_of(record).ok()?;
-    if !matches!(shown(&found.capture.mime, &found.capture.kind).0, Show::Html) {
+    if !matches!(shown(&found.capture.mime, found.capture.kind).0, Show::Html) {
         return None;
     }
     let place = state.contents.try_take()?;
@@ -183,9 +183,9 @@ pub(crate) async fn title(state: &State, record: RecordBody) -> Option<String> {
 
 /// A revisit says that the content was as before: the capture with that content, if the archive holds it.
 fn content_of(found: RecordBody) -> Result<RecordBody, Failure> {
-    match (found.capture.kind.as_str(), found.original) {
-        ("revisit", Some(original)) => Ok(*original),
-        ("revisit", None) => Err(Failure::not_found(
+    match (found.capture.kind, found.original) {
+        (CaptureKind::Revisit, Some(original)) => Ok(*original),
+        (CaptureKind::Revisit, None) => Err(Failure::not_found(
             "this capture says only that the content was unchanged, and the content itself is not in the archive",
         )),
         (_, original) => Ok(RecordBody { original, ..found }),
@@ -193,11 +193,11 @@ fn content_of(found: RecordBody) -> Result<RecordBody, Failure> {
 }
 
 /// As what content is sent: a type that is never taken as it came.
-fn shown(mime: &str, kind: &str) -> (Show, String) {
+fn shown(mime: &str, kind: CaptureKind) -> (Show, String) {
     let text = "text/plain; charset=utf-8".to_owned();
     let html = "text/html; charset=utf-8".to_owned();
     match show_as(mime) {
-        _ if kind == "wet" => (Show::Text, text),
+        _ if kind == CaptureKind::Wet => (Show::Text, text),
         Some(show @ (Show::Html | Show::Drawing)) => (show, html),
         Some(Show::Image) => (Show::Image, mime.to_owned()),
         Some(Show::Text) | None => (Show::Text, text),
@@ -230,7 +230,7 @@ mod tests {
 
     #[track_caller]
     fn check(mime: &str, expected: &str) {
-        assert_eq!(shown(mime, "response").1, expected);
+        assert_eq!(shown(mime, CaptureKind::Response).1, expected);
     }
 
     #[test]
@@ -241,7 +241,9 @@ mod tests {
         check("image/png", "image/png");
         check("image/svg+xml", "text/html; charset=utf-8");
         check("application/x-shockwave-flash", "text/plain; charset=utf-8");
-        assert_eq!(shown("text/html", "wet").0, Show::Text);
-        assert!(!can_show("application/pdf", "response") && !can_show("text/html", "wat"));
+        assert_eq!(shown("text/html", CaptureKind::Wet).0, Show::Text);
+        assert!(
+            !can_show("application/pdf", CaptureKind::Response) && !can_show("text/html", CaptureKind::Wat)
+        );
     }
 }

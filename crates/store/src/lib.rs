@@ -34,6 +34,6 @@ pub use cluster::{Cluster, Connect, LayoutTag, View, announce};
 pub use contract::{
     BlockHasher, ByteStream, Condition, Counters, Digests, FixityEvent, Held, InFlight, Key, KeyError,
     LATENCY_MICROS, Meta, NEWS, NodeId, NodeStatus, PARTITIONS, Partition, ReplicaState, RequestCount,
-    Version, VolumeId, VolumeState, VolumeStatus, WorkerStatus,
+    Version, VolumeId, VolumeState, VolumeStatus, WorkerState, WorkerStatus,
 };
 pub use placement::{NodeRole, VolumeRole};

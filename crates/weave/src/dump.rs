@@ -7,6 +7,7 @@ mod details;
 mod print;
 mod rows;
 
+use std::fmt;
 use std::str::FromStr;
 
 pub use details::Details;
@@ -122,6 +123,22 @@ pub enum DumpFormat {
     Tsv,
     /// One JSON object a row.
     Jsonl,
+}
+
+impl DumpFormat {
+    /// Name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            DumpFormat::Tsv => "tsv",
+            DumpFormat::Jsonl => "jsonl",
+        }
+    }
+}
+
+impl fmt::Display for DumpFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 impl FromStr for DumpFormat {

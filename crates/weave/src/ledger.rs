@@ -16,10 +16,11 @@ use crate::tables::Table;
 pub struct InputId(pub u32);
 
 /// State of an input in the ledger.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InputState {
     /// Known, nothing read yet.
+    #[default]
     Pending,
     /// Read as far as `bytes_done`.
     Loading,
@@ -42,6 +43,25 @@ impl std::fmt::Display for InputState {
             InputState::Done => f.write_str("done"),
             InputState::Failed { reason } => write!(f, "failed({reason})"),
             InputState::Forgotten => f.write_str("forgotten"),
+        }
+    }
+}
+
+impl std::str::FromStr for InputState {
+    type Err = String;
+
+    /// Reads what `Display` writes.
+    fn from_str(text: &str) -> Result<InputState, String> {
+        let reason = |text: &str| Some(text.strip_prefix("failed(")?.strip_suffix(')')?.to_owned());
+        match text {
+            "pending" => Ok(InputState::Pending),
+            "loading" => Ok(InputState::Loading),
+            "done" => Ok(InputState::Done),
+            "forgotten" => Ok(InputState::Forgotten),
+            _ => match reason(text) {
+                Some(reason) => Ok(InputState::Failed { reason }),
+                None => Err(format!("no state of an input: {text:?}")),
+            },
         }
     }
 }
@@ -293,6 +313,30 @@ pub(crate) fn decode_quarantine(key: &[u8], value: &[u8]) -> Result<(InputId, Qu
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn states_are_read_as_they_are_written() {
+        let failed = |reason: &str| InputState::Failed {
+            reason: reason.to_owned(),
+        };
+        for (state, text) in [
+            (InputState::Pending, "pending"),
+            (InputState::Loading, "loading"),
+            (InputState::Done, "done"),
+            (InputState::Forgotten, "forgotten"),
+            (
+                failed("no such file (os error 2)"),
+                "failed(no such file (os error 2))",
+            ),
+            (failed(""), "failed()"),
+        ] {
+            assert_eq!(state.to_string(), text);
+            assert_eq!(text.parse(), Ok(state));
+        }
+        for text in ["", "Done", "failed", "failed(", "cut"] {
+            assert!(text.parse::<InputState>().is_err(), "{text:?}");
+        }
+    }
 
     #[test]
     fn rows_of_version_1_are_read() {

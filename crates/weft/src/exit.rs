@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Error;
-use archive::{AskError, OpenError};
+use archive::{AskError, ErrorCode, OpenError};
 use store::StoreError;
 
 use crate::context::Context;
@@ -17,7 +17,7 @@ pub(crate) fn parsed<T: clap::Parser>() -> Result<T, ExitCode> {
             .skip(1)
             .take_while(|argument| argument != "--");
         if error.use_stderr() && asked.into_iter().any(|argument| argument == "--json") {
-            print_json("bad_request", &clap_message(&error.to_string()));
+            print_json(ErrorCode::BadRequest, &clap_message(&error.to_string()));
         } else {
             // Nothing is left to do if the stream is closed.
             let _ = error.print();
@@ -51,7 +51,7 @@ pub(crate) fn report(result: Result<Outcome, Error>, context: &mut Context) -> E
         Ok(Outcome::Losses) => ExitCode::from(1),
         Err(error) => {
             complain(&error, context);
-            ExitCode::from(code_of(&error))
+            ExitCode::from(status_of(&error))
         }
     }
 }
@@ -60,14 +60,14 @@ pub(crate) fn report(result: Result<Outcome, Error>, context: &mut Context) -> E
 pub(crate) fn complain(error: &Error, context: &Context) {
     let chain = chain_text(error);
     if context.json {
-        print_json(word_of(error), &chain);
+        print_json(code_of(error), &chain);
     } else {
         // Nothing is left to do if standard error is closed as well.
         let _ = writeln!(std::io::stderr(), "{} {chain}", context.err_style.bad("error:"));
     }
 }
 
-fn print_json(code: &str, message: &str) {
+fn print_json(code: ErrorCode, message: &str) {
     let error = serde_json::json!({ "error": { "code": code, "message": message } });
     let _ = writeln!(std::io::stderr(), "{error}");
 }
@@ -88,17 +88,21 @@ fn chain_text(error: &Error) -> String {
     crate::style::clean_lines(&text)
 }
 
-fn code_of(error: &Error) -> u8 {
-    if word_of(error) == "bad_request" { 2 } else { 1 }
+fn status_of(error: &Error) -> u8 {
+    if code_of(error) == ErrorCode::BadRequest {
+        2
+    } else {
+        1
+    }
 }
 
 /// The error's code as the API names it.
-fn word_of(error: &Error) -> &str {
+fn code_of(error: &Error) -> ErrorCode {
     if error.downcast_ref::<WrongUse>().is_some() {
-        return "bad_request";
+        return ErrorCode::BadRequest;
     }
     if let Some(ask) = error.downcast_ref::<AskError>() {
-        return &ask.code;
+        return ask.code;
     }
     let missing = |cause: &(dyn std::error::Error + 'static)| {
         cause.downcast_ref::<NotFound>().is_some()
@@ -109,11 +113,11 @@ fn word_of(error: &Error) -> &str {
                 .is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
     };
     if error.chain().any(missing) {
-        return "not_found";
+        return ErrorCode::NotFound;
     }
     match error.downcast_ref::<StoreError>() {
-        Some(StoreError::Unavailable { .. }) => "unavailable",
-        _ => "internal",
+        Some(StoreError::Unavailable { .. }) => ErrorCode::Unavailable,
+        _ => ErrorCode::Internal,
     }
 }
 
@@ -134,21 +138,27 @@ mod tests {
     #[test]
     fn wrong_use_is_found_below_context() {
         let error = Error::new(WrongUse("no such view".into())).context("dump");
-        assert_eq!(code_of(&error), 2);
-        assert_eq!(code_of(&anyhow!("disk")), 1);
+        assert_eq!(status_of(&error), 2);
+        assert_eq!(status_of(&anyhow!("disk")), 1);
     }
 
     #[test]
     fn what_is_not_there_is_told_from_what_failed() {
         let io = |kind| Error::new(io::Error::from(kind)).context("read x");
-        for (error, word) in [
-            (Error::new(NotFound("no x".into())).context("get"), "not_found"),
-            (Error::new(StoreError::NotFound("b/x".into())), "not_found"),
-            (io(io::ErrorKind::NotFound), "not_found"),
-            (io(io::ErrorKind::PermissionDenied), "internal"),
-            (Error::new(WrongUse("x".into())), "bad_request"),
+        for (error, code) in [
+            (
+                Error::new(NotFound("no x".into())).context("get"),
+                ErrorCode::NotFound,
+            ),
+            (
+                Error::new(StoreError::NotFound("b/x".into())),
+                ErrorCode::NotFound,
+            ),
+            (io(io::ErrorKind::NotFound), ErrorCode::NotFound),
+            (io(io::ErrorKind::PermissionDenied), ErrorCode::Internal),
+            (Error::new(WrongUse("x".into())), ErrorCode::BadRequest),
         ] {
-            assert_eq!(word_of(&error), word, "{error:#}");
+            assert_eq!(code_of(&error), code, "{error:#}");
         }
     }
 

@@ -3,6 +3,8 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
 /// An address, and the name it was given by.
 #[derive(Debug, Clone)]
 pub(crate) struct Listen {
@@ -36,4 +38,12 @@ pub(crate) fn positive(text: &str) -> Result<usize, String> {
         0 => Err("expected a number from 1 on".to_owned()),
         number => Ok(number),
     }
+}
+
+/// Reads one of `words`, which help and messages list, as the type that has them.
+pub(crate) fn one_of<T>(words: &[&'static str]) -> impl TypedValueParser<Value = T> + use<T>
+where
+    T: FromStr<Err = String> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(words.iter().copied()).try_map(|word| word.parse())
 }

@@ -3,7 +3,6 @@
 //! An answer looks at [`LOOKED_AT_MAX`] captures at most, whatever is asked, and names in its cursor where the
 //! next one goes on: a filter that fits few of very many ends in time, and nothing is held but the rows given.
 
-use extract::CaptureKind;
 use urlkey::url_ranges;
 use weave::{CaptureRow, KeyRange, Snapshot};
 
@@ -149,7 +148,7 @@ pub(super) fn row(capture: CaptureRow) -> CdxRow {
     CdxRow {
         timestamp: time::digits(capture.fetch_time_ms),
         fetch_time: time::iso(capture.fetch_time_ms),
-        kind: kind_word(capture.kind).to_owned(),
+        kind: capture.kind,
         url_key: capture.url_key,
         url: capture.url,
         mime: capture.mime,
@@ -159,18 +158,6 @@ pub(super) fn row(capture: CaptureRow) -> CdxRow {
         offset: capture.offset,
         filename: capture.input_name,
         collection: capture.collection,
-    }
-}
-
-/// The kind of a capture in answers.
-pub(crate) fn kind_word(kind: CaptureKind) -> &'static str {
-    match kind {
-        CaptureKind::Wet => "wet",
-        CaptureKind::Wat => "wat",
-        CaptureKind::Revisit => "revisit",
-        CaptureKind::Arc => "arc",
-        CaptureKind::Resource => "resource",
-        CaptureKind::Response => "response",
     }
 }
 

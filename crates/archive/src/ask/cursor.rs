@@ -26,6 +26,7 @@ pub(super) fn decode<T: DeserializeOwned>(cursor: Option<&str>) -> Result<Option
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorCode;
 
     #[test]
     fn cursors_come_back_and_others_are_refused() {
@@ -40,7 +41,7 @@ mod tests {
         for bad in ["", "x", "!!", &encode(&"only a text")] {
             assert_eq!(
                 decode::<(String, u64)>(Some(bad)).unwrap_err().code,
-                "bad_request"
+                ErrorCode::BadRequest
             );
         }
     }

@@ -2,13 +2,9 @@
 
 use weave::Snapshot;
 
-use crate::load::parse_links;
 use crate::parts::Parts;
-use crate::question::{Body, JobBody, LoadRequest};
+use crate::question::{Body, JobBody, LinkScope, LoadRequest};
 use crate::{AskError, jobs::Job};
-
-/// Stages that a load can do without, to find the slowest.
-const STAGES_OFF: [&str; 3] = ["extract", "weave", "search"];
 
 /// Checks a load and queues it.
 pub(super) fn load(parts: &Parts, request: &LoadRequest) -> Result<Body, AskError> {
@@ -16,7 +12,7 @@ pub(super) fn load(parts: &Parts, request: &LoadRequest) -> Result<Body, AskErro
     if request.inputs.is_empty() {
         return Err(AskError::bad_request("no inputs to load"));
     }
-    if let Some(links) = &request.links {
+    if let Some(links) = request.links {
         check_links(parts, links)?;
     }
     if let Some(rate) = request.rate_pages_per_s
@@ -26,36 +22,18 @@ pub(super) fn load(parts: &Parts, request: &LoadRequest) -> Result<Body, AskErro
             "a rate of {rate} pages per second"
         )));
     }
-    if let Some(stage) = request
-        .stages_off
-        .iter()
-        .find(|stage| !STAGES_OFF.contains(&stage.as_str()))
-    {
-        return Err(AskError::bad_request(format!(
-            "stage {stage:?} cannot be off; these can: {STAGES_OFF:?}"
-        )));
-    }
     Ok(Body::Job(parts.jobs.submit(request.clone())?))
 }
 
-fn check_links(parts: &Parts, links: &str) -> Result<(), AskError> {
-    let asked = parse_links(links)
-        .ok_or_else(|| AskError::bad_request(format!("links {links:?}: all or external")))?;
-    if asked == parts.settings.links {
+/// An archive keeps the links that it was created with: it could not tell what is missing of another scope.
+fn check_links(parts: &Parts, links: LinkScope) -> Result<(), AskError> {
+    if links == parts.settings.links {
         return Ok(());
     }
     Err(AskError::bad_request(format!(
         "this archive was created with --links {}, which stays; another scope needs another archive",
-        links_word(parts)
+        parts.settings.links
     )))
-}
-
-/// The link scope of an archive as `--links` names it.
-pub(super) fn links_word(parts: &Parts) -> &'static str {
-    match parts.settings.links {
-        extract::LinkScope::All => "all",
-        extract::LinkScope::External => "external",
-    }
 }
 
 pub(super) fn jobs(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskError> {

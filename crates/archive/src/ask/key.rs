@@ -30,6 +30,7 @@ fn is_key(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorCode;
 
     #[test]
     fn what_readers_type() {
@@ -42,6 +43,6 @@ mod tests {
         ] {
             assert_eq!(url_key(typed).unwrap(), "org,iana)/", "{typed}");
         }
-        assert_eq!(url_key("").unwrap_err().code, "bad_request");
+        assert_eq!(url_key("").unwrap_err().code, ErrorCode::BadRequest);
     }
 }

@@ -23,13 +23,12 @@ mod time;
 
 use std::io::Write;
 
-pub(crate) use cdx::kind_word;
 pub(crate) use time::iso;
 use weave::{DumpError, Snapshot, SnapshotError};
 
 use crate::AskError;
 use crate::parts::Parts;
-use crate::question::{Answer, Question};
+use crate::question::{Answer, Dump, DumpFormat, Question};
 
 /// Rows of an answer at most.
 const LIMIT_MAX: usize = 10_000;
@@ -94,16 +93,17 @@ fn answer_at_once(parts: &Parts, question: &Question) -> Result<Answer, AskError
     })
 }
 
-/// Writes a whole view, or details that `weft verify` compares besides (`tsv` in any case).
-pub(crate) fn dump(parts: &Parts, view: &str, format: &str, out: &mut dyn Write) -> Result<u64, AskError> {
-    let format = format
-        .parse()
-        .map_err(|_| AskError::bad_request(format!("no dump format {format:?}")))?;
+/// Writes a whole view, or details (`tsv` in any case).
+pub(crate) fn dump(
+    parts: &Parts,
+    rows: Dump,
+    format: DumpFormat,
+    out: &mut dyn Write,
+) -> Result<u64, AskError> {
     let snapshot = parts.weave.snapshot();
-    let dumped = match (view.parse(), view.parse()) {
-        (Ok(view), _) => snapshot.dump(view, format, out),
-        (_, Ok(details)) => snapshot.dump_details(details, out),
-        _ => return Err(AskError::bad_request(format!("no view {view:?}"))),
+    let dumped = match rows {
+        Dump::View(view) => snapshot.dump(view, format, out),
+        Dump::Details(details) => snapshot.dump_details(details, out),
     };
     dumped.map_err(|error| match error {
         DumpError::Output(error) => AskError::unavailable(format!("write the dump: {error}")),

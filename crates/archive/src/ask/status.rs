@@ -2,7 +2,7 @@
 
 use weave::Snapshot;
 
-use super::{jobs, time};
+use super::time;
 use crate::AskError;
 use crate::layout::bytes_below;
 use crate::parts::Parts;
@@ -17,7 +17,7 @@ pub(super) fn status(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskErro
     Ok(Body::Status(StatusBody {
         archive: parts.layout.dir().display().to_string(),
         version: crate::VERSION.to_owned(),
-        links_scope: jobs::links_word(parts).to_owned(),
+        links_scope: parts.settings.links,
         inputs: totals.inputs,
         inputs_done: totals.inputs_done,
         inputs_loading: totals.inputs_loading + totals.inputs_pending,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::question::CdxRow;
+use crate::question::{CaptureKind, CdxRow};
 
 /// A column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,7 +119,7 @@ impl Field {
             Field::Timestamp => Cow::Borrowed(row.timestamp.as_str()),
             Field::Url => Cow::Borrowed(row.url.as_str()),
             Field::Mime => Cow::Borrowed(row.mime.as_str()),
-            Field::Status if row.status == 0 || row.kind == "revisit" => return None,
+            Field::Status if row.status == 0 || row.kind == CaptureKind::Revisit => return None,
             Field::Status => Cow::Owned(row.status.to_string()),
             Field::Digest => Cow::Owned(text(&row.digest)?),
             Field::Redirect | Field::RobotFlags => return None,

@@ -9,7 +9,9 @@ use parking_lot::Mutex;
 use weave::{InputId, InputState, LedgerEntry};
 
 use crate::inputs::Skipped;
-use crate::question::{JobBody, JobStage, LedgerRow, LoadRequest, QuarantineRow, SkippedFile, StageRow};
+use crate::question::{
+    JobBody, JobStage, JobState, LedgerRow, LoadRequest, OptionalStage, QuarantineRow, SkippedFile, StageRow,
+};
 
 /// Defects that are listed; all are counted.
 const DEFECTS_MAX: usize = 1000;
@@ -75,37 +77,13 @@ pub(crate) struct Job {
 
 #[derive(Default)]
 struct State {
-    phase: Phase,
+    phase: JobState,
     begun: Option<Instant>,
     elapsed: Duration,
     error: Option<String>,
     monitor: Option<Monitor>,
     /// Last report of the stages, once they have ended.
     stages: Vec<StageReport>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Phase {
-    #[default]
-    Queued,
-    Running,
-    Done,
-    Cancelled,
-    Interrupted,
-    Failed,
-}
-
-impl Phase {
-    fn word(self) -> &'static str {
-        match self {
-            Phase::Queued => "queued",
-            Phase::Running => "running",
-            Phase::Done => "done",
-            Phase::Cancelled => "cancelled",
-            Phase::Interrupted => "interrupted",
-            Phase::Failed => "failed",
-        }
-    }
 }
 
 impl Job {
@@ -126,7 +104,7 @@ impl Job {
 
     pub(super) fn begin(&self) {
         let mut state = self.state.lock();
-        state.phase = Phase::Running;
+        state.phase = JobState::Running;
         state.begun = Some(Instant::now());
     }
 
@@ -139,10 +117,10 @@ impl Job {
             .map(|monitor| monitor.stages())
             .unwrap_or_default();
         state.phase = match &outcome {
-            Err(_) => Phase::Failed,
-            Ok(()) if self.interrupted.load(Relaxed) => Phase::Interrupted,
-            Ok(()) if self.is_stopped() => Phase::Cancelled,
-            Ok(()) => Phase::Done,
+            Err(_) => JobState::Failed,
+            Ok(()) if self.interrupted.load(Relaxed) => JobState::Interrupted,
+            Ok(()) if self.is_stopped() => JobState::Cancelled,
+            Ok(()) => JobState::Done,
         };
         state.error = outcome.err();
     }
@@ -164,19 +142,16 @@ impl Job {
     }
 
     pub(crate) fn has_begun(&self) -> bool {
-        self.state.lock().phase != Phase::Queued
+        self.state.lock().phase != JobState::Queued
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        matches!(
-            self.state.lock().phase,
-            Phase::Done | Phase::Cancelled | Phase::Interrupted | Phase::Failed
-        )
+        self.state.lock().phase.has_ended()
     }
 
     /// Whether a stage is replaced by nothing.
-    pub(crate) fn is_off(&self, stage: &str) -> bool {
-        self.request.stages_off.iter().any(|off| off == stage)
+    pub(crate) fn is_off(&self, stage: OptionalStage) -> bool {
+        self.request.stages_off.contains(&stage)
     }
 
     pub(crate) fn watch(&self, monitor: Monitor) {
@@ -249,7 +224,7 @@ impl Job {
         let stages = self.stages();
         let state = self.state.lock();
         let running = state.begun.map(|begun| begun.elapsed()).unwrap_or_default();
-        let elapsed = if state.phase == Phase::Running {
+        let elapsed = if state.phase == JobState::Running {
             running
         } else {
             state.elapsed
@@ -257,7 +232,7 @@ impl Job {
         let c = &self.counters;
         JobBody {
             id: self.id,
-            state: state.phase.word().to_owned(),
+            state: state.phase,
             stage: stage(&state, &stages),
             error: state.error.clone(),
             elapsed_ms: elapsed.as_millis() as u64,
@@ -308,11 +283,11 @@ fn stage(state: &State, stages: &[StageRow]) -> JobStage {
         named.map(|row| row.waiting + row.running).sum::<u64>() > 0
     };
     match state.phase {
-        Phase::Queued => JobStage::Queued,
-        Phase::Running if state.monitor.is_none() => JobStage::Finding,
-        Phase::Running if in_hand(&["read", "extract", "weave"]) => JobStage::Loading,
-        Phase::Running if in_hand(&["digest", "register"]) => JobStage::Digesting,
-        Phase::Running => JobStage::Finishing,
+        JobState::Queued => JobStage::Queued,
+        JobState::Running if state.monitor.is_none() => JobStage::Finding,
+        JobState::Running if in_hand(&["read", "extract", "weave"]) => JobStage::Loading,
+        JobState::Running if in_hand(&["digest", "register"]) => JobStage::Digesting,
+        JobState::Running => JobStage::Finishing,
         _ => JobStage::Ended,
     }
 }
@@ -341,7 +316,7 @@ impl From<&LedgerEntry> for LedgerRow {
             input: entry.input.clone(),
             digest: entry.digest.clone(),
             size: entry.size,
-            state: entry.state.to_string(),
+            state: entry.state.clone(),
             records: entry.records,
             captures: entry.captures,
             quarantined: entry.quarantined,

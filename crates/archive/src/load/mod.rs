@@ -25,7 +25,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use extract::LinkScope;
 use flow::{Batch, Feeder, Flow, FlowError, Out, Pipeline, StageSettings};
 use weave::InputId;
 
@@ -35,6 +34,7 @@ use self::rate::Rate;
 use crate::inputs::{self, Found, SpoolRoom};
 use crate::jobs::Job;
 use crate::parts::Parts;
+use crate::question::OptionalStage;
 
 /// An epoch closes with this many bytes of captures, if the load does not ask for less.
 const EPOCH_BYTES: u64 = 64 << 20;
@@ -91,7 +91,7 @@ pub(crate) fn run(parts: &Arc<Parts>, job: &Arc<Job>) -> Result<(), LoadError> {
     feed(&context, feeder, discovery.found);
     let outcome = pipeline.join();
     // Even after a failure what was woven is to be found; the first error is the one to report.
-    let flushed = if job.is_off("search") {
+    let flushed = if job.is_off(OptionalStage::Search) {
         Ok(())
     } else {
         parts.flush_search()
@@ -158,7 +158,7 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pip
             }),
         )
         .ordered(
-            stage(context, "extract")
+            stage(context, OptionalStage::Extract)
                 .threads(threads)
                 .queue(256, RECORDS_BYTES),
             with(context, |context| {
@@ -166,7 +166,7 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pip
             }),
         )
         .batched(
-            stage(context, "weave").queue(4096, EPOCH_BYTES),
+            stage(context, OptionalStage::Weave).queue(4096, EPOCH_BYTES),
             Batch {
                 items_max: 4096,
                 bytes_max: epoch_bytes,
@@ -177,7 +177,7 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pip
             }),
         )
         .batched(
-            stage(context, "search").queue(4, u64::MAX),
+            stage(context, OptionalStage::Search).queue(4, u64::MAX),
             Batch {
                 items_max: 4,
                 bytes_max: u64::MAX,
@@ -194,8 +194,8 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pip
 }
 
 /// A stage that can be replaced by nothing.
-fn stage(context: &Context, name: &'static str) -> StageSettings {
-    StageSettings::new(name).off(context.job.is_off(name))
+fn stage(context: &Context, stage: OptionalStage) -> StageSettings {
+    StageSettings::new(stage.name()).off(context.job.is_off(stage))
 }
 
 /// Gives each thread of a stage its handler, made with the shared context.
@@ -222,14 +222,5 @@ fn extract_settings(parts: &Parts) -> extract::Settings {
     extract::Settings {
         links: parts.settings.links,
         text: true,
-    }
-}
-
-/// The link scope a load asks for, if it names one.
-pub(crate) fn parse_links(text: &str) -> Option<LinkScope> {
-    match text {
-        "all" => Some(LinkScope::All),
-        "external" => Some(LinkScope::External),
-        _ => None,
     }
 }

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use super::frame::{Frame, read_frame, write_message};
 use super::{Hello, Reply, Request, path};
 use crate::AskError;
-use crate::question::{Answer, Question};
+use crate::question::{Answer, Dump, DumpFormat, Question};
 
 /// How long the owner may take to greet; it is a process that accepts within milliseconds.
 const GREETING_TIME_MAX: Duration = Duration::from_secs(5);
@@ -58,18 +58,20 @@ impl Client {
     }
 
     pub(crate) fn ask(&self, question: &Question) -> Result<Answer, ClientError> {
-        match self.request(&Request::Ask(question.clone()), &mut io::sink())? {
+        match self.request(&Request::Ask(Box::new(question.clone())), &mut io::sink())? {
             Reply::Answer(answer) => Ok(*answer),
             Reply::Error(error) => Err(ClientError::Answered(error)),
             Reply::Dumped(_) => Err(unexpected("the end of a dump")),
         }
     }
 
-    pub(crate) fn dump(&self, view: &str, format: &str, out: &mut dyn Write) -> Result<u64, ClientError> {
-        let request = Request::Dump {
-            view: view.to_owned(),
-            format: format.to_owned(),
-        };
+    pub(crate) fn dump(
+        &self,
+        rows: Dump,
+        format: DumpFormat,
+        out: &mut dyn Write,
+    ) -> Result<u64, ClientError> {
+        let request = Request::Dump { view: rows, format };
         match self.request(&request, out)? {
             Reply::Dumped(rows) => Ok(rows),
             Reply::Error(error) => Err(ClientError::Answered(error)),

@@ -17,8 +17,8 @@ pub(crate) mod server;
 
 use serde::{Deserialize, Serialize};
 
-use crate::AskError;
-use crate::question::{Answer, Question};
+use crate::question::{Answer, Dump, DumpFormat, Question};
+use crate::{AskError, as_text};
 
 /// First message of both sides.
 #[derive(Debug, Serialize, Deserialize)]
@@ -42,8 +42,13 @@ impl Hello {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Request {
-    Ask(Question),
-    Dump { view: String, format: String },
+    Ask(Box<Question>),
+    Dump {
+        #[serde(with = "as_text")]
+        view: Dump,
+        #[serde(with = "as_text")]
+        format: DumpFormat,
+    },
 }
 
 /// What the owner says.

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use super::frame::{read_frame, write_data, write_message};
 use super::{Hello, Reply, Request, path};
 use crate::AskError;
-use crate::question::{Answer, Question};
+use crate::question::{Answer, Dump, DumpFormat, Question};
 
 /// Connections at once; more are turned away, so that a loop elsewhere cannot take all threads.
 const CONNECTIONS_MAX: usize = 256;
@@ -26,7 +26,7 @@ const DATA_BYTES: usize = 256 << 10;
 /// What the server answers from.
 pub(crate) trait Answerer: Send + Sync + 'static {
     fn ask(&self, question: &Question) -> Result<Answer, AskError>;
-    fn dump(&self, view: &str, format: &str, out: &mut dyn Write) -> Result<u64, AskError>;
+    fn dump(&self, rows: Dump, format: DumpFormat, out: &mut dyn Write) -> Result<u64, AskError>;
 }
 
 /// A running socket server.
@@ -138,16 +138,16 @@ fn converse(stream: &UnixStream, parts: &dyn Answerer) -> io::Result<()> {
                 Ok(answer) => Reply::Answer(Box::new(answer)),
                 Err(error) => Reply::Error(error),
             },
-            Request::Dump { view, format } => dump(parts, &view, &format, &mut output)?,
+            Request::Dump { view, format } => dump(parts, view, format, &mut output)?,
         };
         write_message(&mut output, &reply)?;
     }
     Ok(())
 }
 
-fn dump(parts: &dyn Answerer, view: &str, format: &str, output: &mut impl Write) -> io::Result<Reply> {
+fn dump(parts: &dyn Answerer, rows: Dump, format: DumpFormat, output: &mut impl Write) -> io::Result<Reply> {
     let mut chunks = BufWriter::with_capacity(DATA_BYTES, Chunks { output });
-    let reply = match parts.dump(view, format, &mut chunks) {
+    let reply = match parts.dump(rows, format, &mut chunks) {
         Ok(rows) => Reply::Dumped(rows),
         Err(error) => Reply::Error(error),
     };

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use archive::question::{Body, JobBody, LoadInput, LoadRequest, Question};
+use archive::question::{Body, InputState, JobBody, JobState, LoadInput, LoadRequest, Question};
 use archive::{Archive, InputSource, OpenSettings, Sources, Stat};
 use warc::{Compression, Draft, Input, Writer};
 
@@ -179,8 +179,8 @@ fn names(archive: &Archive) -> Vec<String> {
     match data::ask(archive, question) {
         Body::Ledger { rows, .. } => rows
             .into_iter()
-            .map(|row| match row.state.as_str() {
-                "done" => row.input,
+            .map(|row| match row.state {
+                InputState::Done => row.input,
                 state => format!("{}: {state}", row.input),
             })
             .collect(),
@@ -255,8 +255,8 @@ fn an_interrupted_load_goes_on_by_range() {
     };
     let (_, job) = far.load(&request, &mut go_on).unwrap();
     assert_eq!(
-        (job.state.as_str(), job.inputs_loading),
-        ("cancelled", 1),
+        (job.state, job.inputs_loading),
+        (JobState::Cancelled, 1),
         "{job:#?}"
     );
     let done = job.bytes_done;

@@ -3,7 +3,7 @@
 
 use archive::cdx::{Collapse, Dialect, Filter, Order};
 use archive::question::{
-    Body, CdxBlocksQuestion, CdxQuestion, CdxRow, LoadInput, LoadRequest, MatchType, Question,
+    Body, CdxBlocksQuestion, CdxQuestion, CdxRow, JobState, LoadInput, LoadRequest, MatchType, Question,
 };
 use archive::{Archive, OpenSettings};
 use tempfile::TempDir;
@@ -64,7 +64,7 @@ fn made() -> Made {
         ..LoadRequest::default()
     };
     let (_, job) = archive.load(&request, &mut |_, _| true).unwrap();
-    assert_eq!((job.state.as_str(), job.captures), ("done", 44));
+    assert_eq!((job.state, job.captures), (JobState::Done, 44));
     Made { archive, _dir: dir }
 }
 

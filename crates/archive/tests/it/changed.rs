@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use archive::Archive;
-use archive::question::{Body, JobBody, LedgerRow, Question};
+use archive::question::{Body, InputState, JobBody, JobState, LedgerRow, Question};
 
 use crate::data::{self, assert_same, dumps, load, own};
 
@@ -57,7 +57,7 @@ impl Case {
             .archive
             .load(&request, &mut |_, job| job.waiting_for.is_empty())
             .unwrap();
-        assert_eq!((job.state.as_str(), job.inputs_loading), ("cancelled", 1));
+        assert_eq!((job.state, job.inputs_loading), (JobState::Cancelled, 1));
     }
 
     fn write_old(&self, content: &str) {
@@ -134,7 +134,7 @@ fn a_file_overwritten_while_it_is_loaded_fails_and_leaves_nothing_of_it() {
     assert_eq!((rows.len(), row.captures, row.bytes_done), (1, 0, 0), "{row:#?}");
     for words in ["its content changed while it was loaded", "load it again"] {
         assert!(
-            row.state.starts_with("failed(") && row.state.contains(words),
+            matches!(&row.state, InputState::Failed { reason } if reason.contains(words)),
             "{row:#?}"
         );
     }
@@ -157,7 +157,7 @@ fn a_file_cut_short_while_it_is_loaded_fails_and_leaves_nothing_of_it() {
     assert_eq!((job.inputs_loading, job.inputs_failed), (0, 1), "{job:#?}");
     assert_eq!(data::dump(&case.archive, "captures"), "");
     assert!(
-        case.ledger()[0].state.contains("are left"),
+        case.ledger()[0].state.to_string().contains("are left"),
         "{:#?}",
         case.ledger()
     );
@@ -191,10 +191,10 @@ fn a_part_whose_file_was_replaced_is_told_of_and_can_be_forgotten() {
     let told: Vec<_> = job
         .problems
         .iter()
-        .map(|row| (&*row.state, row.captures, &*row.missing))
+        .map(|row| (&row.state, row.captures, &*row.missing))
         .collect();
     assert!(
-        matches!(told[..], [("loading", 9, missing)] if missing.starts_with("other content is at its place")),
+        matches!(told[..], [(InputState::Loading, 9, missing)] if missing.starts_with("other content is at its place")),
         "{told:?}"
     );
     // Both go by the same name: the one that is loaded whole stays.

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use archive::question::{Body, JobBody, LoadInput, LoadRequest, Question, StatusBody};
+use archive::question::{
+    Body, Dump, DumpFormat, JobBody, JobState, LoadInput, LoadRequest, Question, StatusBody,
+};
 use archive::{Archive, OpenSettings};
 
 /// All views.
@@ -66,7 +68,7 @@ pub(crate) fn open(dir: &Path) -> Archive {
 /// Loads to the end.
 pub(crate) fn load(archive: &Archive, request: &LoadRequest) -> JobBody {
     let (_, job) = archive.load(request, &mut |_, _| true).unwrap();
-    assert_eq!((job.state.as_str(), &job.error), ("done", &None), "{job:#?}");
+    assert_eq!((job.state, &job.error), (JobState::Done, &None), "{job:#?}");
     job
 }
 
@@ -85,7 +87,9 @@ pub(crate) fn status(archive: &Archive) -> StatusBody {
 /// A view as text.
 pub(crate) fn dump(archive: &Archive, view: &str) -> String {
     let mut out = Vec::new();
-    let rows = archive.dump(view, "tsv", &mut out).unwrap();
+    let rows = archive
+        .dump(view.parse::<Dump>().unwrap(), DumpFormat::Tsv, &mut out)
+        .unwrap();
     let text = String::from_utf8(out).unwrap();
     assert!(text.lines().count() as u64 >= rows, "{view}");
     text

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use archive::Archive;
-use archive::question::{Body, Question, SearchQuestion};
+use archive::question::{Body, OptionalStage, Question, SearchQuestion};
 
 use crate::data::{ask, load, open, own, request, shared, status};
 
@@ -58,7 +58,7 @@ fn a_search_index_that_cannot_be_written_answers_from_what_it_has() {
     assert!(before.0 > 0);
     // A load that dies before its epochs reach the search index leaves it so.
     let mut unsearched = request(&shared, &["crawls/iana.warc.gz"]);
-    unsearched.stages_off = vec!["search".into()];
+    unsearched.stages_off = vec![OptionalStage::Search];
     load(&archive, &unsearched);
     drop(archive);
     let filler = root.path().join("filler");

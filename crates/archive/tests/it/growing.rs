@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use archive::Archive;
-use archive::question::{JobBody, LedgerRow, LoadRequest, Question};
+use archive::question::{InputState, JobBody, JobState, LedgerRow, LoadRequest, Question};
 
 use crate::data::{self, VIEWS, assert_same, dumps, load, own};
 
@@ -35,7 +35,7 @@ fn assert_cut(archive: &Archive, job: &JobBody) {
     let counts = (job.inputs_loading, job.inputs_done, job.inputs_cut);
     assert_eq!(counts, (0, 1, 1), "{job:#?}");
     let row = &ledger(archive)[0];
-    assert_eq!((row.state.as_str(), row.bytes_done), ("done", row.size));
+    assert_eq!((&row.state, row.bytes_done), (&InputState::Done, row.size));
     assert!(row.cut.starts_with("truncated-member: "), "{}", row.cut);
     assert_eq!(job.problems[0].cut, row.cut);
     let noted = job
@@ -94,8 +94,8 @@ fn an_open_file_is_read_as_it_grows_and_done_when_renamed() {
         captures += job.captures;
         let row = &ledger(&archive)[0];
         assert_eq!(
-            (row.state.as_str(), row.captures),
-            ("loading", captures),
+            (&row.state, row.captures),
+            (&InputState::Loading, captures),
             "{percent} %"
         );
         assert!(row.bytes_done <= content.len() as u64 * percent as u64 / 100);
@@ -185,8 +185,8 @@ fn a_load_that_waits_for_a_file_can_be_cancelled() {
         .load(&request, &mut |_, job| job.waiting_for.is_empty())
         .unwrap();
     assert_eq!(
-        (job.state.as_str(), job.inputs_loading, job.inputs_cut),
-        ("cancelled", 1, 0)
+        (job.state, job.inputs_loading, job.inputs_cut),
+        (JobState::Cancelled, 1, 0)
     );
 }
 

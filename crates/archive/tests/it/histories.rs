@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use archive::question::{Body, LoadRequest, Question, SearchQuestion};
+use archive::question::{Body, LoadRequest, OptionalStage, Question, SearchQuestion};
 use data_encoding::HEXLOWER;
 use extract::{Extracted, LinkScope, Settings};
 use sha2::{Digest, Sha256};
@@ -95,7 +95,7 @@ fn model_of(files: &[(String, PathBuf)]) -> Vec<(&'static str, String)> {
 
 fn request(shared: &Path, names: &[&str]) -> LoadRequest {
     LoadRequest {
-        stages_off: vec!["search".to_owned()],
+        stages_off: vec![OptionalStage::Search],
         ..data::request(shared, names)
     }
 }

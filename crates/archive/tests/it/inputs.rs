@@ -2,8 +2,10 @@
 
 use std::fs;
 
-use archive::question::{Body, JobStage, LedgerRow, LoadRequest, Question};
-use archive::{Archive, AskError, path_of};
+use archive::question::{
+    Body, DumpFormat, InputState, JobStage, LedgerRow, LoadRequest, OptionalStage, Question, View,
+};
+use archive::{Archive, AskError, ErrorCode, path_of};
 
 use crate::data::{self, dump, load, own, status};
 
@@ -24,7 +26,7 @@ fn ledger(archive: &Archive) -> Vec<LedgerRow> {
 fn states(archive: &Archive) -> Vec<(String, String)> {
     ledger(archive)
         .into_iter()
-        .map(|row| (row.input, row.state))
+        .map(|row| (row.input, row.state.to_string()))
         .collect()
 }
 
@@ -211,8 +213,8 @@ fn files_that_break_readers_are_loaded_as_far_as_they_go() {
     assert!(job.inputs > 50, "{job:#?}");
     let rows = ledger(&archive);
     for row in &rows {
-        assert_ne!(row.state, "pending", "{row:?}");
-        let whole = row.bytes_done == row.size || row.state == "loading";
+        assert_ne!(row.state, InputState::Pending, "{row:?}");
+        let whole = row.bytes_done == row.size || row.state == InputState::Loading;
         assert!(whole, "{row:?}");
     }
     assert_eq!(rows.len() as u64, job.inputs - job.inputs_known);
@@ -231,7 +233,7 @@ fn files_that_break_readers_are_loaded_as_far_as_they_go() {
 /// Lines of a dump that are no rows.
 fn header(archive: &Archive) -> u64 {
     let mut out = Vec::new();
-    let rows = archive.dump("captures", "tsv", &mut out).unwrap();
+    let rows = archive.dump(View::Captures, DumpFormat::Tsv, &mut out).unwrap();
     String::from_utf8(out).unwrap().lines().count() as u64 - rows
 }
 
@@ -241,17 +243,17 @@ fn a_load_without_the_weave_leaves_everything_to_the_next() {
     let root = tempfile::tempdir().unwrap();
     let archive = own(root.path());
     let request = data::request(&shared, &["crawls/hackfest.warc.gz"]);
-    for off in ["extract", "weave"] {
+    for off in [OptionalStage::Extract, OptionalStage::Weave] {
         let job = load(
             &archive,
             &LoadRequest {
-                stages_off: vec![off.into()],
+                stages_off: vec![off],
                 ..request.clone()
             },
         );
-        assert_eq!((job.captures, job.inputs_loading), (0, 1), "{off}");
-        let stage = job.stages.iter().find(|stage| stage.stage == off).unwrap();
-        assert!(stage.done > 0, "{off}");
+        assert_eq!((job.captures, job.inputs_loading), (0, 1), "{off:?}");
+        let stage = job.stages.iter().find(|stage| stage.stage == off.name()).unwrap();
+        assert!(stage.done > 0, "{off:?}");
     }
     let job = load(&archive, &request);
     assert_eq!(job.inputs_done, 1);
@@ -267,7 +269,7 @@ fn search_catches_up_with_a_load_that_left_it_out() {
     load(
         &archive,
         &LoadRequest {
-            stages_off: vec!["search".into()],
+            stages_off: vec![OptionalStage::Search],
             ..request
         },
     );
@@ -297,32 +299,27 @@ fn wrong_requests_are_refused() {
     let wrong = [
         LoadRequest::default(),
         LoadRequest {
-            links: Some("some".into()),
-            ..one.clone()
-        },
-        LoadRequest {
             rate_pages_per_s: Some(0.0),
             ..one.clone()
         },
         LoadRequest {
             rate_pages_per_s: Some(f64::NAN),
-            ..one.clone()
-        },
-        LoadRequest {
-            stages_off: vec!["read".into()],
             ..one
         },
     ];
     for request in wrong {
-        assert_eq!(refused(&archive, request).code, "bad_request");
+        assert_eq!(refused(&archive, request).code, ErrorCode::BadRequest);
+    }
+    for wrong in [r#"{"links":"some"}"#, r#"{"stages_off":["read"]}"#] {
+        assert!(serde_json::from_str::<LoadRequest>(wrong).is_err(), "{wrong}");
     }
     assert_eq!(
         archive.ask(&Question::Job { id: 1 }).unwrap_err().code,
-        "not_found"
+        ErrorCode::NotFound
     );
     assert_eq!(
         archive.ask(&Question::Cancel { id: 1 }).unwrap_err().code,
-        "not_found"
+        ErrorCode::NotFound
     );
 }
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use archive::Archive;
 use archive::question::{Body, CdxRow, LoadInput, LoadRequest, PageBody, Question};
+use archive::{Archive, ErrorCode};
 
 use crate::data::{ask, load, own};
 
@@ -40,7 +40,7 @@ fn loaded(dir: &Path, records: &[String]) -> Archive {
     archive
 }
 
-fn found(archive: &Archive, at: Option<&str>, capture: Option<&str>) -> Result<CdxRow, String> {
+fn found(archive: &Archive, at: Option<&str>, capture: Option<&str>) -> Result<CdxRow, ErrorCode> {
     let question = Question::Record {
         url: URL.into(),
         at: at.map(Into::into),
@@ -102,12 +102,12 @@ fn the_current_version_is_found_by_its_second_and_every_capture_by_its_name() {
     }
     assert_eq!(
         found(&archive, None, Some("1,in/x.warc")).unwrap_err(),
-        "not_found"
+        ErrorCode::NotFound
     );
     for name in ["", "x", "x,1", "-1,in/x.warc"] {
         assert_eq!(
             found(&archive, None, Some(name)).unwrap_err(),
-            "bad_request",
+            ErrorCode::BadRequest,
             "{name:?}"
         );
     }
@@ -138,6 +138,6 @@ fn milliseconds_tell_captures_of_one_second_apart() {
     }
     assert_eq!(
         found(&archive, Some("202001010000001234"), None).unwrap_err(),
-        "bad_request"
+        ErrorCode::BadRequest
     );
 }

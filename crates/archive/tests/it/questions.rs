@@ -4,10 +4,10 @@ use std::io::Read as _;
 use std::sync::OnceLock;
 
 use archive::question::{
-    Body, CdxQuestion, CdxRow, DomainOrder, LinkRow, MatchType, PageBody, Question, RecordBody,
-    SearchQuestion,
+    Body, CaptureKind, CdxQuestion, CdxRow, DomainOrder, Dump, DumpFormat, LinkRow, MatchType, PageBody,
+    Question, RecordBody, SearchQuestion,
 };
-use archive::{Archive, Interrupt, open_record};
+use archive::{Archive, ErrorCode, Interrupt, open_record};
 
 use crate::data::{self, dump, load, own};
 
@@ -35,7 +35,9 @@ fn archive() -> Option<&'static Archive> {
 /// Rows of a dump without the line of column names, if there is one.
 fn rows(archive: &Archive, view: &str) -> Vec<Vec<String>> {
     let mut out = Vec::new();
-    let count = archive.dump(view, "tsv", &mut out).unwrap() as usize;
+    let count = archive
+        .dump(view.parse::<Dump>().unwrap(), DumpFormat::Tsv, &mut out)
+        .unwrap() as usize;
     let text = dump(archive, view);
     let lines: Vec<&str> = text.lines().collect();
     let cells = |line: &&str| line.split('\t').map(str::to_owned).collect();
@@ -145,7 +147,7 @@ fn cdx_filters_by_time_and_collection() {
     assert_eq!(before + after, everything);
     assert_eq!(ask(Some("2014"), Some("2014"), None), Ok(everything));
     assert_eq!(ask(None, None, Some("other")), Ok(0));
-    assert_eq!(ask(Some("yesterday"), None, None), Err("bad_request".into()));
+    assert_eq!(ask(Some("yesterday"), None, None), Err(ErrorCode::BadRequest));
 }
 
 fn page(archive: &Archive, url: &str) -> PageBody {
@@ -356,7 +358,7 @@ fn what_is_not_there_is_said_with_its_key() {
     ];
     for question in questions {
         let error = archive.ask(&question).unwrap_err();
-        assert_eq!(error.code, "not_found");
+        assert_eq!(error.code, ErrorCode::NotFound);
         assert!(error.message.contains("example,nowhere)/page"), "{error}");
     }
     assert_eq!(
@@ -366,14 +368,14 @@ fn what_is_not_there_is_said_with_its_key() {
             })
             .unwrap_err()
             .code,
-        "not_found"
+        ErrorCode::NotFound
     );
     let bad = Question::Inlinks {
         url: "iana.org".into(),
         after: Some("?".into()),
         limit: 1,
     };
-    assert_eq!(archive.ask(&bad).unwrap_err().code, "bad_request");
+    assert_eq!(archive.ask(&bad).unwrap_err().code, ErrorCode::BadRequest);
 }
 
 fn record(archive: &Archive, url: &str, at: Option<&str>) -> RecordBody {
@@ -409,10 +411,10 @@ fn records_are_found_by_time_and_read() {
         let interrupt = Interrupt::new();
         let read = open_record(archive.sources(), &found, &interrupt).unwrap();
         assert_eq!(read.headers().get("WARC-Target-URI"), Some(capture.url.as_str()));
-        if capture.kind == "revisit" {
+        if capture.kind == CaptureKind::Revisit {
             let original = found.original.clone().expect("the payload is in the archive");
             assert_eq!(original.capture.digest, capture.digest);
-            assert_eq!(original.capture.kind, "response");
+            assert_eq!(original.capture.kind, CaptureKind::Response);
             let mut block = Vec::new();
             let mut original = open_record(archive.sources(), &original, &interrupt).unwrap();
             original.read_to_end(&mut block).unwrap();
@@ -433,7 +435,10 @@ fn records_are_found_by_time_and_read() {
         last
     );
     // Without a time: the current version, which a revisit never is.
-    assert_eq!(record(archive, &captures[0].url, None).capture.kind, "response");
+    assert_eq!(
+        record(archive, &captures[0].url, None).capture.kind,
+        CaptureKind::Response
+    );
 }
 
 #[test]

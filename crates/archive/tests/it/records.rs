@@ -32,7 +32,7 @@ fn kinds_opened(shared: &Path, inputs: &[&str]) -> BTreeSet<String> {
         let digits: String = cells[1].chars().filter(char::is_ascii_digit).take(14).collect();
         let found = record(&archive, cells[2], Some(&digits));
         match open_record(archive.sources(), &found, &Interrupt::new()) {
-            Ok(_) => found.capture.kind,
+            Ok(_) => found.capture.kind.to_string(),
             Err(error) => panic!("{error} for {line}"),
         }
     };

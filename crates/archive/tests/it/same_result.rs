@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use archive::question::{Body, LoadRequest, Question};
+use archive::question::{Body, JobState, LoadRequest, Question};
 
 use crate::data::{self, assert_same, dumps, load, own};
 
@@ -92,9 +92,9 @@ fn cancelled_again_and_again() {
                     looks <= round
                 })
                 .unwrap();
-            match job.state.as_str() {
-                "cancelled" => assert!(job.inputs_done <= FILES.len() as u64),
-                "done" => break,
+            match job.state {
+                JobState::Cancelled => assert!(job.inputs_done <= FILES.len() as u64),
+                JobState::Done => break,
                 _ => panic!("{job:#?}"),
             }
         }

@@ -12,7 +12,7 @@ use archive::question::{Answer, LoadRequest, Question};
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::state::{Peer, State};
 
 /// Headers by which a proxy says that the request is not its own.
@@ -29,7 +29,7 @@ pub(crate) async fn begin(state: &State, request: Request) -> Result<Answer, Fai
     if !json {
         return Err(Failure::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "unsupported_media_type",
+            Code::UnsupportedMediaType,
             "the body must be application/json",
         ));
     }
@@ -38,7 +38,7 @@ pub(crate) async fn begin(state: &State, request: Request) -> Result<Answer, Fai
         .map_err(|_| {
             Failure::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
-                "too_large",
+                Code::TooLarge,
                 "the body is too large",
             )
         })?;

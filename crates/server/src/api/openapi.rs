@@ -161,12 +161,12 @@ fn schemas() -> Map<String, Value> {
             path: "/data/crawl.warc.gz".into(),
         }],
         collection: Some("news".into()),
-        links: Some("all".into()),
+        links: Some(archive::question::LinkScope::All),
         rate_pages_per_s: Some(100.0),
         threads: Some(2),
         verify: true,
         epoch_bytes: Some(1 << 20),
-        stages_off: vec!["search".into()],
+        stages_off: vec![archive::question::OptionalStage::Search],
     };
     schemas.insert(
         "LoadRequest".into(),

@@ -1,12 +1,12 @@
 //! Looking up captures: of a URL, of all that begins with it, of a host, of a domain.
 
-use archive::cdx::Order;
-use archive::cdx::url_and_match;
+use archive::cdx::{Order, url_and_match};
 use archive::question::{Body, CdxQuestion, MatchType, Question};
 use maud::{Markup, html};
 
 use super::layout::{Frame, Section};
 use super::{Context, Html, Query, Shown, calendar, expect_body, parts};
+use crate::failure::Code;
 use crate::state::State;
 use crate::{link, present};
 
@@ -45,21 +45,12 @@ impl Form {
             path,
             &[
                 ("url", Some(&self.url)),
-                (match_name, Some(name_of(self.match_type))),
+                (match_name, Some(self.match_type.name())),
                 ("from", self.from.as_deref()),
                 ("to", self.to.as_deref()),
                 ("after", after),
             ],
         )
-    }
-}
-
-fn name_of(match_type: MatchType) -> &'static str {
-    match match_type {
-        MatchType::Exact => "exact",
-        MatchType::Prefix => "prefix",
-        MatchType::Host => "host",
-        MatchType::Domain => "domain",
     }
 }
 
@@ -93,7 +84,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         ..CdxQuestion::default()
     });
     let (epoch, (rows, next)) = match context.asker.ask(question).await {
-        Err(failure) if failure.code == "bad_request" => {
+        Err(failure) if failure.code == Code::BadRequest => {
             return Ok(refused(&context, &form, &failure.message));
         }
         answer => expect_body!(answer?, Body::Cdx { rows, next } => (rows, next)),
@@ -142,7 +133,7 @@ fn head(form: &Form) -> Markup {
                 label for="match" { "Look up" }
                 select #match name="match" {
                     @for (value, words) in MATCHES {
-                        option value=(value) selected[value == name_of(form.match_type)] { (words) }
+                        option value=(value) selected[value == form.match_type.name()] { (words) }
                     }
                 }
             }

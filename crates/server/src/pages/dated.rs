@@ -118,7 +118,7 @@ fn head(page: &PageBody, dated: &Dated) -> Markup {
     let mut facts = vec![
         html! { a href=(link::domain(&page.domain)) { (parts::url_text(&page.domain)) } },
         html! { "Captured " (parts::time(&capture.fetch_time)) },
-        parts::status(capture.status, &capture.kind),
+        parts::status(capture.status, capture.kind),
         parts::media(&capture.mime),
         html! { (present::size(capture.length)) },
     ];
@@ -154,7 +154,7 @@ pub(super) fn neighbours(page: &PageBody, capture: &CdxRow) -> Markup {
 fn archived(page: &PageBody, capture: &CdxRow) -> Markup {
     let at = at(page, capture);
     let at = Some(&at);
-    let shown = sandbox::worth_showing(capture.status, &capture.mime, &capture.kind);
+    let shown = sandbox::worth_showing(capture.status, &capture.mime, capture.kind);
     html! {
         @if shown {
             (parts::frame(&capture.url, at))

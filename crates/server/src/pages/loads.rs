@@ -1,6 +1,6 @@
 //! Loads: what is running and how far it is, and the ledger of all inputs.
 
-use archive::question::{Body, JobBody, JobStage, LedgerRow, Question};
+use archive::question::{Body, InputState, JobBody, JobStage, JobState, LedgerRow, Question};
 use maud::{Markup, html};
 
 use super::layout::{Frame, Section};
@@ -73,9 +73,9 @@ pub(super) async fn live(context: Context) -> Shown {
 
 fn live_part(jobs: &[JobBody]) -> Markup {
     let mut jobs: Vec<&JobBody> = jobs.iter().collect();
-    let rank = |job: &JobBody| match job.state.as_str() {
-        "running" => 0,
-        "queued" => 1,
+    let rank = |job: &JobBody| match job.state {
+        JobState::Running => 0,
+        JobState::Queued => 1,
         _ => 2,
     };
     jobs.sort_by_key(|job| (rank(job), std::cmp::Reverse(job.id)));
@@ -91,7 +91,7 @@ fn live_part(jobs: &[JobBody]) -> Markup {
 
 /// One load: how far it is, or how it ended.
 pub(super) fn job(job: &JobBody) -> Markup {
-    let running = job.state == "running";
+    let running = job.state == JobState::Running;
     html! {
         article.job {
             h3 {
@@ -115,25 +115,25 @@ pub(super) fn job(job: &JobBody) -> Markup {
 }
 
 fn job_class(job: &JobBody) -> &'static str {
-    match job.state.as_str() {
-        "done" if job.problems.is_empty() => "good",
-        "done" | "running" | "queued" => "plain",
+    match job.state {
+        JobState::Done if job.problems.is_empty() => "good",
+        JobState::Done | JobState::Running | JobState::Queued => "plain",
         _ => "bad",
     }
 }
 
 fn job_word(job: &JobBody) -> String {
-    match job.state.as_str() {
-        "running" => match job.stage {
+    match job.state {
+        JobState::Running => match job.stage {
             JobStage::Finding => "looking for inputs".to_owned(),
             JobStage::Digesting => format!("digesting, {}", share_of(job.bytes_digested, job.bytes)),
             JobStage::Finishing => "bringing search up to date".to_owned(),
             _ => format!("loading, {}", share(job)),
         },
-        "queued" => "waiting for its turn".to_owned(),
-        "done" if job.problems.is_empty() => "done".to_owned(),
-        "done" => "done, with losses listed".to_owned(),
-        other => present::clean(other).into_owned(),
+        JobState::Queued => "waiting for its turn".to_owned(),
+        JobState::Done if job.problems.is_empty() => "done".to_owned(),
+        JobState::Done => "done, with losses listed".to_owned(),
+        ended => ended.name().to_owned(),
     }
 }
 
@@ -194,9 +194,9 @@ fn problem_of(row: &LedgerRow) -> Markup {
             a href=(link::with("/quarantine", &[("input", Some(&row.input))])) {
                 (present::counted(row.quarantined, "record", "records")) " in quarantine"
             }
-            @if row.state != "done" { ", " }
+            @if row.state != InputState::Done { ", " }
         }
-        @if row.state != "done" || row.quarantined == 0 { (parts::text(&row.state)) }
+        @if row.state != InputState::Done || row.quarantined == 0 { (parts::text(&row.state.to_string())) }
         (notes(row))
     }
 }
@@ -230,20 +230,18 @@ fn inputs(rows: &[LedgerRow]) -> Markup {
 }
 
 fn state(row: &LedgerRow) -> Markup {
-    let class = match row.state.as_str() {
-        "done" => "good",
-        "pending" | "loading" => "plain",
-        _ => "bad",
+    // Of a failure the badge is the word alone, so that it stays on one line.
+    let (class, word, reason) = match &row.state {
+        InputState::Done => ("good", "done", None),
+        InputState::Pending => ("plain", "pending", None),
+        InputState::Loading => ("plain", "loading", None),
+        InputState::Failed { reason } => ("bad", "failed", Some(reason)),
+        InputState::Forgotten => ("bad", "forgotten", None),
     };
-    // `failed(REASON)`: the badge is the word alone, so that it stays on one line.
-    let reason = row
-        .state
-        .strip_prefix("failed(")
-        .map(|rest| rest.strip_suffix(')').unwrap_or(rest));
     html! {
-        span class=(format!("badge {class}")) { @if reason.is_some() { "failed" } @else { (parts::text(&row.state)) } }
+        span class=(format!("badge {class}")) { (word) }
         @if let Some(reason) = reason { " " (parts::text(reason)) }
-        @if row.state == "loading" && row.size > 0 {
+        @if row.state == InputState::Loading && row.size > 0 {
             " " span.soft { (row.bytes_done.min(row.size) as u128 * 100 / u128::from(row.size)) " %" }
         }
         (notes(row))

@@ -212,9 +212,9 @@ fn beside<T>(answer: Result<Answer, archive::AskError>, rows: impl FnOnce(Body) 
     match answer {
         Ok(answer) => rows(answer.body),
         Err(error) => {
-            if error.code != "not_found" {
+            if error.code != archive::ErrorCode::NotFound {
                 tracing::warn!(
-                    code = error.code,
+                    code = error.code.name(),
                     message = error.message,
                     "part of a page has no answer"
                 );

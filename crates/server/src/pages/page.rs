@@ -1,6 +1,7 @@
 //! All that is known of one URL: its newest version with text and links, or what was captured at a date.
 
-use archive::question::{Body, LinkRow, PageBody, Question};
+use archive::ErrorCode;
+use archive::question::{Body, CaptureKind, LinkRow, PageBody, Question};
 use maud::{Markup, html};
 
 use super::layout::{Frame, Section};
@@ -36,7 +37,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     ];
     let [page, inlinks, outlinks] = context.asker.ask_together(questions).await?;
     let page = match page {
-        Err(error) if error.code == "not_found" => return Ok(unknown(&context, &url)),
+        Err(error) if error.code == ErrorCode::NotFound => return Ok(unknown(&context, &url)),
         page => page?,
     };
     let (epoch, page) = expect_body!(page, Body::Page(page) => page);
@@ -149,7 +150,8 @@ fn head_facts(page: &PageBody) -> Vec<Markup> {
         facts.push(html! { "last seen " (parts::time(seen)) });
     }
     if page.fetch_time.is_some() {
-        facts.push(parts::status(page.status, ""));
+        // A revisit is never the current version.
+        facts.push(parts::status(page.status, CaptureKind::Response));
         facts.push(parts::media(&page.mime));
     }
     if !page.language.is_empty() {
@@ -190,7 +192,7 @@ fn archived(page: &PageBody) -> Markup {
     let current = page.current.as_ref();
     let at = current.map(|current| dated::at(page, current));
     let at = at.as_ref();
-    let kind = current.map_or("response", |current| &current.kind);
+    let kind = current.map_or(CaptureKind::Response, |current| current.kind);
     let shown = sandbox::worth_showing(page.status, &page.mime, kind);
     html! {
         @if shown {

@@ -1,7 +1,7 @@
 //! Pieces that pages share. Archived text enters pages through these: cleaned, isolated in its direction,
 //! and never as markup or as an address that is not http.
 
-use archive::question::CdxRow;
+use archive::question::{CaptureKind, CdxRow};
 use maud::{Markup, html};
 
 use crate::link::At;
@@ -199,9 +199,9 @@ pub(super) fn media(mime: &str) -> Markup {
 }
 
 /// Status code as a badge whose meaning does not rest on colour alone.
-pub(super) fn status(status: u16, kind: &str) -> Markup {
+pub(super) fn status(status: u16, kind: CaptureKind) -> Markup {
     let (class, word) = match (status, kind) {
-        (_, "revisit") => ("plain", "unchanged"),
+        (_, CaptureKind::Revisit) => ("plain", "unchanged"),
         (0, _) => ("plain", "no status"),
         (204, _) => ("good", "no content"),
         (206, _) => ("good", "part"),
@@ -247,7 +247,7 @@ pub(super) fn captures(listed: &[CdxRow], shown: usize, part: bool, with_url: bo
             cells.push(url_link(&row.url));
         }
         cells.extend([
-            status(row.status, &row.kind),
+            status(row.status, row.kind),
             media(&row.mime),
             html! { (present::size(row.length)) },
             record_links(row, &at),
@@ -266,7 +266,7 @@ fn record_links(row: &CdxRow, at: &At) -> Markup {
         return html! { span.soft { "address too long" } };
     };
     html! {
-        @if sandbox::worth_showing(row.status, &row.mime, &row.kind) {
+        @if sandbox::worth_showing(row.status, &row.mime, row.kind) {
             a href=(content) target="_blank" rel="noopener" { "Show" span.hidden { " the content" (of) } }
             " \u{b7} "
         }

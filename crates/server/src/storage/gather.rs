@@ -8,7 +8,7 @@ use store::{
     VolumeStatus,
 };
 
-use super::report::{NodeReport, StoreReport, VolumeReport};
+use super::report::{NodeReport, StoreReport, VolumeCondition, VolumeReport};
 
 /// A node that does not answer within this time is shown as unreachable.
 const ANSWER_TIME: Duration = Duration::from_secs(3);
@@ -128,7 +128,7 @@ fn volume_report(
         let node = nodes
             .iter()
             .find(|node| node.id == report.node && !node.reachable);
-        report.state = "unreachable".to_owned();
+        report.state = VolumeCondition::Unreachable;
         report.problem = match node {
             Some(node) => node.problem.clone(),
             None => format!("node {} does not serve it", report.node),
@@ -136,10 +136,10 @@ fn volume_report(
         return report;
     };
     (report.state, report.problem) = match &status.state {
-        VolumeState::Out(reason) => ("out".to_owned(), reason.clone()),
-        VolumeState::Rebuilding => ("rebuilding".to_owned(), String::new()),
-        VolumeState::InService if leaving => ("leaving".to_owned(), String::new()),
-        VolumeState::InService => ("in service".to_owned(), String::new()),
+        VolumeState::Out(reason) => (VolumeCondition::Out, reason.clone()),
+        VolumeState::Rebuilding => (VolumeCondition::Rebuilding, String::new()),
+        VolumeState::InService if leaving => (VolumeCondition::Leaving, String::new()),
+        VolumeState::InService => (VolumeCondition::InService, String::new()),
     };
     VolumeReport {
         path: status.path.clone(),

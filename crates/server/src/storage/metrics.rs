@@ -22,7 +22,7 @@ const VOLUME_FIGURES: [VolumeFigure; 9] = [
             "weft_store_volume_up",
             "Whether a volume takes part in reads and writes.",
         ),
-        |v| f64::from(u8::from(!matches!(v.state.as_str(), "out" | "unreachable"))),
+        |v| f64::from(u8::from(v.state.takes_part())),
     ),
     (
         Metric::gauge(

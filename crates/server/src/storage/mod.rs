@@ -16,7 +16,7 @@ mod report;
 mod troubles;
 
 pub use gather::gather;
-pub use report::{ConnectionCount, NodeReport, StoreReport, VolumeReport};
+pub use report::{ConnectionCount, NodeReport, StoreReport, VolumeCondition, VolumeReport};
 
 pub(crate) use history::{History, Point, Rate};
 pub(crate) use metrics::write;

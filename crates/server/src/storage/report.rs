@@ -62,6 +62,51 @@ pub struct NodeReport {
     pub requests: Vec<RequestCount>,
 }
 
+/// Whether a volume takes part in reads and writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum VolumeCondition {
+    /// It takes part, and what belongs on it is there.
+    #[default]
+    #[serde(rename = "in service")]
+    InService,
+    /// It takes part, and what belongs on it is not all there yet.
+    #[serde(rename = "rebuilding")]
+    Rebuilding,
+    /// Its node has taken it out of use.
+    #[serde(rename = "out")]
+    Out,
+    /// It is in an older layout only: its data moves away.
+    #[serde(rename = "leaving")]
+    Leaving,
+    /// Its node does not answer, or does not serve it.
+    #[serde(rename = "unreachable")]
+    Unreachable,
+}
+
+impl VolumeCondition {
+    /// Its words in JSON, on the page and on the terminal.
+    pub fn name(self) -> &'static str {
+        match self {
+            VolumeCondition::InService => "in service",
+            VolumeCondition::Rebuilding => "rebuilding",
+            VolumeCondition::Out => "out",
+            VolumeCondition::Leaving => "leaving",
+            VolumeCondition::Unreachable => "unreachable",
+        }
+    }
+
+    /// Whether reads and writes reach it.
+    pub fn takes_part(self) -> bool {
+        !matches!(self, VolumeCondition::Out | VolumeCondition::Unreachable)
+    }
+}
+
+impl std::fmt::Display for VolumeCondition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// One volume.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct VolumeReport {
@@ -75,8 +120,8 @@ pub struct VolumeReport {
     pub weight: u32,
     /// Share of all replicas that the layout gives it, 0 to 1.
     pub share: f64,
-    /// `in service`, `rebuilding`, `out`, `leaving` (only in an older layout) or `unreachable`.
-    pub state: String,
+    /// Whether it takes part in reads and writes.
+    pub state: VolumeCondition,
     /// Why it is out or unreachable; else empty.
     pub problem: String,
     /// Directory on its node.

@@ -3,10 +3,10 @@
 //! Invariants: a store of which nothing is said here is whole as far as its report knows; each trouble is said once,
 //! by the most precise of those who know of it, and names the next step.
 
-use store::WorkerStatus;
 use store::upkeep::Census;
+use store::{WorkerState, WorkerStatus};
 
-use super::report::{NodeReport, StoreReport, VolumeReport};
+use super::report::{NodeReport, StoreReport, VolumeCondition, VolumeReport};
 use crate::present;
 
 /// A census younger than this is as good as one of now.
@@ -35,16 +35,16 @@ impl StoreReport {
             "" => format!("volume {id} is {}", volume.state),
             problem => format!("volume {id} is {}: {problem}", volume.state),
         };
-        match volume.state.as_str() {
-            "out" => Some(format!(
+        match volume.state {
+            VolumeCondition::Out => Some(format!(
                 "{what}; look at the disk; if the volume does not come back by itself then, start node {node} again"
             )),
-            "unreachable" if self.answers(node) => Some(format!(
+            VolumeCondition::Unreachable if self.answers(node) => Some(format!(
                 "{what}; give it to the node and start it again, or take it out of the layout (weft store layout plan)"
             )),
             // Its node does not answer: that is said already.
-            "unreachable" => None,
-            "rebuilding" => Some(format!(
+            VolumeCondition::Unreachable => None,
+            VolumeCondition::Rebuilding => Some(format!(
                 "{what}: what belongs on it is not all there yet; weft store repair does not wait for its turn"
             )),
             _ if volume.is_full() => Some(format!(
@@ -112,7 +112,7 @@ impl StoreReport {
             "no replica of anything; weft store repair puts strays aside",
         );
         let is_said = |silent: &&String| {
-            let away = |volume: &&VolumeReport| volume.state == "out" || volume.state == "unreachable";
+            let away = |volume: &&VolumeReport| !volume.state.takes_part();
             let mut away = self.volumes.iter().filter(away);
             away.any(|volume| silent.contains(&volume.id))
         };
@@ -142,7 +142,7 @@ impl NodeReport {
     fn work(&self) -> Vec<String> {
         let say = |worker: &WorkerStatus| {
             let WorkerStatus { name, last_error, .. } = worker;
-            if worker.state.starts_with("failed") {
+            if let WorkerState::Failed(_) = worker.state {
                 return Some(format!("{name} on node {} has {}", self.id, worker.state));
             }
             let waiting = worker.total.unwrap_or(0).saturating_sub(worker.done);
@@ -203,7 +203,6 @@ mod tests {
         let volume = |id: &str| VolumeReport {
             id: id.into(),
             node: "n1".into(),
-            state: "in service".into(),
             weight: 1,
             capacity_bytes: 100,
             free_bytes: 50,
@@ -248,7 +247,7 @@ mod tests {
             |report| {
                 let node = &mut report.nodes[0];
                 (node.reachable, node.problem) = (false, "node n1 cannot be reached: refused".into());
-                report.volumes[0].state = "unreachable".into();
+                report.volumes[0].state = VolumeCondition::Unreachable;
             },
             &["node n1 does not answer: refused; start it"],
         );
@@ -277,7 +276,7 @@ mod tests {
         );
         check(
             |report| {
-                report.volumes[0].state = "out".into();
+                report.volumes[0].state = VolumeCondition::Out;
                 report.volumes[0].problem = "sync failed".into();
                 census(report).volumes_unreachable = vec!["n1/a".into()];
             },

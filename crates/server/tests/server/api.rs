@@ -1,5 +1,6 @@
 //! The JSON API: what the document says is what the routes do.
 
+use archive::ErrorCode;
 use archive::question::{Body, CdxRow, Question};
 use axum::body::Body as Content;
 use axum::http::Request;
@@ -156,14 +157,14 @@ async fn odd_requests_get_an_error_with_a_code() {
 #[tokio::test]
 async fn errors_of_the_archive_have_their_status() {
     for (code, status) in [
-        ("not_found", 404),
-        ("bad_request", 400),
-        ("unavailable", 503),
-        ("internal", 500),
-        ("odd", 500),
+        (ErrorCode::NotFound, 404),
+        (ErrorCode::BadRequest, 400),
+        (ErrorCode::Unavailable, 503),
+        (ErrorCode::Internal, 500),
     ] {
         let router = router(move |_| Err(error(code)));
         let reply = get(&router, "/api/v1/page?url=a").await;
+        let code = code.name();
         assert_eq!(reply.status, status, "{code}");
         assert_eq!(reply.header("retry-after").is_empty(), status != 503);
         assert!(
@@ -215,7 +216,7 @@ fn many_captures(count: usize) -> axum::Router {
             .as_deref()
             .unwrap_or("0")
             .parse()
-            .map_err(|_| error("bad_request"))?;
+            .map_err(|_| error(ErrorCode::BadRequest))?;
         let end = (start + cdx.limit).min(count);
         let row = |n: usize| CdxRow {
             url_key: format!("com,example)/{n}"),
@@ -300,7 +301,7 @@ async fn metrics_are_prometheus_text() {
     types.dedup();
     assert_eq!(types.len(), count, "a metric is declared twice");
     // The archive may be busy: its own figures are left out then, the server's stay.
-    let reply = get(&self::router(|_| Err(error("unavailable"))), "/metrics").await;
+    let reply = get(&self::router(|_| Err(error(ErrorCode::Unavailable))), "/metrics").await;
     assert_eq!(reply.status, 200);
     assert!(reply.body.contains("weft_up_seconds") && !reply.body.contains("weft_epoch"));
 }

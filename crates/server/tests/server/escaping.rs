@@ -45,16 +45,8 @@ fn structure(html: &str) -> BTreeMap<String, usize> {
 fn filled(question: &Question, text: &str) -> Result<Answer, archive::AskError> {
     let mut value = serde_json::to_value(sample(question)?).expect("answers are JSON");
     let tag = value["answer"].take();
-    // These are words of ours, as the tag is.
-    let ours = ["/notes/0/kind", "/stage", "/rows/0/stage"];
-    let words = ours.map(|place| value.pointer(place).cloned());
     fill(&mut value, text);
     value["answer"] = tag;
-    for (place, word) in ours.into_iter().zip(words) {
-        if let (Some(word), Some(place)) = (word, value.pointer_mut(place)) {
-            *place = word;
-        }
-    }
     Ok(serde_json::from_value(value).expect("still an answer"))
 }
 
@@ -69,7 +61,21 @@ fn fill(value: &mut Value, text: &str) {
     match value {
         Value::String(string) => *string = text.to_owned(),
         Value::Array(items) => items.iter_mut().for_each(|item| fill(item, text)),
-        Value::Object(fields) => fields.values_mut().for_each(|field| fill(field, text)),
+        Value::Object(fields) => {
+            let (is_input, is_worker) = (fields.contains_key("digest"), fields.contains_key("last_error"));
+            let is_job = fields.contains_key("elapsed_ms");
+            for (name, field) in fields {
+                match name.as_str() {
+                    // Words of ours, as the tag is; of some, a reason follows that is not.
+                    "kind" | "links_scope" => {}
+                    "stage" if is_job => {}
+                    "state" if is_input => *field = format!("failed({text})").into(),
+                    "state" if is_worker => *field = format!("failed: {text}").into(),
+                    "state" => {}
+                    _ => fill(field, text),
+                }
+            }
+        }
         _ => {}
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use archive::AskError;
 use archive::question::{Answer, Body, Question};
+use archive::{AskError, ErrorCode};
 use axum::Router;
 use axum::body::{Body as Content, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode};
@@ -70,10 +70,10 @@ pub(crate) fn sample(question: &Question) -> Result<Answer, AskError> {
 }
 
 /// An error of the archive.
-pub(crate) fn error(code: &str) -> AskError {
+pub(crate) fn error(code: ErrorCode) -> AskError {
     AskError {
-        code: code.into(),
-        message: format!("because of {code}"),
+        code,
+        message: format!("because of {}", code.name()),
     }
 }
 

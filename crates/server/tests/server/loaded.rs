@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use archive::question::{JobBody, LoadInput, LoadRequest};
+use archive::question::{JobBody, JobState, LoadInput, LoadRequest};
 use archive::{Archive, OpenSettings};
 use tempfile::TempDir;
 
@@ -29,7 +29,7 @@ pub(crate) fn load(files: &[PathBuf], collection: Option<&str>) -> Loaded {
         ..LoadRequest::default()
     };
     let (_, job) = archive.load(&request, &mut |_, _| true).expect("a load");
-    assert_eq!(job.state, "done", "{:?}", job.error);
+    assert_eq!(job.state, JobState::Done, "{:?}", job.error);
     Loaded {
         archive,
         job,

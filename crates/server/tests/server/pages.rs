@@ -1,6 +1,7 @@
 //! The pages: there, friendly where there is nothing, and with headers that keep archived text in its place.
 
-use archive::question::{Answer, Body, PageBody, Question, RecordBody, SearchBody, StatusBody};
+use archive::ErrorCode;
+use archive::question::{Answer, Body, CaptureKind, PageBody, Question, RecordBody, SearchBody, StatusBody};
 
 use crate::fake::{error, get, router, sample};
 
@@ -134,7 +135,7 @@ fn empty(question: &Question) -> Result<Answer, archive::AskError> {
         },
         Question::Search(_) => Body::Search(SearchBody::default()),
         Question::Jobs => Body::Jobs { rows: Vec::new() },
-        _ => return Err(error("not_found")),
+        _ => return Err(error(ErrorCode::NotFound)),
     };
     Ok(Answer { epoch: 0, body })
 }
@@ -181,7 +182,7 @@ async fn a_page_stands_when_parts_of_it_have_no_answer() {
             })),
         }),
         Question::Status => sample(question),
-        _ => Err(error("unavailable")),
+        _ => Err(error(ErrorCode::Unavailable)),
     });
     for path in ["/page?url=http://a/", "/", "/statistics"] {
         assert_eq!(get(&router, path).await.status, 200, "{path}");
@@ -217,7 +218,7 @@ async fn links_to_the_live_web_are_only_http() {
                     ..PageBody::default()
                 })),
             }),
-            _ => Err(error("not_found")),
+            _ => Err(error(ErrorCode::NotFound)),
         })
     };
     let shown = get(&with_url("https://example.com/x"), "/page?url=x").await.body;
@@ -290,7 +291,7 @@ async fn a_page_at_a_date_shows_the_capture_of_that_time() {
         timestamp: time.into(),
         status: 200,
         mime: "text/html".into(),
-        kind: "response".into(),
+        kind: CaptureKind::Response,
         ..archive::question::CdxRow::default()
     };
     let captures: Vec<_> = ["20160101000000", "20140126200624", "20100101000000"]
@@ -319,7 +320,7 @@ async fn a_page_at_a_date_shows_the_capture_of_that_time() {
                 }),
             })
         }
-        _ => Err(error("not_found")),
+        _ => Err(error(ErrorCode::NotFound)),
     });
     let body = get(&router, "/page?url=http://a/&at=2014-01-26").await.body;
     assert!(
@@ -349,7 +350,7 @@ async fn captures_of_one_second_have_addresses_of_their_own() {
         timestamp: "20200101000000".into(),
         status,
         mime: "text/html".into(),
-        kind: "response".into(),
+        kind: CaptureKind::Response,
         ..archive::question::CdxRow::default()
     };
     let captures = [capture(70, 200), capture(9, 302)];
@@ -377,7 +378,7 @@ async fn captures_of_one_second_have_addresses_of_their_own() {
                 }),
             })
         }
-        _ => Err(error("not_found")),
+        _ => Err(error(ErrorCode::NotFound)),
     });
     let body = get(&router, "/page?url=http://a/").await.body;
     let address = |path: &str, offset: u64| {
@@ -444,7 +445,7 @@ async fn the_navigation_folds_without_script() {
 async fn captures_of_one_url_come_newest_first() {
     let router = router(|question| match question {
         Question::Cdx(cdx) if cdx.order == archive::cdx::Order::Reverse => sample(question),
-        _ => Err(error("unavailable")),
+        _ => Err(error(ErrorCode::Unavailable)),
     });
     assert_eq!(get(&router, "/captures?url=http://a/").await.status, 200);
     assert_eq!(
@@ -458,7 +459,7 @@ async fn captures_of_one_url_come_newest_first() {
 async fn headings_are_in_order() {
     let router = router(sample);
     let missing = crate::fake::router(|question| match question {
-        Question::Page { .. } => Err(error("not_found")),
+        Question::Page { .. } => Err(error(ErrorCode::NotFound)),
         other => sample(other),
     });
     let level = |part: &str| part.chars().next().and_then(|c| c.to_digit(10));

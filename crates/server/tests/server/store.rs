@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use server::storage::StoreReport;
+use server::storage::{StoreReport, VolumeCondition};
 use server::{Served, ServerSettings};
 use store::RequestCount;
 
@@ -73,7 +73,7 @@ async fn a_well_store_says_so_and_a_hurt_one_says_where() {
     report
         .volumes
         .iter_mut()
-        .for_each(|volume| (volume.state, volume.bad) = ("in service".into(), 0));
+        .for_each(|volume| (volume.state, volume.bad) = (VolumeCondition::InService, 0));
     report.census = None;
     let body = get(&reporting(report.clone()), "/store").await.body;
     assert!(
@@ -83,7 +83,7 @@ async fn a_well_store_says_so_and_a_hurt_one_says_where() {
 
     report.nodes[0].reachable = false;
     report.nodes[0].problem = "connection refused".into();
-    report.volumes[0].state = "out".into();
+    report.volumes[0].state = VolumeCondition::Out;
     report.volumes[0].problem = "sync failed".into();
     report.volumes[0].bad = 1;
     report.census = server::sample::store().census;

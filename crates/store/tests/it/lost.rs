@@ -1,6 +1,6 @@
 //! Layouts that outlive the volumes they were written to, and layouts that are lost.
 
-use contract::VolumeState;
+use contract::{VolumeState, WorkerState};
 use store::node::{self, StartError, recover_layouts};
 
 use crate::lone::{Lone, check_read, check_whole, fill, layouts, repair, state, story, until, wipe};
@@ -173,7 +173,7 @@ async fn a_scrub_does_not_begin_anew_after_a_restart() {
     until("both scrubs end", async || {
         scrubs(&node)
             .iter()
-            .all(|scrub| scrub.last_pass_ms.is_some() && scrub.state == "idle")
+            .all(|scrub| scrub.last_pass_ms.is_some() && scrub.state == WorkerState::Idle)
     })
     .await;
     let before = passes(&node);

@@ -1,10 +1,11 @@
 //! `weft dump`: all rows of a view, for other programs and for comparing archives.
 
 use archive::AskError;
-use clap::ValueEnum;
+use archive::question::{DumpFormat, View};
 
 use crate::context::Context;
 use crate::exit::Outcome;
+use crate::flag_values::one_of;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,47 +22,23 @@ Two archives of the same captures dump the same bytes.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Which view
-    #[arg(value_enum)]
+    #[arg(value_parser = one_of::<View>(&View::ALL.map(View::name)))]
     view: View,
     /// Tab-separated text, or one JSON object a line (--json means jsonl)
-    #[arg(long, value_enum, default_value_t = Format::Tsv)]
-    format: Format,
-}
-
-/// The views of an archive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum View {
-    Captures,
-    Pages,
-    Links,
-    Inlinks,
-    Uris,
-    Domains,
-    Top,
-    Ledger,
-    Quarantine,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Tsv,
-    Jsonl,
-}
-
-/// The word of a value on the command line.
-fn word<V: ValueEnum>(value: V) -> String {
-    value
-        .to_possible_value()
-        .map(|word| word.get_name().to_owned())
-        .unwrap_or_default()
+    #[arg(long, default_value_t, value_parser = one_of::<DumpFormat>(&[DumpFormat::Tsv, DumpFormat::Jsonl].map(DumpFormat::name)))]
+    format: DumpFormat,
 }
 
 /// Runs `weft dump`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    let format = if context.json { Format::Jsonl } else { args.format };
+    let format = if context.json {
+        DumpFormat::Jsonl
+    } else {
+        args.format
+    };
     let archive = crate::ask::open(context)?;
     archive
-        .dump(&word(args.view), &word(format), &mut context.out)
-        .map_err(|error: AskError| anyhow::Error::new(error).context(format!("dump {}", word(args.view))))?;
+        .dump(args.view, format, &mut context.out)
+        .map_err(|error: AskError| anyhow::Error::new(error).context(format!("dump {}", args.view.name())))?;
     Ok(Outcome::Done)
 }

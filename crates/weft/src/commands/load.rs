@@ -14,10 +14,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use archive::question::{Answer, Body, JobBody, LoadInput, LoadRequest};
+use archive::question::{Answer, Body, JobBody, JobState, LinkScope, LoadInput, LoadRequest, OptionalStage};
 use archive::{Archive, OpenSettings, is_address, path_of, path_text};
 use clap::ValueEnum;
-use extract::LinkScope;
 
 use crate::ask;
 use crate::context::Context;
@@ -108,12 +107,12 @@ enum Stage {
     Search,
 }
 
-impl Stage {
-    fn word(self) -> &'static str {
-        match self {
-            Stage::Extract => "extract",
-            Stage::Weave => "weave",
-            Stage::Search => "search",
+impl From<Stage> for OptionalStage {
+    fn from(stage: Stage) -> OptionalStage {
+        match stage {
+            Stage::Extract => OptionalStage::Extract,
+            Stage::Weave => OptionalStage::Weave,
+            Stage::Search => OptionalStage::Search,
         }
     }
 }
@@ -124,19 +123,11 @@ enum Links {
     External,
 }
 
-impl Links {
-    fn scope(self) -> LinkScope {
-        match self {
+impl From<Links> for LinkScope {
+    fn from(links: Links) -> LinkScope {
+        match links {
             Links::All => LinkScope::All,
             Links::External => LinkScope::External,
-        }
-    }
-
-    /// The word on the socket.
-    fn word(self) -> &'static str {
-        match self {
-            Links::All => "all",
-            Links::External => "external",
         }
     }
 }
@@ -163,7 +154,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     }
     let mut settings = OpenSettings::default();
     settings.create = !args.retry;
-    settings.links = args.links.map(Links::scope);
+    settings.links = args.links.map(LinkScope::from);
     let archive = ask::open_with(context, settings)?;
     let stop = Stop::listen()?;
     if !args.keep {
@@ -259,19 +250,21 @@ pub(crate) fn run_request(
 }
 
 fn outcome(job: &JobBody, request: &LoadRequest) -> anyhow::Result<Outcome> {
-    match job.state.as_str() {
-        "failed" => bail!(
+    match job.state {
+        JobState::Failed => bail!(
             "load: {}",
             job.error.as_deref().unwrap_or("failed without a reason")
         ),
-        "done" if job.inputs == 0 => {
+        JobState::Done if job.inputs == 0 => {
             let names: Vec<&str> = request.inputs.iter().map(|input| input.name.as_str()).collect();
             bail!(
                 "nothing to load: no WARC, ARC, WAT or WET file in {}",
                 names.join(", ")
             )
         }
-        "done" if job.quarantined + job.inputs_failed + job.inputs_cut == 0 && !leaves_a_part(job) => {
+        JobState::Done
+            if job.quarantined + job.inputs_failed + job.inputs_cut == 0 && !leaves_a_part(job) =>
+        {
             Ok(Outcome::Done)
         }
         _ => Ok(Outcome::Losses),
@@ -292,16 +285,12 @@ fn request(args: &Args) -> anyhow::Result<LoadRequest> {
             .map(|name| input(name, &here))
             .collect::<Result<_, _>>()?,
         collection: args.collection.clone(),
-        links: args.links.map(|links| links.word().to_owned()),
+        links: args.links.map(LinkScope::from),
         rate_pages_per_s: args.rate,
         threads: args.threads.map(usize::from),
         verify: args.verify,
         epoch_bytes: args.epoch_bytes,
-        stages_off: args
-            .stage_off
-            .iter()
-            .map(|stage| stage.word().to_owned())
-            .collect(),
+        stages_off: args.stage_off.iter().copied().map(OptionalStage::from).collect(),
     })
 }
 

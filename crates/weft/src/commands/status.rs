@@ -297,7 +297,7 @@ fn state(row: &LedgerRow) -> String {
     let notes = [(&row.cut, "cut off"), (&row.missing, "missing now")];
     let noted = notes.iter().filter(|(note, _)| !note.is_empty());
     let words = noted.map(|(_, word)| format!(", {word}"));
-    std::iter::once(row.state.clone()).chain(words).collect()
+    std::iter::once(row.state.to_string()).chain(words).collect()
 }
 
 /// How much of an input was read: `100 %` only when it was all of it.

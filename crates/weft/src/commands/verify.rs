@@ -13,7 +13,9 @@ use std::io::{Seek, Write};
 
 use anyhow::{Context as _, ensure};
 use archive::Archive;
-use archive::question::{Body, CheckBody, DamageRow, LedgerRow, Question, StatusBody};
+use archive::question::{
+    Body, CheckBody, DamageRow, Details, Dump, DumpFormat, LedgerRow, Question, StatusBody, View,
+};
 use serde::Serialize;
 
 use crate::ask;
@@ -26,7 +28,7 @@ use crate::units::{count, counted};
 use crate::which_store::StoreArgs;
 use compare::{Comparing, Comparison};
 use fresh::Fresh;
-use scope::{Extent, Scope};
+use scope::{Compared, Extent, Scope};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,18 +51,18 @@ pub(crate) struct Args {
 
 /// Every view, in the order in which one follows from the other; `kinds` and `versions` are what answers show of
 /// captures and current versions besides.
-const VIEWS: [&str; 11] = [
-    "ledger",
-    "quarantine",
-    "captures",
-    "kinds",
-    "pages",
-    "versions",
-    "links",
-    "inlinks",
-    "uris",
-    "domains",
-    "top",
+const VIEWS: [Dump; 11] = [
+    Dump::View(View::Ledger),
+    Dump::View(View::Quarantine),
+    Dump::View(View::Captures),
+    Dump::Details(Details::Kinds),
+    Dump::View(View::Pages),
+    Dump::Details(Details::Versions),
+    Dump::View(View::Links),
+    Dump::View(View::Inlinks),
+    Dump::View(View::Uris),
+    Dump::View(View::Domains),
+    Dump::View(View::Top),
 ];
 
 /// Runs `weft verify`.
@@ -81,8 +83,8 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let scope = Scope::of(&rows, &fresh.unknown);
     let mut views = Vec::new();
     for view in VIEWS {
-        views.push(match scope.refuses(view) {
-            Some(why) => Comparison::impossible(view, why),
+        views.push(match scope.refuses(Compared::Rows(view)) {
+            Some(why) => Comparison::impossible(Compared::Rows(view), why),
             None => compare_view(view, &archive, &fresh, &scope)?,
         });
     }
@@ -175,32 +177,28 @@ fn note(row: &LedgerRow) -> Option<String> {
 }
 
 /// Dumps a view of the fresh archive to a file, then holds the dump of the other against it.
-fn compare_view(
-    view: &'static str,
-    archive: &Archive,
-    fresh: &Fresh,
-    scope: &Scope,
-) -> anyhow::Result<Comparison> {
+fn compare_view(view: Dump, archive: &Archive, fresh: &Fresh, scope: &Scope) -> anyhow::Result<Comparison> {
     let describe = || format!("compare {view}");
     let mut expected = fresh.dump(view).with_context(describe)?;
     expected.rewind().with_context(describe)?;
-    let mut comparing = Comparing::new(view, scope, expected);
+    let compared = Compared::Rows(view);
+    let mut comparing = Comparing::new(compared, scope, expected);
     // A table that cannot be read is no reason not to look at the others.
-    if let Err(error) = archive.dump(view, "tsv", &mut comparing) {
-        return Ok(Comparison::impossible(view, error.to_string()));
+    if let Err(error) = archive.dump(view, DumpFormat::Tsv, &mut comparing) {
+        return Ok(Comparison::impossible(compared, error.to_string()));
     }
     comparing.finish().with_context(describe)
 }
 
 /// Compares the sums that `weft status` shows, one a row.
 fn compare_totals(found: &StatusBody, fresh: &Fresh, scope: &Scope) -> anyhow::Result<Comparison> {
-    if let Some(why) = scope.refuses("totals") {
-        return Ok(Comparison::impossible("totals", why));
+    if let Some(why) = scope.refuses(Compared::Totals) {
+        return Ok(Comparison::impossible(Compared::Totals, why));
     }
     let mut expected = fresh.file()?;
     write_totals(&status(&fresh.archive)?.1, &mut expected)?;
     expected.rewind()?;
-    let mut comparing = Comparing::new("totals", scope, expected);
+    let mut comparing = Comparing::new(Compared::Totals, scope, expected);
     write_totals(found, &mut comparing)?;
     Ok(comparing.finish()?)
 }

@@ -1,7 +1,7 @@
 //! The tables of nodes and of their background workers.
 
 use maud::{Markup, html};
-use store::WorkerStatus;
+use store::{WorkerState, WorkerStatus};
 
 use super::super::parts::{self, Align, Column};
 use crate::present;
@@ -77,13 +77,13 @@ pub(super) fn workers(report: &StoreReport) -> Markup {
 }
 
 fn worker_state(worker: &WorkerStatus) -> Markup {
-    let class = match worker.state.split(':').next() {
-        Some("failed") => "bad",
-        Some("busy") => "good",
-        _ => "plain",
+    let class = match worker.state {
+        WorkerState::Failed(_) => "bad",
+        WorkerState::Busy => "good",
+        WorkerState::Idle | WorkerState::Paused(_) => "plain",
     };
     html! {
-        span class=(format!("badge {class}")) { (parts::text(&worker.state)) }
+        span class=(format!("badge {class}")) { (parts::text(&worker.state.to_string())) }
         @if !worker.last_error.is_empty() { span.where { "last failure: " (parts::text(&worker.last_error)) } }
     }
 }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::super::parts::{self, Align, Column};
 use crate::present;
-use crate::storage::{StoreReport, VolumeReport};
+use crate::storage::{StoreReport, VolumeCondition, VolumeReport};
 
 /// A file system fuller than this is shown as a warning: writes begin to be handed to other volumes.
 const FILL_HIGH: f64 = 0.9;
@@ -43,13 +43,13 @@ fn name(volume: &VolumeReport) -> Markup {
 }
 
 fn state(volume: &VolumeReport) -> Markup {
-    let class = match volume.state.as_str() {
-        "in service" => "good",
-        "leaving" | "rebuilding" => "plain",
-        _ => "bad",
+    let class = match volume.state {
+        VolumeCondition::InService => "good",
+        VolumeCondition::Leaving | VolumeCondition::Rebuilding => "plain",
+        VolumeCondition::Out | VolumeCondition::Unreachable => "bad",
     };
     html! {
-        span class=(format!("badge {class}")) { (parts::text(&volume.state)) }
+        span class=(format!("badge {class}")) { (volume.state) }
         @if !volume.problem.is_empty() { span.where { (parts::text(&volume.problem)) } }
     }
 }

@@ -112,7 +112,7 @@ async fn damage_that_a_reader_met_is_repaired_while_the_node_is_busy_and_scrub_w
     let running = start(world, eager(), 1000);
     running.workers.hint_damage(&key(2));
     running.until(|world| log_says(world, "repaired")).await;
-    let waits = |status: &contract::WorkerStatus| status.state == "paused: the node is busy";
+    let waits = |status: &contract::WorkerStatus| status.state.to_string() == "paused: the node is busy";
     let statuses = running.workers.statuses();
     assert!(
         statuses

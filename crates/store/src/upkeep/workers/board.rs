@@ -6,13 +6,10 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
-use contract::{Key, Partition, WorkerStatus, now_ms};
+use contract::{Key, Partition, WorkerState, WorkerStatus, now_ms};
 use parking_lot::Mutex;
 
 use crate::upkeep::gate::Wait;
-
-const IDLE: &str = "idle";
-const BUSY: &str = "busy";
 
 /// Failures remembered; of more, those that began first are forgotten.
 const FAILURES_MAX: usize = 100;
@@ -55,7 +52,6 @@ impl Board {
     pub(super) fn new(name: &str) -> Self {
         let status = WorkerStatus {
             name: name.to_owned(),
-            state: IDLE.to_owned(),
             ..WorkerStatus::default()
         };
         Self {
@@ -69,21 +65,21 @@ impl Board {
     }
 
     pub(super) fn idle(&self) {
-        self.update(|status| status.state = IDLE.to_owned());
+        self.update(|status| status.state = WorkerState::Idle);
     }
 
     pub(super) fn busy(&self) {
-        self.update(|status| status.state = BUSY.to_owned());
+        self.update(|status| status.state = WorkerState::Busy);
     }
 
     pub(super) fn is_busy(&self) -> bool {
-        self.status.lock().state == BUSY
+        self.status.lock().state == WorkerState::Busy
     }
 
     /// A pass begins.
     pub(super) fn begin(&self, total: Option<u64>) {
         self.update(|status| {
-            status.state = BUSY.to_owned();
+            status.state = WorkerState::Busy;
             status.done = 0;
             status.total = total;
         });
@@ -93,7 +89,7 @@ impl Board {
     pub(super) fn end(&self) -> u64 {
         let ended_ms = now_ms();
         self.update(|status| {
-            status.state = IDLE.to_owned();
+            status.state = WorkerState::Idle;
             status.last_pass_ms = Some(ended_ms);
         });
         ended_ms
@@ -133,12 +129,14 @@ impl Board {
     /// The status, with the reason why work stands still if it does.
     pub(super) fn status(&self, wait: Option<Wait>) -> WorkerStatus {
         let mut status = self.status.lock().clone();
-        let waits = status.state == BUSY && (status.name == "reconcile" || status.name.starts_with("scrub"));
+        let waits = status.state == WorkerState::Busy
+            && (status.name == "reconcile" || status.name.starts_with("scrub"));
         if let (true, Some(wait)) = (waits, wait) {
-            status.state = match wait {
-                Wait::Paused => "paused: on request".to_owned(),
-                Wait::Busy => "paused: the node is busy".to_owned(),
+            let why = match wait {
+                Wait::Paused => "on request",
+                Wait::Busy => "the node is busy",
             };
+            status.state = WorkerState::Paused(why.to_owned());
         }
         status
     }

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract::{Key, NodeId, PARTITIONS, Partition, VolumeId, WorkerStatus};
+use contract::{Key, NodeId, PARTITIONS, Partition, VolumeId, WorkerState, WorkerStatus};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -187,7 +187,7 @@ impl Workers {
             if let Err(error) = (&mut running.0).await {
                 tracing::error!(%error, "a background worker has ended");
                 board.update(|status| {
-                    status.state = "failed: see the log".into();
+                    status.state = WorkerState::Failed("see the log".to_owned());
                     status.last_error = error.to_string();
                 });
             }

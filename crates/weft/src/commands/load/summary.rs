@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use archive::Archive;
-use archive::question::{Body, JobBody, LedgerRow, QuarantineRow, Question};
+use archive::question::{Body, InputState, JobBody, JobState, LedgerRow, QuarantineRow, Question};
 
 use crate::context::Context;
 use crate::losses::{loss_text, quarantine_line};
@@ -31,15 +31,14 @@ pub(super) fn print(archive: &Archive, job: &JobBody, context: &mut Context) -> 
     passed_over(job, context)?;
     losses(archive, job, context)?;
     defects(job, context)?;
-    if job.state == "cancelled" {
-        writeln!(context.out, "stopped; the same command goes on from here")?;
-    } else if job.state == "failed" {
-        writeln!(
+    match job.state {
+        JobState::Cancelled => writeln!(context.out, "stopped; the same command goes on from here")?,
+        JobState::Failed => writeln!(
             context.out,
             "the load failed; put right what stopped it, and the same command goes on from here"
-        )?;
-    } else if job.inputs_loading > 0 {
-        incomplete(job, context)?;
+        )?,
+        _ if job.inputs_loading > 0 => incomplete(job, context)?,
+        _ => {}
     }
     Ok(())
 }
@@ -122,7 +121,7 @@ fn incomplete(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
         context.out,
         "\n{still} not complete yet; the same command reads on"
     )?;
-    let is_read_on = |row: &&LedgerRow| row.state == "loading" && row.missing.is_empty();
+    let is_read_on = |row: &&LedgerRow| row.state == InputState::Loading && row.missing.is_empty();
     let rows = job.problems.iter().filter(is_read_on);
     for row in rows.take(INPUTS_LISTED) {
         let read = format!("{} of {} bytes read", count(row.bytes_done), count(row.size));
@@ -143,7 +142,7 @@ fn incomplete(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
 fn losses(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     // An input that is merely not at its end has lost nothing.
     let lost = |row: &&LedgerRow| {
-        let failed = row.state.starts_with("failed") || !row.missing.is_empty();
+        let failed = matches!(row.state, InputState::Failed { .. }) || !row.missing.is_empty();
         failed || row.quarantined > 0 || !row.cut.is_empty()
     };
     let problems: Vec<&LedgerRow> = job.problems.iter().filter(lost).collect();
@@ -200,7 +199,7 @@ fn defects(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
 }
 
 fn problem(row: &LedgerRow) -> String {
-    let mut text = clean_lines(&row.state);
+    let mut text = clean_lines(&row.state.to_string());
     match row.quarantined {
         0 => {}
         1 => text.push_str(", 1 loss"),

@@ -42,9 +42,45 @@ struct Replica {
     zone: String,
     /// Whether the layout in force puts a replica here.
     home: bool,
-    /// `good`, `bad`, `missing`, `older`, `not known`, `unreachable`.
-    state: &'static str,
+    state: CopyState,
     detail: String,
+}
+
+/// How one replica is, beside what the object should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(into = "&'static str")]
+enum CopyState {
+    /// It is there, as far as its volume knows.
+    Good,
+    /// Some of its bytes are wrong.
+    Bad,
+    /// The volume has no replica.
+    Missing,
+    /// It is of an older version.
+    Older,
+    /// The volume is being rebuilt, and may have one.
+    NotKnown,
+    /// The volume did not answer.
+    Unreachable,
+}
+
+impl CopyState {
+    fn name(self) -> &'static str {
+        match self {
+            CopyState::Good => "good",
+            CopyState::Bad => "bad",
+            CopyState::Missing => "missing",
+            CopyState::Older => "older",
+            CopyState::NotKnown => "not known",
+            CopyState::Unreachable => "unreachable",
+        }
+    }
+}
+
+impl From<CopyState> for &'static str {
+    fn from(state: CopyState) -> &'static str {
+        state.name()
+    }
 }
 
 /// Everything, as `--json` has it.
@@ -74,7 +110,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         let whole = replicas
             .iter()
             .filter(|replica| replica.home)
-            .all(|replica| replica.state == "good");
+            .all(|replica| replica.state == CopyState::Good);
         Ok(if whole { Outcome::Done } else { Outcome::Losses })
     })
 }
@@ -102,32 +138,32 @@ async fn replicas(session: &Session, key: &Key, meta: &Meta) -> Vec<Replica> {
     for (id, asked) in asked {
         let (state, detail) = match asked.await {
             Ok(Ok(head)) => state_of(head.found.as_ref(), head.complete, meta),
-            Ok(Err(error)) => ("unreachable", error.to_string()),
-            Err(error) => ("unreachable", error.to_string()),
+            Ok(Err(error)) => (CopyState::Unreachable, error.to_string()),
+            Err(error) => (CopyState::Unreachable, error.to_string()),
         };
         let at_home = home.contains(&id);
-        if at_home || !matches!(state, "missing" | "not known") {
+        if at_home || !matches!(state, CopyState::Missing | CopyState::NotKnown) {
             replicas.push(described(&view, &id, at_home, state, detail));
         }
     }
     replicas
 }
 
-fn state_of(found: Option<&Held>, complete: bool, meta: &Meta) -> (&'static str, String) {
+fn state_of(found: Option<&Held>, complete: bool, meta: &Meta) -> (CopyState, String) {
     match found {
-        None if complete => ("missing", String::new()),
-        None => ("not known", "the volume is being rebuilt".to_owned()),
+        None if complete => (CopyState::Missing, String::new()),
+        None => (CopyState::NotKnown, "the volume is being rebuilt".to_owned()),
         Some(held) if held.meta.version != meta.version => {
-            ("older", format!("version {}", held.meta.version))
+            (CopyState::Older, format!("version {}", held.meta.version))
         }
         Some(held) => match &held.state {
-            ReplicaState::Good => ("good", String::new()),
-            ReplicaState::Bad(detail) => ("bad", detail.clone()),
+            ReplicaState::Good => (CopyState::Good, String::new()),
+            ReplicaState::Bad(detail) => (CopyState::Bad, detail.clone()),
         },
     }
 }
 
-fn described(view: &View, id: &VolumeId, home: bool, state: &'static str, detail: String) -> Replica {
+fn described(view: &View, id: &VolumeId, home: bool, state: CopyState, detail: String) -> Replica {
     let mut roles = std::iter::once(&view.layouts.current)
         .chain(&view.layouts.older)
         .flat_map(|layout| &layout.roles.volumes);
@@ -181,7 +217,7 @@ fn print(meta: &Meta, replicas: &[Replica], context: &mut Context) -> anyhow::Re
             replica.zone.clone(),
             replica.node.clone(),
             if replica.home { "here" } else { "elsewhere" }.to_owned(),
-            replica.state.to_owned(),
+            replica.state.name().to_owned(),
             replica.detail.clone(),
         ]);
     }

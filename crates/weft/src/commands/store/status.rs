@@ -7,7 +7,7 @@
 use std::io::Write;
 
 use serde::Serialize;
-use server::storage::{StoreReport, gather};
+use server::storage::{StoreReport, VolumeCondition, gather};
 use store::node::ConnectSettings;
 use store::upkeep::{Census, census};
 
@@ -75,7 +75,7 @@ async fn count_replicas(session: &Session, report: &StoreReport, context: &Conte
     let view = session.view();
     let answers = |id: &str| {
         let mut volumes = report.volumes.iter();
-        volumes.any(|volume| volume.id == id && volume.state != "unreachable")
+        volumes.any(|volume| volume.id == id && volume.state != VolumeCondition::Unreachable)
     };
     let volumes = view.volumes.iter().filter(|(id, _)| answers(&id.0));
     let view = view.of_volumes(volumes.map(|(id, volume)| (id.clone(), volume.clone())).collect());
@@ -143,7 +143,7 @@ fn volumes(report: &StoreReport) -> Table {
         table.row([
             volume.id.clone(),
             volume.zone.clone(),
-            volume.state.clone(),
+            volume.state.to_string(),
             volume.weight.to_string(),
             format!("{:.1} %", volume.share * 100.0),
             count(volume.replicas),
@@ -203,7 +203,7 @@ fn workers(report: &StoreReport) -> Table {
             table.row([
                 worker.name.clone(),
                 node.id.clone(),
-                worker.state.clone(),
+                worker.state.to_string(),
                 pass,
                 bytes(worker.bytes),
                 count(worker.found),

@@ -5,12 +5,12 @@ use std::io::{self, BufRead, BufReader, Write};
 
 use serde::Serialize;
 
-use super::scope::Scope;
+use super::scope::{Compared, Scope};
 
 /// How the rows of a view compare.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Comparison {
-    pub(super) view: &'static str,
+    pub(super) view: Compared,
     /// Rows of the archive that were compared.
     pub(super) rows: u64,
     /// The first difference, if any.
@@ -33,7 +33,7 @@ pub(super) struct Difference {
 
 impl Comparison {
     /// Of a view that cannot be compared.
-    pub(super) fn impossible(view: &'static str, why: String) -> Comparison {
+    pub(super) fn impossible(view: Compared, why: String) -> Comparison {
         Comparison {
             view,
             rows: 0,
@@ -59,7 +59,7 @@ pub(super) struct Comparing<'s> {
 
 impl<'s> Comparing<'s> {
     /// Compares with the rest of `expected`.
-    pub(super) fn new(view: &'static str, scope: &'s Scope, expected: File) -> Comparing<'s> {
+    pub(super) fn new(view: Compared, scope: &'s Scope, expected: File) -> Comparing<'s> {
         let result = Comparison {
             view,
             rows: 0,
@@ -161,7 +161,7 @@ mod tests {
             file.write_all(expected.as_bytes()).expect("written");
             file.rewind().expect("rewound");
             let scope = Scope::default();
-            let mut comparing = Comparing::new("links", &scope, file);
+            let mut comparing = Comparing::new(Compared::Totals, &scope, file);
             for piece in found.as_bytes().chunks(size) {
                 comparing.write_all(piece).expect("compared");
             }
@@ -174,7 +174,7 @@ mod tests {
             assert_eq!(
                 result,
                 Comparison {
-                    view: "links",
+                    view: Compared::Totals,
                     rows,
                     difference,
                     not_compared: None

@@ -6,10 +6,12 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use archive::question::{JobBody, LedgerRow, LoadInput, LoadRequest, StatusBody};
+use archive::question::{
+    Dump, DumpFormat, InputState, JobBody, JobState, LedgerRow, LoadInput, LoadRequest, OptionalStage,
+    StatusBody,
+};
 use archive::{Archive, OpenSettings, Sources, path_text};
 use data_encoding::HEXLOWER;
-use extract::LinkScope;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
@@ -53,11 +55,7 @@ impl Fresh {
         let mut settings = OpenSettings::default();
         settings.create = true;
         settings.own = true;
-        settings.links = Some(if status.links_scope == "external" {
-            LinkScope::External
-        } else {
-            LinkScope::All
-        });
+        settings.links = Some(status.links_scope);
         let archive = Archive::open_with(&folder.path().join("archive"), settings, sources.clone())?;
         let mut fresh = Fresh {
             archive,
@@ -77,9 +75,9 @@ impl Fresh {
     }
 
     /// All rows of a view, in a file that has no name any more.
-    pub(super) fn dump(&self, view: &str) -> anyhow::Result<File> {
+    pub(super) fn dump(&self, view: Dump) -> anyhow::Result<File> {
         let mut file = self.file()?;
-        self.archive.dump(view, "tsv", &mut file)?;
+        self.archive.dump(view, DumpFormat::Tsv, &mut file)?;
         Ok(file)
     }
 
@@ -122,7 +120,7 @@ impl Fresh {
         let request = |(collection, inputs): (&str, _)| LoadRequest {
             inputs,
             collection: Some(collection.to_owned()).filter(|name| !name.is_empty()),
-            stages_off: vec!["search".to_owned()],
+            stages_off: vec![OptionalStage::Search],
             ..LoadRequest::default()
         };
         Ok(inputs.into_iter().map(request).collect())
@@ -170,28 +168,28 @@ fn copy_beginning(
 
 /// Why the records of an input that was read to its end are unknown, if they are.
 fn unknown(row: &LedgerRow, loaded: &[LedgerRow]) -> Option<Unknown> {
-    let failed = |row: &LedgerRow| row.state.starts_with("failed");
+    let failed = |row: &LedgerRow| matches!(row.state, InputState::Failed { .. });
     let same = loaded
         .iter()
         .find(|now| (&now.input, &now.digest) == (&row.input, &row.digest));
     let why = match same {
-        Some(now) if failed(now) && !failed(row) => now.state.clone(),
+        Some(now) if failed(now) && !failed(row) => Some(now),
         Some(_) => return None,
-        None => loaded
-            .iter()
-            .find(|now| now.input == row.input && failed(now))
-            .map_or(CHANGED.to_owned(), |now| now.state.clone()),
+        None => loaded.iter().find(|now| now.input == row.input && failed(now)),
     };
-    let reason = why.strip_prefix("failed(").and_then(|why| why.strip_suffix(')'));
-    Some(Unknown::of(row, reason.unwrap_or(&why).to_owned()))
+    let why = match why.map(|now| &now.state) {
+        Some(InputState::Failed { reason }) => reason.clone(),
+        _ => CHANGED.to_owned(),
+    };
+    Some(Unknown::of(row, why))
 }
 
 const STOPPED: &str = "stopped; nothing was compared";
 
 fn check(job: &JobBody) -> anyhow::Result<()> {
-    match job.state.as_str() {
-        "done" => Ok(()),
-        "cancelled" => bail!(STOPPED),
+    match job.state {
+        JobState::Done => Ok(()),
+        JobState::Cancelled => bail!(STOPPED),
         _ => bail!(
             "read the inputs again: {}",
             job.error.as_deref().unwrap_or("failed without a reason")

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::fmt;
 
-use archive::question::LedgerRow;
+use archive::question::{Details, Dump, InputState, LedgerRow, View};
+use serde::Serialize;
 
 /// How much of an input is in the views.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,10 +21,10 @@ pub(super) enum Extent {
 impl Extent {
     /// As the ledger has it.
     pub(super) fn of(row: &LedgerRow) -> Extent {
-        match row.state.as_str() {
-            "done" => Extent::Whole,
+        match row.state {
+            InputState::Done => Extent::Whole,
             _ if row.bytes_done == 0 => Extent::Nothing,
-            "pending" | "loading" => Extent::Beginning,
+            InputState::Pending | InputState::Loading => Extent::Beginning,
             _ if row.bytes_done < row.size => Extent::Beginning,
             // It failed for what it holds, and does so again.
             _ => Extent::Whole,
@@ -60,15 +62,15 @@ impl Scope {
     }
 
     /// Why a view cannot be compared: its rows come from all inputs together.
-    pub(super) fn refuses(&self, view: &str) -> Option<String> {
-        let of_one_input = input_column(view).is_some();
+    pub(super) fn refuses(&self, compared: Compared) -> Option<String> {
+        let of_one_input = compared.input_column().is_some();
         (!of_one_input && !self.unknown.is_empty())
             .then(|| "it follows from all inputs, and the records of some are unknown".to_owned())
     }
 
     /// The row as it is compared; `None` for one that is not.
-    pub(super) fn row<'r>(&self, view: &str, row: &'r [u8]) -> Option<Cow<'r, [u8]>> {
-        let Some(column) = input_column(view) else {
+    pub(super) fn row<'r>(&self, compared: Compared, row: &'r [u8]) -> Option<Cow<'r, [u8]>> {
+        let Some(column) = compared.input_column() else {
             return Some(row.into());
         };
         let line = row.strip_suffix(b"\n").unwrap_or(row);
@@ -81,7 +83,7 @@ impl Scope {
         if self.unknown.contains(input) {
             return None;
         }
-        if view != "ledger" {
+        if compared != Compared::Rows(Dump::View(View::Ledger)) {
             return Some(row.into());
         }
         if columns
@@ -110,11 +112,38 @@ enum Column {
     Last,
 }
 
-fn input_column(view: &str) -> Option<Column> {
-    match view {
-        "ledger" | "quarantine" => Some(Column::First),
-        "captures" | "kinds" => Some(Column::Last),
-        _ => None,
+/// What is compared at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(into = "&'static str")]
+pub(super) enum Compared {
+    /// The rows of a dump.
+    Rows(Dump),
+    /// The sums that `weft status` shows.
+    Totals,
+}
+
+impl Compared {
+    fn input_column(self) -> Option<Column> {
+        match self {
+            Compared::Rows(Dump::View(View::Ledger | View::Quarantine)) => Some(Column::First),
+            Compared::Rows(Dump::View(View::Captures) | Dump::Details(Details::Kinds)) => Some(Column::Last),
+            Compared::Rows(_) | Compared::Totals => None,
+        }
+    }
+}
+
+impl From<Compared> for &'static str {
+    fn from(compared: Compared) -> &'static str {
+        match compared {
+            Compared::Rows(rows) => rows.name(),
+            Compared::Totals => "totals",
+        }
+    }
+}
+
+impl fmt::Display for Compared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad((*self).into())
     }
 }
 
@@ -134,7 +163,7 @@ mod tests {
             input: input.into(),
             digest: format!("sha256:{input}"),
             size: 9,
-            state: state.into(),
+            state: state.parse().expect("a state"),
             bytes_done,
             ..LedgerRow::default()
         };
@@ -150,8 +179,9 @@ mod tests {
             why: String::new(),
         };
         let scope = Scope::of(&rows, &[unknown]);
+        let rows_of = |name: &str| Compared::Rows(name.parse().expect("a view"));
         let check = |view: &str, row: &str, expected: Option<&str>| {
-            let found = scope.row(view, row.as_bytes());
+            let found = scope.row(rows_of(view), row.as_bytes());
             assert_eq!(found.as_deref(), expected.map(str::as_bytes), "{row}");
         };
         let whole = "a\tsha256:a\t9\tdone\t1\t1\t0\t9\n";
@@ -170,6 +200,6 @@ mod tests {
             "k\tt\tu\tm\t200\td\t1\t0\tb\n",
             Some("k\tt\tu\tm\t200\td\t1\t0\tb\n"),
         );
-        assert!(scope.refuses("links").is_some() && scope.refuses("captures").is_none());
+        assert!(scope.refuses(rows_of("links")).is_some() && scope.refuses(rows_of("captures")).is_none());
     }
 }

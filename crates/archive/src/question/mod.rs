@@ -3,9 +3,16 @@
 //! A question is asked by [`crate::Archive::ask`] in the owner process, or sent as JSON over the owner's
 //! socket; either way the same [`Answer`] comes back, and `--json` and `/api/v1` print it as it is.
 
+mod dump;
+
 use serde::{Deserialize, Serialize};
 
+use crate::as_text;
 use crate::cdx::{Collapse, Filter, Order};
+
+pub use dump::{Details, Dump, DumpFormat, View};
+pub use extract::{CaptureKind, LinkScope};
+pub use weave::InputState;
 
 pub use search::{Note as SearchNote, NoteKind as SearchNoteKind, Snippet, SnippetPart};
 
@@ -169,15 +176,27 @@ pub enum MatchType {
 }
 
 impl MatchType {
-    /// By its name in addresses.
-    pub fn named(name: &str) -> Option<MatchType> {
-        match name {
-            "exact" => Some(MatchType::Exact),
-            "prefix" => Some(MatchType::Prefix),
-            "host" => Some(MatchType::Host),
-            "domain" => Some(MatchType::Domain),
-            _ => None,
+    /// All of them.
+    pub const ALL: [MatchType; 4] = [
+        MatchType::Exact,
+        MatchType::Prefix,
+        MatchType::Host,
+        MatchType::Domain,
+    ];
+
+    /// Its name in addresses and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            MatchType::Exact => "exact",
+            MatchType::Prefix => "prefix",
+            MatchType::Host => "host",
+            MatchType::Domain => "domain",
         }
+    }
+
+    /// By that name.
+    pub fn named(name: &str) -> Option<MatchType> {
+        MatchType::ALL.into_iter().find(|known| known.name() == name)
     }
 }
 
@@ -214,15 +233,45 @@ pub struct LoadRequest {
     /// Absolute paths and addresses, folders, globs, path lists; the name as given stands beside it.
     pub inputs: Vec<LoadInput>,
     pub collection: Option<String>,
-    pub links: Option<String>,
+    pub links: Option<LinkScope>,
     pub rate_pages_per_s: Option<f64>,
     pub threads: Option<usize>,
     /// Check declared digests; what does not agree is in [`JobBody::defects`].
     pub verify: bool,
     /// Close epochs with this many bytes of captures instead of 64 MiB: smaller ones are seen sooner and cost more.
     pub epoch_bytes: Option<u64>,
-    /// Stages replaced by nothing (`extract`, `weave`, `search`), to find the slowest one.
-    pub stages_off: Vec<String>,
+    /// Stages replaced by nothing, to find the slowest one.
+    pub stages_off: Vec<OptionalStage>,
+}
+
+/// A stage that a load can do without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OptionalStage {
+    /// Records are read and not understood.
+    Extract,
+    /// Captures are made and not kept.
+    Weave,
+    /// Pages are kept and cannot be searched yet.
+    Search,
+}
+
+impl OptionalStage {
+    /// All of them.
+    pub const ALL: [OptionalStage; 3] = [
+        OptionalStage::Extract,
+        OptionalStage::Weave,
+        OptionalStage::Search,
+    ];
+
+    /// The stage's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            OptionalStage::Extract => "extract",
+            OptionalStage::Weave => "weave",
+            OptionalStage::Search => "search",
+        }
+    }
 }
 
 /// One argument of a load. Paths are bytes, so both texts are those of [`crate::path_text`]: a byte that is not part of
@@ -309,7 +358,7 @@ pub enum Body {
 pub struct StatusBody {
     pub archive: String,
     pub version: String,
-    pub links_scope: String,
+    pub links_scope: LinkScope,
     pub inputs: u64,
     pub inputs_done: u64,
     pub inputs_loading: u64,
@@ -384,7 +433,8 @@ pub struct LedgerRow {
     pub digest: String,
     pub size: u64,
     /// `pending`, `loading`, `done`, `failed(<reason>)`.
-    pub state: String,
+    #[serde(with = "as_text")]
+    pub state: InputState,
     pub records: u64,
     pub captures: u64,
     pub quarantined: u64,
@@ -518,7 +568,7 @@ pub struct CdxRow {
     /// The input's name, or the last part of it.
     pub filename: String,
     pub collection: String,
-    pub kind: String,
+    pub kind: CaptureKind,
 }
 
 impl CdxRow {
@@ -599,6 +649,44 @@ pub struct RecordBody {
     pub original: Option<Box<RecordBody>>,
 }
 
+/// Whether a load waits, runs, or how it ended. One load runs at a time, in the order of asking.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    /// It waits for the load before it.
+    #[default]
+    Queued,
+    /// It is the one that runs.
+    Running,
+    /// It came to its end; inputs may have failed.
+    Done,
+    /// Somebody stopped it.
+    Cancelled,
+    /// Its owner ended; the next one continues it when asked again.
+    Interrupted,
+    /// It could not go on.
+    Failed,
+}
+
+impl JobState {
+    /// Its word in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            JobState::Queued => "queued",
+            JobState::Running => "running",
+            JobState::Done => "done",
+            JobState::Cancelled => "cancelled",
+            JobState::Interrupted => "interrupted",
+            JobState::Failed => "failed",
+        }
+    }
+
+    /// Whether it is over.
+    pub fn has_ended(self) -> bool {
+        !matches!(self, JobState::Queued | JobState::Running)
+    }
+}
+
 /// What a load is doing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -632,9 +720,8 @@ pub struct SkippedFile {
 #[allow(missing_docs)]
 pub struct JobBody {
     pub id: u64,
-    /// `queued`, `running`, `done`, `cancelled`, `failed`, or `interrupted`: its owner ended, the next one
-    /// continues it when asked again. One load runs at a time, in the order of asking.
-    pub state: String,
+    /// Whether it waits, runs, or how it ended.
+    pub state: JobState,
     /// What it is doing now.
     pub stage: JobStage,
     /// Why it failed, if it did.

@@ -1,0 +1,69 @@
+//! What can be dumped: every view, and details that `weft verify` compares besides.
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use weave::{Details, DumpFormat, View};
+
+/// Rows that an archive can dump.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Dump {
+    /// A view, in either format.
+    View(View),
+    /// What no view has a column for; tab-separated in any case.
+    Details(Details),
+}
+
+impl Dump {
+    /// Its name on the command line and on the socket.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dump::View(view) => view.name(),
+            Dump::Details(details) => details.name(),
+        }
+    }
+}
+
+impl fmt::Display for Dump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Dump {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Dump, String> {
+        let details = |_| name.parse().map(Dump::Details);
+        let view = name.parse().map(Dump::View);
+        view.or_else(details)
+            .map_err(|_: String| format!("no view {name:?}"))
+    }
+}
+
+impl From<View> for Dump {
+    fn from(view: View) -> Dump {
+        Dump::View(view)
+    }
+}
+
+impl From<Details> for Dump {
+    fn from(details: Details) -> Dump {
+        Dump::Details(details)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back() {
+        let views = View::ALL.map(Dump::View);
+        let details = [Details::Kinds, Details::Versions].map(Dump::Details);
+        for dump in views.into_iter().chain(details) {
+            assert_eq!(dump.name().parse(), Ok(dump));
+        }
+        assert!("no such view".parse::<Dump>().is_err());
+    }
+}
