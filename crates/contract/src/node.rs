@@ -1,13 +1,13 @@
 //! What nodes ask of each other besides their volumes.
 
 use async_trait::async_trait;
+use count::RequestCount;
 use placement::{Layout, Layouts, NodeId};
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Claim, Finish};
 use crate::meta::Meta;
 use crate::node_error::NodeError;
-use crate::requests::RequestCount;
 use crate::volume::VolumeStatus;
 use crate::worker::WorkerStatus;
 

@@ -61,14 +61,7 @@ impl Port {
     /// # Errors
     /// The address is taken, not this machine's, or not allowed.
     pub async fn bind(address: SocketAddr, door: Arc<Door>) -> io::Result<Port> {
-        Port::over(TcpListener::bind(address).await?, door)
-    }
-
-    /// A port over what listens already.
-    ///
-    /// # Errors
-    /// The system does not tell the address.
-    pub fn over(listener: TcpListener, door: Arc<Door>) -> io::Result<Port> {
+        let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         Ok(Port {
             listener,

@@ -6,6 +6,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use count::Operations;
 use door::{Hosts, Misaddressed};
 use http::header::{self, HeaderName};
 use http::{HeaderValue, Request, Response, StatusCode};
@@ -22,7 +23,6 @@ use crate::exchange::Exchange;
 use crate::gate::{self, Head};
 use crate::log::{Entry, Log};
 use crate::mend;
-use crate::metrics::Metrics;
 use crate::options::Limits;
 use crate::refusal::Refusal;
 
@@ -42,7 +42,7 @@ pub(crate) struct Serving {
     pub(crate) limits: Limits,
     pub(crate) hosts: Hosts,
     pub(crate) version_2: bool,
-    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) requests: Arc<Operations>,
     pub(crate) node: Option<Arc<Counters>>,
     pub(crate) log: Option<Log>,
 }
@@ -63,9 +63,8 @@ pub(crate) async fn answer(
             ..Entry::of(&request)
         },
     };
-    let metrics = serving.metrics.clone();
     let exchange = Exchange::begin(
-        metrics,
+        serving.requests.clone(),
         serving.node.as_ref(),
         serving.log.clone(),
         connection.clone(),

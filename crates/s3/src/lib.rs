@@ -34,7 +34,6 @@ mod gate;
 mod keys;
 mod log;
 mod mend;
-pub mod metrics;
 mod names;
 mod options;
 mod parts;

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use count::Operations;
 use door::{Door, Hosts, Patience};
 use listen::{Port, Security, Terms};
 use s3s::config::{S3Config, StaticConfigProvider};
@@ -17,7 +18,6 @@ use crate::answer::{Serving, answer};
 use crate::face::Face;
 use crate::keys::{KeyPair, Keys};
 use crate::log::RunningLog;
-use crate::metrics::Metrics;
 use crate::options::{Limits, ServeError, Settings};
 
 /// How long connections may finish what they are at when the face ends.
@@ -39,7 +39,7 @@ const FORM_PARTS_MAX: usize = 100;
 pub struct Running {
     address: SocketAddr,
     new_key: Option<KeyPair>,
-    metrics: Arc<Metrics>,
+    requests: Arc<Operations>,
     door: Arc<Door>,
     stop: watch::Sender<bool>,
     serving: JoinHandle<()>,
@@ -57,9 +57,10 @@ impl Running {
         self.new_key.as_ref()
     }
 
-    /// What it has counted.
-    pub fn metrics(&self) -> Arc<Metrics> {
-        self.metrics.clone()
+    /// Requests by S3's name of the operation: `Preflight` for browsers' questions, `Unknown` for requests refused before
+    /// that was known. A failure is an answer of 5xx; a request whose connection broke is counted, and no failure.
+    pub fn requests(&self) -> Arc<Operations> {
+        self.requests.clone()
     }
 
     /// Who is connected.
@@ -108,7 +109,7 @@ pub async fn serve(settings: Settings, store: Store) -> Result<Running, ServeErr
                 .map_err(ServeError::Log)?,
         ),
     };
-    let metrics = Arc::new(Metrics::default());
+    let requests = Arc::new(Operations::default());
     let keys = Arc::new(keys);
     let serving = Arc::new(Serving {
         service: service(
@@ -121,7 +122,7 @@ pub async fn serve(settings: Settings, store: Store) -> Result<Running, ServeErr
         limits: settings.limits,
         hosts: Hosts::new(address, settings.hosts),
         version_2: settings.version_2,
-        metrics: metrics.clone(),
+        requests: requests.clone(),
         node: settings.node,
         log: log.as_ref().map(|log| log.log.clone()),
     });
@@ -134,7 +135,7 @@ pub async fn serve(settings: Settings, store: Store) -> Result<Running, ServeErr
     Ok(Running {
         address,
         new_key,
-        metrics,
+        requests,
         door,
         stop,
         serving,

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use s3::metrics::{MetricsSnapshot, OperationCount};
 use s3::{KeyPair, Limits, LogFormat, LogSettings, LogTarget, Running, Settings, TlsFiles};
 use server::storage::ConnectionCount;
 use store::RequestCount;
@@ -137,12 +136,12 @@ impl Face {
 
     /// Requests since the start, by operation, and connections.
     pub(crate) fn counts(&self) -> impl Fn() -> (Vec<RequestCount>, ConnectionCount) + Send + Sync + 'static {
-        let (metrics, door) = (self.running.metrics(), self.running.door());
+        let (requests, door) = (self.running.requests(), self.running.door());
         let connections = move || ConnectionCount {
             open: door.open(),
             refused: door.refused(),
         };
-        move || (counts(&metrics.snapshot()), connections())
+        move || (requests.counts(), connections())
     }
 
     /// What a client on this machine gives as its endpoint.
@@ -197,19 +196,6 @@ A key was made that may do everything. It is shown this once; {file} keeps it.
   python3 -c 'import boto3; print(boto3.client(\"s3\").list_objects_v2(Bucket=\"crawls\"))'
 "
     )
-}
-
-fn counts(snapshot: &MetricsSnapshot) -> Vec<RequestCount> {
-    let count = |(operation, count): (&String, &OperationCount)| RequestCount {
-        operation: operation.clone(),
-        count: count.count(),
-        failures: count.server_errors,
-        bytes_in: count.bytes_in,
-        bytes_out: count.bytes_out,
-        micros: count.latency_us_sum,
-        buckets: count.latency_counts.to_vec(),
-    };
-    snapshot.operations.iter().map(count).collect()
 }
 
 #[cfg(test)]

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
+use count::Operations;
 use door::UnderWay;
 use listen::Connection;
 use parking_lot::Mutex;
 use store::{Counters, InFlight};
 
 use crate::log::{Entry, Log};
-use crate::metrics::Metrics;
 
 mod body;
 
@@ -25,7 +25,7 @@ const UNKNOWN: &str = "Unknown";
 
 /// A request under way.
 pub(crate) struct Exchange {
-    metrics: Arc<Metrics>,
+    requests: Arc<Operations>,
     log: Option<Log>,
     connection: Arc<Connection>,
     /// Keeps the connection from being closed as idle.
@@ -48,14 +48,14 @@ pub(crate) struct Exchange {
 impl Exchange {
     /// A request that begins now; `node` makes way for it.
     pub(crate) fn begin(
-        metrics: Arc<Metrics>,
+        requests: Arc<Operations>,
         node: Option<&Arc<Counters>>,
         log: Option<Log>,
         connection: Arc<Connection>,
         entry: Entry,
     ) -> Arc<Self> {
         Arc::new(Self {
-            metrics,
+            requests,
             log,
             _under_way: connection.begin(),
             connection,
@@ -139,8 +139,11 @@ impl Drop for Exchange {
             self.bytes_in.load(Ordering::Relaxed),
             self.bytes_out.load(Ordering::Relaxed),
         );
-        self.metrics
-            .count(&operation, status, bytes_in, bytes_out, self.begun.elapsed());
+        let counters = self.requests.of(&operation);
+        counters.received(bytes_in);
+        counters.sent(bytes_out);
+        // 4xx is the client's fault, and 0 (no answer was made) its end of the connection.
+        counters.ended(self.begun.elapsed(), status >= 500);
         if let Some(log) = &self.log {
             let mut entry = std::mem::take(self.entry.get_mut());
             entry.operation = operation;

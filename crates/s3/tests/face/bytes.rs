@@ -202,9 +202,8 @@ async fn a_body_cut_short_leaves_nothing() {
         let answer = read_answer(&mut stream).await;
         assert_ne!(answer.status, 200, "{}", answer.text());
     }
-    let puts = rig.face.metrics();
     // The connections have ended for us; for the face when it has counted them.
-    while puts.snapshot().operations["PutObject"].count() < 2 {
+    while rig.counted("PutObject").count < 2 {
         tokio::task::yield_now().await;
     }
     assert_eq!(rig.keys("drop/").await, Vec::<String>::new());
@@ -306,16 +305,10 @@ async fn a_client_that_does_not_read_is_cut() {
         "GET /drop/big HTTP/1.1\r\nHost: localhost\r\n\r\n",
     )
     .await;
-    let metrics = rig.face.metrics();
-    while metrics
-        .snapshot()
-        .operations
-        .get("GetObject")
-        .is_none_or(|counts| counts.count() == 0)
-    {
+    while rig.counted("GetObject").count == 0 {
         tokio::task::yield_now().await;
     }
-    let counts = metrics.snapshot().operations["GetObject"];
+    let counts = rig.counted("GetObject");
     assert!(counts.bytes_out < content.len() as u64, "{counts:?}");
     rig.stop().await;
 }

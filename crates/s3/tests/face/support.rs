@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use s3::{Limits, Running, Settings, TlsFiles};
 use store::node::{NodeSettings, RunningNode, VolumeSettings};
-use store::{List, Store};
+use store::{List, RequestCount, Store};
 use tempfile::TempDir;
 
 /// Access key that may do everything, and its secret.
@@ -123,6 +123,13 @@ impl Rig {
     /// A client, apart from the settings of whoever runs the tests.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         apart::command(program, self.dir())
+    }
+
+    /// What the face has counted of an operation.
+    pub(crate) fn counted(&self, operation: &str) -> RequestCount {
+        let counts = self.face.requests().counts();
+        let mut of_operation = counts.into_iter().filter(|count| count.operation == operation);
+        of_operation.next().unwrap_or_default()
     }
 
     /// The keys of all objects that begin with this text, asked of the store itself.

@@ -148,7 +148,7 @@ impl StoreReport {
         let mut sums: std::collections::BTreeMap<&str, RequestCount> = std::collections::BTreeMap::new();
         for count in self.nodes.iter().flat_map(|node| &node.requests) {
             match sums.get_mut(count.operation.as_str()) {
-                Some(sum) => add(sum, count),
+                Some(sum) => sum.add(count),
                 None => {
                     sums.insert(&count.operation, count.clone());
                 }
@@ -165,20 +165,6 @@ impl VolumeReport {
             0 => 0.0,
             capacity => capacity.saturating_sub(self.free_bytes) as f64 / capacity as f64,
         }
-    }
-}
-
-fn add(sum: &mut RequestCount, count: &RequestCount) {
-    sum.count += count.count;
-    sum.failures += count.failures;
-    sum.bytes_in += count.bytes_in;
-    sum.bytes_out += count.bytes_out;
-    sum.micros += count.micros;
-    if sum.buckets.len() < count.buckets.len() {
-        sum.buckets.resize(count.buckets.len(), 0);
-    }
-    for (sum, count) in sum.buckets.iter_mut().zip(&count.buckets) {
-        *sum += count;
     }
 }
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use contract::{Cause, Counters, NodeStatus, Volume, VolumeId};
+use listen::Port;
 use placement::Layouts;
-use tokio::net::TcpListener;
 
 use super::connector::Connector;
 use super::found::Found;
@@ -21,8 +21,8 @@ use super::promises::Promises;
 use super::slot::{Hands, Slot};
 use super::trust::Trust;
 use super::wire::client::Peers;
-use super::wire::server::Serving;
-use super::{NodeSettings, SettingsError, open};
+use super::wire::server::{Serving, door};
+use super::{ConnectionSettings, NodeSettings, SettingsError, open};
 use crate::client::Store;
 use crate::cluster::Cluster;
 use crate::upkeep::workers::{Workers, WorkersConfig};
@@ -172,11 +172,8 @@ async fn start_node(
     };
     let news = hands.log.as_deref().map(News::of);
     let volumes = open_all(&joined, &marks, hands).await?;
-    let listener = listen(settings.listen).await?;
-    let address = listener.local_addr().map_err(|error| StartError::Listen {
-        address: settings.listen.unwrap_or_else(free_port),
-        error,
-    })?;
+    let port = listen(settings.listen, settings.connections).await?;
+    let address = port.address();
     let filled = keeper.fill().await;
     filled.map_err(|detail| conflict(&settings, detail))?;
     let node = LocalNode::new(
@@ -191,7 +188,7 @@ async fn start_node(
     node.begin(store.clone(), workers);
     let owner = Owner::me(&settings.id, reachable(address).to_string(), &trust);
     marks.serve(owner, node.paths.iter());
-    let serving = Serving::start(listener, node.clone(), &trust, settings.connections);
+    let serving = Serving::start(port, node.clone(), &trust, settings.connections);
     tracing::info!(node = %node.id, %address, layout = keeper.tag().number, "node serves");
     Ok(RunningNode {
         node,
@@ -265,10 +262,10 @@ fn none_opens(shut: Vec<(OpenVolume, String)>) -> (PathBuf, String) {
     (path, reasons)
 }
 
-async fn listen(address: Option<SocketAddr>) -> Result<TcpListener, StartError> {
+async fn listen(address: Option<SocketAddr>, connections: ConnectionSettings) -> Result<Port, StartError> {
     let address = address.unwrap_or_else(free_port);
-    let listener = TcpListener::bind(address).await;
-    listener.map_err(|error| StartError::Listen { address, error })
+    let port = Port::bind(address, door(connections)).await;
+    port.map_err(|error| StartError::Listen { address, error })
 }
 
 fn free_port() -> SocketAddr {

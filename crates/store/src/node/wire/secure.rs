@@ -1,4 +1,4 @@
-//! Connections with or without TLS: how they are made, how they are accepted, and how two processes find out which.
+//! Connections with or without TLS: how they are made, and how a process finds out which the other side wants.
 //!
 //! Where both are allowed, TLS is tried first, and the plain way is taken only with a process that does not speak TLS at
 //! all. Somebody between the two could feign that: it is for the time of a change only.
@@ -12,15 +12,12 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use parking_lot::Mutex;
-use tokio::net::TcpStream;
-use tokio::time::{Duration, Instant, timeout};
-use tokio_rustls::TlsAcceptor;
+use tokio::time::{Duration, Instant};
 use tokio_rustls::rustls;
 use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::server::TlsStream;
 
 use super::body::Body;
-use super::{CLIENT_KEEPS, CONNECT_MAX, HANDSHAKE_MAX, IDLE_CONNECTIONS_MAX};
+use super::{CLIENT_KEEPS, CONNECT_MAX, IDLE_CONNECTIONS_MAX};
 use crate::node::trust::{Tls, Trust};
 
 /// Connections of this process, pooled by address.
@@ -31,9 +28,6 @@ const PLAIN: &str = "http";
 
 /// How long a node that spoke no TLS is taken to speak none.
 const PLAIN_FOR: Duration = Duration::from_secs(30);
-
-/// The first byte of a TLS connection: a handshake record. No HTTP method begins with it.
-const HANDSHAKE: u8 = 0x16;
 
 /// A client with pooled connections.
 pub(crate) fn http(trust: &Trust) -> Http {
@@ -135,54 +129,4 @@ fn tls_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a rus
         Some(carried) => tls_error(carried),
         None => tls_error(error.source()?),
     }
-}
-
-/// Where connections come in.
-pub(super) struct Handshakes {
-    tls: Tls,
-    acceptor: TlsAcceptor,
-}
-
-/// One that came in.
-pub(super) enum Connection {
-    Plain(TcpStream),
-    Secure(Box<TlsStream<TcpStream>>),
-}
-
-impl Handshakes {
-    pub(super) fn new(trust: &Trust) -> Self {
-        Self {
-            tls: trust.tls,
-            acceptor: TlsAcceptor::from(trust.keys.server.clone()),
-        }
-    }
-
-    /// Lets a connection in, if the other side proves in time that it knows the secret. Where there is no TLS, each
-    /// request has to prove it.
-    ///
-    /// # Errors
-    /// Why it is refused.
-    pub(super) async fn enter(&self, stream: TcpStream) -> io::Result<Connection> {
-        let secure = match self.tls {
-            Tls::On => true,
-            Tls::Off => false,
-            Tls::Both => in_time(begins_with_handshake(&stream)).await?,
-        };
-        if !secure {
-            return Ok(Connection::Plain(stream));
-        }
-        let stream = in_time(self.acceptor.accept(stream)).await?;
-        Ok(Connection::Secure(Box::new(stream)))
-    }
-}
-
-async fn begins_with_handshake(stream: &TcpStream) -> io::Result<bool> {
-    let mut first = [0];
-    stream.peek(&mut first).await?;
-    Ok(first == [HANDSHAKE])
-}
-
-async fn in_time<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    let late = || io::Error::new(io::ErrorKind::TimedOut, "no handshake in time");
-    timeout(HANDSHAKE_MAX, work).await.unwrap_or_else(|_| Err(late()))
 }

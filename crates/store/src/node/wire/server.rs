@@ -1,39 +1,29 @@
 //! The serving side: connections, who is let in, and what goes where.
 
 use std::io;
-use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 
-use door::{Door, Pass, Patience};
+use door::{Door, Patience};
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use listen::{Connection, Port, Security, Terms};
 use serde::Serialize;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{Duration, timeout};
+use tokio::task::JoinHandle;
+use tokio::time::Duration;
 use tracing::Instrument as _;
 
 use super::auth::{Gate, Signed};
 use super::body::{self, Body};
-use super::secure::{Connection, Handshakes};
-use super::{FAREWELL, HEAD_BYTES_MAX, SERVER_KEEPS};
+use super::{FAREWELL, HANDSHAKE_MAX, HEAD_BYTES_MAX, SERVER_KEEPS};
 use crate::node::ConnectionSettings;
 use crate::node::local::LocalNode;
-use crate::node::trust::Trust;
+use crate::node::trust::{Tls, Trust};
 
 /// A node as it is served.
 pub(super) struct Service {
     pub(super) node: Arc<LocalNode>,
     pub(super) gate: Gate,
-    handshakes: Handshakes,
-    /// How long a connection may go without a good signature.
-    stranger_max: Duration,
 }
 
 /// A request that was let in.
@@ -48,13 +38,13 @@ pub(super) struct Admitted {
 /// Serves until it is stopped.
 pub(crate) struct Serving {
     stop: watch::Sender<bool>,
-    accepting: JoinHandle<()>,
+    serving: JoinHandle<()>,
 }
 
 impl Serving {
     /// Begins to serve a node to those who know the secret.
     pub(crate) fn start(
-        listener: TcpListener,
+        port: Port,
         node: Arc<LocalNode>,
         trust: &Trust,
         connections: ConnectionSettings,
@@ -62,18 +52,18 @@ impl Serving {
         let service = Arc::new(Service {
             node,
             gate: Gate::new(trust.secret.clone()),
-            handshakes: Handshakes::new(trust),
-            stranger_max: Duration::from_secs(connections.stranger_seconds.into()),
         });
-        let door = Door::new(door::Limits {
-            connections_max: connections.max,
-            per_address_max: connections.per_address,
-            reserve: connections.reserved,
-        });
-        let (stop, stopped) = watch::channel(false);
+        let terms = terms(trust, connections);
+        let answer = move |request, connection| {
+            let service = service.clone();
+            async move { Ok(service.answer(request, connection).await) }
+        };
+        let (stop, mut stopped) = watch::channel(false);
+        // An error says that nobody is left who could ask for the end.
+        let stopped = async move { drop(stopped.wait_for(|stop| *stop).await) };
         Self {
             stop,
-            accepting: tokio::spawn(accept(listener, door, service, stopped)),
+            serving: tokio::spawn(port.serve(terms, answer, stopped)),
         }
     }
 
@@ -81,85 +71,38 @@ impl Serving {
     pub(crate) async fn stop(self) {
         self.stop.send_replace(true);
         // It only fails when the runtime ends, and with it all connections.
-        let _ = self.accepting.await;
+        let _ = self.serving.await;
     }
 }
 
-async fn accept(
-    listener: TcpListener,
-    door: Arc<Door>,
-    service: Arc<Service>,
-    stopped: watch::Receiver<bool>,
-) {
-    let mut connections = JoinSet::new();
-    let mut stop = stopped.clone();
-    loop {
-        tokio::select! {
-            () = asked(&mut stop) => break,
-            Some(_) = connections.join_next() => {}
-            (stream, peer, pass) = door.accept(&listener) => {
-                connections.spawn(serve(stream, peer, pass, service.clone(), stopped.clone()));
-            }
-        }
-    }
-    drop(listener);
-    let all = async { while connections.join_next().await.is_some() {} };
-    if timeout(FAREWELL, all).await.is_err() {
-        tracing::warn!("answers in flight took too long and were broken off");
-    }
+/// Who may connect.
+pub(crate) fn door(connections: ConnectionSettings) -> Arc<Door> {
+    Door::new(door::Limits {
+        connections_max: connections.max,
+        per_address_max: connections.per_address,
+        reserve: connections.reserved,
+    })
 }
 
-/// Returns when the end is asked for, or nobody is left who could ask.
-async fn asked(stop: &mut watch::Receiver<bool>) {
-    let _ = stop.wait_for(|stop| *stop).await;
-}
-
-async fn serve(
-    stream: TcpStream,
-    peer: SocketAddr,
-    pass: Pass,
-    service: Arc<Service>,
-    stopped: watch::Receiver<bool>,
-) {
-    // Without it small answers wait for the acknowledgement of the one before; slower, but no error.
-    let _ = stream.set_nodelay(true);
-    match service.handshakes.enter(stream).await {
-        Ok(Connection::Plain(stream)) => converse(stream, peer, pass, service, stopped).await,
-        Ok(Connection::Secure(stream)) => converse(*stream, peer, pass, service, stopped).await,
-        Err(error) => tracing::debug!(%peer, %error, "a connection was refused"),
-    }
-}
-
-/// Answers the requests of one connection.
-async fn converse(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    peer: SocketAddr,
-    pass: Pass,
-    service: Arc<Service>,
-    mut stopped: watch::Receiver<bool>,
-) {
-    let stranger_max = service.stranger_max;
-    let answer = service_fn(|request| {
-        let (service, pass) = (service.clone(), pass.clone());
-        async move { Ok::<_, std::convert::Infallible>(service.answer(request, peer, &pass).await) }
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(SERVER_KEEPS)
-        .max_header_size(HEAD_BYTES_MAX)
-        .serve_connection(TokioIo::new(stream), answer);
-    let mut connection = pin!(connection);
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        // Requests that are not signed are answered, but are not heard: who sends nothing else is cut all the same.
-        () = pass.outstayed(Patience::FirstSignature(stranger_max)) => return,
-        () = asked(&mut stopped) => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(%peer, %error, "connection ended");
+/// On what terms connections are held.
+fn terms(trust: &Trust, connections: ConnectionSettings) -> Terms {
+    let server = trust.keys.server.clone();
+    Terms {
+        security: match trust.tls {
+            Tls::On => Security::Tls(server),
+            Tls::Off => Security::Plain,
+            Tls::Both => Security::Both(server),
+        },
+        handshake_time_max: HANDSHAKE_MAX,
+        head_bytes_max: HEAD_BYTES_MAX,
+        head_time_max: SERVER_KEEPS,
+        // Replicas pass through: a smaller buffer means more calls of the system for each.
+        buffer_bytes_max: None,
+        // Whoever asks has proved the secret, and content that stands still ends by limits of its own on both sides.
+        write_idle_max: None,
+        // Every request has to be signed. One that is not is answered, but it is no reason to hold the connection.
+        patience: Patience::FirstSignature(Duration::from_secs(connections.stranger_seconds.into())),
+        grace: FAREWELL,
     }
 }
 
@@ -167,16 +110,16 @@ impl Service {
     async fn answer(
         self: Arc<Self>,
         request: Request<Incoming>,
-        peer: SocketAddr,
-        pass: &Pass,
+        connection: Arc<Connection>,
     ) -> Response<Body> {
+        let peer = connection.peer();
         let (parts, body) = request.into_parts();
         let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
         let Some(signed) = self.gate.check(&parts.method, target, &parts.headers) else {
             tracing::debug!(%peer, "request without a good signature");
             return refused();
         };
-        pass.trust();
+        connection.trust();
         let path = parts.uri.path();
         let span = tracing::debug_span!("request", from = signed.caller, %peer, path);
         let admitted = |rest: &str| Admitted {
