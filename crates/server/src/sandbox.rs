@@ -8,13 +8,14 @@
 //! leaves the frame, and links lead to pages of this server (`links`). Only types that a browser shows by itself are
 //! sent as what they are; nothing else is guessed (`nosniff`), and anything else is for download.
 //!
-//! Content is read while it is sent (`content`), of [`CONTENTS_MAX`] records at a time: a few bytes may decode to any
+//! Content is read while it is sent (`content`), of [`crate::state::CONTENTS_MAX`] records at a time: a few bytes may decode to any
 //! number.
 
 mod content;
 mod kept;
 mod links;
 mod paced;
+mod rewriter;
 mod writer;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -48,13 +49,6 @@ const HEADERS: [(HeaderName, &str); 4] = [
     (HeaderName::from_static("x-dns-prefetch-control"), "off"),
     (header::CACHE_CONTROL, "no-cache"),
 ];
-
-/// Contents read at a time, over all requests. Each holds its decoders' windows: some hundred KiB, but up to 128 MiB
-/// where a record asks for it.
-pub(crate) const CONTENTS_MAX: usize = 8;
-
-/// Contents read at a time for one address: some that take theirs slowly must not keep out all others.
-pub(crate) const CONTENTS_PER_ADDRESS_MAX: usize = 4;
 
 /// What a browser shows by itself, and as what it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,13 +6,19 @@ use std::sync::Arc;
 use archive::Archive;
 use door::{Door, Hosts, Limits, Places};
 
-use crate::api::cdx::PageLists;
+use crate::api::cdx::pages::PageLists;
 use crate::ask::{Ask, Asker};
 use crate::counters::Counters;
 use crate::history::History;
-use crate::sandbox::{CONTENTS_MAX, CONTENTS_PER_ADDRESS_MAX};
 use crate::settings::ServerSettings;
 use crate::storage::{Storage, Watch};
+
+/// Contents read at a time, over all requests. Each holds its decoders' windows: some hundred KiB, but up to 128 MiB
+/// where a record asks for it.
+pub(crate) const CONTENTS_MAX: usize = 8;
+
+/// Contents read at a time for one address: some that take theirs slowly must not keep out all others.
+const CONTENTS_PER_ADDRESS_MAX: usize = 4;
 
 /// What a server shows.
 pub struct Served {

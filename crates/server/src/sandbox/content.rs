@@ -17,7 +17,8 @@ use maud::{DOCTYPE, html};
 use warc::ReadError;
 
 use super::Show;
-use super::links::{self, Rewriter, Spot};
+use super::links::Spot;
+use super::rewriter::{Rewriter, first_base};
 use crate::stream::Maker;
 
 /// Bytes of a content that are shown.
@@ -117,7 +118,7 @@ impl Content {
             Show::Html => {
                 let start = text(payload(BASE_BYTES_MAX)?)?;
                 // What cannot be read whole is shown as far as it can.
-                links::first_base(start, &spot).unwrap_or_default()
+                first_base(start, &spot).unwrap_or_default()
             }
             _ => None,
         };

@@ -9,7 +9,7 @@
 
 mod asked;
 mod form;
-mod pages;
+pub(crate) mod pages;
 mod send;
 
 use archive::cdx::Dialect;
@@ -24,7 +24,6 @@ use crate::state::State;
 use asked::Asked;
 pub(super) use asked::LAST_MAX;
 pub use form::cdxj_line;
-pub(crate) use pages::PageLists;
 
 /// Handles both addresses.
 pub(crate) async fn lines(

@@ -1,0 +1,34 @@
+//! The first `base` of a page, which counts for references that come before it too.
+
+use html5gum::emitters::{Emitter, ForwardingEmitter};
+
+use super::Writer;
+use crate::sandbox::links::Spot;
+
+/// Writes nothing: finds the first `base` by the same rules.
+#[derive(Debug)]
+pub(in crate::sandbox) struct BaseFinder(Writer);
+
+impl BaseFinder {
+    /// For the page at `spot`.
+    pub(in crate::sandbox) fn new(spot: Spot) -> BaseFinder {
+        BaseFinder(Writer::new(spot, None, usize::MAX))
+    }
+}
+
+impl ForwardingEmitter for BaseFinder {
+    type Token = Vec<u8>;
+
+    fn inner(&mut self) -> &mut impl Emitter<Token = Vec<u8>> {
+        &mut self.0
+    }
+
+    /// The base, as soon as it is known.
+    fn pop_token(&mut self) -> Option<Vec<u8>> {
+        self.0.written.clear();
+        self.0
+            .told_base
+            .take()
+            .map(|base| String::from(base).into_bytes())
+    }
+}

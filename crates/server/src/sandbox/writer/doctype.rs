@@ -1,0 +1,56 @@
+//! The document type of a page. It says which of two ways of laying out a page holds, so it is written anew from the parts
+//! that decide that.
+
+/// More of a part is not kept: nothing that long is plain.
+const PART_BYTES_MAX: usize = 256;
+
+/// The document type that is being read.
+#[derive(Debug, Default)]
+pub(super) struct Doctype {
+    pub(super) name: Vec<u8>,
+    pub(super) public: Vec<u8>,
+    pub(super) system: Vec<u8>,
+    /// The tokenizer says that it stands for the old way.
+    pub(super) is_quirky: bool,
+    /// Nothing was written before.
+    pub(super) is_first: bool,
+}
+
+impl Doctype {
+    /// Before anything was read.
+    pub(super) fn first() -> Doctype {
+        Doctype {
+            is_first: true,
+            ..Doctype::default()
+        }
+    }
+
+    /// What to write for it; `None` where it decides nothing.
+    pub(super) fn written(&self) -> Option<String> {
+        if !self.is_first || self.is_quirky || self.name != b"html" {
+            return None;
+        }
+        let quoted = |id: &[u8]| format!(" \"{}\"", String::from_utf8_lossy(id));
+        let ids = match (self.public.as_slice(), self.system.as_slice()) {
+            (public, system) if !is_plain_id(public) || !is_plain_id(system) => String::new(),
+            (b"", b"") => String::new(),
+            (b"", system) => format!(" SYSTEM{}", quoted(system)),
+            (public, b"") => format!(" PUBLIC{}", quoted(public)),
+            (public, system) => format!(" PUBLIC{}{}", quoted(public), quoted(system)),
+        };
+        Some(format!("<!DOCTYPE html{ids}>"))
+    }
+}
+
+/// Keeps a part of a document type; what is longer is not plain anyway.
+pub(super) fn push_id(id: &mut Vec<u8>, part: &[u8]) {
+    if id.len() <= PART_BYTES_MAX {
+        id.extend_from_slice(&part[..part.len().min(PART_BYTES_MAX + 1)]);
+    }
+}
+
+/// Whether an identifier of a document type holds nothing that could end it.
+fn is_plain_id(id: &[u8]) -> bool {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b" -_./:+,'()".contains(byte);
+    id.len() <= PART_BYTES_MAX && id.iter().all(plain)
+}
