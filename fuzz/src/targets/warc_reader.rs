@@ -6,7 +6,7 @@
 use std::io;
 use std::sync::Arc;
 
-use warc::{Compression, Entry, Input, Reader, ReaderSettings, Record, Writer};
+use warc::{Compression, Entry, Input, Reader, ReaderSettings, Record, Writer, reason};
 
 use super::Target;
 
@@ -72,14 +72,18 @@ pub fn run(bytes: &[u8]) {
     alone(file, &entries);
 }
 
-/// Each record is found by its offset, too.
+/// Each record is found by its offset, too, up to where a record breaks off: where it goes on in the next compressed
+/// member, what begins inside that member depends on where reading began, and a reader that is told an offset begins
+/// with the member that holds it.
 fn alone(file: &[u8], entries: &[Entry]) {
     let input: Arc<dyn Input> = Arc::new(file.to_vec());
-    let records = entries.iter().filter_map(|entry| match entry {
-        Entry::Record(record) => Some(record),
+    let whole = entries.iter().map_while(|entry| match entry {
+        Entry::Record(record) => (!breaks_off(record)).then_some(Some(record)),
+        Entry::Padding(_) => Some(None),
+        Entry::Quarantined(_, defect) => (defect.reason == reason::JUNK).then_some(None),
         _ => None,
     });
-    for record in records.take(8) {
+    for record in whole.flatten().take(8) {
         let span = record.span;
         let found = warc::read_from(
             input.clone(),
@@ -96,6 +100,18 @@ fn alone(file: &[u8], entries: &[Entry]) {
             span.offset
         );
     }
+}
+
+fn breaks_off(record: &Record) -> bool {
+    let reasons = [
+        reason::LENGTH_TOO_LONG,
+        reason::TRUNCATED_RECORD,
+        reason::TRUNCATED_HEADER,
+    ];
+    record
+        .defects
+        .iter()
+        .any(|defect| reasons.contains(&defect.reason))
 }
 
 fn identity(record: &Record) -> (warc::Format, warc::Kind, u64, Option<&str>) {

@@ -20,7 +20,8 @@ pub(crate) const BEYOND_BYTES: u64 = 64 << 10;
 /// Reads the record at `offset`, of `length` bytes as stored, keeping at most 16 MiB of its block.
 ///
 /// `length` only says how much to read ahead. Where records share a compressed member, the member is decoded
-/// from its start.
+/// from its start. In a damaged file, where an earlier record ran on into that member, another record than the one
+/// that a reader of the whole file saw may begin at `offset`: compare its target with what you expect.
 pub fn read_at(path: &Path, offset: u64, length: u64) -> Result<Record, ReadError> {
     read_at_with(path, offset, length, ReaderSettings::default())
 }
