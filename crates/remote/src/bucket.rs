@@ -9,8 +9,8 @@ use object_store::path::Path;
 use object_store::{Error, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use crate::failure::{Failure, with_causes};
-use crate::fetch::{Body, Fetch};
-use crate::said::in_a_sentence;
+use crate::range_source::{Body, RangeSource};
+use crate::s3_error::in_a_sentence;
 use crate::stat::Stat;
 
 /// A store of objects, or one bucket of it.
@@ -104,7 +104,7 @@ pub(crate) struct BucketObject {
 }
 
 #[async_trait]
-impl Fetch for BucketObject {
+impl RangeSource for BucketObject {
     async fn get(&self, start: u64, end: u64) -> Result<Body, Failure> {
         let options = GetOptions {
             if_match: self.seen.validator.clone(),

@@ -12,21 +12,21 @@
 
 mod address;
 mod bucket;
+mod download;
 mod failure;
-mod fetch;
-mod kept;
+mod own_store;
+mod range_source;
 mod reader;
 mod remote;
 mod retry;
 mod runtime;
 mod s3;
-mod said;
+mod s3_error;
 mod settings;
 mod stat;
 mod web;
-mod whole;
 
-pub use kept::OwnStore;
+pub use own_store::OwnStore;
 pub use reader::READ_AHEAD_BYTES;
 pub use remote::Remote;
 pub use settings::{Retry, S3Settings, Settings};

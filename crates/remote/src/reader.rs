@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-use crate::fetch::Fetch;
+use crate::range_source::RangeSource;
 use crate::retry::fetched;
 use crate::runtime::{Spawner, Started};
 use crate::settings::Retry;
@@ -30,7 +30,7 @@ const GROWTH: u64 = 4;
 
 /// An input of known size.
 pub(crate) struct RangeReader {
-    fetch: Arc<dyn Fetch>,
+    fetch: Arc<dyn RangeSource>,
     size: u64,
     retry: Retry,
     spawner: Spawner,
@@ -53,7 +53,7 @@ impl State {
 }
 
 impl RangeReader {
-    pub(crate) fn new(fetch: Arc<dyn Fetch>, size: u64, retry: Retry, spawner: Spawner) -> RangeReader {
+    pub(crate) fn new(fetch: Arc<dyn RangeSource>, size: u64, retry: Retry, spawner: Spawner) -> RangeReader {
         RangeReader {
             fetch,
             size,

@@ -13,14 +13,14 @@ use warc::Input;
 
 use crate::address::{Address, path};
 use crate::bucket::{Bucket, BucketObject};
-use crate::kept::{Connect, OwnStore};
+use crate::download::download;
+use crate::own_store::{Connect, OwnStore};
 use crate::reader::RangeReader;
 use crate::retry::asked;
 use crate::runtime::Spawner;
 use crate::settings::Settings;
 use crate::stat::Stat;
 use crate::web::{WebFile, WebRanges, client};
-use crate::whole::download;
 use crate::{failure::Failure, s3};
 
 /// Requests at once when many inputs are looked at.

@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use tokio::time::{sleep, timeout};
 
 use crate::failure::Failure;
-use crate::fetch::{Body, Fetch};
+use crate::range_source::{Body, RangeSource};
 use crate::settings::Retry;
 
 /// Failures in a row.
@@ -79,7 +79,12 @@ where
 }
 
 /// All bytes from `start` up to `end`.
-pub(crate) async fn fetched(fetch: &dyn Fetch, start: u64, end: u64, retry: Retry) -> io::Result<Bytes> {
+pub(crate) async fn fetched(
+    fetch: &dyn RangeSource,
+    start: u64,
+    end: u64,
+    retry: Retry,
+) -> io::Result<Bytes> {
     let wanted = usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?;
     let mut bytes = BytesMut::with_capacity(wanted);
     let mut patience = Patience::new(retry);

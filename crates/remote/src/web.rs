@@ -15,7 +15,7 @@ use object_store::client::{
 };
 
 use crate::failure::{Failure, with_causes};
-use crate::fetch::{Body, Fetch};
+use crate::range_source::{Body, RangeSource};
 use crate::s3::CONNECT_TIME_MAX;
 use crate::stat::Stat;
 
@@ -178,7 +178,7 @@ pub(crate) struct WebRanges {
 }
 
 #[async_trait]
-impl Fetch for WebRanges {
+impl RangeSource for WebRanges {
     async fn get(&self, start: u64, end: u64) -> Result<Body, Failure> {
         let range = format!("bytes={start}-{}", end.saturating_sub(1));
         let mut headers = vec![(RANGE, range.as_str())];

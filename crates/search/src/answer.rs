@@ -5,116 +5,22 @@ use std::time::Instant;
 use tantivy::TantivyDocument;
 use tantivy::schema::Value;
 
-use crate::collect::{After, Collect, Collected, Found};
+use crate::collect::{Collect, Collected, Found};
 use crate::compile::{self, Mode};
+use crate::cursor::Cursor;
 use crate::document::Row;
+use crate::error::SearchError;
 use crate::index::SearchIndex;
 use crate::note::{Note, NoteKind};
 use crate::panics::caught;
 use crate::query::{self, Parsed};
-use crate::snippet::{Snippet, Snippets};
+use crate::results::{Hit, Query, Results};
+use crate::snippet::Snippets;
 use crate::view::View;
 use crate::{explain, facets, rank};
 
 /// Most results of one answer.
 const LIMIT_MAX: usize = 1000;
-
-/// What is asked.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Query {
-    /// Any text; see the crate's notes on the language.
-    pub text: String,
-    /// Results wanted, at most 1,000; 0 for the counts alone.
-    pub limit: usize,
-    /// `next` of the answer before, for the results behind it.
-    pub after: Option<String>,
-    /// Tell how each score came about.
-    pub explain: bool,
-    /// Count domains, years, types and languages over all matches.
-    pub facets: bool,
-}
-
-/// An answer. All of it comes from one cut of the index.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Results {
-    /// The query as it was read, in the same language.
-    pub understood: String,
-    /// What of the query was not used, or was done instead.
-    pub notes: Vec<Note>,
-    /// Matches, exactly.
-    pub total: u64,
-    /// Epoch this answer covers.
-    pub epoch: u64,
-    /// Milliseconds it took.
-    pub took_ms: f64,
-    /// Best first; equal scores in the order of their keys.
-    pub hits: Vec<Hit>,
-    /// If asked for: domain, year, type, language.
-    pub facets: Vec<Facet>,
-    /// Where the next page begins, if there is one.
-    pub next: Option<String>,
-}
-
-/// A page that was found.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Hit {
-    /// Its key.
-    pub url_key: String,
-    /// Its URL as archived.
-    pub url: String,
-    /// Its title.
-    pub title: String,
-    /// Milliseconds since 1970-01-01T00:00:00Z.
-    pub fetch_time_ms: i64,
-    /// Content type.
-    pub mime: String,
-    /// Language, as it was given.
-    pub language: String,
-    /// Collection.
-    pub collection: String,
-    /// The best part of its text.
-    pub snippet: Snippet,
-    /// Score in points: BM25 and prior.
-    pub score: f64,
-    /// If asked for: the parts of the score.
-    pub explanation: Option<serde_json::Value>,
-}
-
-/// Counts of one field over all matches.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Facet {
-    /// `domain`, `year`, `type` or `language`.
-    pub field: String,
-    /// The ten most frequent, most frequent first.
-    pub values: Vec<FacetValue>,
-}
-
-/// One value and how often it was found.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FacetValue {
-    /// The value.
-    pub value: String,
-    /// Matches with it.
-    pub count: u64,
-    /// The query that narrows to it.
-    pub query: String,
-}
-
-/// The index could not be read.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("search: {message}")]
-pub struct SearchError {
-    /// What tantivy said.
-    pub message: String,
-}
-
-impl From<tantivy::TantivyError> for SearchError {
-    fn from(error: tantivy::TantivyError) -> SearchError {
-        SearchError {
-            message: error.to_string(),
-        }
-    }
-}
 
 impl SearchIndex {
     /// Answers a query. `text_of` gives the text of a key, for the snippets of the results shown: it
@@ -128,6 +34,7 @@ impl SearchIndex {
         query: &Query,
         text_of: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Results, SearchError> {
+        // One view for the whole answer: a commit meanwhile changes neither its total nor its order.
         caught(|| answer(&self.view(), query, None, text_of))
     }
 }
@@ -155,6 +62,7 @@ pub(crate) fn answer(
         });
     }
     let limit = query.limit.min(LIMIT_MAX);
+    // A cursor keeps the mode of its list: its next page must be of the same matches.
     let mut mode = forced
         .or(cursor.as_ref().map(|cursor| cursor.mode))
         .unwrap_or(Mode::All);
@@ -167,6 +75,8 @@ pub(crate) fn answer(
         collect_matches(view, &parsed, mode, &collect)
     };
     let mut found = run(mode)?;
+    // Fewer words only where all of them give nothing: a short list of right answers is better than a long
+    // one.
     if found.total == 0 && mode == Mode::All && can_relax(&parsed) {
         let relaxed = run(Mode::Most)?;
         if relaxed.total > 0 {
@@ -263,39 +173,4 @@ fn row(view: &View, found: &Found) -> Result<Row, SearchError> {
     row.ok_or_else(|| SearchError {
         message: format!("document {:?} has no row", found.address),
     })
-}
-
-/// Where the next page begins.
-struct Cursor {
-    mode: Mode,
-    after: After,
-}
-
-impl Cursor {
-    fn encode(mode: Mode, score: rank::Units, key: &str) -> String {
-        let mode = match mode {
-            Mode::All => 'a',
-            Mode::Most => 'm',
-            Mode::Any => 'o',
-        };
-        format!("{mode}{score:x}.{key}")
-    }
-
-    fn decode(text: &str) -> Option<Cursor> {
-        let (head, key) = text.split_once('.')?;
-        let mode = match head.chars().next()? {
-            'a' => Mode::All,
-            'm' => Mode::Most,
-            'o' => Mode::Any,
-            _ => return None,
-        };
-        let score = rank::Units::from_str_radix(&head[1..], 16).ok()?;
-        Some(Cursor {
-            mode,
-            after: After {
-                score,
-                key: key.to_owned(),
-            },
-        })
-    }
 }

@@ -58,6 +58,7 @@ impl Beginning {
 
 /// All terms that begin with `text`.
 pub(crate) fn beginning(field: Field, text: &str) -> Box<dyn Query> {
+    // The greatest character: no term that begins so comes behind it.
     let last = format!("{text}\u{10FFFF}");
     Box::new(InvertedIndexRangeQuery::new(
         Bound::Included(Term::from_field_text(field, text)),

@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::answer::{Query, answer};
+use crate::answer::answer;
 use crate::compile::Mode;
-use crate::index::{SearchIndex, Settings};
+use crate::index::SearchIndex;
+use crate::results::Query;
+use crate::settings::Settings;
 use crate::{Change, Document};
 
 /// Results that are judged of each query.

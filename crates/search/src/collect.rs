@@ -96,6 +96,7 @@ impl Collector for Collect {
             all.counts.extend(segment.counts.take());
             segment.read_key()?;
         }
+        // A page has few rows and an index few segments: looking at all heads is cheaper than a heap of keys.
         while let Some(next) = segments.iter_mut().max_by(|a, b| a.rank(b)) {
             let Some(found) = next.take_best()? else {
                 break;
@@ -147,6 +148,7 @@ fn ordinal_behind(keys: &StrColumn, key: &str) -> tantivy::Result<u32> {
         tantivy::columnar::TermOrdHit::Exact(ordinal) => ordinal + 1,
         tantivy::columnar::TermOrdHit::Next(ordinal) => ordinal,
     };
+    // No segment has more documents, and so keys, than a `DocId` can number.
     Ok(u32::try_from(ordinal).unwrap_or(u32::MAX))
 }
 
@@ -166,12 +168,14 @@ impl SegmentCollector for SegmentCollect {
     type Fruit = SegmentFound;
 
     fn collect(&mut self, document: DocId, score: Score) {
+        // Counted before anything is passed over: the total is of all matches, whatever page is asked for.
         self.total += 1;
         if let Some(counter) = &mut self.counter {
             counter.count(document);
         }
         let bucket = self.buckets.first(document).unwrap_or(0) as u8;
         let score = rank::units(score) + rank::prior(bucket);
+        // The cheap test first: an ordinal costs a read of a column, and most matches are not among the best.
         if score < self.best.score_min {
             return;
         }
@@ -223,6 +227,7 @@ impl Best {
     }
 
     fn push(&mut self, score: Units, ordinal: u32, document: DocId) {
+        // One number orders by score, then by key: a comparison costs one instruction.
         let rank = u64::from(score) << 32 | u64::from(u32::MAX - ordinal);
         self.entries.push((rank, document));
         if self.entries.len() >= self.limit * 2 {
@@ -235,6 +240,7 @@ impl Best {
             return;
         }
         let last = self.limit - 1;
+        // Linear, where sorting each time would not be; `into_sorted` sorts once.
         self.entries.select_nth_unstable_by(last, |a, b| b.cmp(a));
         self.entries.truncate(self.limit);
         self.score_min = (self.entries[last].0 >> 32) as Units;

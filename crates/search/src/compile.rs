@@ -48,6 +48,7 @@ pub(crate) fn compile(parsed: &Parsed, fields: &Fields, mode: Mode) -> BooleanQu
         clauses.push((Occur::Must, Box::new(some)));
     }
     if !clauses.iter().any(|(occur, _)| *occur == Occur::Must) {
+        // Negations alone: without something that must hold, tantivy finds nothing.
         clauses.push((Occur::Must, filter(Box::new(AllQuery))));
     }
     BooleanQuery::new(clauses)
@@ -82,6 +83,7 @@ fn leaf_query(leaf: &Leaf, times: u32, fields: &Fields) -> Box<dyn Query> {
 }
 
 fn filter(query: Box<dyn Query>) -> Box<dyn Query> {
+    // Zero, so that filters and their order change no score.
     Box::new(ConstScoreQuery::new(query, 0.0))
 }
 
@@ -122,6 +124,7 @@ fn unscored_query(phrase: &Phrase, field: Field) -> Box<dyn Query> {
         [(_, word)] if phrase.beginning => Beginning::new(word).query(field),
         [(_, word)] => Box::new(TermQuery::new(term(word), IndexRecordOption::WithFreqs)),
         words => {
+            // With offsets, because a phrase may leave a word out: the half pair at the end of a run.
             let terms = words.iter().map(|(offset, word)| (*offset, term(word)));
             Box::new(PhraseQuery::new_with_offset(terms.collect()))
         }

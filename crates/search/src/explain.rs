@@ -42,6 +42,7 @@ fn score_of(view: &View, phrase: &Phrase, times: u32, found: &Found) -> tantivy:
     let reader = view.searcher.segment_reader(found.address.segment_ord);
     let mut scorer = weight.scorer(reader, 1.0)?;
     let document = found.address.doc_id;
+    // A scorer stands on its first match, and may not be moved backwards.
     let matches = scorer.doc() == document || scorer.doc() < document && scorer.seek(document) == document;
     Ok(if matches { rank::units(scorer.score()) } else { 0 })
 }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use tantivy::columnar::{Column, StrColumn};
 use tantivy::{DocId, SegmentReader};
 
-use crate::answer::{Facet, FacetValue};
+use crate::results::{Facet, FacetValue};
 use crate::{dates, query, schema};
 
 /// Values given for each field.
@@ -62,6 +62,7 @@ impl Counter {
             }
         }
         let year = dates::year_of(self.dates.first(document).unwrap_or(0));
+        // One look-up for each change of year, not for each match: documents of one crawl follow one another.
         if year != self.run.0 {
             self.end_run();
             self.run.0 = year;
@@ -99,6 +100,7 @@ pub(crate) fn facets(segments: &[Counts], understood: &str) -> tantivy::Result<V
         }
     }
     let years = years.into_iter().map(|(year, count)| (year.to_string(), count));
+    // The order that answers promise: domain, year, type, language.
     facets.insert(1, facet("year", "year", top(years.collect()), understood));
     Ok(facets)
 }
@@ -144,6 +146,7 @@ fn top_names(segments: &[Counts], index: usize) -> tantivy::Result<Vec<(String, 
     } else {
         bound[VALUES_MAX - 1].1
     };
+    // A name that reaches the bound over n segments reaches an nth of it in one of them.
     let share = bound.div_ceil(fields.len().max(1) as u64);
 
     let mut names = FxHashMap::default();

@@ -47,6 +47,7 @@ impl Fenced {
 
 impl Drop for Fence {
     fn drop(&mut self) {
+        // Waits for the operation under way, which holds the lock for reading.
         *self.0.write() = true;
     }
 }
@@ -80,6 +81,7 @@ impl Directory for Fenced {
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
+        // `meta.json` is written here: this is the line that keeps a late merge from naming its segment.
         let _entered = self.enter()?;
         self.directory.atomic_write(path, data)
     }

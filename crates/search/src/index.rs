@@ -13,121 +13,32 @@
 //! Epochs applied but not committed are lost by a crash and by a failure of the writer (full disk).
 //! Both look alike to the caller: [`SearchIndex::covered_epoch`] says from where to apply again.
 
-use std::path::{Path, PathBuf};
+mod prepare;
+mod shared;
+
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex, RwLock};
-use tantivy::directory::MmapDirectory;
-use tantivy::{Index, IndexReader, IndexSettings, ReloadPolicy, TantivyError};
+use prepare::{covered_epoch, prepare};
+use shared::{Shared, State};
+use tantivy::{Index, IndexReader, ReloadPolicy};
 
-use crate::document::{Change, Document};
+use crate::document::Change;
+use crate::error::{ApplyError, OpenError};
 use crate::panics::caught;
-use crate::queue::{Budget, Queued};
-use crate::schema::{self, Fields};
+use crate::queue::Budget;
+use crate::schema;
+use crate::settings::Settings;
 use crate::view::View;
-use crate::writer::{Covered, Writer};
-
-/// Commits are at least this far apart, so that a fast load does not pay for many small ones, and
-/// an epoch can still be found within a second.
-const COMMIT_INTERVAL: Duration = Duration::from_millis(500);
-
-/// How long to wait for room in the queue before asking whether the writer is alive.
-const PROBE_INTERVAL: Duration = Duration::from_millis(200);
-
-/// How to open.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// Memory for documents being indexed, over all threads; at least 15 MB a thread. As much again,
-    /// at most, waits in the queue.
-    pub writer_memory_bytes: usize,
-    /// Indexing threads: 1 leaves the other core to the load.
-    pub threads: usize,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            writer_memory_bytes: 64 << 20,
-            threads: 1,
-        }
-    }
-}
-
-/// Why an index could not be opened.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenError {
-    /// The directory could not be made or emptied.
-    #[error("prepare search index {dir}: {source}")]
-    Io {
-        /// The directory.
-        dir: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// tantivy could not open what is there. The index can be removed: it is filled again from the views.
-    #[error("open search index {dir}: {message}")]
-    Index {
-        /// The directory.
-        dir: PathBuf,
-        /// What tantivy said.
-        message: String,
-    },
-}
-
-impl OpenError {
-    fn index(dir: &Path, error: &TantivyError) -> OpenError {
-        OpenError::Index {
-            dir: dir.to_owned(),
-            message: error.to_string(),
-        }
-    }
-}
-
-/// Epochs could not be kept: those after `covered_epoch` are gone from the index and must be applied again.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("search index fell back to epoch {covered_epoch}: {message}")]
-pub struct ApplyError {
-    /// What the index covers now.
-    pub covered_epoch: u64,
-    /// What went wrong.
-    pub message: String,
-}
+use crate::writer::Writer;
 
 /// A search index in a directory; used from any number of threads.
 pub struct SearchIndex {
     shared: Arc<Shared>,
     committer: Option<JoinHandle<()>>,
-}
-
-struct Shared {
-    dir: PathBuf,
-    /// For reading; each writer has one of its own.
-    index: Index,
-    fields: Fields,
-    settings: Settings,
-    budget: Arc<Budget>,
-    reader: IndexReader,
-    state: Mutex<State>,
-    /// Something was applied, or it is time to stop.
-    changed: Condvar,
-    /// Replaced only under the lock of `state`, so that searcher and epoch belong together.
-    view: RwLock<Arc<View>>,
-}
-
-struct State {
-    /// `None` after a failure, until the next apply.
-    writer: Option<Writer>,
-    /// Newest epoch given to the writer; at least `committed`.
-    applied: u64,
-    /// Newest epoch on disk.
-    committed: u64,
-    committed_at: Instant,
-    /// A failure nobody was told of yet.
-    failure: Option<String>,
-    stopping: bool,
 }
 
 impl SearchIndex {
@@ -251,6 +162,7 @@ impl SearchIndex {
     /// [`ApplyError`] where that could not be written.
     pub fn clear(&self) -> Result<(), ApplyError> {
         let mut state = self.shared.state.lock();
+        // A failure that nobody was told of is about documents that go now.
         state.failure = None;
         // What waits in the queue goes with the writer.
         state.writer = None;
@@ -281,6 +193,8 @@ impl Drop for SearchIndex {
         {
             let mut state = self.shared.state.lock();
             state.stopping = true;
+            // Nobody is left to tell: the next opening finds the epoch on disk and its user applies from
+            // there.
             let _ = self.shared.commit(&mut state);
         }
         self.shared.changed.notify_all();
@@ -288,210 +202,4 @@ impl Drop for SearchIndex {
             let _ = committer.join();
         }
     }
-}
-
-impl Shared {
-    fn view(&self) -> Arc<View> {
-        Arc::clone(&self.view.read())
-    }
-
-    fn apply(&self, epoch: u64, changes: &mut dyn Iterator<Item = Change>) -> Result<(), ApplyError> {
-        let mut state = self.state.lock();
-        self.report(&mut state)?;
-        if epoch <= state.applied {
-            return Ok(());
-        }
-        for change in changes {
-            if let Err(error) = self.change(&mut state, change) {
-                return Err(self.fail(&mut state, error));
-            }
-        }
-        state.applied = epoch;
-        self.changed.notify_all();
-        Ok(())
-    }
-
-    fn change(&self, state: &mut State, change: Change) -> tantivy::Result<()> {
-        let writer = self.writer(state)?;
-        match change {
-            Change::Upsert(document) => {
-                writer.delete(self.fields.key_term(&document.url_key));
-                let queued = self.queued(writer, &document)?;
-                writer.add(queued)?;
-            }
-            Change::Delete(url_key) => {
-                writer.delete(self.fields.key_term(&url_key));
-            }
-        }
-        Ok(())
-    }
-
-    /// The document, when there is room for it.
-    fn queued(&self, writer: &Writer, document: &Document) -> tantivy::Result<Queued> {
-        let bytes = document.text.len() + document.title.len() + document.url.len() + 1024;
-        loop {
-            if let Some(permit) = self.budget.acquire(bytes, PROBE_INTERVAL) {
-                let document = self.fields.encode(document);
-                return Ok(Queued {
-                    document,
-                    _permit: permit,
-                });
-            }
-            // An indexing thread that failed (full disk) frees nothing until the writer is dropped, and
-            // only an operation tells of it.
-            writer.probe(self.fields.nobody())?;
-        }
-    }
-
-    /// The writer, opened again at the last commit if it failed.
-    fn writer<'s>(&self, state: &'s mut State) -> tantivy::Result<&'s mut Writer> {
-        match &mut state.writer {
-            Some(writer) => Ok(writer),
-            none => Ok(none.insert(Writer::open(&self.dir, &self.settings, self.fields.nobody())?)),
-        }
-    }
-
-    /// Commits where something is not committed yet.
-    fn commit(&self, state: &mut State) -> Result<(), ApplyError> {
-        if state.applied == state.committed {
-            return Ok(());
-        }
-        self.commit_now(state)
-    }
-
-    fn commit_now(&self, state: &mut State) -> Result<(), ApplyError> {
-        let epoch = state.applied;
-        let committed = self.writer(state).and_then(|writer| writer.commit(epoch));
-        state.committed_at = Instant::now();
-        if let Err(error) = committed {
-            return Err(self.fail(state, error));
-        }
-        state.committed = epoch;
-        // The commit stands even if the searcher cannot be renewed now: the committer tries again.
-        if let Err(error) = self.renew_view(state) {
-            tracing::warn!(%error, epoch, "renew searcher");
-        }
-        Ok(())
-    }
-
-    /// Gives up what is not committed.
-    fn fail(&self, state: &mut State, error: TantivyError) -> ApplyError {
-        state.writer = None;
-        state.applied = state.committed;
-        ApplyError {
-            covered_epoch: state.committed,
-            message: error.to_string(),
-        }
-    }
-
-    /// Tells of a failure in the background.
-    fn report(&self, state: &mut State) -> Result<(), ApplyError> {
-        match state.failure.take() {
-            Some(message) => Err(ApplyError {
-                covered_epoch: state.committed,
-                message,
-            }),
-            None => Ok(()),
-        }
-    }
-
-    fn renew_view(&self, state: &State) -> tantivy::Result<()> {
-        self.reader.reload()?;
-        let before = self.view();
-        let searcher = self.reader.searcher();
-        let view = View::new(searcher, state.committed, self.fields, Some(&before))?;
-        *self.view.write() = Arc::new(view);
-        Ok(())
-    }
-
-    /// The committer thread: commits when due, and follows merges.
-    fn commit_when_due(&self) {
-        let mut state = self.state.lock();
-        while !state.stopping {
-            if state.applied == state.committed {
-                let idle = self.changed.wait_for(&mut state, Duration::from_secs(2));
-                if idle.timed_out() && !state.stopping {
-                    self.follow_merges(&mut state);
-                }
-                continue;
-            }
-            let due = state.committed_at + COMMIT_INTERVAL;
-            if Instant::now() < due {
-                self.changed.wait_until(&mut state, due);
-                continue;
-            }
-            if let Err(error) = self.commit(&mut state) {
-                tracing::warn!(%error, "commit search index");
-                state.failure = Some(error.message);
-            }
-        }
-    }
-
-    /// Takes over segments that were merged since the last commit, and lets go of the old files.
-    fn follow_merges(&self, state: &mut State) {
-        let stale = self.view().epoch != state.committed
-            || self.index.searchable_segment_ids().is_ok_and(|mut on_disk| {
-                on_disk.sort_unstable();
-                let view = self.view();
-                let seen = view.searcher.segment_readers().iter();
-                let mut seen: Vec<_> = seen.map(|reader| reader.segment_id()).collect();
-                seen.sort_unstable();
-                seen != on_disk
-            });
-        if !stale {
-            return;
-        }
-        if let Err(error) = self.renew_view(state) {
-            tracing::warn!(%error, "renew searcher after a merge");
-        }
-        if let Some(writer) = &state.writer {
-            writer.sweep();
-        }
-    }
-}
-
-/// Makes sure that there is an index of this format.
-fn prepare(dir: &Path) -> Result<(), OpenError> {
-    let io = |source| OpenError::Io {
-        dir: dir.to_owned(),
-        source,
-    };
-    let failed = |error| OpenError::index(dir, &error);
-    std::fs::create_dir_all(dir).map_err(io)?;
-    let directory = MmapDirectory::open(dir).map_err(|error| failed(error.into()))?;
-    if Index::exists(&directory).map_err(|error| failed(error.into()))? {
-        if is_current(&Index::open(directory).map_err(failed)?).map_err(failed)? {
-            return Ok(());
-        }
-        tracing::warn!(dir = %dir.display(), "search index of another format: built anew");
-        std::fs::remove_dir_all(dir).map_err(io)?;
-        std::fs::create_dir_all(dir).map_err(io)?;
-    }
-    let directory = MmapDirectory::open(dir).map_err(|error| failed(error.into()))?;
-    let settings = IndexSettings {
-        // One thread less beside the loader; rows are small.
-        docstore_compress_dedicated_thread: false,
-        ..IndexSettings::default()
-    };
-    let (wanted, _) = schema::schema();
-    Index::create(directory, wanted, settings).map_err(failed)?;
-    Ok(())
-}
-
-fn is_current(index: &Index) -> tantivy::Result<bool> {
-    let (wanted, _) = schema::schema();
-    let payload = index.load_metas()?.payload;
-    // Without a payload it was made but never committed to.
-    let format = payload.map_or(Some(schema::FORMAT), |text| {
-        let covered = serde_json::from_str::<Covered>(&text).ok();
-        covered.map(|covered| covered.format)
-    });
-    Ok(format == Some(schema::FORMAT) && index.schema() == wanted)
-}
-
-/// The epoch of the last commit; 0 before the first.
-fn covered_epoch(index: &Index) -> tantivy::Result<u64> {
-    let payload = index.load_metas()?.payload;
-    let covered = payload.and_then(|text| serde_json::from_str::<Covered>(&text).ok());
-    Ok(covered.map_or(0, |covered| covered.epoch))
 }

@@ -101,6 +101,7 @@ pub(crate) fn count_of(
 ) -> tantivy::Result<u64> {
     let count = match reader.alive_bitset() {
         None => info.doc_freq,
+        // The frequency in the dictionary counts deleted documents too, so the postings are read.
         Some(alive) => index
             .read_postings_from_terminfo(info, IndexRecordOption::Basic)?
             .doc_freq_given_deletes(alive),
@@ -122,9 +123,11 @@ impl Bm25StatisticsProvider for Live {
         if let Some(&count) = self.counts.lock().get(term) {
             return Ok(count);
         }
+        // Counted without the lock: two searches may count the same word, but none waits for the other.
         let count = self.count(term)?;
         let mut counts = self.counts.lock();
         if counts.len() >= COUNTS_MAX {
+            // Emptied rather than aged: the words in use are counted again within a few queries.
             counts.clear();
         }
         counts.insert(term.clone(), count);

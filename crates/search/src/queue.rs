@@ -39,6 +39,7 @@ impl Budget {
     /// fits when it is alone.
     pub(crate) fn acquire(self: &Arc<Budget>, bytes: usize, wait_max: Duration) -> Option<Permit> {
         let mut used = self.bytes_used.lock();
+        // What is larger than the budget waits until it is alone, or it would wait for ever.
         let full = |used: &mut usize| *used > 0 && *used + bytes > self.bytes_max;
         self.freed.wait_while_for(&mut used, full, wait_max);
         if full(&mut used) {
@@ -55,6 +56,7 @@ impl Budget {
 impl Drop for Permit {
     fn drop(&mut self) {
         *self.budget.bytes_used.lock() -= self.bytes;
+        // All of them: the first in line may want more than was freed, and one behind it less.
         self.budget.freed.notify_all();
     }
 }

@@ -28,6 +28,7 @@ pub(crate) fn prior(bucket: u8) -> Units {
 
 /// A sum of rounded scores in units.
 pub(crate) fn units(score: Score) -> Units {
+    // Exact: sums are whole multiples of the unit, below 2^24 of them.
     (score / UNIT) as u32
 }
 
@@ -100,6 +101,7 @@ struct RoundedScorer {
 
 impl Scorer for RoundedScorer {
     fn score(&mut self) -> Score {
+        // Rounded before it is multiplied: a word written twice counts exactly twice.
         rounded(self.scorer.score()) * self.times
     }
 }

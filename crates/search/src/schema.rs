@@ -123,6 +123,7 @@ impl Fields {
 
     /// A key that no document has.
     pub(crate) fn nobody(&self) -> Term {
+        // No URL key has a NUL.
         Term::from_field_text(self.key, "\u{0}nobody")
     }
 
@@ -131,6 +132,7 @@ impl Fields {
         let mut encoded = TantivyDocument::new();
         encoded.add_text(self.key, key_text(&document.url_key));
         for _ in 0..TITLE_COPIES {
+            // Three values, not one of three times the length: no phrase may run from one copy into the next.
             encoded.add_text(self.body, &document.title);
         }
         let url = url_words(&document.url);
@@ -170,6 +172,7 @@ pub(crate) fn key_text(url_key: &str) -> std::borrow::Cow<'_, str> {
     while !url_key.is_char_boundary(end) {
         end -= 1;
     }
+    // FNV-1a of 128 bits: two such keys with one beginning must not become one document.
     let hash = url_key.bytes().fold(0xcbf2_9ce4_8422_2325_u128, |hash, byte| {
         (hash ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b)
     });

@@ -135,6 +135,7 @@ impl<'t> Words<'t> {
         add(first.c);
         let mut end = first.end;
         loop {
+            // ASCII goes byte by byte, past the tables of Unicode: it is most of most texts.
             while let Some(byte) = self.letters.ascii().filter(|_| self.held.is_none()) {
                 if !byte.is_ascii_alphanumeric() {
                     return end;
@@ -240,6 +241,7 @@ impl TokenStream for WordStream<'_> {
         };
         self.token.offset_from = range.start;
         self.token.offset_to = range.end;
+        // tantivy begins at the greatest number, so that the first word is at 0.
         self.token.position = self.token.position.wrapping_add(1);
         true
     }

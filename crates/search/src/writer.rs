@@ -11,9 +11,9 @@ use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, UserOperation};
 use tantivy::{Index, IndexWriter, TantivyError, Term};
 
 use crate::fence::{Fence, Fenced};
-use crate::index::Settings;
 use crate::queue::Queued;
 use crate::schema;
+use crate::settings::Settings;
 
 /// Share of deleted documents in a segment beyond which it is rewritten without them.
 const DELETED_RATIO_MAX: f32 = 0.2;
@@ -52,6 +52,7 @@ impl Writer {
         let options = IndexWriterOptions::builder()
             .num_worker_threads(threads)
             .memory_budget_per_thread(memory)
+            // One merge at a time: a second would take a core from the load.
             .num_merge_threads(1)
             .build();
         let deadline = Instant::now() + LOCK_TIME_MAX;
@@ -101,6 +102,7 @@ impl Writer {
             format: schema::FORMAT,
             epoch,
         };
+        // The epoch travels in the commit's own payload, so that no crash can part the two.
         let payload = serde_json::to_string(&covered)
             .map_err(|error| TantivyError::InternalError(error.to_string()))?;
         let mut prepared = self.writer.prepare_commit()?;
@@ -110,6 +112,7 @@ impl Writer {
 
     /// Removes files that no commit names.
     pub(crate) fn sweep(&self) {
+        // Not waited for: what is left over is found again by the next sweep.
         drop(self.writer.garbage_collect_files());
     }
 
@@ -117,6 +120,7 @@ impl Writer {
     pub(crate) fn wait_for_merges(self) -> tantivy::Result<()> {
         let Writer { fence, writer } = self;
         let waited = writer.wait_merging_threads();
+        // After the merges, which must still name their segments.
         drop(fence);
         waited
     }

@@ -7,19 +7,22 @@ use std::time::{Duration, Instant};
 
 use extract::Capture;
 
+use crate::bucket::inlinks_bucket;
 use crate::cut::Cut;
 use crate::domain_of::DomainOf;
+use crate::epoch::{Batch, EpochReport, PageChange};
+use crate::error::ApplyError;
+use crate::ids::InputId;
+use crate::ledger::LedgerEntry;
 use crate::ledger::{self, Names};
 use crate::progress::LedgerMoves;
 use crate::tables::{Table, Tables};
 use crate::views::rankings::Scope;
 use crate::views::totals::TotalsRow;
 use crate::views::uris::UriChange;
-use crate::views::versions::VersionChange;
+use crate::views::version_change::{Anew, VersionChange};
 use crate::views::{captures, changes, domains, links, rankings, totals, uris, versions};
-use crate::weave::Leaving;
 use crate::write::Write;
-use crate::{ApplyError, Batch, EpochReport, InputId, LedgerEntry, PageChange, inlinks_bucket};
 
 /// What an epoch starts from.
 pub(crate) struct Chain<'t, 'w> {
@@ -30,6 +33,17 @@ pub(crate) struct Chain<'t, 'w> {
     pub(crate) totals: &'w TotalsRow,
     pub(crate) ledger: &'w [LedgerEntry],
     pub(crate) domain_of: &'w mut DomainOf,
+}
+
+/// What leaves with an input that is taken back, and what is decided anew because of it.
+pub(crate) struct Leaving {
+    pub(crate) rows: Vec<Vec<u8>>,
+    pub(crate) anew: Vec<Anew>,
+    pub(crate) quarantined: Vec<Vec<u8>>,
+    /// Least and greatest fetch time of the captures that stay.
+    pub(crate) fetch_time_ms: Option<(i64, i64)>,
+    pub(crate) id: InputId,
+    pub(crate) entry: LedgerEntry,
 }
 
 /// An epoch ready to be committed.

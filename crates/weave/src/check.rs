@@ -8,7 +8,8 @@ mod files;
 
 use std::fmt;
 
-use crate::{DumpError, Snapshot, SnapshotError};
+use crate::error::{DumpError, SnapshotError};
+use crate::snapshot::Snapshot;
 
 /// Something in a table that is not as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]

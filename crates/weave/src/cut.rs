@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use fjall::{Keyspace, Readable, Slice};
 
-use crate::SnapshotError;
 use crate::codec::Corrupt;
+use crate::error::SnapshotError;
 use crate::error::is_damage;
 use crate::tables::{Table, Tables};
 

@@ -58,51 +58,6 @@ impl View {
             View::Quarantine => "quarantine",
         }
     }
-
-    /// Names of its columns, in order.
-    pub fn columns(self) -> &'static [&'static str] {
-        match self {
-            View::Captures => &[
-                "url_key",
-                "fetch_time",
-                "url",
-                "mime",
-                "status",
-                "digest",
-                "length",
-                "offset",
-                "input",
-            ],
-            View::Pages => &[
-                "url_key",
-                "url",
-                "fetch_time",
-                "status",
-                "mime",
-                "digest",
-                "title",
-                "links",
-                "inlinks",
-                "inlinks_external",
-            ],
-            View::Links => &["source_key", "target_key", "target_url", "anchor", "nofollow"],
-            View::Inlinks => &["target_key", "source_key", "anchor", "nofollow"],
-            View::Uris => &["url_key", "captured", "inlinks", "inlinks_external"],
-            View::Domains => &["domain", "uris", "pages", "inlinks_external"],
-            View::Top => &["inlinks_external", "inlinks", "url_key"],
-            View::Ledger => &[
-                "input",
-                "digest",
-                "size",
-                "state",
-                "records",
-                "captures",
-                "quarantined",
-                "bytes_done",
-            ],
-            View::Quarantine => &["input", "offset", "reason", "detail"],
-        }
-    }
 }
 
 impl FromStr for View {

@@ -3,13 +3,9 @@
 use std::time::Duration;
 
 use extract::Capture;
-use serde::{Deserialize, Serialize};
 
-use crate::{InputId, InputProgress};
-
-/// Number of an epoch; the first is 1, 0 is the empty archive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
-pub struct Epoch(pub u64);
+use crate::ids::{Epoch, InputId};
+use crate::ledger::InputProgress;
 
 /// Everything of one epoch.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::InputId;
+use crate::ids::InputId;
 
 /// Why an index could not be opened.
 #[derive(Debug, thiserror::Error)]

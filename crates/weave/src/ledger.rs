@@ -1,19 +1,16 @@
 //! Ledger and quarantine: which inputs were loaded how far, and what of them could not be used.
 //!
-//! Invariants: an [`InputId`] is never used twice (a forgotten input leaves an empty row); `digest` is unique among entries; `bytes_done`, `records`,
-//! `captures` and `quarantined` move only with the epoch that weaves those records.
+//! Invariants: an [`InputId`] is never used twice (a forgotten input leaves an empty row); `digest` is unique among
+//! entries; `bytes_done`, `records`, `captures` and `quarantined` move only with the epoch that weaves those records.
 
 use serde::{Deserialize, Serialize};
 
-use crate::SnapshotError;
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
+use crate::error::SnapshotError;
+use crate::ids::InputId;
 use crate::name::{name_bytes, name_text};
 use crate::tables::Table;
-
-/// Number of an input within an archive, given at its first load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct InputId(pub u32);
 
 /// State of an input in the ledger.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

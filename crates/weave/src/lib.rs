@@ -10,6 +10,7 @@
 //!
 //! Not here: reading inputs, extracting captures, search. The engine (fjall) is known to this crate alone.
 
+mod bucket;
 mod chain;
 mod check;
 mod codec;
@@ -19,6 +20,7 @@ mod domain_of;
 mod dump;
 mod epoch;
 mod error;
+mod ids;
 mod ledger;
 #[cfg(any(test, feature = "model"))]
 pub mod model;
@@ -35,32 +37,20 @@ mod views;
 mod weave;
 mod write;
 
+pub use bucket::inlinks_bucket;
 pub use check::Damage;
 pub use crash::CRASH_POINTS;
 pub use dump::{Details, DumpFormat, View};
-pub use epoch::{Batch, Epoch, EpochReport, PageChange};
+pub use epoch::{Batch, EpochReport, PageChange};
 pub use error::{ApplyError, DumpError, OpenError, SnapshotError};
-pub use ledger::{InputId, InputProgress, InputState, LedgerEntry, NO_CONTENT, QuarantineEntry};
+pub use ids::{Epoch, InputId};
+pub use ledger::{InputProgress, InputState, LedgerEntry, NO_CONTENT, QuarantineEntry};
 pub use name::{name_bytes, name_text};
 pub use rows::{CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TopRow, Totals, UriRow};
 pub use settings::Settings;
 pub use snapshot::{Captures, Snapshot};
 pub use views::captures::refusal;
 pub use weave::{TakeBack, TakeBackError, Weave};
-
-/// Bucket of a count of in-links, in half-octaves: 0, 1, 2, 3, 4-5, 6-7, 8-11, 12-15, ...
-///
-/// A page's change of bucket is a [`PageChange::Upsert`]: search keeps its prior up to date without being
-/// told of every single in-link.
-pub fn inlinks_bucket(inlinks: u64) -> u8 {
-    let Some(octave) = inlinks.checked_ilog2() else {
-        return 0;
-    };
-    match octave {
-        0 => 1,
-        _ => (2 * octave + (inlinks >> (octave - 1) & 1) as u32) as u8,
-    }
-}
 
 #[cfg(test)]
 mod tests;

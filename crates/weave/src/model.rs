@@ -9,10 +9,14 @@ use std::io::Write;
 use extract::{Capture, CaptureKind, Link};
 
 use crate::dump::{Cell, Printer, date_time, dump_ledger, dump_quarantine, print_captures};
+use crate::dump::{DumpFormat, View};
+use crate::epoch::Batch;
+use crate::error::DumpError;
+use crate::ids::InputId;
+use crate::ledger::{LedgerEntry, QuarantineEntry};
+use crate::rows::{CaptureRow, TopRow};
 use crate::views::captures::{KEY_BYTES_MAX, is_usable_key};
-use crate::{
-    Batch, CaptureRow, DumpError, DumpFormat, InputId, LedgerEntry, QuarantineEntry, TakeBack, TopRow, View,
-};
+use crate::weave::TakeBack;
 
 /// Everything that was ever applied.
 #[derive(Debug, Default, Clone)]
@@ -172,7 +176,7 @@ impl Model {
     /// # Errors
     /// [`DumpError::Output`].
     pub fn dump(&self, view: View, format: DumpFormat, out: &mut dyn Write) -> Result<u64, DumpError> {
-        let mut printer = Printer::new(view, format, out);
+        let mut printer = Printer::new(format, out);
         let p = &mut printer;
         match view {
             View::Captures => self.dump_captures(p)?,
@@ -181,7 +185,13 @@ impl Model {
                 for ((source, target), link) in self.links() {
                     let nofollow = Cell::Number(u64::from(link.nofollow));
                     let (url, anchor) = (Cell::Text(&link.url), Cell::Text(&link.anchor));
-                    p.row(&[Cell::Text(&source), Cell::Text(&target), url, anchor, nofollow])?;
+                    p.row(&[
+                        ("source_key", Cell::Text(&source)),
+                        ("target_key", Cell::Text(&target)),
+                        ("target_url", url),
+                        ("anchor", anchor),
+                        ("nofollow", nofollow),
+                    ])?;
                 }
             }
             View::Inlinks => {
@@ -190,10 +200,10 @@ impl Model {
                 for ((target, source), link) in turned {
                     let nofollow = Cell::Number(u64::from(link.nofollow));
                     p.row(&[
-                        Cell::Text(target),
-                        Cell::Text(source),
-                        Cell::Text(&link.anchor),
-                        nofollow,
+                        ("target_key", Cell::Text(target)),
+                        ("source_key", Cell::Text(source)),
+                        ("anchor", Cell::Text(&link.anchor)),
+                        ("nofollow", nofollow),
                     ])?;
                 }
             }
@@ -201,14 +211,23 @@ impl Model {
                 for (key, uri) in self.uris() {
                     let inlinks = Cell::Number(uri.sources.len() as u64);
                     let captured = Cell::Number(u64::from(uri.captured));
-                    p.row(&[Cell::Text(&key), captured, inlinks, Cell::Number(uri.external)])?;
+                    p.row(&[
+                        ("url_key", Cell::Text(&key)),
+                        ("captured", captured),
+                        ("inlinks", inlinks),
+                        ("inlinks_external", Cell::Number(uri.external)),
+                    ])?;
                 }
             }
             View::Domains => self.dump_domains(p)?,
             View::Top => {
                 for row in self.top(None) {
                     let counts = [Cell::Number(row.inlinks_external), Cell::Number(row.inlinks)];
-                    p.row(&[counts[0], counts[1], Cell::Text(&row.url_key)])?;
+                    p.row(&[
+                        ("inlinks_external", counts[0]),
+                        ("inlinks", counts[1]),
+                        ("url_key", Cell::Text(&row.url_key)),
+                    ])?;
                 }
             }
             View::Ledger => dump_ledger(p, self.ledger.clone())?,
@@ -253,16 +272,19 @@ impl Model {
         for (key, c) in self.versions().into_iter().filter(|(_, c)| is_page(c)) {
             let uri = &uris[key];
             p.row(&[
-                Cell::Text(key),
-                Cell::Text(&c.url),
-                Cell::Text(&date_time(c.fetch_time_ms)),
-                Cell::Number(u64::from(c.status)),
-                Cell::Text(&c.mime),
-                Cell::Text(&c.digest),
-                Cell::Text(c.page.as_ref().map_or("", |page| &page.title)),
-                Cell::Number(links_of(c).len() as u64),
-                Cell::Number(uri.sources.len() as u64),
-                Cell::Number(uri.external),
+                ("url_key", Cell::Text(key)),
+                ("url", Cell::Text(&c.url)),
+                ("fetch_time", Cell::Text(&date_time(c.fetch_time_ms))),
+                ("status", Cell::Number(u64::from(c.status))),
+                ("mime", Cell::Text(&c.mime)),
+                ("digest", Cell::Text(&c.digest)),
+                (
+                    "title",
+                    Cell::Text(c.page.as_ref().map_or("", |page| &page.title)),
+                ),
+                ("links", Cell::Number(links_of(c).len() as u64)),
+                ("inlinks", Cell::Number(uri.sources.len() as u64)),
+                ("inlinks_external", Cell::Number(uri.external)),
             ])?;
         }
         Ok(())
@@ -279,10 +301,10 @@ impl Model {
         }
         for (domain, (uris, pages, external)) in domains {
             p.row(&[
-                Cell::Text(&domain),
-                Cell::Number(uris),
-                Cell::Number(pages),
-                Cell::Number(external),
+                ("domain", Cell::Text(&domain)),
+                ("uris", Cell::Number(uris)),
+                ("pages", Cell::Number(pages)),
+                ("inlinks_external", Cell::Number(external)),
             ])?;
         }
         Ok(())

@@ -14,10 +14,12 @@ use extract::LinkScope;
 use fjall::PersistMode;
 
 use crate::codec::{self, Reader};
+use crate::crash;
 use crate::cut::Cut;
+use crate::error::OpenError;
+use crate::settings::Settings;
 use crate::tables::{Table, Tables};
 use crate::write::Write;
-use crate::{OpenError, Settings, crash};
 
 /// Format written and the newest read. Since 2, captures say whether they are redirects to their own key.
 const FORMAT: u64 = 2;

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use extract::Capture;
 
 use crate::cut::Cut;
+use crate::error::ApplyError;
+use crate::ids::InputId;
 use crate::ledger::{self, InputProgress, LedgerEntry, QuarantineEntry};
 use crate::tables::Table;
 use crate::views::captures::refusal;
 use crate::views::totals::TotalsRow;
 use crate::write::Write;
-use crate::{ApplyError, InputId};
 
 /// Ledger entries of an epoch as they will be.
 pub(crate) struct LedgerMoves<'l> {

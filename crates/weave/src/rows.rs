@@ -2,7 +2,7 @@
 
 use extract::CaptureKind;
 
-use crate::{Epoch, InputId};
+use crate::ids::{Epoch, InputId};
 
 /// Sums over the archive.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

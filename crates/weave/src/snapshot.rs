@@ -9,17 +9,18 @@ use rustc_hash::FxHashMap;
 use crate::codec::{self, Corrupt};
 use crate::cut::{Cut, Row, Rows, after_prefix};
 use crate::domain_of::DomainOf;
+use crate::epoch::PageChange;
+use crate::error::SnapshotError;
+use crate::ids::{Epoch, InputId};
 use crate::ledger;
+use crate::ledger::{InputState, LedgerEntry, QuarantineEntry};
+use crate::rows::{CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TopRow, Totals, UriRow};
 use crate::tables::Table;
 use crate::views::rankings::{Ranked, Scope};
 use crate::views::totals::TotalsRow;
 use crate::views::uris::Counts;
 use crate::views::version_row::{self, VersionRow};
 use crate::views::{captures, changes, domains, links, rankings, texts, uris, versions};
-use crate::{
-    CaptureRow, DomainRow, Epoch, InputId, InputState, KeyRange, LedgerEntry, LinkRow, PageChange, PageRow,
-    QuarantineEntry, SnapshotError, TopRow, Totals, UriRow,
-};
 
 /// One consistent cut of an archive: every answer from it belongs to the same epoch. Cheap to clone.
 ///

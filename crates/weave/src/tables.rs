@@ -10,7 +10,7 @@ use fjall::compaction::Leveled;
 use fjall::config::{BlockSizePolicy, CompressionPolicy};
 use fjall::{AbstractTree, CompressionType, Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions};
 
-use crate::Settings;
+use crate::settings::Settings;
 
 /// A table; the numbers index [`Table::ALL`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -9,7 +9,6 @@
 mod recover;
 mod take_back;
 
-pub(crate) use take_back::Leaving;
 pub use take_back::{TakeBack, TakeBackError};
 
 use std::path::{Path, PathBuf};
@@ -23,16 +22,19 @@ use rustc_hash::FxHashMap;
 use crate::chain::{Chain, StepClock, Woven};
 use crate::cut::Cut;
 use crate::domain_of::DomainOf;
+use crate::epoch::{Batch, EpochReport};
+use crate::error::{ApplyError, OpenError, SnapshotError};
 use crate::error::{is_disk_full, probe_disk_full};
+use crate::ids::InputId;
 use crate::ledger;
+use crate::ledger::{InputState, LedgerEntry};
+use crate::settings::Settings;
+use crate::snapshot::Snapshot;
 use crate::tables::{Table, Tables};
 use crate::views::totals::TotalsRow;
 use crate::views::{ties, totals};
 use crate::write::Write;
-use crate::{
-    ApplyError, Batch, EpochReport, InputId, InputState, LedgerEntry, OpenError, Settings, Snapshot,
-    SnapshotError, crash, place,
-};
+use crate::{crash, place};
 
 /// The index of one archive. Cheap to clone; one writer at a time, any number of snapshots.
 #[derive(Clone)]
@@ -168,14 +170,6 @@ impl Weave {
             .filter(|(entry, _)| entry.state != InputState::Forgotten && wanted(entry))
             .map(|(entry, id)| (InputId(id), entry.clone()))
             .collect()
-    }
-
-    /// Inputs in state `loading` or `failed`, to be compared by prefix digest with a grown or renamed file.
-    ///
-    /// # Errors
-    /// None at present; the ledger is held in memory.
-    pub fn unfinished_inputs(&self) -> Result<Vec<(InputId, LedgerEntry)>, SnapshotError> {
-        Ok(self.inputs(|entry| matches!(entry.state, InputState::Loading | InputState::Failed { .. })))
     }
 
     /// One epoch: atomic, durable when it returns. A batch that changes nothing is no epoch.

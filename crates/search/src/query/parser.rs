@@ -151,6 +151,7 @@ impl Parser {
         let text = without_scheme(&piece.text);
         let starred = !piece.quoted && text.contains('*');
         let mut words = phrase_words(text);
+        // More words would overflow the exact sums of `rank`.
         let room = WORDS_MAX - self.words;
         if words.len() > room {
             self.words_dropped += words.len() - room;
@@ -234,6 +235,7 @@ impl Parser {
         Some(Leaf::Date {
             name,
             value: value.to_owned(),
+            // `to:2010` has no beginning, and `from:2010` no end.
             first: if name == "to" { 0 } else { first },
             last: if name == "from" { u64::MAX } else { last },
         })

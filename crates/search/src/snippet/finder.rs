@@ -70,6 +70,7 @@ impl Finder {
 
     /// Reads on to `end`; tells whether the text ended.
     pub(super) fn scan(&self, words: &mut Words<'_>, scan: &mut Scan, end: usize) -> bool {
+        // Words that begin with no letter of the query are passed over unread: that is most of a text.
         while let Some(mut range) = words.next_of(&self.firsts, &mut scan.word) {
             let start = range.start;
             let mut word = scan.word.as_str();

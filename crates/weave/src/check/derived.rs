@@ -5,12 +5,13 @@ use rustc_hash::FxHashMap;
 use super::Damage;
 use crate::codec::{self, Corrupt};
 use crate::domain_of::DomainOf;
+use crate::error::{DumpError, SnapshotError};
+use crate::snapshot::Snapshot;
 use crate::sort::{Sorted, Sorter};
 use crate::tables::Table;
 use crate::views::rankings::{RankingState, Recomputed, Scope};
 use crate::views::uris::{self, Counts};
 use crate::views::{domains, links, totals};
-use crate::{DumpError, Snapshot, SnapshotError};
 
 /// The in-links of every URI, and their numbers, against the links.
 pub(super) fn inlinks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> {

@@ -7,9 +7,12 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::{Cell, Printer, date_time};
 use crate::codec;
+use crate::dump::DumpFormat;
+use crate::error::DumpError;
+use crate::rows::CaptureRow;
+use crate::snapshot::Snapshot;
 use crate::tables::Table;
 use crate::views::{captures, texts, version_row};
-use crate::{CaptureRow, DumpError, DumpFormat, Snapshot};
 
 /// Columns that are dumped for comparison only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,40 +29,6 @@ impl Details {
         match self {
             Details::Kinds => "kinds",
             Details::Versions => "versions",
-        }
-    }
-
-    fn columns(self) -> &'static [&'static str] {
-        match self {
-            Details::Kinds => &[
-                "url_key",
-                "fetch_time",
-                "kind",
-                "redirects_to_itself",
-                "collection",
-                "offset",
-                "input",
-            ],
-            Details::Versions => &[
-                "url_key",
-                "fetch_time",
-                "url",
-                "kind",
-                "status",
-                "mime",
-                "digest",
-                "is_page",
-                "title",
-                "language",
-                "canonical",
-                "robots",
-                "links",
-                "links_dropped",
-                "text",
-                "text_truncated",
-                "offset",
-                "input",
-            ],
         }
     }
 }
@@ -80,7 +49,7 @@ impl Snapshot {
     /// # Errors
     /// [`DumpError`]: a row could not be read or written.
     pub fn dump_details(&self, details: Details, out: &mut dyn Write) -> Result<u64, DumpError> {
-        let mut printer = Printer::of_columns(details.columns(), DumpFormat::Tsv, out);
+        let mut printer = Printer::new(DumpFormat::Tsv, out);
         match details {
             Details::Kinds => self.dump_kinds(&mut printer)?,
             Details::Versions => self.dump_versions(&mut printer)?,
@@ -127,24 +96,30 @@ impl Snapshot {
             let truncated = version.text.as_ref().is_some_and(|text| text.truncated);
             let input = self.input(version.input)?;
             printer.row(&[
-                Cell::Text(&url_key),
-                Cell::Text(&date_time(version.fetch_time_ms)),
-                Cell::Text(&version.url),
-                Cell::Text(&format!("{:?}", version.kind)),
-                Cell::Number(u64::from(version.status)),
-                Cell::Text(&version.mime),
-                Cell::Text(&version.digest),
-                Cell::Number(u64::from(version.is_page)),
-                Cell::Text(&version.title),
-                Cell::Text(version.page_language()),
-                Cell::Text(version.canonical.as_deref().unwrap_or_default()),
-                Cell::Text(version.robots.as_deref().unwrap_or_default()),
-                Cell::Number(u64::from(version.links)),
-                Cell::Number(u64::from(version.links_dropped)),
-                Cell::Text(&text),
-                Cell::Number(u64::from(truncated)),
-                Cell::Number(version.offset),
-                Cell::Text(&input.input),
+                ("url_key", Cell::Text(&url_key)),
+                ("fetch_time", Cell::Text(&date_time(version.fetch_time_ms))),
+                ("url", Cell::Text(&version.url)),
+                ("kind", Cell::Text(&format!("{:?}", version.kind))),
+                ("status", Cell::Number(u64::from(version.status))),
+                ("mime", Cell::Text(&version.mime)),
+                ("digest", Cell::Text(&version.digest)),
+                ("is_page", Cell::Number(u64::from(version.is_page))),
+                ("title", Cell::Text(&version.title)),
+                ("language", Cell::Text(version.page_language())),
+                (
+                    "canonical",
+                    Cell::Text(version.canonical.as_deref().unwrap_or_default()),
+                ),
+                (
+                    "robots",
+                    Cell::Text(version.robots.as_deref().unwrap_or_default()),
+                ),
+                ("links", Cell::Number(u64::from(version.links))),
+                ("links_dropped", Cell::Number(u64::from(version.links_dropped))),
+                ("text", Cell::Text(&text)),
+                ("text_truncated", Cell::Number(u64::from(truncated))),
+                ("offset", Cell::Number(version.offset)),
+                ("input", Cell::Text(&input.input)),
             ])?;
         }
         Ok(())
@@ -156,13 +131,16 @@ fn print_kinds(printer: &mut Printer<'_>, equal: &mut Vec<(CaptureRow, bool)>) -
     equal.sort_by(|(a, _), (b, _)| (&a.input_name, a.offset).cmp(&(&b.input_name, b.offset)));
     for (row, redirects_to_itself) in equal.drain(..) {
         printer.row(&[
-            Cell::Text(&row.url_key),
-            Cell::Text(&date_time(row.fetch_time_ms)),
-            Cell::Text(&format!("{:?}", row.kind)),
-            Cell::Number(u64::from(redirects_to_itself)),
-            Cell::Text(&row.collection),
-            Cell::Number(row.offset),
-            Cell::Text(&row.input_name),
+            ("url_key", Cell::Text(&row.url_key)),
+            ("fetch_time", Cell::Text(&date_time(row.fetch_time_ms))),
+            ("kind", Cell::Text(&format!("{:?}", row.kind))),
+            (
+                "redirects_to_itself",
+                Cell::Number(u64::from(redirects_to_itself)),
+            ),
+            ("collection", Cell::Text(&row.collection)),
+            ("offset", Cell::Number(row.offset)),
+            ("input", Cell::Text(&row.input_name)),
         ])?;
     }
     Ok(())

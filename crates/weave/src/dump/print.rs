@@ -5,7 +5,8 @@ use std::io::{BufWriter, Write};
 use time::OffsetDateTime;
 use time::macros::format_description;
 
-use crate::{DumpError, DumpFormat, View};
+use crate::dump::DumpFormat;
+use crate::error::DumpError;
 
 /// A value of a row.
 #[derive(Debug, Clone, Copy)]
@@ -14,36 +15,21 @@ pub(crate) enum Cell<'a> {
     Number(u64),
 }
 
-/// Writes rows of one view.
+/// Writes the rows of one view. The names of columns stand beside the cells where rows are printed.
 pub(crate) struct Printer<'o> {
-    columns: &'static [&'static str],
     format: DumpFormat,
     out: BufWriter<&'o mut dyn Write>,
     rows: u64,
 }
 
 impl<'o> Printer<'o> {
-    pub(crate) fn new(view: View, format: DumpFormat, out: &'o mut dyn Write) -> Printer<'o> {
-        Printer::of_columns(view.columns(), format, out)
-    }
-
-    pub(crate) fn of_columns(
-        columns: &'static [&'static str],
-        format: DumpFormat,
-        out: &'o mut dyn Write,
-    ) -> Printer<'o> {
+    pub(crate) fn new(format: DumpFormat, out: &'o mut dyn Write) -> Printer<'o> {
         let out = BufWriter::with_capacity(1 << 16, out);
-        Printer {
-            columns,
-            format,
-            out,
-            rows: 0,
-        }
+        Printer { format, out, rows: 0 }
     }
 
-    /// Writes a row: one cell a column.
-    pub(crate) fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), DumpError> {
-        debug_assert_eq!(cells.len(), self.columns.len());
+    /// Writes a row: each cell with the name of its column.
+    pub(crate) fn row(&mut self, cells: &[(&str, Cell<'_>)]) -> Result<(), DumpError> {
         self.rows += 1;
         match self.format {
             DumpFormat::Tsv => self.tsv(cells),
@@ -58,8 +44,8 @@ impl<'o> Printer<'o> {
         Ok(self.rows)
     }
 
-    fn tsv(&mut self, cells: &[Cell<'_>]) -> std::io::Result<()> {
-        for (i, cell) in cells.iter().enumerate() {
+    fn tsv(&mut self, cells: &[(&str, Cell<'_>)]) -> std::io::Result<()> {
+        for (i, (_, cell)) in cells.iter().enumerate() {
             if i > 0 {
                 self.out.write_all(b"\t")?;
             }
@@ -89,8 +75,8 @@ impl<'o> Printer<'o> {
         self.out.write_all(rest)
     }
 
-    fn jsonl(&mut self, cells: &[Cell<'_>]) -> std::io::Result<()> {
-        for (i, (cell, column)) in cells.iter().zip(self.columns).enumerate() {
+    fn jsonl(&mut self, cells: &[(&str, Cell<'_>)]) -> std::io::Result<()> {
+        for (i, (column, cell)) in cells.iter().enumerate() {
             self.out.write_all(if i == 0 { b"{" } else { b"," })?;
             write!(self.out, "\"{column}\":")?;
             match cell {
@@ -118,12 +104,12 @@ mod tests {
     #[track_caller]
     fn check(format: DumpFormat, expected: &str) {
         let mut out = Vec::new();
-        let mut printer = Printer::new(View::Domains, format, &mut out);
+        let mut printer = Printer::new(format, &mut out);
         let cells = [
-            Cell::Text("a\tb\\c\nd\re\"é"),
-            Cell::Number(1),
-            Cell::Number(2),
-            Cell::Number(u64::MAX),
+            ("domain", Cell::Text("a\tb\\c\nd\re\"é")),
+            ("uris", Cell::Number(1)),
+            ("pages", Cell::Number(2)),
+            ("inlinks_external", Cell::Number(u64::MAX)),
         ];
         printer.row(&cells).unwrap();
         assert_eq!(printer.finish().unwrap(), 1);

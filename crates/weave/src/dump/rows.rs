@@ -4,14 +4,16 @@ use std::io::Write;
 
 use crate::codec::{self, Corrupt, Reader};
 use crate::dump::{Cell, Printer, date_time};
+use crate::dump::{DumpFormat, View};
+use crate::error::{DumpError, SnapshotError};
+use crate::ledger::{LedgerEntry, QuarantineEntry};
+use crate::rows::{CaptureRow, KeyRange};
+use crate::snapshot::Snapshot;
 use crate::sort::Sorter;
 use crate::tables::Table;
 use crate::views::rankings::Ranked;
 use crate::views::uris::Counts;
 use crate::views::{links, uris, version_row};
-use crate::{
-    CaptureRow, DumpError, DumpFormat, KeyRange, LedgerEntry, QuarantineEntry, Snapshot, SnapshotError, View,
-};
 
 impl Snapshot {
     /// Writes all rows of a view and gives their number.
@@ -19,7 +21,7 @@ impl Snapshot {
     /// # Errors
     /// [`DumpError`]: a row could not be read or written, or there is no room for sorting.
     pub fn dump(&self, view: View, format: DumpFormat, out: &mut dyn Write) -> Result<u64, DumpError> {
-        let mut printer = Printer::new(view, format, out);
+        let mut printer = Printer::new(format, out);
         match view {
             View::Captures => self.dump_captures(&mut printer)?,
             View::Pages => self.dump_pages(&mut printer)?,
@@ -30,10 +32,10 @@ impl Snapshot {
                 for row in self.all_domains(None) {
                     let row = row?;
                     printer.row(&[
-                        Cell::Text(&row.domain),
-                        Cell::Number(row.uris),
-                        Cell::Number(row.pages),
-                        Cell::Number(row.inlinks_external),
+                        ("domain", Cell::Text(&row.domain)),
+                        ("uris", Cell::Number(row.uris)),
+                        ("pages", Cell::Number(row.pages)),
+                        ("inlinks_external", Cell::Number(row.inlinks_external)),
                     ])?;
                 }
             }
@@ -100,11 +102,11 @@ impl Snapshot {
                 .decode(Table::Links, &key, links::decode(&value, |_| true))?
             {
                 printer.row(&[
-                    Cell::Text(&source_key),
-                    Cell::Text(&link.url_key),
-                    Cell::Text(&link.url),
-                    Cell::Text(&link.anchor),
-                    Cell::Number(u64::from(link.nofollow)),
+                    ("source_key", Cell::Text(&source_key)),
+                    ("target_key", Cell::Text(&link.url_key)),
+                    ("target_url", Cell::Text(&link.url)),
+                    ("anchor", Cell::Text(&link.anchor)),
+                    ("nofollow", Cell::Number(u64::from(link.nofollow))),
                 ])?;
             }
         }
@@ -131,10 +133,10 @@ impl Snapshot {
             let (target_key, source_key, anchor, nofollow) =
                 self.cut().decode(Table::Links, &row, unpack_inlink(&row))?;
             printer.row(&[
-                Cell::Text(target_key),
-                Cell::Text(source_key),
-                Cell::Text(anchor),
-                Cell::Number(u64::from(nofollow)),
+                ("target_key", Cell::Text(target_key)),
+                ("source_key", Cell::Text(source_key)),
+                ("anchor", Cell::Text(anchor)),
+                ("nofollow", Cell::Number(u64::from(nofollow))),
             ])?;
         }
         Ok(())
@@ -148,10 +150,10 @@ impl Snapshot {
                 .cut()
                 .decode(Table::Uris, &key, uris::decode_counts(&value))?;
             printer.row(&[
-                Cell::Text(&url_key),
-                Cell::Number(u64::from(uri.captured)),
-                Cell::Number(uri.counts.inlinks),
-                Cell::Number(uri.counts.inlinks_external),
+                ("url_key", Cell::Text(&url_key)),
+                ("captured", Cell::Number(u64::from(uri.captured))),
+                ("inlinks", Cell::Number(uri.counts.inlinks)),
+                ("inlinks_external", Cell::Number(uri.counts.inlinks_external)),
             ])?;
         }
         Ok(())
@@ -241,15 +243,15 @@ pub(crate) fn print_captures(
     }
     for row in equal.drain(..) {
         printer.row(&[
-            Cell::Text(&row.url_key),
-            Cell::Text(&date_time(row.fetch_time_ms)),
-            Cell::Text(&row.url),
-            Cell::Text(&row.mime),
-            Cell::Number(u64::from(row.status)),
-            Cell::Text(&row.digest),
-            Cell::Number(row.length),
-            Cell::Number(row.offset),
-            Cell::Text(&row.input_name),
+            ("url_key", Cell::Text(&row.url_key)),
+            ("fetch_time", Cell::Text(&date_time(row.fetch_time_ms))),
+            ("url", Cell::Text(&row.url)),
+            ("mime", Cell::Text(&row.mime)),
+            ("status", Cell::Number(u64::from(row.status))),
+            ("digest", Cell::Text(&row.digest)),
+            ("length", Cell::Number(row.length)),
+            ("offset", Cell::Number(row.offset)),
+            ("input", Cell::Text(&row.input_name)),
         ])?;
     }
     Ok(())
@@ -262,24 +264,24 @@ fn print_page(
     counts: Counts,
 ) -> Result<(), DumpError> {
     printer.row(&[
-        Cell::Text(url_key),
-        Cell::Text(&page.url),
-        Cell::Text(&date_time(page.fetch_time_ms)),
-        Cell::Number(u64::from(page.status)),
-        Cell::Text(&page.mime),
-        Cell::Text(&page.digest),
-        Cell::Text(&page.title),
-        Cell::Number(u64::from(page.links)),
-        Cell::Number(counts.inlinks),
-        Cell::Number(counts.inlinks_external),
+        ("url_key", Cell::Text(url_key)),
+        ("url", Cell::Text(&page.url)),
+        ("fetch_time", Cell::Text(&date_time(page.fetch_time_ms))),
+        ("status", Cell::Number(u64::from(page.status))),
+        ("mime", Cell::Text(&page.mime)),
+        ("digest", Cell::Text(&page.digest)),
+        ("title", Cell::Text(&page.title)),
+        ("links", Cell::Number(u64::from(page.links))),
+        ("inlinks", Cell::Number(counts.inlinks)),
+        ("inlinks_external", Cell::Number(counts.inlinks_external)),
     ])
 }
 
 fn print_ranked(printer: &mut Printer<'_>, ranked: &Ranked) -> Result<(), DumpError> {
     printer.row(&[
-        Cell::Number(ranked.counts.inlinks_external),
-        Cell::Number(ranked.counts.inlinks),
-        Cell::Text(&ranked.url_key),
+        ("inlinks_external", Cell::Number(ranked.counts.inlinks_external)),
+        ("inlinks", Cell::Number(ranked.counts.inlinks)),
+        ("url_key", Cell::Text(&ranked.url_key)),
     ])
 }
 
@@ -288,14 +290,14 @@ pub(crate) fn dump_ledger(printer: &mut Printer<'_>, mut entries: Vec<LedgerEntr
     entries.sort_by(|a, b| (&a.input, &a.digest).cmp(&(&b.input, &b.digest)));
     for entry in entries {
         printer.row(&[
-            Cell::Text(&entry.input),
-            Cell::Text(&entry.digest),
-            Cell::Number(entry.size),
-            Cell::Text(&entry.state.to_string()),
-            Cell::Number(entry.records),
-            Cell::Number(entry.captures),
-            Cell::Number(entry.quarantined),
-            Cell::Number(entry.bytes_done),
+            ("input", Cell::Text(&entry.input)),
+            ("digest", Cell::Text(&entry.digest)),
+            ("size", Cell::Number(entry.size)),
+            ("state", Cell::Text(&entry.state.to_string())),
+            ("records", Cell::Number(entry.records)),
+            ("captures", Cell::Number(entry.captures)),
+            ("quarantined", Cell::Number(entry.quarantined)),
+            ("bytes_done", Cell::Number(entry.bytes_done)),
         ])?;
     }
     Ok(())
@@ -311,10 +313,10 @@ pub(crate) fn dump_quarantine(
     });
     for (input, entry) in rows {
         printer.row(&[
-            Cell::Text(&input),
-            Cell::Number(entry.offset),
-            Cell::Text(&entry.reason),
-            Cell::Text(&entry.detail),
+            ("input", Cell::Text(&input)),
+            ("offset", Cell::Number(entry.offset)),
+            ("reason", Cell::Text(&entry.reason)),
+            ("detail", Cell::Text(&entry.detail)),
         ])?;
     }
     Ok(())

@@ -53,6 +53,13 @@ impl Pair {
         self.weave.as_ref().unwrap()
     }
 
+    /// Inputs that were begun and not read to their end.
+    pub(crate) fn unfinished(&self) -> Vec<InputId> {
+        let begun =
+            |entry: &LedgerEntry| matches!(entry.state, InputState::Loading | InputState::Failed { .. });
+        self.weave().inputs(begun).into_iter().map(|(id, _)| id).collect()
+    }
+
     pub(crate) fn snapshot(&self) -> Snapshot {
         self.weave().snapshot()
     }

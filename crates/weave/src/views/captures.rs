@@ -8,9 +8,11 @@ use extract::{Capture, CaptureKind};
 
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
+use crate::error::SnapshotError;
+use crate::ids::InputId;
 use crate::tables::Table;
+use crate::url_code;
 use crate::write::Write;
-use crate::{InputId, SnapshotError, url_code};
 
 /// Longest URL key that is woven, in bytes: the engine's keys end at 65,535, and rows add theirs.
 pub(crate) const KEY_BYTES_MAX: usize = 60_000;

@@ -11,10 +11,12 @@
 
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
+use crate::epoch::PageChange;
+use crate::error::SnapshotError;
+use crate::ids::Epoch;
 use crate::tables::Table;
 use crate::views::version_row;
 use crate::write::Write;
-use crate::{Epoch, PageChange, SnapshotError};
 
 const ROW_VERSION: u8 = 1;
 

@@ -4,9 +4,9 @@
 //! `inlinks_external` the sum of theirs. A domain whose last URI goes has no row. The row also holds the state
 //! of the domain's ranking (see [`super::rankings`]).
 
-use crate::SnapshotError;
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::{Cut, Rows};
+use crate::error::SnapshotError;
 use crate::tables::Table;
 use crate::views::rankings::{self, RankingState, Scope};
 use crate::views::uris::UriChange;

@@ -16,10 +16,11 @@ use extract::Link;
 
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
+use crate::error::SnapshotError;
 use crate::tables::Table;
-use crate::views::versions::VersionChange;
+use crate::url_code;
+use crate::views::version_change::VersionChange;
 use crate::write::Write;
-use crate::{SnapshotError, url_code};
 
 const ROW_VERSION: u8 = 1;
 const NOFOLLOW: u8 = 0x10;

@@ -17,13 +17,14 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
+use crate::bucket::inlinks_bucket;
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::{Cut, Row};
 use crate::domain_of::{self, DomainOf};
+use crate::error::SnapshotError;
 use crate::tables::Table;
 use crate::views::uris::{self, Counts, UriChange};
 use crate::write::Write;
-use crate::{SnapshotError, inlinks_bucket};
 
 /// What is ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Texts of pages, compressed.
 
-use crate::SnapshotError;
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
+use crate::error::SnapshotError;
 use crate::tables::Table;
 use crate::write::Write;
 

@@ -12,12 +12,13 @@ use extract::{Capture, Page};
 
 use crate::codec::Corrupt;
 use crate::cut::Cut;
+use crate::error::SnapshotError;
+use crate::ids::InputId;
 use crate::tables::Table;
+use crate::views::order::{is_eligible, source_rank};
 use crate::views::version_row::VersionRow;
-use crate::views::versions::{is_eligible, source_rank};
 use crate::views::{captures, links, texts};
 use crate::write::Write;
-use crate::{InputId, SnapshotError};
 
 /// Keeps what ties at `fetch_time_ms`, the time of the version that is to be; says whether anything does.
 pub(crate) fn keep(

@@ -2,9 +2,10 @@
 
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
+use crate::error::SnapshotError;
+use crate::ids::Epoch;
 use crate::tables::Table;
 use crate::views::rankings::RankingState;
-use crate::{Epoch, SnapshotError};
 
 /// Key of the row in table `meta`.
 pub(crate) const ROW: &str = "totals";

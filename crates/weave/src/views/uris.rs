@@ -18,13 +18,13 @@
 
 use std::sync::Arc;
 
-use crate::SnapshotError;
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::{Cut, Rows};
 use crate::domain_of::DomainOf;
+use crate::error::SnapshotError;
 use crate::tables::Table;
 use crate::views::links::LinkChange;
-use crate::views::versions::VersionChange;
+use crate::views::version_change::VersionChange;
 use crate::write::Write;
 
 const ROW_VERSION: u8 = 1;

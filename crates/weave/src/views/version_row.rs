@@ -2,12 +2,12 @@
 
 use extract::{Capture, CaptureKind, Page};
 
-use crate::InputId;
 use crate::codec::{self, Corrupt, Reader};
+use crate::ids::InputId;
 use crate::ledger::Names;
 use crate::url_code;
 use crate::views::captures;
-use crate::views::versions::{Order, page_of, source_rank};
+use crate::views::order::{Order, page_of, source_rank};
 
 const ROW_VERSION: u8 = 1;
 

@@ -8,72 +8,18 @@
 //! The row keeps the order of the capture the text came from, so that a better text can be told from a worse
 //! one whatever the order of loading; when the version moves on in time, the text goes with it.
 
-use extract::{Capture, CaptureKind, Link, Page};
+use extract::{Capture, Link};
 
 use crate::cut::Cut;
+use crate::error::SnapshotError;
+use crate::ids::InputId;
 use crate::ledger::Names;
 use crate::tables::Table;
+use crate::views::order::{Order, is_eligible, page_of};
+use crate::views::version_change::{Anew, VersionChange};
 use crate::views::version_row::{self, TextOrigin, VersionRow};
 use crate::views::{captures, texts, ties};
 use crate::write::Write;
-use crate::{InputId, SnapshotError};
-
-/// Place of a capture among those of its key: the greatest is current. Names, not numbers, of inputs count,
-/// because numbers depend on the order of loading.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Order<'a> {
-    pub(crate) fetch_time_ms: i64,
-    pub(crate) rank: u8,
-    pub(crate) digest: &'a str,
-    pub(crate) input: &'a str,
-    pub(crate) offset: u64,
-}
-
-impl<'a> Order<'a> {
-    pub(crate) fn of(capture: &'a Capture, input: &'a str) -> Order<'a> {
-        Order {
-            fetch_time_ms: capture.fetch_time_ms,
-            rank: source_rank(capture.kind),
-            digest: &capture.digest,
-            input,
-            offset: capture.offset,
-        }
-    }
-}
-
-/// WARC or ARC over WAT over WET.
-pub(crate) fn source_rank(kind: CaptureKind) -> u8 {
-    match kind {
-        CaptureKind::Wet => 0,
-        CaptureKind::Wat => 1,
-        _ => 2,
-    }
-}
-
-/// Whether a capture can be current.
-pub(crate) fn is_eligible(capture: &Capture) -> bool {
-    match capture.kind {
-        CaptureKind::Revisit => false,
-        CaptureKind::Resource | CaptureKind::Wet => true,
-        _ => (200..400).contains(&capture.status) && !capture.redirects_to_itself,
-    }
-}
-
-/// Whether a capture of such a row could be current: what [`is_eligible`] says of its kind and status.
-pub(crate) fn may_be_eligible(kind: CaptureKind, status: u16) -> bool {
-    match kind {
-        CaptureKind::Revisit => false,
-        CaptureKind::Resource | CaptureKind::Wet => true,
-        _ => (200..400).contains(&status),
-    }
-}
-
-/// What makes the capture a page, if it is one.
-pub(crate) fn page_of(capture: &Capture) -> Option<&Page> {
-    let served = (200..300).contains(&capture.status)
-        || matches!(capture.kind, CaptureKind::Resource | CaptureKind::Wet);
-    capture.page.as_ref().filter(|_| served)
-}
 
 /// Links of the capture, should it become current, sorted by target key; and how many were dropped.
 pub(crate) fn take_links(capture: &mut Capture) -> (Vec<Link>, u32) {
@@ -92,34 +38,6 @@ pub(crate) fn take_links(capture: &mut Capture) -> (Vec<Link>, u32) {
     links.sort_by(|a, b| a.url_key.as_bytes().cmp(b.url_key.as_bytes()));
     links.dedup_by(|later, first| later.url_key == first.url_key);
     (links, dropped)
-}
-
-/// What an epoch did to one URL key with new captures.
-#[derive(Debug)]
-pub(crate) struct VersionChange {
-    pub(crate) url_key: String,
-    /// The new links, sorted by target, where the version was replaced.
-    pub(crate) links: Option<Vec<Link>>,
-    /// Links of the version before.
-    pub(crate) links_before: u32,
-    pub(crate) was_page: bool,
-    pub(crate) is_page: bool,
-    /// Something that a page shows has changed.
-    pub(crate) page_changed: bool,
-    /// There may have been no capture of the key before.
-    pub(crate) maybe_first_capture: bool,
-    /// No capture of the key is left.
-    pub(crate) is_uncaptured: bool,
-}
-
-/// A key whose version is decided without regard to what it was, because captures have left.
-#[derive(Debug)]
-pub(crate) struct Anew {
-    pub(crate) url_key: String,
-    /// All that may be current or give the text: the eligible ones of the latest time.
-    pub(crate) captures: Vec<(InputId, Capture)>,
-    /// Whether any capture of the key is left, current or not.
-    pub(crate) captured: bool,
 }
 
 /// Decides the versions of all keys with new captures (sorted by key).

@@ -14,7 +14,9 @@ use parking_lot::RwLockWriteGuard;
 use super::{Inner, Weave, Writer};
 use crate::cut::Cut;
 use crate::error::probe_disk_full;
-use crate::{ApplyError, OpenError, Snapshot, place};
+use crate::error::{ApplyError, OpenError};
+use crate::place;
+use crate::snapshot::Snapshot;
 
 /// How long to wait for readers to end, and for the engine's threads.
 const RELEASE_TIME_MAX: Duration = Duration::from_secs(10);

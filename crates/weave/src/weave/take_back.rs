@@ -14,13 +14,20 @@ use std::collections::BTreeMap;
 use extract::Capture;
 
 use super::{Inner, Weave, Writer, commit};
-use crate::chain::StepClock;
+use crate::chain::{Leaving, StepClock};
+use crate::crash;
 use crate::cut::{Cut, after_prefix};
+use crate::epoch::EpochReport;
+use crate::error::{ApplyError, SnapshotError};
+use crate::ids::InputId;
 use crate::ledger;
+use crate::ledger::{InputState, LedgerEntry};
+use crate::rows::CaptureRow;
 use crate::tables::Table;
 use crate::views::captures::{self, Stored};
-use crate::views::versions::{self, Anew};
-use crate::{ApplyError, CaptureRow, EpochReport, InputId, InputState, LedgerEntry, SnapshotError, crash};
+use crate::views::order;
+use crate::views::version_change::Anew;
+use crate::views::versions;
 
 /// Where an input is taken back to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,17 +64,6 @@ impl From<SnapshotError> for TakeBackError {
     fn from(error: SnapshotError) -> TakeBackError {
         TakeBackError::Apply(error.into())
     }
-}
-
-/// What leaves, and what is decided anew because of it.
-pub(crate) struct Leaving {
-    pub(crate) rows: Vec<Vec<u8>>,
-    pub(crate) anew: Vec<Anew>,
-    pub(crate) quarantined: Vec<Vec<u8>>,
-    /// Least and greatest fetch time of the captures that stay.
-    pub(crate) fetch_time_ms: Option<(i64, i64)>,
-    pub(crate) id: InputId,
-    pub(crate) entry: LedgerEntry,
 }
 
 impl Weave {
@@ -232,9 +228,9 @@ impl Taking<'_> {
             {
                 break;
             }
-            if versions::may_be_eligible(stored.kind, stored.status) {
+            if order::may_be_eligible(stored.kind, stored.status) {
                 let (input, capture) = self.reread(stored, reread)?;
-                captures.extend(versions::is_eligible(&capture).then_some((input, capture)));
+                captures.extend(order::is_eligible(&capture).then_some((input, capture)));
             }
         }
         Ok(Some(Anew {

@@ -11,7 +11,7 @@ pub(crate) type Body = BoxStream<'static, Result<Bytes, Failure>>;
 
 /// One version of one input.
 #[async_trait]
-pub(crate) trait Fetch: Send + Sync + 'static {
+pub(crate) trait RangeSource: Send + Sync + 'static {
     /// Begins to answer the bytes from `start` up to `end`, which are within its size. Another version is
     /// [`Failure::changed`]; bytes beyond `end` are never given.
     async fn get(&self, start: u64, end: u64) -> Result<Body, Failure>;

@@ -1,0 +1,85 @@
+//! What is asked of the index, and what it answers.
+
+use crate::note::Note;
+use crate::snippet::Snippet;
+
+/// What is asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query {
+    /// Any text; see the crate's notes on the language.
+    pub text: String,
+    /// Results wanted, at most 1,000; 0 for the counts alone.
+    pub limit: usize,
+    /// `next` of the answer before, for the results behind it.
+    pub after: Option<String>,
+    /// Tell how each score came about.
+    pub explain: bool,
+    /// Count domains, years, types and languages over all matches.
+    pub facets: bool,
+}
+
+/// An answer. All of it comes from one cut of the index.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Results {
+    /// The query as it was read, in the same language.
+    pub understood: String,
+    /// What of the query was not used, or was done instead.
+    pub notes: Vec<Note>,
+    /// Matches, exactly.
+    pub total: u64,
+    /// Epoch this answer covers.
+    pub epoch: u64,
+    /// Milliseconds it took.
+    pub took_ms: f64,
+    /// Best first; equal scores in the order of their keys.
+    pub hits: Vec<Hit>,
+    /// If asked for: domain, year, type, language.
+    pub facets: Vec<Facet>,
+    /// Where the next page begins, if there is one.
+    pub next: Option<String>,
+}
+
+/// A page that was found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Hit {
+    /// Its key.
+    pub url_key: String,
+    /// Its URL as archived.
+    pub url: String,
+    /// Its title.
+    pub title: String,
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    pub fetch_time_ms: i64,
+    /// Content type.
+    pub mime: String,
+    /// Language, as it was given.
+    pub language: String,
+    /// Collection.
+    pub collection: String,
+    /// The best part of its text.
+    pub snippet: Snippet,
+    /// Score in points: BM25 and prior.
+    pub score: f64,
+    /// If asked for: the parts of the score.
+    pub explanation: Option<serde_json::Value>,
+}
+
+/// Counts of one field over all matches.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facet {
+    /// `domain`, `year`, `type` or `language`.
+    pub field: String,
+    /// The ten most frequent, most frequent first.
+    pub values: Vec<FacetValue>,
+}
+
+/// One value and how often it was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FacetValue {
+    /// The value.
+    pub value: String,
+    /// Matches with it.
+    pub count: u64,
+    /// The query that narrows to it.
+    pub query: String,
+}
