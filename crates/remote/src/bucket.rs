@@ -44,6 +44,7 @@ impl Bucket {
             .try_collect()
             .await
             .map_err(|error| self.failure(error))?;
+        // Stores list in the order of their own keys; loads promise the order of names.
         found.sort_by(|a, b| a.0.as_ref().cmp(b.0.as_ref()));
         Ok(found)
     }
@@ -62,6 +63,8 @@ impl Bucket {
                 if is_wrong_region(&text) {
                     let advice = "the bucket is in another region: set AWS_REGION to it";
                     Failure::lasting(ErrorKind::Other, format!("{}; {advice}", self.sentence(&text)))
+                // Below, the client has tried as often as the settings allow: once more from here would
+                // multiply that.
                 } else if self.retries {
                     Failure::lasting(ErrorKind::Other, self.sentence(&text))
                 } else {
@@ -91,6 +94,8 @@ fn is_wrong_region(text: &str) -> bool {
 fn stat(meta: &ObjectMeta) -> Stat {
     Stat {
         size: meta.size,
+        // A weak tag (`W/`) promises equal meaning, not equal bytes: ranges of two such versions must not be
+        // mixed.
         validator: meta.e_tag.clone().filter(|tag| !tag.starts_with("W/")),
         sha256: None,
     }
@@ -107,6 +112,7 @@ pub(crate) struct BucketObject {
 impl RangeSource for BucketObject {
     async fn get(&self, start: u64, end: u64) -> Result<Body, Failure> {
         let options = GetOptions {
+            // The store then refuses to mix versions; the comparisons below are for stores that ignore it.
             if_match: self.seen.validator.clone(),
             range: Some(GetRange::Bounded(start..end)),
             ..GetOptions::default()

@@ -38,6 +38,7 @@ async fn once(web: &WebFile, patience: &Patience) -> Result<File, Failure> {
         Some(told) if told != size => Err(Failure::passing(format!(
             "the answer ended after {size} of {told} bytes"
         ))),
+        // Without a length an empty answer cannot be told from one that broke off at its beginning.
         _ if size == 0 && stat.size != Some(0) => {
             Err(Failure::lasting(ErrorKind::UnexpectedEof, "an empty answer"))
         }

@@ -70,6 +70,8 @@ impl RangeReader {
         let bytes = if goes_on {
             (length * GROWTH).min(CHUNK_BYTES_MAX)
         } else {
+            // Elsewhere than where reading stopped: perhaps for one record alone, so no more than is asked
+            // for.
             wanted.clamp(FIRST_BYTES, CHUNK_BYTES_MAX)
         };
         // Whatever fails now, an old chunk must not stand beside a new offset.
@@ -80,6 +82,7 @@ impl RangeReader {
         };
         state.start = offset;
         state.chunk = chunk;
+        // Fetched ahead only from the second chunk on: one look into an input costs one request.
         if goes_on && state.end() < self.size {
             let next = (state.chunk.len() as u64 * GROWTH).min(CHUNK_BYTES_MAX);
             state.ahead = Some(self.start(state.end(), next));
@@ -104,6 +107,7 @@ impl warc::Input for RangeReader {
         if into.is_empty() || offset >= self.size {
             return Ok(0);
         }
+        // Held while a chunk is fetched: readers of one input take turns, as they share its chunk.
         let mut state = self.state.lock();
         if offset < state.start || offset >= state.end() {
             self.go_to(&mut state, offset, into.len() as u64)?;

@@ -159,6 +159,7 @@ impl Remote {
 async fn look(shared: Arc<Shared>, address: String) -> io::Result<Option<Stat>> {
     let retry = shared.settings.retry;
     match shared.place(&address).await? {
+        // Some stores keep an empty object for a folder: it is no input.
         Place::Bucket { name, .. } if name.is_empty() || name.ends_with('/') => Ok(None),
         Place::Bucket { bucket, name, own } => {
             let path = path(&name)?;
@@ -216,6 +217,8 @@ impl Shared {
         }
         let settings = &self.settings;
         let made = asked(settings.retry, || s3::bucket(&settings.s3, name, settings.retry)).await?;
+        // The lock is not held while the region is asked for: two may make the same bucket, and the first one
+        // stays.
         let mut known = self.s3.lock();
         Ok(known.entry(name.to_owned()).or_insert(Arc::new(made)).clone())
     }
@@ -290,6 +293,7 @@ impl Shared {
                     Some(size) if ranges.seen.ranges => {
                         Ok(Arc::new(RangeReader::new(Arc::new(ranges), size, retry, spawner)))
                     }
+                    // Without ranges or without a size nothing can be read at a position: it is copied first.
                     _ => Ok(Arc::new(download(ranges.file, retry).await?)),
                 }
             }

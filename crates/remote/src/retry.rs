@@ -43,6 +43,7 @@ impl Patience {
         let own = self
             .retry
             .wait_first
+            // Doubled each time; the bound keeps the shift from overflowing, `wait_max` keeps the wait short.
             .saturating_mul(1 << (self.failures - 1).min(16));
         sleep(asked.unwrap_or(own).min(self.retry.wait_max)).await;
         Ok(())
@@ -89,6 +90,7 @@ pub(crate) async fn fetched(
     let mut bytes = BytesMut::with_capacity(wanted);
     let mut patience = Patience::new(retry);
     while bytes.len() < wanted {
+        // From the byte reached: what has come is kept, as every answer is of one version.
         let reached = start + bytes.len() as u64;
         let failure = match patience.hear(fetch.get(reached, end)).await {
             Ok(body) => drain(body, &mut bytes, wanted, &mut patience).await,
@@ -117,8 +119,11 @@ async fn drain(
         match next {
             Ok(Some(piece)) => {
                 if !piece.is_empty() {
+                    // A connection that gives a little before it breaks gets on: only failures without any
+                    // byte count.
                     patience.refresh();
                 }
+                // A server may send more than was asked for; what is beyond `end` belongs to another chunk.
                 bytes.extend_from_slice(&piece[..piece.len().min(wanted - bytes.len())]);
             }
             Ok(None) => return Some(Failure::passing("the answer ended early")),

@@ -37,6 +37,7 @@ pub(crate) async fn bucket(settings: &S3Settings, name: &str, retry: Retry) -> R
     }
     builder = match (&settings.access_key_id, &settings.secret_access_key) {
         (Some(id), Some(secret)) => builder.with_access_key_id(id).with_secret_access_key(secret),
+        // Without both halves of a key nothing can be signed: public buckets answer unsigned requests.
         _ => builder.with_skip_signature(true),
     };
     if let Some(token) = &settings.session_token {

@@ -36,6 +36,7 @@ fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 }
 
 fn unescaped(text: &str) -> String {
+    // `&amp;` comes last, so that `&amp;lt;` becomes `&lt;` and not `<`.
     let entities = [
         ("&lt;", "<"),
         ("&gt;", ">"),

@@ -27,6 +27,8 @@ pub(crate) fn client() -> io::Result<HttpClient> {
     let agent = http::HeaderValue::from_static(concat!("weft/", env!("CARGO_PKG_VERSION")));
     let options = ClientOptions::new()
         .with_allow_http(true)
+        // A large file takes longer than any time for a whole answer; `Patience::hear` watches for silence
+        // instead.
         .with_timeout_disabled()
         .with_connect_timeout(CONNECT_TIME_MAX)
         .with_user_agent(agent);
@@ -133,6 +135,7 @@ impl WebFile {
         let mut request = Request::builder()
             .method(Method::GET)
             .uri(&self.address)
+            // Offsets are of the file as it lies there: a compressed answer would have others.
             .header(ACCEPT_ENCODING, "identity");
         for (name, value) in headers {
             request = request.header(name, *value);
@@ -144,6 +147,7 @@ impl WebFile {
         answered.map_err(|error| {
             let text = with_causes(&error);
             match error.kind() {
+                // An answer that is no HTTP will be none the next time either.
                 HttpErrorKind::Decode => Failure::lasting(ErrorKind::InvalidData, text),
                 _ => Failure::passing(text),
             }
@@ -182,6 +186,7 @@ impl RangeSource for WebRanges {
     async fn get(&self, start: u64, end: u64) -> Result<Body, Failure> {
         let range = format!("bytes={start}-{}", end.saturating_sub(1));
         let mut headers = vec![(RANGE, range.as_str())];
+        // RFC 9110, 13.1.1: `If-Match` compares strongly, so a weak tag would be refused every time.
         if let Some(tag) = self.seen.strong_tag() {
             headers.push((IF_MATCH, tag));
         }
@@ -191,6 +196,8 @@ impl RangeSource for WebRanges {
                 let (first, size) = content_range(response.headers())?;
                 self.seen
                     .check(&WebStat::of(response.headers(), Some(size), true))?;
+                // Some caches round ranges to blocks of their own: such bytes would be taken for those of
+                // another place.
                 if first != start {
                     let what = format!("asked for bytes from {start}, got them from {first}");
                     return Err(Failure::lasting(ErrorKind::InvalidData, what));
@@ -203,6 +210,7 @@ impl RangeSource for WebRanges {
                 self.seen.check(&WebStat::of(response.headers(), size, false))?;
                 Err(Failure::passing("a range was answered with the whole"))
             }
+            // The range was within the size seen when the input was opened.
             StatusCode::RANGE_NOT_SATISFIABLE => Err(Failure::changed("it has become shorter")),
             status => Err(self.file.refusal(status, response.headers())),
         }

@@ -123,7 +123,7 @@ impl Fields {
 
     /// A key that no document has.
     pub(crate) fn nobody(&self) -> Term {
-        // No URL key has a NUL.
+        // No URL key begins with a NUL.
         Term::from_field_text(self.key, "\u{0}nobody")
     }
 

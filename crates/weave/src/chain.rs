@@ -67,6 +67,7 @@ impl<'t> Chain<'t, '_> {
         let (cut, mut step) = (self.cut, self.begin());
         let mut ledger = LedgerMoves::new(self.ledger);
 
+        // First of all: a key that the tables cannot hold must not reach any of them.
         let arrived = ledger.keep_usable(batch.captures)?;
         let arrived_count = arrived.len() as u64;
         let mut captures = captures::apply(cut, &mut step.write, arrived)?;
@@ -75,6 +76,7 @@ impl<'t> Chain<'t, '_> {
         count_captures(&mut step.totals, &captures);
         ledger.count_captures(&captures)?;
         clock.end("captures");
+        // Only an empty batch comes with these: registering a name and weaving captures are different steps.
         if !retied.is_empty() {
             captures = retied;
         }
@@ -141,6 +143,7 @@ impl<'t> Chain<'t, '_> {
         let links = links::apply(cut, write, versions)?;
         report.links_added = links.iter().filter(|l| l.added).count() as u64;
         report.links_removed = links.len() as u64 - report.links_added;
+        // Added first: a sum must not fall below zero on the way.
         totals.links = totals.links + report.links_added - report.links_removed;
         clock.end("links");
 
@@ -184,6 +187,7 @@ impl<'t> Step<'t> {
         ledger: Vec<(InputId, LedgerEntry)>,
     ) -> Woven<'t> {
         let mut write = None;
+        // Rows decide, not the batch: captures that were all known change nothing and make no epoch.
         if self.write.len() > 0 {
             self.totals.epoch.0 += 1;
             self.report.epoch = self.totals.epoch;
@@ -260,6 +264,7 @@ fn page_changes(versions: &[VersionChange], uris: &[UriChange]) -> Vec<PageChang
         .iter()
         .filter(|u| u.is_page && bucket(u.before) != bucket(u.after));
     let mut all: Vec<(&String, bool)> = changed.chain(linked.map(|u| (&u.url_key, true))).collect();
+    // By key, as the list of changes is stored; a page that changed and whose bucket moved is named once.
     all.sort_unstable();
     all.dedup();
     let change = |(key, is_page): (&String, bool)| match is_page {

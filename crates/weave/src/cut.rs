@@ -9,8 +9,7 @@ use std::sync::Arc;
 use fjall::{Keyspace, Readable, Slice};
 
 use crate::codec::Corrupt;
-use crate::error::SnapshotError;
-use crate::error::is_damage;
+use crate::error::{SnapshotError, is_damage};
 use crate::tables::{Table, Tables};
 
 /// A row as stored.
@@ -168,6 +167,7 @@ fn failed(table: Table, error: &fjall::Error) -> SnapshotError {
 
 /// The smallest key that does not begin with `prefix`; `None` where every later key does.
 pub(crate) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+    // Bytes of 0xff at the end cannot be raised: the raise goes to the byte before them.
     let last = prefix.iter().rposition(|&b| b != 0xff)?;
     let mut end = prefix[..=last].to_vec();
     end[last] += 1;

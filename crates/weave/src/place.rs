@@ -35,6 +35,7 @@ pub(crate) fn open(
     if is_vacant(dir).map_err(|e| OpenError::io("look for", dir, &e))? {
         create(dir, links.unwrap_or_default(), settings)?;
     }
+    // The engine's own marker. Without it the engine would lay out a new database among somebody's files.
     if !dir.join("version").is_file() {
         return Err(OpenError::Foreign {
             dir: dir.display().to_string(),
@@ -44,6 +45,7 @@ pub(crate) fn open(
     let tables = Tables::open(dir, settings).map_err(|e| OpenError::engine("open", dir, &e))?;
     let tables = Arc::new(tables);
     let format = read_format(dir, &Cut::take(&tables))?;
+    // Only the number is written: rows of the older format stay as they are, and are read as such.
     if format.written < FORMAT {
         upgrade(&tables, &format).map_err(|e| OpenError::engine("open", dir, &e))?;
     }
@@ -86,10 +88,12 @@ fn create(dir: &Path, links: LinkScope, settings: &Settings) -> Result<(), OpenE
         std::fs::remove_dir_all(&making).map_err(failed)?;
     }
     fill(&making, links, settings).map_err(|e| OpenError::engine("create", dir, &e))?;
+    // The rows were synced by `write_format`: what is renamed is complete.
     crash::point("create.before_rename");
     // Also replaces an empty directory.
     std::fs::rename(&making, dir).map_err(failed)?;
     crash::point("create.after_rename");
+    // The rename itself is durable only once the folder that holds the name is synced.
     std::fs::File::open(parent)
         .and_then(|p| p.sync_all())
         .map_err(failed)
@@ -142,6 +146,7 @@ fn write_format(tables: &Tables, format: &Format) -> fjall::Result<()> {
     codec::put_varint(&mut row, format.oldest);
     write.put(Table::Meta, FORMAT_ROW, row);
     write.commit()?;
+    // Before the rename, or after a crash the directory could have its name without its format row.
     tables.db.persist(PersistMode::SyncAll)
 }
 

@@ -88,6 +88,8 @@ impl<'l> LedgerMoves<'l> {
     ) -> Result<Vec<(InputId, LedgerEntry)>, ApplyError> {
         for step in progress {
             let entry = self.entry(step.input)?;
+            // In the same batch as the captures before this position: neither is ever durable without the
+            // other.
             entry.bytes_done = step.bytes_done;
             entry.records += step.records;
             entry.state = step.state;
@@ -100,6 +102,7 @@ impl<'l> LedgerMoves<'l> {
             }
         }
         for (key, (input, entry)) in std::mem::take(&mut self.quarantined) {
+            // After a crash the same span may come a second time; it is counted once.
             if cut.contains(Table::Quarantine, &key)? {
                 continue;
             }
@@ -108,6 +111,7 @@ impl<'l> LedgerMoves<'l> {
             write.put(Table::Quarantine, key, ledger::encode_quarantine(&entry));
         }
         let ledger = self.ledger;
+        // An entry that is as it was is no change: an epoch of nothing else is no epoch.
         self.moved.retain(|id, entry| *entry != ledger[id.0 as usize - 1]);
         for (id, entry) in &self.moved {
             write.put(Table::Inputs, ledger::entry_key(*id), ledger::encode_entry(entry));

@@ -51,6 +51,7 @@ impl<'d> Sorter<'d> {
             file.write_all(&row)?;
         }
         let mut file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        // The file is read from here on; nobody else can open it, as it has no name.
         file.rewind()?;
         self.runs.push(file);
         self.held_bytes = 0;
@@ -100,6 +101,7 @@ impl Sorted {
 
     fn pop(&mut self) -> io::Result<Option<Vec<u8>>> {
         let from_memory = match (self.rest.peek(), self.heap.peek()) {
+            // Which of two equal rows goes first makes no difference: rows are compared whole.
             (Some(a), Some(Reverse((b, _)))) => a <= b,
             (a, _) => a.is_some(),
         };

@@ -131,7 +131,9 @@ impl Tables {
     pub(crate) fn open(dir: &Path, settings: &Settings) -> fjall::Result<Tables> {
         let db = Database::builder(dir)
             .cache_size(settings.cache_size_bytes)
+            // 64 MiB is the least that the engine takes.
             .max_journaling_size(settings.journal_size_bytes.max(64 << 20))
+            // Synced by `weave::commit` alone, once an epoch, not with every write.
             .manual_journal_persist(true)
             // Rows are small and texts compressed: the journal would only cost time.
             .journal_compression(CompressionType::None)
@@ -154,6 +156,7 @@ impl Tables {
         while self
             .spaces
             .iter()
+            // Below the counts at which the engine begins to hold writers back.
             .any(|space| space.tree.sealed_memtable_count() > 1 || space.tree.l0_run_count() > 18)
         {
             // Gives `Poisoned` where a background thread has failed.
@@ -170,6 +173,7 @@ impl Tables {
             return Ok(());
         }
         for space in &self.spaces {
+            // Handed to the engine's threads; the loop below waits until they have written it.
             space.rotate_memtable()?;
         }
         while self

@@ -182,8 +182,10 @@ impl Weave {
         let mut writer = inner.writer.lock();
         let tables = inner.usable(&writer)?;
         let mut clock = StepClock::start();
+        // Before anything is read: the engine must never hold the commit back itself (see `wait_for_room`).
         inner.poison_on_error(tables.wait_for_room())?;
         clock.end("room");
+        // The epoch before, whole: the writer's lock keeps any other from being published meanwhile.
         let cut = inner.published.read().cut().clone();
         let mut woven = inner.weave(&tables, &mut writer, &cut, batch, Vec::new(), &mut clock)?;
         let Some(write) = woven.write.take() else {
@@ -192,6 +194,8 @@ impl Weave {
         crash::point("apply.before_commit");
         inner.poison_on_error(commit(&tables, write, "apply.before_sync"))?;
         crash::point("apply.before_publish");
+        // From here the epoch is durable. What the writer knows moves only now, so that a failure above changed
+        // nothing.
         writer.totals = woven.totals;
         for (id, entry) in woven.ledger {
             writer.ledger[id.0 as usize - 1] = entry;
@@ -272,6 +276,8 @@ impl Inner {
             Vec::new()
         };
         match &old {
+            // The chain orders versions by the names of inputs, so it must see the new name; undone below if
+            // it fails.
             Some(_) => writer.ledger[index] = now.clone(),
             None => writer.ledger.push(now.clone()),
         }
@@ -295,6 +301,7 @@ impl Inner {
             }
         }
         crash::point("register.after_sync");
+        // The old digest leads nowhere any more: a growing file has got the digest of what it is now.
         if let Some(old) = old {
             writer.by_digest.remove(&old.digest);
         }
@@ -323,6 +330,7 @@ impl Inner {
     fn poison_on_error(&self, result: fjall::Result<()>) -> Result<(), ApplyError> {
         let Err(error) = result else { return Ok(()) };
         let dir = self.dir.display().to_string();
+        // The engine says no more than this where one of its threads has failed, mostly for want of room.
         let is_unexplained = matches!(error, fjall::Error::Poisoned);
         let error = if is_disk_full(&error) || (is_unexplained && probe_disk_full(&self.dir)) {
             ApplyError::DiskFull { dir }
@@ -334,6 +342,7 @@ impl Inner {
             }
         };
         tracing::error!(%error, "index refuses writes until it is opened again");
+        // Memory and disk may differ now: nothing may be written until the index was opened again.
         *self.poisoned.write() = Some(error.to_string());
         Err(error)
     }
@@ -344,6 +353,7 @@ impl Drop for Inner {
         let Some(tables) = self.writer.get_mut().tables.take() else {
             return;
         };
+        // What is in memory may not be what was committed: the journal alone decides.
         if self.poisoned.get_mut().is_some() {
             return;
         }
@@ -355,8 +365,10 @@ impl Drop for Inner {
 
 /// Writes and syncs.
 fn commit(tables: &Tables, write: Write<'_>, before_sync: &'static str) -> fjall::Result<()> {
+    // The batch is in the journal when this returns, but perhaps only in the system's memory.
     write.commit()?;
     crash::point(before_sync);
+    // One sync for the whole epoch: the journal holds all tables, in order.
     tables.db.persist(PersistMode::SyncData)
 }
 
@@ -384,6 +396,7 @@ impl Writer {
     }
 
     fn entry(&self, id: InputId) -> Result<&LedgerEntry, ApplyError> {
+        // Inputs are numbered from 1: 0 becomes an index that no ledger has.
         let index = (id.0 as usize).wrapping_sub(1);
         self.ledger.get(index).ok_or(ApplyError::UnknownInput(id))
     }

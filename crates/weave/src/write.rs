@@ -19,6 +19,7 @@ impl<'t> Write<'t> {
     pub(crate) fn new(tables: &'t Tables) -> Write<'t> {
         Write {
             tables,
+            // To the system's buffers only: `weave::commit` syncs, with a crash point between the two.
             batch: tables.db.batch().durability(Some(PersistMode::Buffer)),
             #[cfg(test)]
             seen: std::collections::HashSet::new(),

@@ -125,6 +125,7 @@ impl Snapshot {
                 .cut()
                 .decode(Table::Links, &key, links::decode(&value, |_| true))?
             {
+                // Sorted in files: the links of a large archive do not fit into memory.
                 sorter.push(pack_inlink(&key, &link)).map_err(scratch)?;
             }
         }
@@ -206,6 +207,7 @@ fn unpack_inlink(row: &[u8]) -> Result<(&str, &str, &str, bool), Corrupt> {
 
 fn pack_rank(counts: Counts, url_key: &[u8]) -> Vec<u8> {
     let mut row = Vec::with_capacity(16 + url_key.len());
+    // Complemented and big-endian, so that bytes in ascending order are counts in descending order.
     row.extend_from_slice(&(!counts.inlinks_external).to_be_bytes());
     row.extend_from_slice(&(!counts.inlinks).to_be_bytes());
     row.extend_from_slice(url_key);
@@ -287,6 +289,7 @@ fn print_ranked(printer: &mut Printer<'_>, ranked: &Ranked) -> Result<(), DumpEr
 
 /// Prints the ledger by name and digest: numbers depend on the order of loading.
 pub(crate) fn dump_ledger(printer: &mut Printer<'_>, mut entries: Vec<LedgerEntry>) -> Result<(), DumpError> {
+    // Two inputs may have one name; the digest is unique.
     entries.sort_by(|a, b| (&a.input, &a.digest).cmp(&(&b.input, &b.digest)));
     for entry in entries {
         printer.row(&[

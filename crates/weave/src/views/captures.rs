@@ -66,6 +66,8 @@ pub(crate) fn apply(
     write: &mut Write<'_>,
     mut batch: Vec<(InputId, Capture)>,
 ) -> Result<Vec<(InputId, Capture)>, SnapshotError> {
+    // In key order: look-ups of neighbours hit the same blocks, and groups of one key stand together for
+    // `versions`.
     batch.sort_unstable_by(|(a_input, a), (b_input, b)| {
         (a.url_key.as_bytes(), a.fetch_time_ms, a_input, a.offset).cmp(&(
             b.url_key.as_bytes(),
@@ -78,6 +80,7 @@ pub(crate) fn apply(
     let mut previous = Vec::new();
     for (input, capture) in batch {
         let key = row_key(&capture.url_key, capture.fetch_time_ms, input, capture.offset);
+        // The batch may hold a capture twice (read again after a crash), and the index may have it already.
         if key == previous || cut.contains(Table::Captures, &key)? {
             continue;
         }
@@ -91,6 +94,7 @@ pub(crate) fn apply(
 fn row_key(url_key: &str, fetch_time_ms: i64, input: InputId, offset: u64) -> Vec<u8> {
     let mut key = Vec::with_capacity(url_key.len() + SUFFIX_BYTES);
     key.extend_from_slice(url_key.as_bytes());
+    // Ends the URL key, so that rows of a key stand before those of keys that begin with it.
     key.push(0);
     key.extend_from_slice(&codec::sortable(fetch_time_ms));
     key.extend_from_slice(&input.0.to_be_bytes());

@@ -55,6 +55,7 @@ pub(crate) fn apply(
         let after = encode(&links);
         match &before {
             None if links.is_empty() => continue,
+            // Crawled again with the same links: nothing is written, nothing follows.
             Some(before) if **before == *after => continue,
             Some(_) if links.is_empty() => write.remove(Table::Links, key),
             _ => write.put(Table::Links, key, after),
@@ -65,6 +66,7 @@ pub(crate) fn apply(
         };
         diff(source, old, links, &mut changes);
     }
+    // By target, so that `uris` reads and writes each row once, in key order.
     changes.sort_unstable_by(|a, b| {
         (a.target_key.as_bytes(), a.source).cmp(&(b.target_key.as_bytes(), b.source))
     });

@@ -179,6 +179,7 @@ pub(crate) fn apply(
         state.floor = state.lowest_floor(rows_max / 2);
     }
     let mut gone = BTreeSet::new();
+    // Rows of buckets below the new floor leave; `gone` keeps one that also changes from being written twice.
     for risen in floor_before..state.floor {
         for row in cut.prefix(Table::Rankings, &bucket_prefix(scope, risen)) {
             gone.insert(row?.0.to_vec());
@@ -212,6 +213,7 @@ fn build(
     changes: &[&UriChange],
     rows_max: u64,
 ) -> Result<(), SnapshotError> {
+    // All of the scope in memory, once: it has only just passed `rows_max` rows.
     let mut now: BTreeMap<String, Counts> = BTreeMap::new();
     for uri in scan(cut, scope) {
         let uri = uri?;
@@ -245,6 +247,7 @@ pub(crate) fn read(
 ) -> Result<Vec<Ranked>, SnapshotError> {
     let mut found = Vec::new();
     if state.floor > 0 {
+        // Buckets order the whole; within one the exact order is made here, when it is read.
         let highest = after.map_or(u8::MAX, |after| bucket(after.counts));
         let indexed = state.histogram.range(state.floor..).rev();
         for (&bucket, _) in indexed.filter(|&(&bucket, _)| bucket <= highest) {
@@ -300,6 +303,7 @@ fn best_of(
         }
         if best.len() < limit {
             best.push(uri);
+        // A heap of `limit`: reading all URIs of a small scope must not hold them all.
         } else if let Some(mut last) = best.peek_mut()
             && uri < *last
         {

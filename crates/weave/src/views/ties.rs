@@ -219,6 +219,7 @@ pub(crate) fn of_input(cut: &Cut, input: InputId) -> Result<Vec<(InputId, Captur
     for row in cut.iter(Table::Ties) {
         let (key, value) = row?;
         let tie = cut.decode(Table::Ties, &key, decode(&key, &value))?;
+        // All of a key or none: the choice between them needs every one.
         if of_key.first().is_some_and(|(_, c)| c.url_key != tie.1.url_key) {
             take(&mut of_key);
         }

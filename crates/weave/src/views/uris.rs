@@ -164,6 +164,7 @@ fn fold<'a>(
     let old = was.unwrap_or_default();
     let captured = version.map_or(old.captured, |v| !v.is_uncaptured);
     let is_page = version.map_or(old.is_page, |v| v.is_page);
+    // The row would be the same: most captures of known pages end here, without a write.
     if incoming.is_empty() && existed && captured == old.captured && is_page == old.is_page {
         return None;
     }
@@ -228,6 +229,7 @@ fn move_sources<'a>(
     };
     for link in incoming {
         match inline.binary_search(&link.source_key) {
+            // Sorted, so that the row's bytes depend on the sources and not on the order in which they came.
             Err(place) if link.added => inline.insert(place, link.source_key),
             Ok(place) if !link.added => {
                 inline.remove(place);
@@ -239,6 +241,7 @@ fn move_sources<'a>(
         return Sources::Inline(inline);
     }
     let number = *next_number;
+    // Never given twice: the number goes into the totals row, in the same batch.
     *next_number += 1;
     for source_key in inline {
         write.put(Table::Inlinks, inlink_key(number, source_key), []);

@@ -13,8 +13,7 @@ use parking_lot::RwLockWriteGuard;
 
 use super::{Inner, Weave, Writer};
 use crate::cut::Cut;
-use crate::error::probe_disk_full;
-use crate::error::{ApplyError, OpenError};
+use crate::error::{ApplyError, OpenError, probe_disk_full};
 use crate::place;
 use crate::snapshot::Snapshot;
 
@@ -45,9 +44,11 @@ impl Weave {
         if probe_disk_full(&inner.dir) {
             return Err(ApplyError::DiskFull { dir: dir() });
         }
+        // Locks in this order everywhere: writer, then published, then poisoned.
         let mut published = inner
             .without_readers(&writer)
             .ok_or_else(|| ApplyError::Read { dir: dir() })?;
+        // The engine allows one opening of a directory: all handles go before it is opened again.
         *published = Snapshot::new(&inner.dir, Cut::closed(&since), writer.totals.clone());
         writer.tables = None;
         let (now, snapshot) = inner.open_again().map_err(|error| match error {
@@ -76,6 +77,7 @@ impl Inner {
             if writer.tables.as_ref().is_none_or(is_free) {
                 return Some(published);
             }
+            // Readers hold a clone of the snapshot, not this lock; new ones are let in between two tries.
             drop(published);
             if Instant::now() >= deadline {
                 return None;
