@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 use extract::HeaderFacts;
 use warc::{Format, Headers, Input, Kind, OpenRecord, RawRecord, ReadError};
 
-use crate::ask::iso;
 use crate::inputs::Sources;
 use crate::question::{CdxRow, RecordBody};
 
@@ -154,7 +153,7 @@ fn compare(record: &RecordBody, format: Format, kind: Kind, headers: &Headers) -
 
 fn is_of(capture: &CdxRow, found: &HeaderFacts) -> bool {
     let is_place_and_time =
-        |(url_key, ms): &(String, i64)| *url_key == capture.url_key && iso(*ms) == capture.fetch_time;
+        |(url_key, ms): &(String, i64)| *url_key == capture.url_key && civil::iso(*ms) == capture.fetch_time;
     found.kind == capture.kind
         && found.key_and_time.as_ref().is_none_or(is_place_and_time)
         && found

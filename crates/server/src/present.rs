@@ -2,59 +2,7 @@
 
 use std::borrow::Cow;
 
-/// `1234567` as `1,234,567`.
-pub(crate) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// `3 pages`, `1 page`.
-pub(crate) fn counted(n: u64, one: &str, many: &str) -> String {
-    format!("{} {}", count(n), if n == 1 { one } else { many })
-}
-
-/// A rate: whole numbers from ten on, one decimal below.
-pub(crate) fn rate(value: f64) -> String {
-    match value {
-        v if v >= 9.95 => count(v.round() as u64),
-        v if v > 0.0 => format!("{v:.1}"),
-        _ => "0".to_owned(),
-    }
-}
-
-/// Bytes in the units of the terminal, powers of 1,024: `999 B`, `1.4 MiB`.
-pub(crate) fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
-    if bytes < 1024 {
-        return format!("{bytes} B");
-    }
-    let mut value = bytes as f64 / 1024.0;
-    let mut unit = 0;
-    // What would be rounded to 1,024.0 is 1.0 of the next unit.
-    while value >= 1023.95 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{value:.1} {}", UNITS[unit])
-}
-
-/// Milliseconds as people say it: `0.4 s`, `2 min 3 s`, `1 h 4 min`.
-pub(crate) fn span(ms: u64) -> String {
-    let seconds = ms / 1000;
-    match seconds {
-        0..10 => format!("{:.1} s", ms as f64 / 1000.0),
-        10..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
-    }
-}
+pub(crate) use human::{bytes as size, count, counted, duration_ms as span, rate};
 
 /// The parts of a time given as 14 digits or in ISO 8601; parts beyond what is given are absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,17 +81,10 @@ impl Moment {
         )
     }
 
-    /// Seconds since the year 0 in the Gregorian calendar: only for distances.
+    /// Seconds since 1970: only for distances.
     pub(crate) fn seconds(self) -> i64 {
-        let (y, m) = match self.month {
-            1 | 2 => (i64::from(self.year) - 1, i64::from(self.month) + 9),
-            _ => (i64::from(self.year), i64::from(self.month) - 3),
-        };
-        let days = 365 * y + y.div_euclid(4) - y.div_euclid(100)
-            + y.div_euclid(400)
-            + (153 * m + 2) / 5
-            + i64::from(self.day)
-            - 1;
+        let (year, month, day) = (self.year.into(), self.month.into(), self.day.into());
+        let days = civil::days_of(year, month, day);
         days * 86_400 + i64::from(self.hour * 3600 + self.minute * 60 + self.second)
     }
 }
@@ -196,25 +137,6 @@ pub(crate) fn cut(text: &str, max: usize) -> (&str, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn figures() {
-        assert_eq!(
-            [0, 999, 1000, 1234567].map(count),
-            ["0", "999", "1,000", "1,234,567"]
-        );
-        assert_eq!(counted(1, "page", "pages"), "1 page");
-        assert_eq!([0.0, 0.25, 9.96, 12345.6].map(rate), ["0", "0.2", "10", "12,346"]);
-        let sizes = [0, 1023, 1024, 1 << 19, (1 << 20) - 1, 25_000_000_000];
-        assert_eq!(
-            sizes.map(size),
-            ["0 B", "1023 B", "1.0 KiB", "512.0 KiB", "1.0 MiB", "23.3 GiB"]
-        );
-        assert_eq!(
-            [400, 42_000, 123_000, 3_840_000].map(span),
-            ["0.4 s", "42 s", "2 min 3 s", "1 h 4 min"]
-        );
-    }
 
     #[test]
     fn moments() {

@@ -13,6 +13,8 @@ pub mod reason;
 mod record;
 mod write;
 
+/// `YYYY-MM-DDThh:mm:ssZ` from milliseconds since 1970, with milliseconds only if there are any.
+pub use civil::iso_short as format_date;
 pub use container::file_name::{is_record_file_name, record_media_types};
 pub use container::stream::Decompressed;
 pub use container::{Compression, Container};
@@ -24,7 +26,7 @@ pub use reader::Reader;
 pub use reader::one_record::{RawRecord, raw_at, raw_from, read_at, read_at_with, read_from};
 pub use reader::open_record::OpenRecord;
 pub use reader::settings::ReaderSettings;
-pub use record::date::{RecordDate, format_date, parse_date};
+pub use record::date::{RecordDate, parse_date};
 pub use record::headers::Headers;
 pub use record::http::{Dechunker, HTTP_HEADER_BYTES_MAX, http_header_length, says_chunked};
 pub use record::payload::{declared_payload_digest, payload, payload_digest};

@@ -111,7 +111,7 @@ struct Times {
 impl Times {
     fn new(question: &CdxQuestion) -> Result<Times, AskError> {
         let bound = |text: &Option<String>, default: &str| match text {
-            Some(text) => Ok(time::bounds(time::check(text)?)),
+            Some(text) => Ok(civil::range_of_digits(time::check(text)?)),
             None => Ok::<_, AskError>((default.to_owned(), default.to_owned())),
         };
         Ok(Times {
@@ -122,7 +122,7 @@ impl Times {
     }
 
     fn fit(&self, capture: &CaptureRow) -> bool {
-        let digits = time::digits(capture.fetch_time_ms);
+        let digits = civil::digits(capture.fetch_time_ms);
         self.from <= digits && digits <= self.to
     }
 }
@@ -146,8 +146,8 @@ fn ranges(url: &str, match_type: MatchType) -> Result<Vec<KeyRange>, AskError> {
 /// A capture with the fields of CDXJ.
 pub(super) fn row(capture: CaptureRow) -> CdxRow {
     CdxRow {
-        timestamp: time::digits(capture.fetch_time_ms),
-        fetch_time: time::iso(capture.fetch_time_ms),
+        timestamp: civil::digits(capture.fetch_time_ms),
+        fetch_time: civil::iso(capture.fetch_time_ms),
         kind: capture.kind,
         url_key: capture.url_key,
         url: capture.url,

@@ -43,7 +43,7 @@ impl Walk {
         let from = from.unwrap_or_default();
         Ok(match (order, ranges.as_slice()) {
             (Order::Closest(wanted), [KeyRange::Exact(url_key)]) => {
-                let wanted = time::seconds(time::check(wanted)?);
+                let wanted = civil::ms_of_digits(time::check(wanted)?) / 1000;
                 Walk::Nearest(Box::new(Nearest::new(snapshot, url_key, wanted, &from)?))
             }
             _ => Walk::Along(Box::new(Along::new(

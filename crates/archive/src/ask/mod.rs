@@ -23,7 +23,6 @@ mod time;
 
 use std::io::Write;
 
-pub(crate) use time::iso;
 use weave::{DumpError, Snapshot, SnapshotError};
 
 use crate::AskError;

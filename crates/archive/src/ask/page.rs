@@ -2,7 +2,7 @@
 
 use weave::Snapshot;
 
-use super::{cdx, key, record, time, unknown};
+use super::{cdx, key, record, unknown};
 use crate::AskError;
 use crate::question::{Body, CdxRow, PageBody};
 
@@ -51,8 +51,8 @@ fn add_version(snapshot: &Snapshot, url_key: &str, body: &mut PageBody) -> Resul
         return Ok(());
     };
     body.is_page = version.is_page;
-    body.fetch_time = Some(time::iso(version.fetch_time_ms));
-    body.last_seen = Some(time::iso(version.last_seen_ms));
+    body.fetch_time = Some(civil::iso(version.fetch_time_ms));
+    body.last_seen = Some(civil::iso(version.last_seen_ms));
     body.url = version.url;
     body.status = version.status;
     body.mime = version.mime;

@@ -121,9 +121,9 @@ fn named(snapshot: &Snapshot, url_key: &str, url: &str, name: &str) -> Result<Op
 /// the current version, else one with status 2xx, else one whose URL is written as asked for (a key has several
 /// spellings), else the latest.
 fn nearest(snapshot: &Snapshot, url_key: &str, url: &str, at: &str) -> Result<Option<CaptureRow>, AskError> {
-    let has_fraction = at.len() > time::digits(0).len();
+    let has_fraction = at.len() > civil::digits(0).len();
     let instant = |ms: i64| if has_fraction { ms } else { ms.div_euclid(1000) };
-    let wanted = instant(time::milliseconds(at));
+    let wanted = instant(civil::ms_of_digits(at));
     let current = snapshot
         .version(url_key)?
         .map(|version| (version.input, version.offset));
@@ -138,7 +138,7 @@ fn nearest(snapshot: &Snapshot, url_key: &str, url: &str, at: &str) -> Result<Op
     for capture in captures(snapshot, url_key) {
         let capture = capture?;
         let now = instant(capture.fetch_time_ms);
-        let distance = if time::digits_ms(capture.fetch_time_ms).starts_with(at) {
+        let distance = if civil::digits_ms(capture.fetch_time_ms).starts_with(at) {
             0
         } else {
             (now - wanted).abs()

@@ -3,7 +3,6 @@
 use search::{Hit, Query};
 use weave::Snapshot;
 
-use super::time;
 use crate::AskError;
 use crate::parts::Parts;
 use crate::question::{Body, Facet, FacetValue, SearchBody, SearchHit, SearchQuestion};
@@ -51,7 +50,7 @@ fn search_hit(snapshot: &Snapshot, hit: Hit) -> Result<SearchHit, AskError> {
         url_key: hit.url_key,
         url: hit.url,
         title: hit.title,
-        fetch_time: time::iso(hit.fetch_time_ms),
+        fetch_time: civil::iso(hit.fetch_time_ms),
         mime: hit.mime,
         language: hit.language,
         collection: hit.collection,

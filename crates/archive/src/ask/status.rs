@@ -2,7 +2,6 @@
 
 use weave::Snapshot;
 
-use super::time;
 use crate::AskError;
 use crate::layout::bytes_below;
 use crate::parts::Parts;
@@ -31,8 +30,8 @@ pub(super) fn status(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskErro
         quarantined: totals.quarantined,
         search_epoch: parts.search.covered_epoch(),
         search_documents: parts.search.documents(),
-        fetch_time_first: totals.fetch_time_ms.map(|(first, _)| time::iso(first)),
-        fetch_time_last: totals.fetch_time_ms.map(|(_, last)| time::iso(last)),
+        fetch_time_first: totals.fetch_time_ms.map(|(first, _)| civil::iso(first)),
+        fetch_time_last: totals.fetch_time_ms.map(|(_, last)| civil::iso(last)),
         collections: totals.collections,
         disk_bytes: bytes_below(parts.layout.dir()),
         memory_bytes: memory_bytes(),

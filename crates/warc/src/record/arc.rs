@@ -10,7 +10,7 @@ use memchr::memchr;
 
 use crate::entry::Defect;
 use crate::reason;
-use crate::record::date::{format_date, parse_date};
+use crate::record::date::parse_date;
 use crate::record::head::{BlockLength, Head, Parsed};
 use crate::record::headers::Headers;
 use crate::record::warc::{parse_length, trim_line_end};
@@ -118,7 +118,7 @@ fn push_date(date: &[u8], headers: &mut Headers, defects: &mut Vec<Defect>) {
     let text = String::from_utf8_lossy(date);
     let parsed = parse_date(&text);
     match parsed {
-        Some(date) => headers.push("WARC-Date", &format_date(date.ms)),
+        Some(date) => headers.push("WARC-Date", &civil::iso_short(date.ms)),
         None => headers.push("WARC-Date", &text),
     }
     if !parsed.is_some_and(|date| date.exact) {

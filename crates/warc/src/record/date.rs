@@ -142,7 +142,7 @@ impl Fields {
             }
         };
         within(&mut self.month, 1, 12);
-        within(&mut self.day, 1, days_in_month(self.year, self.month));
+        within(&mut self.day, 1, civil::days_in_month(self.year, self.month));
         within(&mut self.hour, 0, 23);
         within(&mut self.minute, 0, 59);
         within(&mut self.second, 0, 60);
@@ -150,7 +150,7 @@ impl Fields {
             (self.millisecond, self.zone_minutes) = (0, 0);
         }
         exact &= understood && YEARS.contains(&self.year);
-        let days = days_since_epoch(self.year, self.month, self.day);
+        let days = civil::days_of(self.year, self.month, self.day);
         let minutes = days * 1440 + self.hour * 60 + self.minute - self.zone_minutes;
         RecordDate {
             ms: (minutes * 60 + self.second) * 1000 + self.millisecond,
@@ -179,61 +179,10 @@ fn number(digits: &[u8]) -> Option<i64> {
     })
 }
 
-fn days_in_month(year: i64, month: i64) -> i64 {
-    match month {
-        4 | 6 | 9 | 11 => 30,
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        _ => 31,
-    }
-}
-
-/// Days from 1970-01-01 in the Gregorian calendar, by counting years from March.
-fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
-    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    year * 365 + leap_days + (month * 153 + 2) / 5 + day - 1 - 719_468
-}
-
-/// Year, month and day of a count of days from 1970-01-01.
-fn date_of_day(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let (month, carry) = if month < 10 {
-        (month + 3, 0)
-    } else {
-        (month - 9, 1)
-    };
-    (year_of_era + era * 400 + carry, month, day)
-}
-
-/// `YYYY-MM-DDThh:mm:ssZ`, with milliseconds only if there are any.
-///
-/// ```
-/// assert_eq!(warc::format_date(86_400_500), "1970-01-02T00:00:00.500Z");
-/// ```
-pub fn format_date(ms: i64) -> String {
-    let (year, month, day) = date_of_day(ms.div_euclid(86_400_000));
-    let second_of_day = ms.rem_euclid(86_400_000) / 1000;
-    let (hour, minute, second) = (second_of_day / 3600, second_of_day / 60 % 60, second_of_day % 60);
-    let whole = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
-    match ms.rem_euclid(1000) {
-        0 => whole + "Z",
-        fraction => format!("{whole}.{fraction:03}Z"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use civil::iso_short as format_date;
+
     use super::*;
 
     fn check(text: &str, printed: &str, exact: bool) {
@@ -285,14 +234,6 @@ mod tests {
             "10000-01-01T00:00:00Z",
         ] {
             assert_eq!(parse_date(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn days_agree_both_ways() {
-        for day in -800_000..800_000 {
-            let (year, month, date) = date_of_day(day);
-            assert_eq!(days_since_epoch(year, month, date), day);
         }
     }
 }

@@ -1,6 +1,5 @@
 //! A record to be written: kind, header fields and block, with digests and id filled in when it is.
 
-use crate::record::date::format_date;
 use crate::record::digest::sha1_base32;
 use crate::record::headers::Headers;
 use crate::record::http::http_header_length;
@@ -29,7 +28,7 @@ impl Draft {
     /// A record of any kind; `date_ms` is in milliseconds since 1970.
     pub fn new(kind: Kind, date_ms: i64, block: Vec<u8>) -> Draft {
         let mut fields = Headers::new();
-        fields.push("WARC-Date", &format_date(date_ms));
+        fields.push("WARC-Date", &civil::iso_short(date_ms));
         Draft {
             kind,
             fields,

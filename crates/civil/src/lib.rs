@@ -1,0 +1,234 @@
+//! Dates in UTC by the Gregorian calendar: milliseconds since 1970 to and from year, month, day and so on; the digits
+//! of CDX (`20140126200624`) and ISO 8601 as text.
+//!
+//! The calendar is that of the crate `time`, which ends with the year 9999. It repeats itself every 400 years, so a time
+//! beyond is looked up in years that `time` has: every `i64` of milliseconds has a date here.
+//!
+//! What is not done here: reading dates out of archives, which are lenient in their own ways (`warc::parse_date`).
+
+use time::{Date, Month};
+
+/// Milliseconds of a day.
+pub const DAY_MS: i64 = 86_400_000;
+
+/// Digits of a time, of which a shorter one stands for all that it begins: `YYYYMMDDhhmmss`.
+pub const DIGITS: usize = 14;
+
+/// Digits of a time to the millisecond.
+pub const DIGITS_MS: usize = 17;
+
+/// Days of 400 years, after which the calendar repeats itself.
+const CYCLE_DAYS: i64 = 146_097;
+const CYCLE_YEARS: i64 = 400;
+
+/// Julian day of 1970-01-01, from which `time` does not count.
+const EPOCH_JULIAN_DAY: i64 = 2_440_588;
+
+/// A time in its parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Civil {
+    /// May be negative or beyond 9999.
+    pub year: i64,
+    /// 1 to 12.
+    pub month: u8,
+    /// 1 to 31.
+    pub day: u8,
+    /// 0 to 23.
+    pub hour: u8,
+    /// 0 to 59.
+    pub minute: u8,
+    /// 0 to 59.
+    pub second: u8,
+    /// 0 to 999.
+    pub millisecond: u16,
+}
+
+impl Civil {
+    /// The parts of a time in milliseconds since 1970.
+    pub fn of_ms(ms: i64) -> Civil {
+        let (days, rest) = (ms.div_euclid(DAY_MS), ms.rem_euclid(DAY_MS));
+        let (cycles, day) = (days.div_euclid(CYCLE_DAYS), days.rem_euclid(CYCLE_DAYS));
+        // From 1970 to 2369: always among the days that `time` has.
+        let (year, month, day) = i32::try_from(day + EPOCH_JULIAN_DAY)
+            .ok()
+            .and_then(|day| Date::from_julian_day(day).ok())
+            .map_or((1970, Month::January, 1), |date| date.to_calendar_date());
+        Civil {
+            year: i64::from(year) + cycles * CYCLE_YEARS,
+            month: u8::from(month),
+            day,
+            hour: (rest / 3_600_000) as u8,
+            minute: (rest / 60_000 % 60) as u8,
+            second: (rest / 1000 % 60) as u8,
+            millisecond: (rest % 1000) as u16,
+        }
+    }
+}
+
+/// Days from 1970-01-01 to a date. A month that there is not is taken for the nearest; a day beyond the month's end
+/// counts on into the next months, one before its start back.
+pub fn days_of(year: i64, month: i64, day: i64) -> i64 {
+    let (cycles, year) = (year.div_euclid(CYCLE_YEARS), year.rem_euclid(CYCLE_YEARS));
+    // The year 0 to 399, of the 400 that it is one of.
+    let month = Month::try_from(month.clamp(1, 12) as u8).unwrap_or(Month::January);
+    let first = Date::from_calendar_date(year as i32, month, 1)
+        .map_or(EPOCH_JULIAN_DAY, |date| i64::from(date.to_julian_day()));
+    first - EPOCH_JULIAN_DAY + cycles * CYCLE_DAYS + day - 1
+}
+
+/// Days of a month, 28 to 31.
+pub fn days_in_month(year: i64, month: i64) -> i64 {
+    let month = Month::try_from(month.clamp(1, 12) as u8).unwrap_or(Month::January);
+    i64::from(month.length(year.rem_euclid(CYCLE_YEARS) as i32))
+}
+
+/// `2014-01-26T20:06:24.000Z` from milliseconds since 1970.
+pub fn iso(ms: i64) -> String {
+    format!("{}.{:03}Z", seconds_of(ms), ms.rem_euclid(1000))
+}
+
+/// As [`iso`], with milliseconds only if there are any: `2014-01-26T20:06:24Z`.
+///
+/// ```
+/// assert_eq!(civil::iso_short(86_400_000), "1970-01-02T00:00:00Z");
+/// assert_eq!(civil::iso_short(86_400_500), "1970-01-02T00:00:00.500Z");
+/// ```
+pub fn iso_short(ms: i64) -> String {
+    match ms.rem_euclid(1000) {
+        0 => seconds_of(ms) + "Z",
+        _ => iso(ms),
+    }
+}
+
+fn seconds_of(ms: i64) -> String {
+    let Civil {
+        year,
+        month,
+        day,
+        hour,
+        minute,
+        second,
+        ..
+    } = Civil::of_ms(ms);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
+}
+
+/// `20140126200624` from milliseconds since 1970.
+pub fn digits(ms: i64) -> String {
+    let mut digits = digits_ms(ms);
+    digits.truncate(DIGITS);
+    digits
+}
+
+/// `20140126200624000` from milliseconds since 1970.
+pub fn digits_ms(ms: i64) -> String {
+    let digits = iso(ms).into_bytes().into_iter().filter(u8::is_ascii_digit);
+    digits.take(DIGITS_MS).map(char::from).collect()
+}
+
+/// First and last of the 14-digit texts that begin with some digits: `2014` is a year, `201401` a month.
+pub fn range_of_digits(digits: &str) -> (String, String) {
+    (format!("{digits:0<DIGITS$}"), format!("{digits:9<DIGITS$}"))
+}
+
+/// The digits of a date or its beginning, as people write it: `2008-01-31`, `2008-01-31T10:15Z`, `20080131`. `None`
+/// unless there are 1 to 14 digits and otherwise only separators.
+pub fn digits_of_text(text: &str) -> Option<String> {
+    let separator = |c: char| matches!(c, '-' | ':' | '.' | '/' | 'T' | 't' | 'Z' | 'z');
+    let digits: String = text.chars().filter(|&c| !separator(c)).collect();
+    let good = (1..=DIGITS).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+    good.then_some(digits)
+}
+
+/// Milliseconds since 1970 of 1 to 17 digits; those that are missing are taken as the earliest. Odd values (day 31 in
+/// June) count on, so that this serves to find what is nearest.
+pub fn ms_of_digits(text: &str) -> i64 {
+    let (text, fraction) = text.split_at_checked(DIGITS).unwrap_or((text, ""));
+    let full = format!("{text}{}", &"00010101000000"[text.len().min(DIGITS)..]);
+    let part = |from: usize, to: usize| {
+        full.get(from..to)
+            .and_then(|digits| digits.parse::<i64>().ok())
+            .unwrap_or(0)
+    };
+    let days = days_of(part(0, 4), part(4, 6), part(6, 8));
+    let seconds = days * 86_400 + part(8, 10) * 3600 + part(10, 12) * 60 + part(12, 14);
+    seconds * 1000 + format!("{fraction:0<3}").parse::<i64>().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The day after a date, by the calendar's rules.
+    fn after((year, month, day): (i64, i64, i64)) -> (i64, i64, i64) {
+        let leap = year.rem_euclid(4) == 0 && (year.rem_euclid(100) != 0 || year.rem_euclid(400) == 0);
+        let days = match month {
+            4 | 6 | 9 | 11 => 30,
+            2 if leap => 29,
+            2 => 28,
+            _ => 31,
+        };
+        assert_eq!(days_in_month(year, month), days, "{year}-{month}");
+        match (day < days, month < 12) {
+            (true, _) => (year, month, day + 1),
+            (false, true) => (year, month + 1, 1),
+            (false, false) => (year + 1, 1, 1),
+        }
+    }
+
+    #[test]
+    fn every_day_follows_the_one_before() {
+        for days in [-800_000..800_000, 2_930_000..2_940_000] {
+            let mut expected = None;
+            for day in days {
+                let civil = Civil::of_ms(day * DAY_MS);
+                let date = (civil.year, i64::from(civil.month), i64::from(civil.day));
+                assert_eq!(date, expected.unwrap_or(date), "day {day}");
+                assert_eq!(days_of(date.0, date.1, date.2), day);
+                expected = Some(after(date));
+            }
+        }
+        assert_eq!(days_of(1970, 1, 1), 0);
+    }
+
+    #[test]
+    fn times_there_and_back() {
+        assert_eq!(iso(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(iso(-1), "1969-12-31T23:59:59.999Z");
+        assert_eq!(iso(1_390_766_784_123), "2014-01-26T20:06:24.123Z");
+        assert_eq!(digits(1_390_766_784_123), "20140126200624");
+        assert_eq!(digits_ms(1_390_766_784_123), "20140126200624123");
+        for second in (-4_000_000_000_i64..4_200_000_000).step_by(12_345_677) {
+            assert_eq!(ms_of_digits(&digits(second * 1000)), second * 1000);
+        }
+        assert_eq!(ms_of_digits("20140126200624123"), 1_390_766_784_123);
+        assert_eq!(ms_of_digits("201401262006241"), 1_390_766_784_100);
+        assert_eq!(ms_of_digits("2014"), ms_of_digits("20140101000000"));
+        assert_eq!(ms_of_digits("20140631"), ms_of_digits("20140701"));
+        assert_eq!(ms_of_digits("20149901"), ms_of_digits("20141201"));
+    }
+
+    #[test]
+    fn years_beyond_four_digits() {
+        assert_eq!(iso_short(253_402_300_800_000), "10000-01-01T00:00:00Z");
+        assert_eq!(iso_short(-62_167_219_200_001), "-001-12-31T23:59:59.999Z");
+        assert_eq!(iso(i64::MAX), "292278994-08-17T07:12:55.807Z");
+        assert_eq!(iso(i64::MIN), "-292275055-05-16T16:47:04.192Z");
+        assert_eq!(days_of(10_000, 1, 1) * DAY_MS, 253_402_300_800_000);
+    }
+
+    #[test]
+    fn prefixes_stand_for_ranges() {
+        let both = |first: &str, last: &str| (first.to_owned(), last.to_owned());
+        assert_eq!(range_of_digits("2014"), both("20140000000000", "20149999999999"));
+        let day = digits_of_text("2008-01-31").expect("digits");
+        assert_eq!(range_of_digits(&day), both("20080131000000", "20080131999999"));
+        assert_eq!(
+            digits_of_text("2008-01-31T10:15Z").as_deref(),
+            Some("200801311015")
+        );
+        for odd in ["", "x", "-", "200x", "123456789012345", "٢٠٠٨"] {
+            assert_eq!(digits_of_text(odd), None, "{odd}");
+        }
+    }
+}
