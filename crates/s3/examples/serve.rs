@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use store::node::{NodeSettings, VolumeSettings};
+use cluster::{NodeSettings, VolumeSettings};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -12,7 +12,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (Some(listen), Some(keys)) = (words.next(), words.next()) else {
         return Err("expected LISTEN KEYS-FILE VOLUME...".into());
     };
-    let node = store::node::start(NodeSettings::of_volumes(words.map(VolumeSettings::at).collect())).await?;
+    let node = cluster::start(NodeSettings::of_volumes(words.map(VolumeSettings::at).collect())).await?;
     let settings = s3::Settings {
         // So that Ceph's tests can be run against it: their forms are signed by version 2.
         version_2: std::env::var_os("WEFT_S3_VERSION_2").is_some(),

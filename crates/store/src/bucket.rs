@@ -365,6 +365,3 @@ fn bucket(meta: Meta) -> Bucket {
         attributes,
     }
 }
-
-#[cfg(test)]
-mod tests;

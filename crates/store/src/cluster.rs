@@ -64,7 +64,7 @@ impl Cluster {
     }
 
     /// The same, with the tables of a view that has them already.
-    pub(crate) fn beside(
+    pub fn beside(
         before: Option<&View>,
         me: Option<NodeId>,
         layouts: Layouts,
@@ -124,7 +124,7 @@ pub async fn announce(cluster: &Arc<Cluster>, layouts: &Layouts) {
 
 impl LayoutTag {
     /// No layout at all: of questions that do not depend on one.
-    pub(crate) const NONE: Self = Self {
+    pub const NONE: Self = Self {
         number: 0,
         digest: [0; 32],
     };
@@ -145,7 +145,7 @@ impl LayoutTag {
 /// For one current layout the list of older ones only ever shrinks, so that nodes agree whatever the order in which
 /// they hear of it. Two different layouts of one number never meet where layouts are accepted by a majority; should
 /// they, each side keeps its own.
-pub(crate) fn merge(ours: &Layouts, theirs: Layouts) -> Option<Layouts> {
+pub fn merge(ours: &Layouts, theirs: Layouts) -> Option<Layouts> {
     if theirs.current.number != ours.current.number {
         return (theirs.current.number > ours.current.number).then_some(theirs);
     }

@@ -2,7 +2,7 @@
 //!
 //! A [`Store`] is the view of a whole cluster from one process. It keeps nothing itself: it places every object by
 //! the hash of its key ([`placement`]), writes it to several [`contract::Volume`]s, and reads the newest version among them.
-//! Volumes are directories of this process ([`volume::disk::DiskVolume`]) or of another node's, asked over HTTP.
+//! Volumes are whatever [`Connect`] makes of their names.
 //!
 //! Invariants:
 //!  - a write is answered only after R different volumes hold it, synced, on different nodes and zones as far as the
@@ -14,23 +14,18 @@
 //!    partition.
 
 pub mod bucket;
-pub mod node;
 pub mod object;
 pub mod upkeep;
-pub mod volume;
 
 mod client;
 mod cluster;
 mod union;
 
-#[cfg(test)]
-mod testing;
-
 pub use client::{
     Complete, Damage, Finisher, List, Listing, Object, PART_NUMBER_MAX, Part, Parts, Patience, Put, Reading,
     Store, StoreError, UPLOAD_AGE_MAX, Upload, Uploads,
 };
-pub use cluster::{Cluster, Connect, LayoutTag, View, announce};
+pub use cluster::{Cluster, Connect, LayoutTag, View, announce, merge};
 pub use contract::{
     BlockHasher, ByteStream, Condition, Counters, Digests, FixityEvent, Held, InFlight, Key, KeyError,
     LATENCY_MICROS, Meta, NEWS, NodeId, NodeStatus, PARTITIONS, Partition, ReplicaState, RequestCount,

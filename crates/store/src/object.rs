@@ -516,6 +516,3 @@ impl fmt::Display for StoreObjects {
         write!(f, "store://{}", self.bucket.as_deref().unwrap_or_default())
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,11 +6,11 @@ use std::io;
 use std::sync::Arc;
 
 use archive::{InputSource, Sources, Stat};
+use cluster::{ConnectSettings, connect};
 use futures_util::FutureExt;
 use parking_lot::Mutex;
 use remote::{OwnStore, Remote, S3Settings, Settings};
 use store::Key;
-use store::node::{ConnectSettings, connect};
 use warc::Input;
 
 use crate::which_store::{self, StoreArgs};

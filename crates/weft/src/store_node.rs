@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use cluster::{ConnectSettings, NodeSettings, RunningNode, start};
 use server::storage::{ConnectionCount, Storage, StoreReport, gather};
-use store::node::{ConnectSettings, NodeSettings, RunningNode, start};
 use store::upkeep::Workers;
 use store::{RequestCount, Store};
 use tokio::runtime::{Handle, Runtime};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use store::node::{ConnectSettings, VolumeSettings};
+use cluster::{ConnectSettings, VolumeSettings};
 
 use crate::outcome::WrongUse;
 

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use bytes::Bytes;
+use cluster::{NodeSettings, VolumeSettings};
 use futures_util::{StreamExt, TryStreamExt, stream};
-use store::node::{NodeSettings, VolumeSettings};
 use store::{ByteStream, Key, Put, Store};
 
 use crate::{Shape, Took, cpu};
@@ -18,7 +18,7 @@ const PIECE_BYTES: usize = 64 << 10;
 /// Puts and gets every object.
 pub(crate) async fn measure(dir: &Path, content: &Bytes, shape: Shape) -> anyhow::Result<Took> {
     let volumes = ["a", "b"].map(|name| VolumeSettings::at(dir.join(name))).to_vec();
-    let node = store::node::start(NodeSettings::of_volumes(volumes))
+    let node = cluster::start(NodeSettings::of_volumes(volumes))
         .await
         .context("start the store")?;
     let store = Arc::new(node.store());

@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use anyhow::Context;
+use cluster::ClusterFile;
 use placement::Placement;
 use store::Key;
-use store::node::ClusterFile;
 
 use crate::cluster::BUCKET;
 use crate::content::Object;

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
+use cluster::{NodeSettings, RunningNode, Secret};
 use s3::Settings;
-use store::node::{NodeSettings, RunningNode, Secret};
 use store::{Key, Reading, Store};
 use tempfile::TempDir;
 
@@ -84,7 +84,7 @@ async fn start(dir: &Path, i: usize, address: SocketAddr) -> RunningNode {
     std::fs::write(&toml, text).unwrap();
     let mut settings = NodeSettings::read(&toml).unwrap();
     settings.upkeep = None;
-    store::node::start(settings).await.unwrap()
+    cluster::start(settings).await.unwrap()
 }
 
 async fn status(face: &s3::Running, ask: Ask<'_>) -> u16 {

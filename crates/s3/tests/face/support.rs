@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use cluster::{NodeSettings, RunningNode, VolumeSettings};
 use s3::{Limits, Running, Settings, TlsFiles};
-use store::node::{NodeSettings, RunningNode, VolumeSettings};
 use store::{List, RequestCount, Store};
 use tempfile::TempDir;
 
@@ -95,7 +95,7 @@ impl Rig {
         let volume = |name| VolumeSettings::at(dir.path().join(name));
         let mut settings = NodeSettings::of_volumes(vec![volume("one"), volume("two")]);
         settings.upkeep = None;
-        let node = store::node::start(settings).await.unwrap();
+        let node = cluster::start(settings).await.unwrap();
         let keys = dir.path().join("keys.toml");
         std::fs::write(&keys, keys_text).unwrap();
         let mut settings = Settings::at(SocketAddr::from(([127, 0, 0, 1], 0)), keys);

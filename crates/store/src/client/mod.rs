@@ -313,6 +313,3 @@ impl Store {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

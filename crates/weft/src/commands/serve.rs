@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use archive::{OpenError, OpenSettings};
-use store::node::{ConnectSettings, VolumeSettings};
+use cluster::{ConnectSettings, VolumeSettings};
 
 use crate::ask;
 use crate::context::Context;

@@ -5,8 +5,8 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::time::Duration;
 
+use cluster::{NodeSettings, RunningNode, VolumeSettings, start};
 use futures_util::stream;
-use store::node::{NodeSettings, RunningNode, VolumeSettings, start};
 use store::{Key, Put};
 use tokio::runtime::Runtime;
 

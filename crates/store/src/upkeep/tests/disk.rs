@@ -3,25 +3,25 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use contract::{BLOCK_BYTES, Cause, Key, Node, StageId, Version, Volume, VolumeId};
 use data_encoding::HEXLOWER;
+use futures_util::TryStreamExt as _;
 use parking_lot::Mutex;
 use placement::{Layout, Layouts, NodeRole, VolumeRole};
+use rig::Dice;
+use volume::replica::CONTENT_AT;
+use volume::{DiskSettings, DiskVolume, FixityLog};
 
 use super::nodes::MemConnect;
 use super::world::{content, key, meta, roles};
-use crate::client::Store;
+use crate::client::{Store, StoreError};
 use crate::cluster::{Cluster, Connect, LayoutTag};
-use crate::testing::Dice;
-use crate::testing::rig::read;
 use crate::upkeep::{RepairOptions, RepairReport, census, repair_all, scrub_all};
-use crate::volume::disk::{DiskSettings, DiskVolume};
-use crate::volume::fixity::FixityLog;
-use crate::volume::replica::CONTENT_AT;
 
 /// Volumes in directories, with objects on them.
 struct Disks {
@@ -301,4 +301,18 @@ async fn a_directory_in_the_place_of_a_replica_makes_way() {
     disks.check_whole().await;
     let kept = files_below(&disks.path(&volume).join("lost+found"));
     assert_eq!(kept.len(), 1, "what was in it is kept: {kept:?}");
+}
+
+/// Reads an object or a range of it.
+async fn read(store: &Store, key: &Key, range: Option<Range<u64>>) -> Result<Vec<u8>, StoreError> {
+    let object = store.get(key, range).await?;
+    let pieces: Vec<Bytes> = object
+        .body
+        .try_collect()
+        .await
+        .map_err(|error| StoreError::Lost {
+            key: key.to_string(),
+            detail: error.to_string(),
+        })?;
+    Ok(pieces.concat())
 }

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use contract::{Key, ReplicaState, Surveyed, Version, VolumeId};
+use rig::Dice;
 
-use crate::testing::Dice;
 use crate::upkeep::reconcile::gather::Away;
 use crate::upkeep::reconcile::{Fate, Finding, Gathered, Plan, Rules, Step, decide};
 

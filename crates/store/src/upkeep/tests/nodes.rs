@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use contract::{Claim, Finish, Meta, Node, NodeError, NodeId, NodeStatus, Volume, VolumeId};
 use parking_lot::Mutex;
 use placement::{Layout, Layouts, NodeRole, VolumeRole};
+use rig::MemoryVolume;
 
 use crate::cluster::{Connect, LayoutTag};
-use crate::testing::MemoryVolume;
 
 /// A node that knows layouts and nothing else.
 pub(crate) struct MemNode {

@@ -1,7 +1,8 @@
 //! Damage of every kind; after a repair the census is whole and every object reads right.
 
+use rig::Mood;
+
 use super::world::{World, content, key};
-use crate::testing::Mood;
 
 #[tokio::test]
 async fn nothing_to_do_does_nothing() {

@@ -1,9 +1,9 @@
 //! Damage that nobody knows of yet, and where a scrub stands.
 
 use contract::{Cause, Partition};
+use rig::Mood;
 
 use super::world::{World, key};
-use crate::testing::Mood;
 use crate::upkeep::{ScrubFiles, ScrubState, fixity, scrub_all};
 
 #[tokio::test]

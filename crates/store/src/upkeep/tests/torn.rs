@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use contract::{BLOCK_BYTES, BlockSet, Cause, Key, Volume};
+use rig::{Dice, MemoryVolume};
 
 use super::world::{World, content, key};
-use crate::testing::{Dice, MemoryVolume};
 
 /// Objects in each world.
 const OBJECTS: u64 = 40;

@@ -1,9 +1,9 @@
 //! Surveys of many partitions in one answer.
 
 use contract::{PARTITIONS, Partition, Volume};
+use rig::{Mood, Step};
 
 use super::world::{World, key};
-use crate::testing::{Mood, Step};
 use crate::upkeep::reconcile::{Outages, Walk, gather};
 
 /// Questions that all volumes were asked.

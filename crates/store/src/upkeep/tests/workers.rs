@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contract::VolumeId;
+use rig::Mood;
 
 use super::world::{World, key, roles};
 use crate::client::Store;
-use crate::testing::Mood;
 use crate::upkeep::{ScrubFiles, UpkeepSettings, Workers, WorkersConfig};
 
 /// Everything at once, and nothing waits.

@@ -7,11 +7,11 @@ use contract::{Digests, Key, Meta, Version, VolumeId};
 use md5::{Digest, Md5};
 use parking_lot::Mutex;
 use placement::{Layout, Layouts, NodeRole, Roles, VolumeRole};
+use rig::{MemoryVolume, table};
 use sha2::Sha256;
 
 use super::nodes::MemConnect;
 use crate::cluster::Cluster;
-use crate::testing::{MemoryVolume, table};
 use crate::upkeep::{Census, RepairOptions, RepairReport, census, repair_all};
 
 /// A cluster of one node in each zone, with one volume each.

@@ -14,11 +14,11 @@ use std::path::{Component, Path};
 use anyhow::{Context as _, bail};
 use archive::question::LoadInput;
 use archive::{FoundInput, found_inputs, is_address, path_of};
+use cluster::ConnectSettings;
 use data_encoding::HEXLOWER;
 use futures_util::StreamExt;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use store::node::ConnectSettings;
 use store::{Condition, Key, Meta, Put, Store, StoreError, bucket};
 
 use crate::commands::store::content;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use store::node::ConnectSettings;
+use cluster::ConnectSettings;
 use store::upkeep::{Census, census};
 
 use super::passing::Pass;

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use anyhow::Context as _;
+use cluster::ConnectSettings;
 use data_encoding::HEXLOWER;
 use serde::Serialize;
-use store::node::ConnectSettings;
 use store::upkeep::{digests, fixity};
 use store::{FixityEvent, Key, Meta, StoreError, View};
 

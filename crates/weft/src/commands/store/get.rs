@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context as _, bail};
+use cluster::ConnectSettings;
 use futures_util::TryStreamExt;
 use indicatif::ProgressBar;
-use store::BlockHasher;
-use store::node::ConnectSettings;
-use store::{Key, Object};
+use store::{BlockHasher, Key, Object};
 
 use super::content;
 use super::key;

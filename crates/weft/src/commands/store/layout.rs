@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use cluster::{ClusterFile, ConnectSettings, NodeSettings, apply_layout, wanted_roles};
 use placement::{Layout, Layouts, Plan, Roles, Sizes, VolumeRole, figures, plan};
 use serde::Serialize;
 use store::VolumeId;
-use store::node::{ClusterFile, ConnectSettings, NodeSettings, apply_layout, wanted_roles};
 
 use super::recover;
 use super::session::{Begin, Session, with_store};

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
+use cluster::ConnectSettings;
 use serde::Serialize;
 use store::bucket::is_hidden;
-use store::node::ConnectSettings;
 use store::{List, Listing, Meta};
 
 use super::key;

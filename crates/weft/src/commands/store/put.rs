@@ -4,8 +4,8 @@
 use std::io::Write;
 
 use anyhow::Context as _;
+use cluster::ConnectSettings;
 use serde::Serialize;
-use store::node::ConnectSettings;
 use store::{Condition, Key, Meta, Put, StoreError};
 
 use super::content;

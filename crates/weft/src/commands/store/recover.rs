@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use store::node::{ConnectSettings, NodeSettings, recover_layouts};
+use cluster::{ConnectSettings, NodeSettings, recover_layouts};
 
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};

@@ -6,11 +6,10 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
+use cluster::{ConnectSettings, NodeSettings, VolumeSettings};
 use serde::Serialize;
 use store::VolumeId;
-use store::node::{ConnectSettings, NodeSettings, VolumeSettings};
-use store::volume::disk::{DiskSettings, DiskVolume};
-use store::volume::fixity::FixityLog;
+use volume::{DiskSettings, DiskVolume, FixityLog};
 
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};

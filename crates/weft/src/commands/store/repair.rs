@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use store::node::ConnectSettings;
+use cluster::ConnectSettings;
 use store::upkeep::{Census, RepairOptions, RepairReport, UpkeepSettings, census, repair_all};
 
 use super::passing::Pass;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Context as _;
-use store::node::ConnectSettings;
+use cluster::ConnectSettings;
 use store::{Condition, Key, List, StoreError};
 
 use super::key;

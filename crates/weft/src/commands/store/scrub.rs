@@ -4,9 +4,9 @@
 
 use std::io::Write;
 
+use cluster::ConnectSettings;
 use serde::Serialize;
 use store::VolumeId;
-use store::node::ConnectSettings;
 use store::upkeep::{ScrubReport, census, scrub_all};
 
 use super::passing::Pass;

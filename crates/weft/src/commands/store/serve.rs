@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use store::node::ConnectSettings;
+use cluster::ConnectSettings;
 
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};

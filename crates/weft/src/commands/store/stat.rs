@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
+use cluster::ConnectSettings;
 use data_encoding::HEXLOWER;
 use serde::Serialize;
-use store::node::ConnectSettings;
 use store::{Held, Key, Meta, ReplicaState, View, VolumeId};
 
 use super::key;

@@ -6,9 +6,9 @@
 
 use std::io::Write;
 
+use cluster::ConnectSettings;
 use serde::Serialize;
 use server::storage::{StoreReport, VolumeCondition, gather};
-use store::node::ConnectSettings;
 use store::upkeep::{Census, census};
 
 use super::passing::Pass;

@@ -1,0 +1,237 @@
+//! Changing who takes part: a new layout is accepted by a majority of the nodes, then taken into force everywhere.
+//!
+//! Why two layouts in force never share a number, and none that was in force is forgotten. A node accepts rising
+//! numbers, one layout of each ([`contract::Node::propose`]), and a layout comes into force only after a majority of the
+//! nodes of the layout before has accepted it: two majorities share a node, so of one number at most one layout can.
+//! Somebody else's layout A of a lower number that came into force, or still may, was accepted by a node of our
+//! majority before it accepted ours (afterwards it refuses A). We ask what was accepted twice: before choosing our
+//! number, and after our majority. An A that we hear of only then stops us. An A that we knew, and that may still be in
+//! force somewhere, becomes one of the older layouts that reads look into; one that no majority can have accepted any
+//! more is left out.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use contract::{Node, NodeError, VolumeId};
+use futures_util::future::join_all;
+use placement::{Layout, Layouts, Roles};
+use store::{Cluster, View, announce};
+
+use super::REPLICAS_MAX;
+
+/// Why a layout was not applied.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// Roles that cannot be.
+    #[error("the roles cannot be applied: {0}")]
+    Roles(String),
+    /// Fewer than a majority of the nodes accepted it. Ask again when more of them can be reached.
+    #[error("layout {number} was accepted by {accepted} of {nodes} nodes, a majority is needed: {detail}")]
+    NoMajority {
+        /// Its number.
+        number: u64,
+        /// Nodes that accepted it.
+        accepted: usize,
+        /// Nodes of the current layout.
+        nodes: usize,
+        /// What the others said.
+        detail: String,
+    },
+    /// Somebody else changes the layout at the same time: look at theirs, then ask again.
+    #[error("layout {number} of somebody else has come between: plan again")]
+    Overtaken {
+        /// Its number.
+        number: u64,
+    },
+}
+
+/// What nodes answered to a question, and what those said that did not.
+struct Answers<T> {
+    good: Vec<(Arc<dyn Node>, T)>,
+    failures: Vec<String>,
+}
+
+/// What a node knows.
+struct Known {
+    layouts: Layouts,
+    accepted: Vec<Layout>,
+}
+
+/// Makes these roles the next layout, and takes it into force on every node that can be reached; the others learn of it
+/// when they next talk to one of these. Volumes that leave are retired: their names are never used again.
+/// Roles that are in force already change nothing.
+///
+/// # Errors
+/// [`ApplyError`]; nothing has changed then, but that somebody else's layout may be in force.
+pub async fn apply_layout(cluster: &Arc<Cluster>, roles: Roles) -> Result<Layouts, ApplyError> {
+    let view = cluster.view();
+    let base = &view.layouts;
+    let voters = voters(&view);
+    let known = all(&voters, known_by).await;
+    overtaken(cluster, base, &known).await?;
+    majority(&known, voters.len(), base.current.number + 1)?;
+    let half_done = half_done(&known);
+    let roles = checked(roles, &base.current.roles)?;
+    if roles == base.current.roles && half_done.is_empty() {
+        return Ok(base.clone());
+    }
+    let newest = half_done
+        .last()
+        .map_or(base.current.number, |layout| layout.number);
+    let next = Layout {
+        number: newest + 1,
+        seed: base.current.seed,
+        roles,
+    };
+    propose(&voters, &next).await?;
+    let known = all(&voters, known_by).await;
+    overtaken(cluster, base, &known).await?;
+    majority(&known, voters.len(), next.number)?;
+    let possible = still_possible(&known, &next, voters.len());
+    let strange = |layout: &&Layout| layout.number > next.number || !half_done.contains(layout);
+    if let Some(other) = possible.iter().find(strange) {
+        return Err(ApplyError::Overtaken { number: other.number });
+    }
+    let older = possible.into_iter().rev().chain([base.current.clone()]);
+    let layouts = Layouts {
+        current: next,
+        older: older.chain(base.older.iter().cloned()).collect(),
+    };
+    announce(cluster, &layouts).await;
+    Ok(layouts)
+}
+
+/// The nodes whose majority decides: those of the current layout.
+fn voters(view: &View) -> Vec<Arc<dyn Node>> {
+    let nodes = view.layouts.current.roles.nodes.iter();
+    nodes
+        .filter_map(|node| view.nodes.get(&node.id).cloned())
+        .collect()
+}
+
+/// Asks all nodes at once.
+async fn all<T, F>(nodes: &[Arc<dyn Node>], ask: impl Fn(Arc<dyn Node>) -> F) -> Answers<T>
+where
+    F: Future<Output = Result<T, NodeError>>,
+{
+    let answers = join_all(nodes.iter().map(|node| ask(node.clone()))).await;
+    let mut all = Answers {
+        good: Vec::new(),
+        failures: Vec::new(),
+    };
+    for (node, answer) in nodes.iter().zip(answers) {
+        match answer {
+            Ok(answer) => all.good.push((node.clone(), answer)),
+            Err(error) => all.failures.push(error.to_string()),
+        }
+    }
+    all
+}
+
+/// What a node has in force is asked last: a layout that moves from accepted to in force between the two is seen.
+async fn known_by(node: Arc<dyn Node>) -> Result<Known, NodeError> {
+    let accepted = node.accepted().await?;
+    let layouts = node.layouts().await?;
+    Ok(Known { layouts, accepted })
+}
+
+fn majority<T>(answers: &Answers<T>, nodes: usize, number: u64) -> Result<(), ApplyError> {
+    if answers.good.len() > nodes / 2 {
+        return Ok(());
+    }
+    Err(ApplyError::NoMajority {
+        number,
+        accepted: answers.good.len(),
+        nodes,
+        detail: answers.failures.join("; "),
+    })
+}
+
+async fn propose(voters: &[Arc<dyn Node>], layout: &Layout) -> Result<(), ApplyError> {
+    let proposed = all(voters, |node| async move { node.propose(layout).await }).await;
+    majority(&proposed, voters.len(), layout.number)
+}
+
+/// Whether a node has another layout in force than the one that we started from: then it is taken over here.
+async fn overtaken(cluster: &Arc<Cluster>, base: &Layouts, known: &Answers<Known>) -> Result<(), ApplyError> {
+    let newest = known.good.iter().map(|(_, known)| &known.layouts);
+    match newest.max_by_key(|layouts| layouts.current.number) {
+        Some(newest) if newest.current.number > base.current.number => {
+            announce(cluster, newest).await;
+            Err(ApplyError::Overtaken {
+                number: newest.current.number,
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Layouts accepted somewhere and not in force, each once, in order of their numbers.
+fn half_done(known: &Answers<Known>) -> Vec<Layout> {
+    let mut layouts: Vec<Layout> = Vec::new();
+    for layout in known.good.iter().flat_map(|(_, known)| &known.accepted) {
+        if !layouts.contains(layout) {
+            layouts.push(layout.clone());
+        }
+    }
+    layouts.sort_by_key(|layout| layout.number);
+    layouts
+}
+
+/// Accepted layouts besides `next` that are in force somewhere or still may be. A node that holds `next` and not
+/// another has refused that one for ever; without those there must be a majority for it.
+fn still_possible(known: &Answers<Known>, next: &Layout, nodes: usize) -> Vec<Layout> {
+    let refused = |layout: &Layout| {
+        let accepted = known.good.iter().map(|(_, known)| &known.accepted);
+        accepted
+            .filter(|all| all.contains(next) && !all.contains(layout))
+            .count()
+    };
+    let mut layouts = half_done(known);
+    layouts.retain(|layout| {
+        layout != next && (layout.number > next.number || nodes - refused(layout) > nodes / 2)
+    });
+    layouts
+}
+
+/// The roles in order, with every volume that leaves retired.
+fn checked(mut roles: Roles, before: &Roles) -> Result<Roles, ApplyError> {
+    let wrong = |detail: String| Err(ApplyError::Roles(detail));
+    roles.nodes.sort_by(|a, b| a.id.cmp(&b.id));
+    roles.volumes.sort_by(|a, b| a.id.cmp(&b.id));
+    if !(1..=REPLICAS_MAX).contains(&roles.replicas) {
+        return wrong(format!(
+            "{} replicas: expected 1 to {REPLICAS_MAX}",
+            roles.replicas
+        ));
+    }
+    if roles.volumes.iter().all(|volume| volume.weight == 0) {
+        return wrong("no volume has a weight".to_owned());
+    }
+    if let Some(pair) = roles.nodes.windows(2).find(|pair| pair[0].id == pair[1].id) {
+        return wrong(format!("two nodes are {}", pair[0].id));
+    }
+    if let Some(pair) = roles.volumes.windows(2).find(|pair| pair[0].id == pair[1].id) {
+        return wrong(format!("two volumes are {}", pair[0].id));
+    }
+    let nodes: BTreeSet<_> = roles.nodes.iter().map(|node| &node.id).collect();
+    if let Some(volume) = roles.volumes.iter().find(|volume| !nodes.contains(&volume.node)) {
+        return wrong(format!(
+            "volume {} is of node {}, which is not there",
+            volume.id, volume.node
+        ));
+    }
+    let stay: BTreeSet<VolumeId> = roles.volumes.iter().map(|volume| volume.id.clone()).collect();
+    roles.retired.extend(before.retired.iter().cloned());
+    let left = before.volumes.iter().map(|volume| &volume.id);
+    roles
+        .retired
+        .extend(left.filter(|id| !stay.contains(*id)).cloned());
+    match roles.retired.iter().find(|retired| stay.contains(*retired)) {
+        Some(retired) => wrong(format!(
+            "volume {retired} took part once and was retired: its name is never used again, because it may hold objects \
+             that were deleted since. Empty its directory and give it a new name (--volume DIR,name=NEW)"
+        )),
+        None => Ok(roles),
+    }
+}

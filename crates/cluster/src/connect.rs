@@ -1,0 +1,311 @@
+//! How a short command gets at a store: through the process that has its volumes open, or, when there is none, as a
+//! node of its own without background workers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use contract::{Node as _, NodeId};
+use futures_util::future::join_all;
+use placement::{Layout, Layouts, NodeRole, Roles};
+use store::{Cluster, LayoutTag, Store};
+use tokio::time::{Duration, Instant, sleep, timeout};
+
+use super::connector::Connector;
+use super::keeper::Keeper;
+use super::owner::Owner;
+use super::trust::Trust;
+use super::wire::client::Peers;
+use super::wire::remote_node::RemoteNode;
+use super::{
+    ClusterFile, NodeSettings, RunningNode, Secret, SettingsError, StartError, VolumeSettings, start,
+};
+
+/// A node that is just starting or ending has its volumes locked but does not answer: waited for so long.
+const SETTLE_MAX: Duration = Duration::from_secs(5);
+
+/// Between two looks at it.
+const SETTLE_STEP: Duration = Duration::from_millis(50);
+
+/// A command that asked nothing for so long has ended: between two requests it only reads or prints a little.
+const QUIET_FOR: Duration = Duration::from_millis(300);
+
+/// How long other nodes may take to tell their layouts.
+const TELL_MAX: Duration = Duration::from_secs(3);
+
+/// What a command was told about the store it is to work on.
+#[derive(Debug, Clone)]
+pub enum ConnectSettings {
+    /// The volumes of a store of one process.
+    Volumes(Vec<VolumeSettings>),
+    /// A `node.toml` of this machine.
+    Node(PathBuf),
+    /// A running cluster, from anywhere.
+    Cluster {
+        /// The cluster file: its addresses are tried.
+        file: PathBuf,
+        /// The file with the secret.
+        secret: PathBuf,
+    },
+}
+
+/// A store to work on. [`Connection::close`] it at the end.
+pub struct Connection {
+    store: Store,
+    through: Through,
+    /// Volumes given that the running node does not have open.
+    strangers: Vec<PathBuf>,
+}
+
+enum Through {
+    Owner(NodeId),
+    Myself(Box<RunningNode>),
+}
+
+/// Why a command does not get at its store.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// Settings that cannot be used.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// Nobody has the volumes open, and they cannot be opened.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// Somebody has the volumes open or should, but does not answer.
+    #[error("no node answers: {0}")]
+    NoAnswer(String),
+}
+
+/// Gets at a store that is there. Makes no volume: one whose directory is absent is out, and where there is none at
+/// all there is no store.
+///
+/// # Errors
+/// [`ConnectError`]
+pub async fn connect(settings: ConnectSettings) -> Result<Connection, ConnectError> {
+    connect_as(settings, false).await
+}
+
+/// Gets at a store, and makes the volumes that take part for the first time.
+///
+/// # Errors
+/// [`ConnectError`]
+pub async fn connect_or_begin(settings: ConnectSettings) -> Result<Connection, ConnectError> {
+    connect_as(settings, true).await
+}
+
+async fn connect_as(settings: ConnectSettings, makes_volumes: bool) -> Result<Connection, ConnectError> {
+    let settings = match settings {
+        ConnectSettings::Volumes(volumes) => NodeSettings::of_volumes(volumes),
+        ConnectSettings::Node(file) => NodeSettings::read(&file)?,
+        ConnectSettings::Cluster { file, secret } => {
+            let cluster = ClusterFile::read(&file)?;
+            let secret = Secret::read(&secret).map_err(SettingsError::from)?;
+            let trust = Trust::new(secret, cluster.tls)?;
+            return through_cluster(&cluster, trust).await;
+        }
+    };
+    let settings = NodeSettings {
+        upkeep: None,
+        makes_volumes,
+        ..settings
+    };
+    let deadline = Instant::now() + SETTLE_MAX;
+    loop {
+        if let Some(connection) = through_owner(&settings).await {
+            return Ok(connection);
+        }
+        match start(settings.clone()).await {
+            Ok(node) => return Ok(Connection::myself(node)),
+            // Listening fails where the owner listens that is about to lock the volumes.
+            Err(StartError::InUse { .. } | StartError::Listen { .. }) if Instant::now() < deadline => {
+                sleep(SETTLE_STEP).await;
+            }
+            Err(StartError::InUse { path, detail }) => {
+                let detail = format!("volume {} is in use: {detail}", path.display());
+                return Err(ConnectError::NoAnswer(detail));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Through the node that says in the volumes that it has them open, if it answers.
+async fn through_owner(settings: &NodeSettings) -> Option<Connection> {
+    let owners = settings.volumes.iter();
+    let owners = owners.filter_map(|volume| Owner::read(&volume.path).ok().flatten());
+    let mut asked: Vec<Owner> = Vec::new();
+    for owner in owners {
+        if asked.contains(&owner) {
+            continue;
+        }
+        asked.push(owner.clone());
+        let trust = owner.trust()?;
+        let role = NodeRole {
+            id: owner.node.clone(),
+            zone: String::new(),
+            address: owner.address.clone(),
+        };
+        if let Some(told) = layouts_of([&role].into_iter(), &trust).await {
+            let strangers = strangers(settings, &owner);
+            let addresses = BTreeMap::from([(owner.node.clone(), owner.address)]);
+            return Some(Connection {
+                store: client(told.layouts, trust, addresses),
+                through: Through::Owner(owner.node),
+                strangers,
+            });
+        }
+        tracing::debug!(node = %owner.node, pid = owner.pid, "owner file of a node that does not answer");
+    }
+    None
+}
+
+/// Volumes given that this owner has not said to own.
+fn strangers(settings: &NodeSettings, owner: &Owner) -> Vec<PathBuf> {
+    let paths = settings.volumes.iter().map(|volume| volume.path.clone());
+    let strange = |path: &PathBuf| !Owner::read(path).is_ok_and(|found| found.as_ref() == Some(owner));
+    let strangers: Vec<_> = paths.filter(strange).collect();
+    for path in &strangers {
+        tracing::warn!(
+            "{} is no volume that the running process (node {}) has open: it is left alone",
+            path.display(),
+            owner.node
+        );
+    }
+    strangers
+}
+
+async fn through_cluster(cluster: &ClusterFile, trust: Trust) -> Result<Connection, ConnectError> {
+    let nodes = cluster.roles().nodes;
+    let told = layouts_of(nodes.iter(), &trust).await.ok_or_else(|| {
+        let addresses: Vec<_> = nodes.iter().map(|node| node.address.as_str()).collect();
+        ConnectError::NoAnswer(format!("asked {}", addresses.join(", ")))
+    })?;
+    Ok(Connection {
+        store: client(told.layouts, trust, BTreeMap::new()),
+        through: Through::Owner(told.by),
+        strangers: Vec::new(),
+    })
+}
+
+/// The store for a process that is no node.
+fn client(layouts: Layouts, trust: Trust, addresses: BTreeMap<NodeId, String>) -> Store {
+    let keeper = Keeper::new(layouts.clone(), Vec::new(), Vec::new());
+    let connector = Connector {
+        local: None,
+        peers: Peers::new("client", trust, addresses, keeper.clone()),
+    };
+    let cluster = Cluster::new(None, layouts, Box::new(connector));
+    // The keeper lives in the handles that the cluster holds.
+    keeper.tell(&cluster);
+    Store::new(cluster)
+}
+
+/// What other nodes tell.
+pub(super) struct Told {
+    /// The newest layouts in force.
+    pub(super) layouts: Layouts,
+    /// Who told them.
+    pub(super) by: NodeId,
+    /// Whether any of the nodes holds anything.
+    pub(super) holds: bool,
+}
+
+/// Asks nodes for their layouts, all at once; `None` when none answers.
+pub(super) async fn layouts_of<'a>(nodes: impl Iterator<Item = &'a NodeRole>, trust: &Trust) -> Option<Told> {
+    let keeper = Keeper::new(no_layouts(), Vec::new(), Vec::new());
+    let peers = Peers::new("newcomer", trust.clone(), BTreeMap::new(), keeper);
+    let told = join_all(nodes.map(|node| timeout(TELL_MAX, told_by(&peers, node)))).await;
+    let told: Vec<_> = told.into_iter().filter_map(|told| told.ok().flatten()).collect();
+    let holds = told.iter().any(|told| told.holds);
+    let newest = told.into_iter().max_by_key(|told| told.layouts.current.number)?;
+    Some(Told { holds, ..newest })
+}
+
+/// What a process knows that has not asked anybody yet.
+fn no_layouts() -> Layouts {
+    let roles = Roles {
+        replicas: 1,
+        nodes: Vec::new(),
+        volumes: Vec::new(),
+        retired: BTreeSet::new(),
+    };
+    let current = Layout {
+        number: 0,
+        seed: 0,
+        roles,
+    };
+    Layouts {
+        current,
+        older: Vec::new(),
+    }
+}
+
+async fn told_by(peers: &Arc<Peers>, role: &NodeRole) -> Option<Told> {
+    let node = RemoteNode(peers.peer(LayoutTag::NONE, role));
+    let (layouts, status) = (node.layouts().await.ok()?, node.status().await.ok()?);
+    let holds = status
+        .volumes
+        .iter()
+        .any(|volume| volume.replicas + volume.tombstones > 0);
+    Some(Told {
+        layouts,
+        by: status.id,
+        holds,
+    })
+}
+
+impl Connection {
+    fn myself(node: RunningNode) -> Self {
+        Self {
+            store: node.store(),
+            through: Through::Myself(Box::new(node)),
+            strangers: Vec::new(),
+        }
+    }
+
+    /// The store.
+    pub fn store(&self) -> Store {
+        self.store.clone()
+    }
+
+    /// The running node that it works through; `None` when this process has opened the volumes itself.
+    pub fn through(&self) -> Option<&NodeId> {
+        match &self.through {
+            Through::Owner(node) => Some(node),
+            Through::Myself(_) => None,
+        }
+    }
+
+    /// Returns when no other command works through this process any more: whoever came in by its address would be cut
+    /// off by its end. At once if nobody did.
+    pub async fn quiet(&self) {
+        let Through::Myself(node) = &self.through else {
+            return;
+        };
+        let counters = node.counters();
+        let asked = || {
+            counters
+                .counts()
+                .iter()
+                .map(|operation| operation.count)
+                .sum::<u64>()
+        };
+        let mut before = 0;
+        while counters.in_flight() > 0 || asked() > before {
+            before = asked();
+            sleep(QUIET_FOR).await;
+        }
+    }
+
+    /// Directories given that the running node does not have open: nothing is done with them.
+    pub fn strangers(&self) -> &[PathBuf] {
+        &self.strangers
+    }
+
+    /// Closes the volumes if this process has opened them.
+    pub async fn close(self) {
+        if let Through::Myself(node) = self.through {
+            node.shutdown().await;
+        }
+    }
+}

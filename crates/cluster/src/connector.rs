@@ -1,0 +1,41 @@
+//! Handles to volumes and nodes: those of this process as they are, others over HTTP.
+
+use std::sync::Arc;
+
+use contract::{Node, Volume};
+use placement::{NodeRole, VolumeRole};
+use store::{Connect, LayoutTag};
+
+use super::local::LocalNode;
+use super::wire::client::Peers;
+use super::wire::remote_node::RemoteNode;
+use super::wire::remote_volume::RemoteVolume;
+
+/// Makes the handles of one process.
+pub(super) struct Connector {
+    /// This process, if it is a node.
+    pub(super) local: Option<Arc<LocalNode>>,
+    /// All others.
+    pub(super) peers: Arc<Peers>,
+}
+
+impl Connect for Connector {
+    fn volume(&self, under: LayoutTag, volume: &VolumeRole, node: &NodeRole) -> Arc<dyn Volume> {
+        let own = self
+            .local
+            .as_ref()
+            .and_then(|local| local.volume(&volume.id, under));
+        match own {
+            Some(own) => own,
+            // A volume of this node that it was not given is asked over HTTP like others: the answer says so.
+            None => Arc::new(RemoteVolume::new(volume.id.clone(), self.peers.peer(under, node))),
+        }
+    }
+
+    fn node(&self, under: LayoutTag, node: &NodeRole) -> Arc<dyn Node> {
+        match &self.local {
+            Some(local) if local.id == node.id => local.clone(),
+            _ => Arc::new(RemoteNode(self.peers.peer(under, node))),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The node's own files: `node/` in the directory of each of its volumes. Formats: `docs/format-cluster.md`.
+//!
+//! Invariant: a file holds its old or its new text at any time, whatever crashes; [`replace`] returns when the new text
+//! is durable.
+//!
+//! Crash points of [`replace`]: before the rename the old text stands (and a temporary file, which the next `replace`
+//! overwrites); after it the old or the new text stands, both whole; after the directory's sync the new one.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use contract::VolumeId;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use volume::{DiskVolume, NODE_DIR};
+
+/// Whether a directory says that it is this volume. Where it does not, a disk may have been unmounted, and what lies
+/// there is not ours to write to.
+pub(super) fn is_volume(dir: &Path, volume: &VolumeId) -> bool {
+    DiskVolume::id_in(dir).is_ok_and(|id| id.as_ref() == Some(volume))
+}
+
+/// A file of the node's own on a volume.
+pub(super) fn path_of(volume: &Path, name: &str) -> PathBuf {
+    volume.join(NODE_DIR).join(name)
+}
+
+/// Makes `value` the content of a file, durably. The file can be read by its owner alone.
+pub(super) fn replace(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    make_dir(dir)?;
+    let temporary = path.with_extension("json.new");
+    match fs::remove_file(&temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    write_private(&temporary, &serde_json::to_vec_pretty(value)?)?;
+    fs::rename(&temporary, path)?;
+    File::open(dir)?.sync_all()
+}
+
+/// The content of a file; `None` if there is none.
+pub(super) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
+    match fs::read(path) {
+        Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes and syncs a new file that only its owner may read.
+pub(super) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = private::file().write(true).create_new(true).open(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+/// Makes the directory of the node's own files. The volume's own directory must be there: where it is gone, a disk may
+/// have been unmounted, and what lies below is not ours.
+fn make_dir(dir: &Path) -> io::Result<()> {
+    match private::create_dir(dir) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        Err(_) => Ok(()),
+        Ok(()) => File::open(dir.parent().unwrap_or(Path::new(".")))?.sync_all(),
+    }
+}

@@ -1,0 +1,200 @@
+//! A volume of this process as others may use it: decided versions are taken only under the layout in force and in the
+//! latest term promised, and what is on its way to being prepared is told of.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use contract::{
+    Abandon, ByteStream, Cause, FixityEvent, Head, Held, Key, ListQuery, Meta, Partition, Purpose,
+    ReplicaRead, StageId, Staged, StagedRead, Surveyed, Unsettled, Verdict, Version, Volume, VolumeError,
+    VolumeId, VolumeStatus,
+};
+use store::LayoutTag;
+
+use super::keeper::Keeper;
+use super::promises::{Entered, Promises};
+
+/// See the module.
+pub struct Guarded {
+    inner: Arc<dyn Volume>,
+    promises: Arc<Promises>,
+    /// The layout asked under, and who knows the one in force; `None` where layouts are not compared.
+    under: Option<(LayoutTag, Arc<Keeper>)>,
+}
+
+impl Guarded {
+    /// A volume, as asked under a layout.
+    pub(crate) fn new(
+        inner: Arc<dyn Volume>,
+        promises: Arc<Promises>,
+        under: Option<(LayoutTag, Arc<Keeper>)>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            inner,
+            promises,
+            under,
+        })
+    }
+
+    /// A volume where layouts are not compared.
+    pub fn by(inner: Arc<dyn Volume>, promises: Arc<Promises>) -> Arc<Self> {
+        Self::new(inner, promises, None)
+    }
+
+    fn enter(&self, stage: StageId, meta: &Meta) -> Result<Entered, VolumeError> {
+        self.promises
+            .enter(self.inner.id(), stage, meta, || self.same_layout())
+    }
+
+    /// Asked at the same moment as the term: a decision under a newer layout begins with a look under it, which then
+    /// either sees this version or comes before this question.
+    fn same_layout(&self) -> Result<(), VolumeError> {
+        match &self.under {
+            Some((under, keeper)) if *under != keeper.tag() => Err(VolumeError::OtherLayout {
+                volume: self.inner.id().clone(),
+                ours: under.number,
+                theirs: keeper.tag().number,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Carries a preparation to its end although nobody may wait any longer: until then it is told of.
+    async fn carry<T: Send + 'static>(
+        &self,
+        entered: Entered,
+        work: impl Future<Output = Result<T, VolumeError>> + Send + 'static,
+    ) -> Result<T, VolumeError> {
+        let carried = tokio::spawn(async move {
+            let ended = work.await;
+            drop(entered);
+            ended
+        });
+        carried.await.unwrap_or_else(|error| {
+            Err(VolumeError::Failed {
+                volume: self.inner.id().clone(),
+                detail: format!("an operation ended without a result: {error}"),
+            })
+        })
+    }
+}
+
+#[async_trait]
+impl Volume for Guarded {
+    fn id(&self) -> &VolumeId {
+        self.inner.id()
+    }
+
+    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
+        self.inner.stage(stage, body).await
+    }
+
+    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
+        if purpose == Purpose::Copy {
+            return self.inner.prepare(stage, meta, purpose).await;
+        }
+        let entered = self.enter(stage, meta)?;
+        let (inner, meta) = (self.inner.clone(), meta.clone());
+        self.carry(entered, async move { inner.prepare(stage, &meta, purpose).await })
+            .await
+    }
+
+    async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
+        let entered = self.enter(stage, meta)?;
+        let (inner, meta) = (self.inner.clone(), meta.clone());
+        self.carry(
+            entered,
+            async move { inner.stage_whole(stage, &meta, content).await },
+        )
+        .await
+    }
+
+    async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError> {
+        self.inner.read_staged(stage).await
+    }
+
+    async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
+        self.inner.commit(stage, cause, evidence).await
+    }
+
+    async fn abort(&self, stage: StageId, what: Abandon) {
+        self.inner.abort(stage, what).await;
+    }
+
+    async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
+        // First: what is prepared in between is seen in one place or in both, never in neither.
+        let under_way = self.promises.under_way(self.inner.id(), key);
+        let mut head = self.inner.head(key).await?;
+        let newest = |pending: &Option<_>| {
+            pending
+                .as_ref()
+                .map(|pending: &contract::Pending| pending.meta.version)
+        };
+        if newest(&under_way) > newest(&head.pending) {
+            head.pending = under_way;
+        }
+        Ok(head)
+    }
+
+    async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
+        let under_way = self.promises.keys_under_way(self.inner.id(), prefix);
+        let mut unsettled = self.inner.unsettled(prefix).await?;
+        unsettled.keys.extend(under_way);
+        unsettled.keys.sort();
+        unsettled.keys.dedup();
+        Ok(unsettled)
+    }
+
+    async fn read(
+        &self,
+        key: &Key,
+        version: Version,
+        blocks: Range<u64>,
+    ) -> Result<ReplicaRead, VolumeError> {
+        self.inner.read(key, version, blocks).await
+    }
+
+    async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
+        self.inner.list(query).await
+    }
+
+    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+        self.inner.survey(partitions).await
+    }
+
+    async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {
+        self.inner.verify(key, version, cause).await
+    }
+
+    async fn remove(
+        &self,
+        key: &Key,
+        version: Version,
+        cause: Cause,
+        evidence: &str,
+    ) -> Result<(), VolumeError> {
+        self.inner.remove(key, version, cause, evidence).await
+    }
+
+    async fn settle_stray(&self, path: &str) -> Result<(), VolumeError> {
+        self.inner.settle_stray(path).await
+    }
+
+    async fn rebuilt(&self) -> Result<(), VolumeError> {
+        self.inner.rebuilt().await
+    }
+
+    async fn fixity(&self, key: Option<&Key>, limit: usize) -> Result<Vec<FixityEvent>, VolumeError> {
+        self.inner.fixity(key, limit).await
+    }
+
+    async fn status(&self) -> Result<VolumeStatus, VolumeError> {
+        self.inner.status().await
+    }
+
+    fn revive(&self) {
+        self.inner.revive();
+    }
+}

@@ -1,0 +1,328 @@
+//! What a node that starts takes part in: the names of its volumes, and the layouts that they, the other nodes or the
+//! settings tell.
+//!
+//! Invariants:
+//!  - volumes of two stores, or of another node, are never mixed;
+//!  - layout 1 is made only by a node that hears of no layouts and whose volumes were never used: where they were,
+//!    their layouts are lost or away, and the start is refused ([`super::recover_layouts`] says why);
+//!  - the directory of a volume that took part before is never made where another volume of the node knows of it: its
+//!    disk may only be unmounted, and what is written there would fill the disk below.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use contract::VolumeId;
+use placement::{Layout, Layouts, NodeRole, Roles, VolumeRole};
+use store::merge;
+
+use super::cluster_file::{ClusterFile, volume_id};
+use super::connect::{Told, layouts_of};
+use super::found::Found;
+use super::keeper::Kept;
+use super::start::{OpenVolume, conflict, told};
+use super::{NodeSettings, StartError, VolumeSettings};
+
+/// What a node takes part in.
+pub(super) struct Joined {
+    /// Its volumes, in the order of the settings.
+    pub(super) volumes: Vec<OpenVolume>,
+    /// In force.
+    pub(super) layouts: Layouts,
+    /// Accepted and newer.
+    pub(super) accepted: Vec<Layout>,
+    /// Volumes that are in no layout in force.
+    pub(super) unplaced: Vec<VolumeId>,
+}
+
+impl Joined {
+    /// The volumes and their directories.
+    pub(super) fn places(&self) -> Vec<(VolumeId, PathBuf)> {
+        let places = self.volumes.iter();
+        places
+            .map(|volume| (volume.id.clone(), volume.path.clone()))
+            .collect()
+    }
+}
+
+/// Finds out what a node of these settings takes part in.
+pub(super) async fn join(settings: &NodeSettings) -> Result<Joined, StartError> {
+    settings.check().map_err(|detail| conflict(settings, detail))?;
+    let found = Found::all(settings);
+    let ids = names(settings, &found)?;
+    let (layouts, known_before) = match newest(settings, &found)? {
+        Some(layouts) => (layouts, true),
+        None => first(settings, &found, &ids).await?,
+    };
+    let placed = |id: &VolumeId| {
+        let mut all = std::iter::once(&layouts.current).chain(&layouts.older);
+        all.any(|layout| layout.roles.volumes.iter().any(|volume| volume.id == *id))
+    };
+    // A node none of whose volumes knows anything is new, or a new machine in the place of another: it makes them all.
+    let new_here = kept(&found).next().is_none();
+    // Where one that it had was not given, a directory that is absent may be that one under a new path.
+    let mut ours = layouts.current.roles.volumes.iter();
+    let all_given = ours.all(|volume| volume.node != settings.id || ids.contains(&volume.id));
+    let volumes = settings.volumes.iter().zip(&ids);
+    let volumes = volumes.map(|(volume, id)| OpenVolume {
+        id: id.clone(),
+        path: volume.path.clone(),
+        held_before: known_before && placed(id),
+        makes_directory: settings.makes_volumes && (new_here || (all_given && !placed(id))),
+        begins: settings.makes_volumes || placed(id),
+        furnish: None,
+    });
+    let joined = Joined {
+        volumes: volumes.collect(),
+        accepted: accepted(&found, layouts.current.number),
+        unplaced: ids.iter().filter(|id| !placed(id)).cloned().collect(),
+        layouts,
+    };
+    report(settings, &joined);
+    Ok(joined)
+}
+
+/// The roles that settings ask for: those of the cluster file, or of the volumes given. What a layout is planned and
+/// applied from.
+///
+/// # Errors
+/// [`StartError`] when the volumes cannot be told apart.
+pub fn wanted_roles(settings: &NodeSettings) -> Result<Roles, StartError> {
+    settings.check().map_err(|detail| conflict(settings, detail))?;
+    match &settings.cluster {
+        Some(cluster) => Ok(cluster.roles()),
+        None => Ok(own_roles(settings, &names(settings, &Found::all(settings))?)),
+    }
+}
+
+/// What is said of a volume that is in no layout.
+const UNPLACED: &str = "is in no layout and holds nothing: weft store layout apply takes it in";
+
+/// What is said of a volume that was left out of a layout.
+const RETIRED: &str = "was retired when a layout left it out, and is not used: it may hold objects that were deleted \
+                       since. Leave it out; to use the disk again, empty the directory and give it a new name (name=NEW), then weft \
+                       store layout apply";
+
+/// Says what is given and not placed, and what is placed and not given.
+fn report(settings: &NodeSettings, joined: &Joined) {
+    for volume in &joined.unplaced {
+        let retired = joined.layouts.current.roles.retired.contains(volume);
+        let what = if retired { RETIRED } else { UNPLACED };
+        tracing::warn!("volume {volume} {what}");
+    }
+    let given = |id: &VolumeId| joined.volumes.iter().any(|volume| volume.id == *id);
+    let ours = joined.layouts.current.roles.volumes.iter();
+    for volume in ours.filter(|volume| volume.node == settings.id && !given(&volume.id)) {
+        tracing::warn!(
+            volume = %volume.id,
+            layout = joined.layouts.current.number,
+            "the volume is in the layout but was not given to this node: its replicas cannot be reached"
+        );
+    }
+}
+
+/// Names of the volumes: as given, as their directories say, or after the directory.
+pub(super) fn names(settings: &NodeSettings, found: &[Found]) -> Result<Vec<VolumeId>, StartError> {
+    let node = settings.id.0.as_ref();
+    let mut taken = BTreeSet::new();
+    let mut ids = Vec::new();
+    // Those that have a name already go first, so that a new one does not take it.
+    for (volume, found) in settings.volumes.iter().zip(found) {
+        let given = volume.name.as_ref().map(|name| volume_id(node, name));
+        let before = found.id.clone();
+        if let (Some(given), Some(before)) = (&given, &before)
+            && given != before
+        {
+            let path = volume.path.display();
+            return Err(conflict(
+                settings,
+                format!("directory {path} is volume {before}, not {given}"),
+            ));
+        }
+        let id = given.or(before);
+        if let Some(id) = &id {
+            let path = volume.path.display();
+            if !id.0.strip_prefix(node).is_some_and(|rest| rest.starts_with('/')) {
+                return Err(conflict(
+                    settings,
+                    format!("directory {path} is volume {id} of another node"),
+                ));
+            }
+            if !taken.insert(id.clone()) {
+                return Err(conflict(
+                    settings,
+                    format!("two directories are volume {id}: {path} and another"),
+                ));
+            }
+        }
+        ids.push(id);
+    }
+    let named = ids.into_iter().zip(&settings.volumes);
+    Ok(named
+        .map(|(id, volume)| id.unwrap_or_else(|| new_name(node, volume, &mut taken)))
+        .collect())
+}
+
+/// A name after the directory that none of `taken` has.
+fn new_name(node: &str, volume: &VolumeSettings, taken: &mut BTreeSet<VolumeId>) -> VolumeId {
+    let last = volume.path.file_name().unwrap_or_default().to_string_lossy();
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let mut name: String = last.chars().filter(|c| allowed(*c)).take(50).collect();
+    if name.is_empty() {
+        name = "volume".to_owned();
+    }
+    let numbered = (2..).map(|number| volume_id(node, &format!("{name}-{number}")));
+    let mut names = std::iter::once(volume_id(node, &name)).chain(numbered);
+    // The numbers do not end.
+    names
+        .find(|id| taken.insert(id.clone()))
+        .unwrap_or_else(|| volume_id(node, &name))
+}
+
+/// The newest layouts kept.
+pub(super) fn newest(settings: &NodeSettings, found: &[Found]) -> Result<Option<Layouts>, StartError> {
+    let mut newest: Option<Layouts> = None;
+    for kept in kept(found) {
+        let Some(layouts) = &mut newest else {
+            newest = Some(kept.layouts.clone());
+            continue;
+        };
+        let (ours, theirs) = (&layouts.current, &kept.layouts.current);
+        // A store keeps its seed for ever, and never has two layouts of one number.
+        if ours.seed != theirs.seed || (ours.number == theirs.number && ours != theirs) {
+            let detail = format!("volume {} is of another store than those before it", kept.volume);
+            return Err(conflict(settings, detail));
+        }
+        if let Some(merged) = merge(layouts, kept.layouts.clone()) {
+            *layouts = merged;
+        }
+    }
+    Ok(newest)
+}
+
+/// Accepted layouts that are newer than the one in force: those of the volume that has heard of the newest.
+fn accepted(found: &[Found], in_force: u64) -> Vec<Layout> {
+    let lists = kept(found).map(|kept| &kept.accepted);
+    let newest = lists.max_by_key(|list| list.last().map(|layout| layout.number));
+    let newer = newest
+        .into_iter()
+        .flatten()
+        .filter(|layout| layout.number > in_force);
+    newer.cloned().collect()
+}
+
+/// Layouts for volumes that keep none: those of the other nodes, or layout 1 where nothing was used before. The second
+/// value says whether the cluster held something before.
+async fn first(
+    settings: &NodeSettings,
+    found: &[Found],
+    ids: &[VolumeId],
+) -> Result<(Layouts, bool), StartError> {
+    let silent = match Others::ask(settings).await {
+        Others::Told(told) => return Ok((told.layouts, told.holds)),
+        Others::Silent(addresses) => Some(addresses),
+        Others::None => None,
+    };
+    if !found.iter().all(Found::is_new) {
+        return Err(lost(found, silent.as_deref()));
+    }
+    if !settings.makes_volumes {
+        return Err(StartError::no_store(found));
+    }
+    let layouts = Layouts {
+        current: wanted(settings, ids),
+        older: Vec::new(),
+    };
+    Ok((layouts, false))
+}
+
+/// What to do where layouts must have been and are not found.
+fn lost(found: &[Found], silent: Option<&str>) -> StartError {
+    let first = match silent {
+        Some(addresses) => {
+            format!("Start another node first, which may know them (none answers at {addresses}).")
+        }
+        None => "Bring back the volume that knows them, if one is away.".to_owned(),
+    };
+    StartError::LayoutsLost {
+        found: told(found),
+        advice: format!(
+            "{first} If they are lost for good: weft store layout recover makes a new one, with the same --volume or --config"
+        ),
+    }
+}
+
+/// The other nodes of the cluster file, asked for their layouts.
+pub(super) enum Others {
+    /// There are none.
+    None,
+    /// At least one answered.
+    Told(Told),
+    /// None answered, at these addresses.
+    Silent(String),
+}
+
+impl Others {
+    /// Asks them.
+    pub(super) async fn ask(settings: &NodeSettings) -> Self {
+        let roles = settings.cluster.as_ref().map(ClusterFile::roles);
+        let nodes = roles.map(|roles| roles.nodes).unwrap_or_default();
+        let others: Vec<_> = nodes.into_iter().filter(|node| node.id != settings.id).collect();
+        if others.is_empty() {
+            return Self::None;
+        }
+        let told = match settings.trust() {
+            Ok(trust) => layouts_of(others.iter(), &trust).await,
+            // Then the node does not start either, and says why.
+            Err(_) => None,
+        };
+        match told {
+            Some(told) => Self::Told(told),
+            None => {
+                let addresses: Vec<_> = others.iter().map(|node| node.address.as_str()).collect();
+                Self::Silent(addresses.join(", "))
+            }
+        }
+    }
+}
+
+/// Layout 1 as the settings want it.
+pub(super) fn wanted(settings: &NodeSettings, ids: &[VolumeId]) -> Layout {
+    match &settings.cluster {
+        Some(cluster) => cluster.first_layouts().current,
+        None => Layout {
+            number: 1,
+            seed: rand::random(),
+            roles: own_roles(settings, ids),
+        },
+    }
+}
+
+/// What those volumes keep that keep anything.
+fn kept(found: &[Found]) -> impl Iterator<Item = &Kept> {
+    found.iter().filter_map(|found| found.kept.as_ref())
+}
+
+fn own_roles(settings: &NodeSettings, ids: &[VolumeId]) -> Roles {
+    let listens = settings.listen.map(|address| address.to_string());
+    let address = settings.advertise.clone().or(listens);
+    let node = NodeRole {
+        id: settings.id.clone(),
+        zone: settings.id.to_string(),
+        // A free port is another one at each start; whoever is sent there knows better from the owner files.
+        address: address.unwrap_or_else(|| "127.0.0.1:0".to_owned()),
+    };
+    let volumes = settings.volumes.iter().zip(ids).map(|(volume, id)| VolumeRole {
+        id: id.clone(),
+        node: settings.id.clone(),
+        zone: volume.zone.clone().unwrap_or_else(|| id.to_string()),
+        weight: volume.weight,
+    });
+    let mut volumes: Vec<_> = volumes.collect();
+    volumes.sort_by(|a, b| a.id.cmp(&b.id));
+    Roles {
+        replicas: settings.replicas.unwrap_or(if volumes.len() > 1 { 2 } else { 1 }),
+        nodes: vec![node],
+        volumes,
+        retired: BTreeSet::new(),
+    }
+}

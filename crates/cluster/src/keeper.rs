@@ -1,0 +1,363 @@
+//! Keeps the layouts that this process has accepted and those in force, durably on every volume of a node.
+//!
+//! Invariants:
+//!  - a layout is on disk before its acceptance is answered;
+//!  - at most one layout of a number is accepted, and none of a lower number than one accepted or in force;
+//!  - the number in force never goes down.
+//!
+//! Each volume's `node/layouts.json` is replaced whole; the newest among a node's volumes counts, so one volume that
+//! can be written is enough. One that was wiped is filled again by [`Keeper::furnish`] before it counts as a volume
+//! again. A directory that does not say to be the volume is not written to. A mere client keeps them in memory only.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, Weak};
+
+use contract::{NEWS, VolumeId};
+use parking_lot::RwLock;
+use placement::{Layout, Layouts};
+use serde::{Deserialize, Serialize};
+use store::{Cluster, LayoutTag, merge};
+use tokio::sync::Mutex;
+
+use super::files;
+
+/// Name of the file.
+const FILE: &str = "layouts.json";
+
+/// Version of the file's format.
+const FORMAT: u32 = 1;
+
+/// What `layouts.json` says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    /// Version of the format.
+    format: u32,
+    /// The volume that the file lies on.
+    pub(super) volume: VolumeId,
+    /// Those in force.
+    pub(super) layouts: Layouts,
+    /// Accepted and newer than those in force, in order of their numbers.
+    pub(super) accepted: Vec<Layout>,
+}
+
+/// See the module.
+pub(crate) struct Keeper {
+    /// The volumes that hold them.
+    places: Vec<(VolumeId, PathBuf)>,
+    /// Takes over what comes into force.
+    cluster: OnceLock<Weak<Cluster>>,
+    state: Mutex<State>,
+    /// Tag of the current layout, for a look at every request.
+    tag: RwLock<LayoutTag>,
+}
+
+#[derive(Debug, Clone)]
+struct State {
+    layouts: Layouts,
+    accepted: Vec<Layout>,
+}
+
+impl Kept {
+    /// What a volume in this directory keeps; `None` if nothing yet.
+    pub(super) fn read(volume_dir: &Path) -> Result<Option<Self>, String> {
+        let path = files::path_of(volume_dir, FILE);
+        let kept: Option<Self> =
+            files::read(&path).map_err(|error| format!("read {}: {error}", path.display()))?;
+        match kept {
+            Some(kept) if kept.format != FORMAT => Err(format!(
+                "{} has format {}, expected {FORMAT}",
+                path.display(),
+                kept.format
+            )),
+            kept => Ok(kept),
+        }
+    }
+}
+
+impl Keeper {
+    /// Of these layouts, on the volumes in these directories (none for a mere client). Nothing is written yet.
+    pub(crate) fn new(
+        layouts: Layouts,
+        accepted: Vec<Layout>,
+        places: Vec<(VolumeId, PathBuf)>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            places,
+            cluster: OnceLock::new(),
+            tag: RwLock::new(LayoutTag::of(&layouts.current)),
+            state: Mutex::new(State { layouts, accepted }),
+        })
+    }
+
+    /// Names who takes over what comes into force.
+    pub(crate) fn tell(&self, cluster: &Arc<Cluster>) {
+        // Only the first counts, and there is only one.
+        let _ = self.cluster.set(Arc::downgrade(cluster));
+    }
+
+    /// Writes what is kept to every volume: those that lack it or have something older.
+    ///
+    /// # Errors
+    /// When no volume could be written.
+    pub(crate) async fn fill(&self) -> Result<(), String> {
+        let state = self.state.lock().await;
+        self.save(&state).await
+    }
+
+    /// Writes what is kept into the directory of a volume that begins, or may have lost it. For threads that may wait.
+    ///
+    /// # Errors
+    /// What failed of reading or writing the file.
+    pub(crate) fn furnish(&self, volume: &VolumeId, dir: &Path) -> io::Result<()> {
+        // Held while writing: what is accepted meanwhile comes after.
+        let state = self.state.blocking_lock();
+        write_one(volume, dir, &state)
+    }
+
+    /// Those in force.
+    pub(crate) async fn layouts(&self) -> Layouts {
+        self.state.lock().await.layouts.clone()
+    }
+
+    /// Tag of the current one.
+    pub(crate) fn tag(&self) -> LayoutTag {
+        *self.tag.read()
+    }
+
+    /// Accepted and newer than those in force.
+    pub(crate) async fn accepted(&self) -> Vec<Layout> {
+        self.state.lock().await.accepted.clone()
+    }
+
+    /// Accepts a layout durably.
+    ///
+    /// # Errors
+    /// Why it was not accepted.
+    pub(crate) async fn propose(&self, layout: &Layout) -> Result<(), String> {
+        let mut state = self.state.lock().await;
+        if layout.number <= state.layouts.current.number {
+            return Err(format!("layout {} is in force", state.layouts.current.number));
+        }
+        if let Some(newest) = state.accepted.last()
+            && newest.number >= layout.number
+        {
+            return if newest == layout {
+                Ok(())
+            } else {
+                Err(format!("another layout {} has been accepted", newest.number))
+            };
+        }
+        let mut next = state.clone();
+        next.accepted.push(layout.clone());
+        self.save(&next).await?;
+        *state = next;
+        Ok(())
+    }
+
+    /// Takes layouts into force if they are newer. When they cannot be written they are used all the same: a majority
+    /// has them on disk, and tells them again.
+    pub(crate) async fn adopt(&self, layouts: Layouts) {
+        let mut state = self.state.lock().await;
+        let Some(merged) = merge(&state.layouts, layouts) else {
+            return;
+        };
+        let number = merged.current.number;
+        state.accepted.retain(|accepted| accepted.number > number);
+        state.layouts = merged.clone();
+        if let Err(error) = self.save(&state).await {
+            tracing::error!(
+                layout = number,
+                error,
+                "layouts are in force but could not be written"
+            );
+        }
+        *self.tag.write() = LayoutTag::of(&merged.current);
+        if !self.places.is_empty() {
+            let older = match merged.older.len() {
+                0 => "nothing lies by an older one".to_owned(),
+                older => format!("data moves from {older} older"),
+            };
+            tracing::info!(target: NEWS, "layout {number} is in force: {older}");
+        }
+        if let Some(cluster) = self.cluster.get().and_then(Weak::upgrade) {
+            cluster.adopt(merged);
+        }
+    }
+
+    /// Takes over what a volume knows that was away while others were asked.
+    ///
+    /// # Errors
+    /// It knows layouts that cannot go with those in force: the volume must not be used.
+    pub(crate) async fn learn(&self, kept: Kept) -> Result<(), String> {
+        let Kept {
+            layouts, accepted, ..
+        } = kept;
+        let ours = self.layouts().await.current;
+        let theirs = &layouts.current;
+        if ours.seed != theirs.seed || (ours.number == theirs.number && ours != *theirs) {
+            return Err("it is of another store than the volumes in service".to_owned());
+        }
+        self.adopt(layouts).await;
+        for layout in accepted {
+            // One that is in force by now, or that another has overtaken, is refused: rightly.
+            let _ = self.propose(&layout).await;
+        }
+        Ok(())
+    }
+
+    /// Writes to all volumes, and is content with one.
+    async fn save(&self, state: &State) -> Result<(), String> {
+        if self.places.is_empty() {
+            return Ok(());
+        }
+        let (places, state) = (self.places.clone(), state.clone());
+        let write = move || {
+            let failures: Vec<_> = places
+                .iter()
+                .filter_map(|(volume, dir)| write_if_there(volume, dir, &state).err())
+                .collect();
+            if failures.len() < places.len() {
+                failures.iter().for_each(|failure| tracing::warn!("{failure}"));
+                return Ok(());
+            }
+            Err(failures.join("; "))
+        };
+        tokio::task::spawn_blocking(write)
+            .await
+            .map_err(|error| format!("write {FILE}: {error}"))?
+    }
+}
+
+fn write_if_there(volume: &VolumeId, dir: &Path, state: &State) -> Result<(), String> {
+    if !files::is_volume(dir, volume) {
+        return Err(format!("{} is not volume {volume} at present", dir.display()));
+    }
+    write_one(volume, dir, state)
+        .map_err(|error| format!("write {}: {error}", files::path_of(dir, FILE).display()))
+}
+
+fn write_one(volume: &VolumeId, dir: &Path, state: &State) -> io::Result<()> {
+    let path = files::path_of(dir, FILE);
+    let kept = Kept {
+        format: FORMAT,
+        volume: volume.clone(),
+        layouts: state.layouts.clone(),
+        accepted: state.accepted.clone(),
+    };
+    if files::read::<Kept>(&path).is_ok_and(|there| there.as_ref() == Some(&kept)) {
+        return Ok(());
+    }
+    files::replace(&path, &kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use placement::Roles;
+    use volume::{DiskSettings, DiskVolume, FixityLog, NODE_DIR};
+
+    use super::*;
+
+    fn layout(number: u64, seed: u64) -> Layout {
+        let roles = Roles {
+            replicas: 1,
+            nodes: Vec::new(),
+            volumes: Vec::new(),
+            retired: BTreeSet::new(),
+        };
+        Layout { number, seed, roles }
+    }
+
+    fn layouts(number: u64, older: &[u64]) -> Layouts {
+        Layouts {
+            current: layout(number, 0),
+            older: older.iter().map(|number| layout(*number, 0)).collect(),
+        }
+    }
+
+    /// Directories of volumes `n/0`, `n/1`.
+    fn volumes() -> [tempfile::TempDir; 2] {
+        let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        for (i, dir) in dirs.iter().enumerate() {
+            let id = VolumeId::from(format!("n/{i}"));
+            DiskVolume::open(DiskSettings::new(dir.path(), id, FixityLog::new())).unwrap();
+        }
+        dirs
+    }
+
+    fn keeper(dirs: &[tempfile::TempDir]) -> Arc<Keeper> {
+        let kept = Kept::read(dirs[0].path()).unwrap();
+        let (layouts, accepted) = kept.map_or((layouts(1, &[]), Vec::new()), |kept| {
+            (kept.layouts, kept.accepted)
+        });
+        let places = dirs.iter().enumerate();
+        let places = places.map(|(i, dir)| (VolumeId::from(format!("n/{i}")), dir.path().to_owned()));
+        Keeper::new(layouts, accepted, places.collect())
+    }
+
+    #[tokio::test]
+    async fn an_acceptance_survives_a_restart_and_excludes_others() {
+        let dirs = volumes();
+        keeper(&dirs).propose(&layout(2, 7)).await.unwrap();
+        let keeper = keeper(&dirs);
+        assert_eq!(keeper.accepted().await, [layout(2, 7)]);
+        keeper.propose(&layout(2, 7)).await.unwrap();
+        keeper.propose(&layout(2, 8)).await.unwrap_err();
+        keeper.propose(&layout(1, 8)).await.unwrap_err();
+        keeper.propose(&layout(4, 8)).await.unwrap();
+        keeper.propose(&layout(3, 8)).await.unwrap_err();
+        keeper.adopt(layouts(2, &[1])).await;
+        assert_eq!(keeper.accepted().await, [layout(4, 8)]);
+        assert_eq!(keeper.tag(), LayoutTag::of(&layout(2, 0)));
+        for dir in &dirs {
+            let kept = Kept::read(dir.path()).unwrap().unwrap();
+            assert_eq!(
+                (kept.layouts, kept.accepted),
+                (layouts(2, &[1]), vec![layout(4, 8)])
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn one_volume_that_can_be_written_is_enough_and_none_is_not() {
+        let mut dirs = volumes();
+        let keeper = keeper(&dirs);
+        std::fs::remove_dir_all(dirs[0].path()).unwrap();
+        keeper.propose(&layout(2, 0)).await.unwrap();
+        assert!(!dirs[0].path().exists(), "a missing volume is not made");
+        std::fs::remove_dir_all(dirs[1].path()).unwrap();
+        keeper.propose(&layout(3, 0)).await.unwrap_err();
+        assert_eq!(keeper.accepted().await, [layout(2, 0)]);
+        dirs.iter_mut().for_each(|dir| dir.disable_cleanup(true));
+    }
+
+    /// Where a disk was unmounted, a directory shows that is no volume: the mount point.
+    #[tokio::test]
+    async fn nothing_is_written_where_there_is_no_volume() {
+        let dirs = volumes();
+        let keeper = keeper(&dirs);
+        for name in ["volume.json", "index.redb"] {
+            std::fs::remove_file(dirs[0].path().join(name)).unwrap();
+        }
+        keeper.propose(&layout(2, 0)).await.unwrap();
+        assert!(!dirs[0].path().join(NODE_DIR).exists());
+        let dir = dirs[0].path().to_owned();
+        let furnish = move || keeper.furnish(&VolumeId::from("n/0".to_owned()), &dir);
+        tokio::task::spawn_blocking(furnish).await.unwrap().unwrap();
+        let kept = Kept::read(dirs[0].path()).unwrap().unwrap();
+        assert_eq!(kept.accepted, [layout(2, 0)], "a volume that begins gets it");
+    }
+
+    #[tokio::test]
+    async fn what_is_in_force_never_goes_back() {
+        let keeper = Keeper::new(layouts(3, &[2, 1]), Vec::new(), Vec::new());
+        keeper.adopt(layouts(2, &[1])).await;
+        assert_eq!(keeper.layouts().await, layouts(3, &[2, 1]));
+        // The older ones of the same current layout only become fewer, in whatever order one hears of it.
+        keeper.adopt(layouts(3, &[2])).await;
+        keeper.adopt(layouts(3, &[2, 1])).await;
+        assert_eq!(keeper.layouts().await, layouts(3, &[2]));
+    }
+}

@@ -1,0 +1,50 @@
+//! Nodes: the processes that serve volumes, how they agree on a layout, and how they talk to each other.
+//!
+//! Start a node with [`start()`]; a short command gets at a store with [`connect()`], through the process that has its
+//! volumes open if there is one; [`apply_layout`] changes who takes part. Formats: `docs/format-cluster.md`.
+//!
+//! Invariants:
+//!  - two layouts in force never share a number: a majority accepts a layout durably before anybody uses it;
+//!  - a node takes no decided version of an earlier term than the one it has promised, and a promise is on disk before
+//!    it is answered;
+//!  - a request that changes something is carried out once, however often it arrives;
+//!  - volumes of two stores are never mixed, and a node never starts as new where its volumes were used before.
+//!
+//! It does not know what clients speak (S3), nor how a replica lies on its disk.
+
+mod apply;
+mod cluster_file;
+mod connect;
+mod connector;
+mod files;
+mod found;
+mod guarded;
+mod join;
+mod keeper;
+mod local;
+mod marks;
+mod news;
+mod open;
+mod owner;
+mod promises;
+mod recover;
+mod secret;
+mod settings;
+mod slot;
+mod start;
+mod trust;
+mod wire;
+
+pub use apply::{ApplyError, apply_layout};
+pub use cluster_file::{ClusterFile, MemberNode, MemberVolume};
+pub use connect::{ConnectError, ConnectSettings, Connection, connect, connect_or_begin};
+pub use guarded::Guarded;
+pub use join::wanted_roles;
+pub use promises::Promises;
+pub use recover::recover_layouts;
+pub use secret::{SECRET_BYTES_MIN, Secret, SecretError};
+pub use settings::{
+    ConnectionSettings, LOCAL_NODE, NodeSettings, REPLICAS_MAX, SettingsError, VolumeSettings,
+};
+pub use start::{OpenVolume, Opener, RunningNode, StartError, start, start_with};
+pub use trust::Tls;

@@ -1,0 +1,153 @@
+//! This process as a node.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use contract::{
+    Claim, Counters, Finish, Meta, Node, NodeError, NodeId, NodeStatus, Volume, VolumeError, VolumeId,
+    VolumeStatus, now_ms,
+};
+use parking_lot::RwLock;
+use placement::{Layout, Layouts};
+use store::upkeep::Workers;
+use store::{LayoutTag, Store};
+
+use super::keeper::Keeper;
+use super::promises::Promises;
+use super::{Guarded, slot};
+
+/// What a node consists of, shared by its own handle and its server.
+pub(crate) struct LocalNode {
+    pub(crate) id: NodeId,
+    /// The volumes that it serves.
+    pub(crate) volumes: BTreeMap<VolumeId, Arc<dyn Volume>>,
+    /// Their directories.
+    pub(crate) paths: BTreeMap<VolumeId, PathBuf>,
+    pub(crate) keeper: Arc<Keeper>,
+    promises: Arc<Promises>,
+    pub(crate) counters: Arc<Counters>,
+    started_ms: u64,
+    /// The process's store; `None` before it is made and after the node has ended. The store holds the cluster, which
+    /// holds this: ending takes it out.
+    store: RwLock<Option<Store>>,
+    workers: RwLock<Option<Workers>>,
+}
+
+impl LocalNode {
+    /// A node of these volumes, without a store yet.
+    pub(crate) fn new(
+        id: NodeId,
+        volumes: BTreeMap<VolumeId, Arc<dyn Volume>>,
+        paths: BTreeMap<VolumeId, PathBuf>,
+        keeper: Arc<Keeper>,
+        promises: Arc<Promises>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            id,
+            volumes,
+            paths,
+            keeper,
+            promises,
+            counters: Arc::default(),
+            started_ms: now_ms(),
+            store: RwLock::new(None),
+            workers: RwLock::new(None),
+        })
+    }
+
+    /// A volume of its own, as asked under a layout.
+    pub(crate) fn volume(&self, id: &VolumeId, under: LayoutTag) -> Option<Arc<dyn Volume>> {
+        let volume = self.volumes.get(id)?.clone();
+        let under = Some((under, self.keeper.clone()));
+        Some(Guarded::new(volume, self.promises.clone(), under))
+    }
+
+    /// From now on it decides writes.
+    pub(crate) fn begin(&self, store: Store, workers: Option<Workers>) {
+        *self.store.write() = Some(store);
+        *self.workers.write() = workers;
+    }
+
+    /// From now on it decides nothing.
+    pub(crate) fn end(&self) {
+        *self.store.write() = None;
+        *self.workers.write() = None;
+    }
+
+    /// Its background workers, if it runs with any.
+    pub(crate) fn workers(&self) -> Option<Workers> {
+        self.workers.read().clone()
+    }
+
+    /// How it is doing. A volume that says nothing is out, with what it said instead.
+    pub(crate) async fn status_here(&self) -> NodeStatus {
+        let mut volumes = Vec::with_capacity(self.volumes.len());
+        for (id, volume) in &self.volumes {
+            let status = volume.status().await;
+            volumes.push(status.unwrap_or_else(|error| self.silent(id, &error)));
+        }
+        let workers = self.workers.read().as_ref().map(Workers::statuses);
+        NodeStatus {
+            id: self.id.clone(),
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            started_ms: self.started_ms,
+            layout: self.keeper.tag().number,
+            volumes,
+            workers: workers.unwrap_or_default(),
+            requests: self.counters.counts(),
+        }
+    }
+
+    fn silent(&self, id: &VolumeId, error: &VolumeError) -> VolumeStatus {
+        let path = self.paths.get(id).map(|path| path.display().to_string());
+        slot::out(id, path.unwrap_or_default(), error.to_string())
+    }
+}
+
+#[async_trait]
+impl Node for LocalNode {
+    fn id(&self) -> &NodeId {
+        &self.id
+    }
+
+    async fn finish(&self, finish: Finish) -> Result<Option<Meta>, NodeError> {
+        let store = self.store.read().clone();
+        let store = store.ok_or_else(|| NodeError::Unreachable {
+            node: self.id.clone(),
+            detail: "it is starting or ending".to_owned(),
+            asked: false,
+        })?;
+        store.finish_here(finish).await
+    }
+
+    async fn promise(&self, claims: &[Claim]) -> Result<Vec<Claim>, NodeError> {
+        self.promises.promise(claims).await.map_err(NodeError::Failed)
+    }
+
+    async fn layouts(&self) -> Result<Layouts, NodeError> {
+        Ok(self.keeper.layouts().await)
+    }
+
+    async fn propose(&self, layout: &Layout) -> Result<(), NodeError> {
+        let accepted = self.keeper.propose(layout).await;
+        accepted.map_err(|detail| NodeError::LayoutRefused {
+            node: self.id.clone(),
+            detail,
+        })
+    }
+
+    async fn accepted(&self) -> Result<Vec<Layout>, NodeError> {
+        Ok(self.keeper.accepted().await)
+    }
+
+    async fn adopt(&self, layouts: &Layouts) -> Result<(), NodeError> {
+        self.keeper.adopt(layouts.clone()).await;
+        Ok(())
+    }
+
+    async fn status(&self) -> Result<NodeStatus, NodeError> {
+        Ok(self.status_here().await)
+    }
+}

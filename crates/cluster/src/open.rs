@@ -1,0 +1,68 @@
+//! Opens directories as volumes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use contract::VolumeId;
+use volume::{DiskSettings, DiskVolume, FixityLog, OpenVolumeError};
+
+use super::{OpenVolume, Opener, StartError};
+
+/// Opens directories of this machine, with one fixity log for all of them.
+pub(super) fn directories(fixity: Arc<FixityLog>) -> Opener {
+    Arc::new(move |volume: OpenVolume| {
+        may_open(&volume)?;
+        let settings = DiskSettings {
+            held_before: volume.held_before,
+            furnish: volume.furnish,
+            ..DiskSettings::new(volume.path.clone(), volume.id, fixity.clone())
+        };
+        match DiskVolume::open(settings) {
+            Ok(opened) => Ok(opened),
+            Err(error) => Err(refused(volume.path, &error)),
+        }
+    })
+}
+
+/// Opens a volume that was used before, and makes it one whose "not found" means "not known".
+pub(super) fn distrusted(id: VolumeId, path: PathBuf, why: &str) -> Result<Arc<DiskVolume>, StartError> {
+    let settings = DiskSettings::new(path.clone(), id, FixityLog::new());
+    let opened = DiskVolume::open(settings).map_err(|error| refused(path.clone(), &error))?;
+    opened.distrust(why).map_err(|error| StartError::Volume {
+        path,
+        detail: error.to_string(),
+    })?;
+    Ok(opened)
+}
+
+/// Refuses to make what is not to be made.
+fn may_open(volume: &OpenVolume) -> Result<(), StartError> {
+    let path = &volume.path;
+    let refused = |detail: &str| {
+        Err(StartError::Volume {
+            path: path.clone(),
+            detail: detail.to_owned(),
+        })
+    };
+    if !volume.makes_directory && !path.exists() {
+        return refused(
+            "there is no such directory: mount its disk, or make the directory if the volume is to begin anew",
+        );
+    }
+    match DiskVolume::sign_of_use(path) {
+        Ok(None) if !volume.begins => refused("the directory is no volume of this store"),
+        // What cannot be read is found out by opening it.
+        _ => Ok(()),
+    }
+}
+
+fn refused(path: PathBuf, error: &OpenVolumeError) -> StartError {
+    let detail = error.to_string();
+    match error {
+        OpenVolumeError::Locked { .. } => StartError::InUse { path, detail },
+        OpenVolumeError::OtherVolume { .. } | OpenVolumeError::NotEmpty { .. } => {
+            StartError::WrongDirectory { path, detail }
+        }
+        _ => StartError::Volume { path, detail },
+    }
+}

@@ -1,0 +1,350 @@
+//! What this node has promised: for every partition the latest term in which it takes decided versions.
+//!
+//! Invariants:
+//!  - a promise is on disk before it is answered, and a promised term only ever rises;
+//!  - a version of an earlier term is refused. One that was let in before is told of to whoever asks for the key after the
+//!    promise was answered: as under way here, or as prepared by its volume.
+//!
+//! Each volume's `node/terms.json` is replaced whole, as the layouts are; of a node's volumes the latest term counts for
+//! each partition. What is lost with all volumes of a node is lost: those volumes begin as being rebuilt.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use contract::{Claim, Key, Meta, PARTITIONS, Partition, Pending, StageId, Term, VolumeError, VolumeId};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use super::files;
+
+/// Name of the file.
+const FILE: &str = "terms.json";
+
+/// Version of the file's format.
+const FORMAT: u32 = 1;
+
+/// What `terms.json` says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Kept {
+    /// Version of the format.
+    format: u32,
+    /// The volume that the file lies on.
+    volume: VolumeId,
+    /// Partitions by the term promised for them, as `3 7-12 4095`.
+    terms: BTreeMap<Term, String>,
+}
+
+/// See the module.
+pub struct Promises {
+    /// The volumes that hold them; none in memory.
+    places: Vec<(VolumeId, PathBuf)>,
+    table: Mutex<Table>,
+    /// Held while the files are written.
+    writing: Mutex<()>,
+}
+
+#[derive(Default)]
+struct Table {
+    terms: BTreeMap<Partition, Term>,
+    /// Versions being prepared.
+    under_way: Vec<(VolumeId, Pending)>,
+}
+
+/// A version let in, which is told of until this is dropped.
+pub(crate) struct Entered {
+    promises: Arc<Promises>,
+    volume: VolumeId,
+    stage: StageId,
+}
+
+impl Promises {
+    /// What the volumes in these directories keep. One that cannot be read is out of service anyway, or has it from the
+    /// others again.
+    pub(crate) fn read(places: Vec<(VolumeId, PathBuf)>) -> Arc<Self> {
+        let mut table = Table::default();
+        for (volume, dir) in &places {
+            let path = files::path_of(dir, FILE);
+            let learnt = match files::read::<Kept>(&path) {
+                Ok(None) => Ok(()),
+                Ok(Some(kept)) if kept.format != FORMAT => {
+                    Err(format!("format {}, expected {FORMAT}", kept.format))
+                }
+                Ok(Some(kept)) => table.learn(&kept),
+                Err(error) => Err(error.to_string()),
+            };
+            if let Err(detail) = learnt {
+                tracing::warn!(%volume, path = %path.display(), detail, "what was promised cannot be read here");
+            }
+        }
+        Arc::new(Self {
+            places,
+            table: Mutex::new(table),
+            writing: Mutex::new(()),
+        })
+    }
+
+    /// Of a node whose volumes are in memory.
+    pub fn in_memory() -> Arc<Self> {
+        Arc::new(Self {
+            places: Vec::new(),
+            table: Mutex::default(),
+            writing: Mutex::new(()),
+        })
+    }
+
+    /// Promises, and answers what was promised otherwise. A claim of the very term that was promised is one asked again.
+    ///
+    /// # Errors
+    /// When no volume could be written; nothing is promised then.
+    pub async fn promise(self: &Arc<Self>, claims: &[Claim]) -> Result<Vec<Claim>, String> {
+        let (me, claims) = (self.clone(), claims.to_vec());
+        if self.places.is_empty() {
+            return me.promise_now(&claims);
+        }
+        tokio::task::spawn_blocking(move || me.promise_now(&claims))
+            .await
+            .map_err(|error| format!("write {FILE}: {error}"))?
+    }
+
+    fn promise_now(&self, claims: &[Claim]) -> Result<Vec<Claim>, String> {
+        let _one = self.writing.lock();
+        let mut terms = self.table.lock().terms.clone();
+        let mut refused = Vec::new();
+        for claim in claims {
+            let promised = terms.entry(claim.partition).or_default();
+            if *promised > claim.term {
+                refused.push(Claim {
+                    term: *promised,
+                    ..*claim
+                });
+            }
+            *promised = claim.term.max(*promised);
+        }
+        if terms != self.table.lock().terms {
+            self.save(&terms)?;
+        }
+        // From here on versions of earlier terms are refused; those let in before are told of by `under_way`.
+        self.table.lock().terms = terms;
+        Ok(refused)
+    }
+
+    /// Lets a version in, if its turn is not over and `still` holds at the same moment.
+    ///
+    /// # Errors
+    /// `Superseded`, or what `still` says.
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        volume: &VolumeId,
+        stage: StageId,
+        meta: &Meta,
+        still: impl FnOnce() -> Result<(), VolumeError>,
+    ) -> Result<Entered, VolumeError> {
+        let mut table = self.table.lock();
+        still()?;
+        let promised = table
+            .terms
+            .get(&meta.key.partition())
+            .copied()
+            .unwrap_or_default();
+        if meta.version.term < promised {
+            return Err(VolumeError::Superseded {
+                volume: volume.clone(),
+                promised,
+            });
+        }
+        let meta = meta.clone();
+        table.under_way.push((volume.clone(), Pending { stage, meta }));
+        Ok(Entered {
+            promises: self.clone(),
+            volume: volume.clone(),
+            stage,
+        })
+    }
+
+    /// The newest version of a key that is being prepared on a volume.
+    pub(crate) fn under_way(&self, volume: &VolumeId, key: &Key) -> Option<Pending> {
+        let table = self.table.lock();
+        let of_key = table
+            .under_way
+            .iter()
+            .filter(|(on, pending)| on == volume && pending.meta.key == *key);
+        let newest = of_key.max_by_key(|(_, pending)| pending.meta.version)?;
+        Some(newest.1.clone())
+    }
+
+    /// Keys that begin with a text, of versions being prepared on a volume.
+    pub(crate) fn keys_under_way(&self, volume: &VolumeId, prefix: &str) -> Vec<Key> {
+        let table = self.table.lock();
+        let keys = table.under_way.iter().filter(|(on, _)| on == volume);
+        let keys = keys.map(|(_, pending)| &pending.meta.key);
+        keys.filter(|key| key.as_str().starts_with(prefix))
+            .cloned()
+            .collect()
+    }
+
+    /// Writes the file into the directory of a volume that begins, or may have lost it. For threads that may wait.
+    ///
+    /// # Errors
+    /// What failed of reading or writing the file.
+    pub(crate) fn furnish(&self, volume: &VolumeId, dir: &Path) -> io::Result<()> {
+        let _one = self.writing.lock();
+        let terms = self.table.lock().terms.clone();
+        if terms.is_empty() {
+            return Ok(());
+        }
+        write_one(volume, dir, &terms)
+    }
+
+    /// Writes to all volumes that are there, and is content with one.
+    fn save(&self, terms: &BTreeMap<Partition, Term>) -> Result<(), String> {
+        let failures: Vec<_> = self
+            .places
+            .iter()
+            .filter_map(|(volume, dir)| write_if_there(volume, dir, terms).err())
+            .collect();
+        if failures.len() < self.places.len() || self.places.is_empty() {
+            failures.iter().for_each(|failure| tracing::warn!("{failure}"));
+            return Ok(());
+        }
+        Err(failures.join("; "))
+    }
+}
+
+impl Table {
+    fn learn(&mut self, kept: &Kept) -> Result<(), String> {
+        for (term, partitions) in &kept.terms {
+            for partition in listed(partitions)? {
+                let promised = self.terms.entry(partition).or_default();
+                *promised = (*promised).max(*term);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let mut table = self.promises.table.lock();
+        let this =
+            |(volume, pending): &(VolumeId, Pending)| *volume == self.volume && pending.stage == self.stage;
+        if let Some(at) = table.under_way.iter().position(this) {
+            table.under_way.swap_remove(at);
+        }
+    }
+}
+
+fn write_if_there(volume: &VolumeId, dir: &Path, terms: &BTreeMap<Partition, Term>) -> Result<(), String> {
+    if !files::is_volume(dir, volume) {
+        return Err(format!("{} is not volume {volume} at present", dir.display()));
+    }
+    write_one(volume, dir, terms)
+        .map_err(|error| format!("write {}: {error}", files::path_of(dir, FILE).display()))
+}
+
+fn write_one(volume: &VolumeId, dir: &Path, terms: &BTreeMap<Partition, Term>) -> io::Result<()> {
+    let mut by_term: BTreeMap<Term, Vec<Partition>> = BTreeMap::new();
+    for (partition, term) in terms {
+        by_term.entry(*term).or_default().push(*partition);
+    }
+    let path = files::path_of(dir, FILE);
+    let kept = Kept {
+        format: FORMAT,
+        volume: volume.clone(),
+        terms: by_term
+            .into_iter()
+            .map(|(term, partitions)| (term, list(&partitions)))
+            .collect(),
+    };
+    if files::read::<Kept>(&path).is_ok_and(|there| there.as_ref() == Some(&kept)) {
+        return Ok(());
+    }
+    files::replace(&path, &kept)
+}
+
+/// Partitions in rising order, as text.
+fn list(partitions: &[Partition]) -> String {
+    let runs = partitions.chunk_by(|a, b| a.0 + 1 == b.0);
+    let texts = runs.map(|run| match run {
+        [first, .., last] => format!("{}-{}", first.0, last.0),
+        [first, ..] => first.0.to_string(),
+        [] => String::new(),
+    });
+    texts.collect::<Vec<_>>().join(" ")
+}
+
+/// The partitions of a text that [`list`] made.
+fn listed(text: &str) -> Result<Vec<Partition>, String> {
+    let number = |text: &str| {
+        let number = text.parse::<u16>().ok().filter(|number| *number < PARTITIONS);
+        number.ok_or_else(|| format!("{text:?} is no partition"))
+    };
+    let mut partitions = Vec::new();
+    for run in text.split_ascii_whitespace() {
+        let (first, last) = run.split_once('-').unwrap_or((run, run));
+        partitions.extend((number(first)?..=number(last)?).map(Partition));
+    }
+    Ok(partitions)
+}
+
+#[cfg(test)]
+mod tests {
+    use contract::Clock;
+    use volume::{DiskSettings, DiskVolume, FixityLog};
+
+    use super::*;
+
+    fn claim(partition: u16, term: Term) -> Claim {
+        Claim {
+            partition: Partition(partition),
+            term,
+        }
+    }
+
+    #[test]
+    fn partitions_are_listed_in_runs() {
+        for (numbers, text) in [
+            (vec![], ""),
+            (vec![7], "7"),
+            (vec![0, 1, 2, 9, 4094, 4095], "0-2 9 4094-4095"),
+        ] {
+            let partitions: Vec<_> = numbers.into_iter().map(Partition).collect();
+            assert_eq!(list(&partitions), text);
+            assert_eq!(listed(text), Ok(partitions));
+        }
+        for wrong in ["4096", "x", "1-", "-1", "3,4"] {
+            assert!(listed(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_promise_outlives_the_process() {
+        let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let volume = |i: usize| VolumeId::from(format!("n/{i}"));
+        for (i, dir) in dirs.iter().enumerate() {
+            DiskVolume::open(DiskSettings::new(dir.path(), volume(i), FixityLog::new())).unwrap();
+        }
+        let places: Vec<_> = dirs
+            .iter()
+            .enumerate()
+            .map(|(i, dir)| (volume(i), dir.path().to_owned()))
+            .collect();
+        let (one, other) = (Clock::new("n1"), Clock::new("n2"));
+        let promises = Promises::read(places.clone());
+        assert_eq!(
+            promises
+                .promise(&[claim(1, one.term(1)), claim(2, one.term(1))])
+                .await,
+            Ok(Vec::new())
+        );
+        assert_eq!(promises.promise(&[claim(2, other.term(2))]).await, Ok(Vec::new()));
+        // One volume that was away for the last promise does not bring the one before back.
+        std::fs::remove_file(dirs[0].path().join("node/terms.json")).unwrap();
+        let promises = Promises::read(places);
+        let refused = promises
+            .promise(&[claim(1, one.term(1)), claim(2, one.term(1))])
+            .await;
+        assert_eq!(refused, Ok(vec![claim(2, other.term(2))]));
+    }
+}

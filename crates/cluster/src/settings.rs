@@ -1,0 +1,362 @@
+//! What a node is told before it starts: plain values, from flags or from a `node.toml`.
+//!
+//! Formats: `docs/format-cluster.md`. Paths in a file are relative to the directory of that file.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use contract::NodeId;
+use serde::Deserialize;
+use store::upkeep::UpkeepSettings;
+
+use super::cluster_file::ClusterFile;
+use super::secret::Secret;
+use super::trust::{Tls, Trust};
+
+/// Name of the node when there is only one process.
+pub const LOCAL_NODE: &str = "local";
+
+/// What a node needs to start.
+#[derive(Debug, Clone)]
+pub struct NodeSettings {
+    /// Its name in the cluster.
+    pub id: NodeId,
+    /// Where it listens for other nodes and for commands; a free port of the loopback interface if `None`.
+    pub listen: Option<SocketAddr>,
+    /// Where others reach it, `host:port`; the address it listens on if `None`. Counts only when layout 1 is made
+    /// without a cluster file; a cluster file says where every node is.
+    pub advertise: Option<String>,
+    /// The volumes that it serves.
+    pub volumes: Vec<VolumeSettings>,
+    /// Who else takes part; `None` for a store of one process. Counts only when the volumes hold no layouts yet.
+    pub cluster: Option<ClusterFile>,
+    /// What nodes prove to each other that they know.
+    pub secret: Secret,
+    /// Copies of every object without a cluster file; 2 with two or more volumes, else 1, if `None`.
+    pub replicas: Option<u8>,
+    /// Whether volumes that take part for the first time are made: serving and the first put do, what only reads does
+    /// not.
+    pub makes_volumes: bool,
+    /// How eager the background workers are; `None` for none of them, which only short commands and tests want.
+    pub upkeep: Option<UpkeepSettings>,
+    /// Who may connect, and for how long without a signature.
+    pub connections: ConnectionSettings,
+}
+
+/// Connections to the port of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConnectionSettings {
+    /// Connections at a time; others wait in the system's queue.
+    pub max: usize,
+    /// Connections of one address (for IPv6: of one network of 64 bits) that have signed nothing yet; what comes then is
+    /// closed at once.
+    pub per_address: usize,
+    /// How many of `max` are kept for networks that have signed lately.
+    pub reserved: usize,
+    /// How long a connection may go without a good signature, in seconds.
+    pub stranger_seconds: u32,
+}
+
+impl Default for ConnectionSettings {
+    fn default() -> Self {
+        Self {
+            max: 2048,
+            per_address: 256,
+            reserved: 1024,
+            stranger_seconds: 10,
+        }
+    }
+}
+
+/// One volume as its node knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VolumeSettings {
+    /// Name within its node. Without one: the name that the volume was given when it was first used, else the last
+    /// part of its path.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Its directory; made when absent and the volume takes part for the first time (its parent must be there).
+    pub path: PathBuf,
+    /// Its failure domain; each volume is a zone of its own if `None` and there is no cluster file.
+    #[serde(default)]
+    pub zone: Option<String>,
+    /// Its share relative to other volumes.
+    #[serde(default = "one")]
+    pub weight: u32,
+}
+
+/// Why settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// A file that cannot be read.
+    #[error("read {path}: {error}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What failed.
+        error: std::io::Error,
+    },
+    /// A file that says something it may not.
+    #[error("{path}: {detail}")]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what is expected.
+        detail: String,
+    },
+    /// The secret.
+    #[error(transparent)]
+    Secret(#[from] super::secret::SecretError),
+    /// The keys of connections could not be made.
+    #[error("keys of connections between nodes: {0}")]
+    Tls(String),
+    /// A `--volume` that cannot be one.
+    #[error("volume {text:?}: {detail}: expected DIR[,name=NAME][,zone=ZONE][,weight=NUMBER]")]
+    Volume {
+        /// As given.
+        text: String,
+        /// What is wrong.
+        detail: String,
+    },
+}
+
+/// The file as written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NodeFile {
+    id: String,
+    listen: Option<SocketAddr>,
+    advertise: Option<String>,
+    cluster: Option<PathBuf>,
+    secret: PathBuf,
+    replicas: Option<u8>,
+    #[serde(rename = "volume")]
+    volumes: Vec<VolumeSettings>,
+    #[serde(default)]
+    upkeep: UpkeepFile,
+    #[serde(default)]
+    connections: ConnectionSettings,
+}
+
+/// `[upkeep]` as written: what a person may want to change, in seconds.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct UpkeepFile {
+    scrub_every_s: Option<f64>,
+    scrub_bytes_per_s: Option<u64>,
+    reconcile_every_s: Option<f64>,
+    rebalance_bytes_per_s: Option<u64>,
+    unreachable_grace_s: Option<f64>,
+    tombstone_grace_s: Option<f64>,
+    watch_every_s: Option<f64>,
+    retry_after_s: Option<f64>,
+    census_every_s: Option<f64>,
+}
+
+impl UpkeepFile {
+    /// These settings in the place of those.
+    fn over(&self, mut settings: UpkeepSettings) -> Result<UpkeepSettings, String> {
+        let times = [
+            ("scrub_every_s", &mut settings.scrub_every, self.scrub_every_s),
+            (
+                "reconcile_every_s",
+                &mut settings.reconcile_every,
+                self.reconcile_every_s,
+            ),
+            (
+                "unreachable_grace_s",
+                &mut settings.unreachable_grace,
+                self.unreachable_grace_s,
+            ),
+            (
+                "tombstone_grace_s",
+                &mut settings.tombstone_grace,
+                self.tombstone_grace_s,
+            ),
+            ("watch_every_s", &mut settings.watch_every, self.watch_every_s),
+            ("retry_after_s", &mut settings.retry_after, self.retry_after_s),
+            ("census_every_s", &mut settings.census_every, self.census_every_s),
+        ];
+        for (name, setting, seconds) in times {
+            if let Some(seconds) = seconds {
+                *setting = Duration::try_from_secs_f64(seconds)
+                    .map_err(|error| format!("upkeep: {name} = {seconds}: {error}"))?;
+            }
+        }
+        let rates = [
+            (&mut settings.scrub_bytes_per_s, self.scrub_bytes_per_s),
+            (&mut settings.rebalance_bytes_per_s, self.rebalance_bytes_per_s),
+        ];
+        for (setting, rate) in rates {
+            *setting = rate.unwrap_or(*setting);
+        }
+        Ok(settings)
+    }
+}
+
+impl NodeSettings {
+    /// One process with these volumes, name `local`: no file needed. Its secret is made anew at every start and told
+    /// to commands by the owner files in the volumes.
+    pub fn of_volumes(volumes: Vec<VolumeSettings>) -> Self {
+        Self {
+            id: NodeId::from(LOCAL_NODE.to_owned()),
+            listen: None,
+            advertise: None,
+            volumes,
+            cluster: None,
+            secret: Secret::random(),
+            replicas: None,
+            makes_volumes: true,
+            upkeep: Some(UpkeepSettings::default()),
+            connections: ConnectionSettings::default(),
+        }
+    }
+
+    /// Settings from a `node.toml`, with the cluster file and the secret that it names. A secret file that is absent
+    /// is made.
+    ///
+    /// # Errors
+    /// [`SettingsError`] for a file that cannot be read or says something it may not.
+    pub fn read(path: &Path) -> Result<Self, SettingsError> {
+        let file: NodeFile = read_toml(path)?;
+        let wrong = |detail| SettingsError::Format {
+            path: path.to_owned(),
+            detail,
+        };
+        let beside = |other: &Path| path.parent().unwrap_or(Path::new(".")).join(other);
+        let cluster = file
+            .cluster
+            .map(|cluster| ClusterFile::read(&beside(&cluster)))
+            .transpose()?;
+        let settings = Self {
+            id: NodeId::from(file.id),
+            listen: file.listen,
+            advertise: file.advertise,
+            volumes: file
+                .volumes
+                .into_iter()
+                .map(|volume| VolumeSettings {
+                    path: beside(&volume.path),
+                    ..volume
+                })
+                .collect(),
+            cluster,
+            secret: Secret::of_file(&beside(&file.secret))?,
+            replicas: file.replicas,
+            makes_volumes: true,
+            upkeep: Some(file.upkeep.over(UpkeepSettings::default()).map_err(wrong)?),
+            connections: file.connections,
+        };
+        settings.check().map_err(wrong)?;
+        Ok(settings)
+    }
+
+    /// What this node must have to talk to others.
+    pub(super) fn trust(&self) -> Result<Trust, SettingsError> {
+        let tls = self.cluster.as_ref().map_or(Tls::On, |cluster| cluster.tls);
+        Trust::new(self.secret.clone(), tls)
+    }
+
+    /// What cannot be right whatever the volumes hold.
+    pub(super) fn check(&self) -> Result<(), String> {
+        check_name("node", &self.id.0)?;
+        if self.volumes.is_empty() {
+            return Err("no volume is given: a node needs at least one".to_owned());
+        }
+        let mut names = BTreeSet::new();
+        for name in self.volumes.iter().filter_map(|volume| volume.name.as_deref()) {
+            check_name("volume", name)?;
+            if !names.insert(name) {
+                return Err(format!("two volumes have the name {name:?}"));
+            }
+        }
+        if self.replicas == Some(0) || self.replicas > Some(REPLICAS_MAX) {
+            return Err(format!("replicas: expected 1 to {REPLICAS_MAX}"));
+        }
+        match &self.cluster {
+            Some(cluster) if !cluster.nodes.iter().any(|node| node.id == *self.id.0) => {
+                Err(format!("the cluster file has no node {:?}", self.id.0))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Most copies of an object.
+pub const REPLICAS_MAX: u8 = 8;
+
+impl VolumeSettings {
+    /// A volume in this directory, with everything else by default.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self {
+            name: None,
+            path: path.into(),
+            zone: None,
+            weight: 1,
+        }
+    }
+}
+
+/// `DIR[,name=NAME][,zone=ZONE][,weight=NUMBER]`.
+impl FromStr for VolumeSettings {
+    type Err = SettingsError;
+
+    fn from_str(text: &str) -> Result<Self, SettingsError> {
+        let wrong = |detail: String| SettingsError::Volume {
+            text: text.to_owned(),
+            detail,
+        };
+        let mut parts = text.split(',');
+        let mut volume = Self::at(parts.next().unwrap_or_default());
+        if volume.path.as_os_str().is_empty() {
+            return Err(wrong("no directory".to_owned()));
+        }
+        for part in parts {
+            match part.split_once('=') {
+                Some(("name", name)) => {
+                    check_name("volume", name).map_err(wrong)?;
+                    volume.name = Some(name.to_owned());
+                }
+                Some(("zone", zone)) if !zone.is_empty() => volume.zone = Some(zone.to_owned()),
+                Some(("weight", weight)) => {
+                    volume.weight = weight.parse().map_err(|_| wrong(format!("weight {weight:?}")))?;
+                }
+                _ => return Err(wrong(format!("{part:?}"))),
+            }
+        }
+        Ok(volume)
+    }
+}
+
+/// Names of nodes and volumes stand in paths, headers and logs.
+pub(super) fn check_name(what: &str, name: &str) -> Result<(), String> {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
+    if (1..=63).contains(&name.len()) && name.bytes().all(allowed) {
+        return Ok(());
+    }
+    Err(format!(
+        "{what} name {name:?}: expected 1 to 63 of letters, digits, dot, hyphen and underscore"
+    ))
+}
+
+/// Reads a TOML file.
+pub(super) fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, SettingsError> {
+    let text = std::fs::read_to_string(path).map_err(|error| SettingsError::Read {
+        path: path.to_owned(),
+        error,
+    })?;
+    toml::from_str(&text).map_err(|error| SettingsError::Format {
+        path: path.to_owned(),
+        detail: error.to_string(),
+    })
+}
+
+/// Weight of a volume that says none.
+pub(super) fn one() -> u32 {
+    1
+}

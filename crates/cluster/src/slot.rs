@@ -1,0 +1,237 @@
+//! A volume of this node that could not be opened: out of service, with the reason, until it can be.
+//!
+//! The other volumes serve meanwhile. The watching worker has it tried again now and then ([`Volume::revive`]); from
+//! the moment that it opens, everything goes to it as if it had been there from the start.
+//!
+//! Invariants:
+//!  - one attempt at a time, on a thread that may wait for a disk that hangs; nobody waits for it;
+//!  - a volume that knows layouts which cannot go with those in force stays out; newer ones are taken over before it is
+//!    used.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use contract::{
+    Abandon, ByteStream, Cause, FixityEvent, Head, Held, Key, ListQuery, Meta, Partition, Purpose,
+    ReplicaRead, StageId, Staged, StagedRead, Surveyed, Unsettled, Verdict, Version, Volume, VolumeError,
+    VolumeId, VolumeState, VolumeStatus,
+};
+use parking_lot::RwLock;
+use volume::{FixityLog, fixity};
+
+use super::keeper::{Keeper, Kept};
+use super::{OpenVolume, Opener, StartError};
+
+/// What opening a volume takes.
+#[derive(Clone)]
+pub(super) struct Hands {
+    pub(super) opener: Opener,
+    pub(super) keeper: Arc<Keeper>,
+    /// The node's fixity log; none where volumes are opened by other means.
+    pub(super) log: Option<Arc<FixityLog>>,
+}
+
+/// See the module.
+pub(super) struct Slot {
+    me: Weak<Self>,
+    given: OpenVolume,
+    hands: Hands,
+    held: RwLock<Holding>,
+    trying: AtomicBool,
+}
+
+enum Holding {
+    /// Why it is not open.
+    Nothing(String),
+    Open(Arc<dyn Volume>),
+}
+
+impl Slot {
+    /// Of a volume that could not be opened for this reason.
+    pub(super) fn new(given: OpenVolume, reason: String, hands: Hands) -> Arc<Self> {
+        Arc::new_cyclic(|me| Self {
+            me: me.clone(),
+            given,
+            hands,
+            held: RwLock::new(Holding::Nothing(reason)),
+            trying: AtomicBool::new(false),
+        })
+    }
+
+    fn volume(&self) -> Result<Arc<dyn Volume>, VolumeError> {
+        match &*self.held.read() {
+            Holding::Open(volume) => Ok(volume.clone()),
+            Holding::Nothing(reason) => Err(VolumeError::Out {
+                volume: self.given.id.clone(),
+                detail: reason.clone(),
+            }),
+        }
+    }
+
+    async fn open(&self) {
+        match self.try_open().await {
+            Ok(volume) => {
+                *self.held.write() = Holding::Open(volume);
+                let detail = "it could be opened again";
+                let event = fixity::event("volume-back", &self.given.id, None, Cause::Request, detail);
+                if let Some(log) = &self.hands.log {
+                    log.append(&event, true);
+                }
+            }
+            Err(reason) => *self.held.write() = Holding::Nothing(reason),
+        }
+    }
+
+    async fn try_open(&self) -> Result<Arc<dyn Volume>, String> {
+        let (opener, given) = (self.hands.opener.clone(), self.given.clone());
+        let opening = move || {
+            // One that cannot be read is written anew: the other volumes know.
+            let kept = Kept::read(&given.path).ok().flatten();
+            let furnish = given.furnish.clone().map(|furnish| (furnish, given.path.clone()));
+            let volume = opener(given).map_err(|error| match error {
+                StartError::Volume { detail, .. } => detail,
+                other => other.to_string(),
+            })?;
+            Ok::<_, String>((kept, volume, furnish))
+        };
+        let (kept, volume, furnish) = blocking(opening).await??;
+        if let Some(kept) = kept {
+            self.hands.keeper.learn(kept).await?;
+        }
+        if let Some((furnish, path)) = furnish {
+            let written = blocking(move || furnish(&path)).await?;
+            written.map_err(|error| format!("write the node's own files: {error}"))?;
+        }
+        Ok(volume)
+    }
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| format!("opening it ended without a result: {error}"))
+}
+
+/// The status of a volume of which nothing else is known.
+pub(super) fn out(id: &VolumeId, path: String, reason: String) -> VolumeStatus {
+    VolumeStatus {
+        id: id.clone(),
+        path,
+        state: VolumeState::Out(reason),
+        capacity_bytes: 0,
+        free_bytes: 0,
+        replicas: 0,
+        replica_bytes: 0,
+        tombstones: 0,
+        bad: 0,
+        staged: 0,
+    }
+}
+
+#[async_trait]
+impl Volume for Slot {
+    fn id(&self) -> &VolumeId {
+        &self.given.id
+    }
+
+    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
+        self.volume()?.stage(stage, body).await
+    }
+
+    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
+        self.volume()?.prepare(stage, meta, purpose).await
+    }
+
+    async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
+        self.volume()?.stage_whole(stage, meta, content).await
+    }
+
+    async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError> {
+        self.volume()?.read_staged(stage).await
+    }
+
+    async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
+        self.volume()?.commit(stage, cause, evidence).await
+    }
+
+    async fn abort(&self, stage: StageId, what: Abandon) {
+        if let Ok(volume) = self.volume() {
+            volume.abort(stage, what).await;
+        }
+    }
+
+    async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
+        self.volume()?.head(key).await
+    }
+
+    async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
+        self.volume()?.unsettled(prefix).await
+    }
+
+    async fn read(
+        &self,
+        key: &Key,
+        version: Version,
+        blocks: Range<u64>,
+    ) -> Result<ReplicaRead, VolumeError> {
+        self.volume()?.read(key, version, blocks).await
+    }
+
+    async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
+        self.volume()?.list(query).await
+    }
+
+    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+        self.volume()?.survey(partitions).await
+    }
+
+    async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {
+        self.volume()?.verify(key, version, cause).await
+    }
+
+    async fn remove(
+        &self,
+        key: &Key,
+        version: Version,
+        cause: Cause,
+        evidence: &str,
+    ) -> Result<(), VolumeError> {
+        self.volume()?.remove(key, version, cause, evidence).await
+    }
+
+    async fn settle_stray(&self, path: &str) -> Result<(), VolumeError> {
+        self.volume()?.settle_stray(path).await
+    }
+
+    async fn rebuilt(&self) -> Result<(), VolumeError> {
+        self.volume()?.rebuilt().await
+    }
+
+    async fn fixity(&self, key: Option<&Key>, limit: usize) -> Result<Vec<FixityEvent>, VolumeError> {
+        self.volume()?.fixity(key, limit).await
+    }
+
+    async fn status(&self) -> Result<VolumeStatus, VolumeError> {
+        match self.volume() {
+            Ok(volume) => volume.status().await,
+            Err(VolumeError::Out { detail, .. }) => {
+                let path = self.given.path.display().to_string();
+                Ok(out(&self.given.id, path, detail))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn revive(&self) {
+        let Some(me) = self.me.upgrade() else { return };
+        if self.volume().is_ok() || self.trying.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        tokio::spawn(async move {
+            me.open().await;
+            me.trying.store(false, Ordering::Release);
+        });
+    }
+}

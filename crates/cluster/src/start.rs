@@ -1,0 +1,363 @@
+//! Starting a node, and ending it.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use contract::{Cause, Counters, NodeStatus, Volume, VolumeId};
+use listen::Port;
+use placement::Layouts;
+use store::upkeep::workers::{Workers, WorkersConfig};
+use store::{Cluster, Store};
+use volume::{FixityLog, Furnish, NODE_DIR, fixity};
+
+use super::connector::Connector;
+use super::found::Found;
+use super::join::{Joined, join};
+use super::keeper::Keeper;
+use super::local::LocalNode;
+use super::marks::Marks;
+use super::news::News;
+use super::owner::Owner;
+use super::promises::Promises;
+use super::slot::{Hands, Slot};
+use super::trust::Trust;
+use super::wire::client::Peers;
+use super::wire::server::{Serving, door};
+use super::{ConnectionSettings, NodeSettings, SettingsError, open};
+
+/// A node that serves its volumes until it is shut down. Its volumes are closed when it is shut down and all clones of
+/// its store are dropped.
+pub struct RunningNode {
+    node: Arc<LocalNode>,
+    store: Store,
+    address: SocketAddr,
+    marks: Arc<Marks>,
+    unplaced: Vec<VolumeId>,
+    _news: Option<News>,
+    serving: Option<Serving>,
+}
+
+/// Why a node does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Settings that cannot be right.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// Settings that do not go together, or not with what the volumes hold.
+    #[error("node {node}: {detail}")]
+    Conflict {
+        /// The node.
+        node: String,
+        /// What does not go together, and what to do.
+        detail: String,
+    },
+    /// The address is taken or not this machine's.
+    #[error("listen on {address}: {error}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What failed.
+        error: std::io::Error,
+    },
+    /// Another process has the volume open.
+    #[error("volume {path} is in use: {detail}")]
+    InUse {
+        /// Its directory.
+        path: PathBuf,
+        /// By whom.
+        detail: String,
+    },
+    /// A directory that is another volume's, or something else altogether: set the settings right.
+    #[error("{detail}")]
+    WrongDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// What it is.
+        detail: String,
+    },
+    /// A volume that cannot be opened at present. A node starts without it while others can be.
+    #[error("open volume {path}: {detail}")]
+    Volume {
+        /// Its directory.
+        path: PathBuf,
+        /// What failed.
+        detail: String,
+    },
+    /// No layouts anywhere, on volumes that were used before: a person has to say that they are lost.
+    #[error("the layouts of this store are not to be found, so nothing can be either: {found}. {advice}")]
+    LayoutsLost {
+        /// What each directory shows.
+        found: String,
+        /// What to do.
+        advice: String,
+    },
+    /// None of the directories is a volume.
+    #[error("there is no store: {found}")]
+    NoStore {
+        /// What each directory shows.
+        found: String,
+    },
+}
+
+impl StartError {
+    /// [`StartError::NoStore`] of these directories.
+    pub(super) fn no_store(found: &[Found]) -> Self {
+        Self::NoStore { found: told(found) }
+    }
+}
+
+/// What directories show, in words.
+pub(super) fn told(found: &[Found]) -> String {
+    let told: Vec<_> = found.iter().map(Found::told).collect();
+    told.join(", ")
+}
+
+/// A volume to be opened.
+#[derive(Clone)]
+pub struct OpenVolume {
+    /// Its name in the cluster.
+    pub id: VolumeId,
+    /// Its directory.
+    pub path: PathBuf,
+    /// Whether it took part before: an empty directory has then lost what it held.
+    pub held_before: bool,
+    /// Whether its directory is made if it is absent (its parent must be there).
+    pub makes_directory: bool,
+    /// Whether a directory that is no volume yet becomes one.
+    pub begins: bool,
+    /// To be given to the volume: brings what the node keeps on each of its volumes.
+    pub furnish: Option<Furnish>,
+}
+
+/// Opens volumes. Called on a thread that may wait.
+pub type Opener = Arc<dyn Fn(OpenVolume) -> Result<Arc<dyn Volume>, StartError> + Send + Sync>;
+
+/// Opens the volumes, agrees on the layouts, listens, and starts the background workers.
+///
+/// # Errors
+/// [`StartError`]; nothing is left running then.
+pub async fn start(settings: NodeSettings) -> Result<RunningNode, StartError> {
+    let log = FixityLog::new();
+    start_node(settings, open::directories(log.clone()), Some(log)).await
+}
+
+/// As [`start`], with volumes opened by the caller's own means: what tests put their faults in with.
+///
+/// # Errors
+/// [`StartError`]; nothing is left running then.
+pub async fn start_with(settings: NodeSettings, opener: Opener) -> Result<RunningNode, StartError> {
+    start_node(settings, opener, None).await
+}
+
+async fn start_node(
+    settings: NodeSettings,
+    opener: Opener,
+    log: Option<Arc<FixityLog>>,
+) -> Result<RunningNode, StartError> {
+    let trust = settings.trust()?;
+    let joined = join(&settings).await?;
+    let places = joined.places();
+    let keeper = Keeper::new(joined.layouts.clone(), joined.accepted.clone(), places.clone());
+    let promises = Promises::read(places.clone());
+    let marks = Marks::new(keeper.clone(), promises.clone());
+    let hands = Hands {
+        opener,
+        keeper: keeper.clone(),
+        // A short command's view of what is out is no event.
+        log: log.filter(|_| settings.upkeep.is_some()),
+    };
+    let news = hands.log.as_deref().map(News::of);
+    let volumes = open_all(&joined, &marks, hands).await?;
+    let port = listen(settings.listen, settings.connections).await?;
+    let address = port.address();
+    let filled = keeper.fill().await;
+    filled.map_err(|detail| conflict(&settings, detail))?;
+    let node = LocalNode::new(
+        settings.id.clone(),
+        volumes,
+        places.into_iter().collect(),
+        keeper.clone(),
+        promises,
+    );
+    let store = store_of(&node, &trust, address, joined.layouts.clone());
+    let workers = workers_of(&node, &settings, &store);
+    node.begin(store.clone(), workers);
+    let owner = Owner::me(&settings.id, reachable(address).to_string(), &trust);
+    marks.serve(owner, node.paths.iter());
+    let serving = Serving::start(port, node.clone(), &trust, settings.connections);
+    tracing::info!(node = %node.id, %address, layout = keeper.tag().number, "node serves");
+    Ok(RunningNode {
+        node,
+        store,
+        address,
+        marks,
+        unplaced: joined.unplaced,
+        _news: news,
+        serving: Some(serving),
+    })
+}
+
+/// Opens what can be opened; the others are out, with the reason, and tried again. Settings that are wrong, and volumes
+/// that another process has open, are errors all the same: two processes must not share a store's volumes among them.
+async fn open_all(
+    joined: &Joined,
+    marks: &Arc<Marks>,
+    hands: Hands,
+) -> Result<BTreeMap<VolumeId, Arc<dyn Volume>>, StartError> {
+    let given = joined.volumes.iter().map(|volume| OpenVolume {
+        furnish: Some(marks.furnish(&volume.id)),
+        ..volume.clone()
+    });
+    let given: Vec<_> = given.collect();
+    let opening = tokio::task::spawn_blocking(move || open_each(given, &hands));
+    opening.await.unwrap_or_else(|error| {
+        Err(StartError::Volume {
+            path: PathBuf::new(),
+            detail: error.to_string(),
+        })
+    })
+}
+
+fn open_each(
+    given: Vec<OpenVolume>,
+    hands: &Hands,
+) -> Result<BTreeMap<VolumeId, Arc<dyn Volume>>, StartError> {
+    let mut volumes: BTreeMap<VolumeId, Arc<dyn Volume>> = BTreeMap::new();
+    let mut shut = Vec::new();
+    for volume in given {
+        match (hands.opener)(volume.clone()) {
+            Ok(opened) => drop(volumes.insert(volume.id, opened)),
+            Err(StartError::Volume { detail, .. }) => shut.push((volume, detail)),
+            Err(error) => return Err(error),
+        }
+    }
+    if volumes.is_empty() {
+        let (path, detail) = none_opens(shut);
+        return Err(StartError::Volume { path, detail });
+    }
+    for (volume, reason) in shut {
+        tracing::warn!(volume = %volume.id, path = %volume.path.display(), "out of service: {reason}");
+        let event = fixity::event("volume-out", &volume.id, None, Cause::Request, reason.clone());
+        if let Some(log) = &hands.log {
+            log.append(&event, true);
+        }
+        volumes.insert(volume.id.clone(), Slot::new(volume, reason, hands.clone()));
+    }
+    Ok(volumes)
+}
+
+/// The first volume that cannot be opened, and why none can.
+fn none_opens(shut: Vec<(OpenVolume, String)>) -> (PathBuf, String) {
+    let mut shut = shut.into_iter();
+    let (path, mut reasons) = shut
+        .next()
+        .map_or_else(Default::default, |(volume, detail)| (volume.path, detail));
+    for (volume, detail) in shut {
+        reasons.push_str(&format!("; volume {}: {detail}", volume.path.display()));
+    }
+    (path, reasons)
+}
+
+async fn listen(address: Option<SocketAddr>, connections: ConnectionSettings) -> Result<Port, StartError> {
+    let address = address.unwrap_or_else(free_port);
+    let port = Port::bind(address, door(connections)).await;
+    port.map_err(|error| StartError::Listen { address, error })
+}
+
+fn free_port() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, 0).into()
+}
+
+/// Where commands on this machine reach a node that listens there.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(Ipv4Addr::LOCALHOST.into());
+    }
+    address
+}
+
+fn store_of(node: &Arc<LocalNode>, trust: &Trust, address: SocketAddr, layouts: Layouts) -> Store {
+    let own_address = BTreeMap::from([(node.id.clone(), reachable(address).to_string())]);
+    let connector = Connector {
+        local: Some(node.clone()),
+        peers: Peers::new(&node.id.0, trust.clone(), own_address, node.keeper.clone()),
+    };
+    let cluster = Cluster::new(Some(node.id.clone()), layouts, Box::new(connector));
+    node.keeper.tell(&cluster);
+    Store::new(cluster)
+}
+
+fn workers_of(node: &Arc<LocalNode>, settings: &NodeSettings, store: &Store) -> Option<Workers> {
+    let upkeep = settings.upkeep.clone()?;
+    let dirs = node.paths.values();
+    let state_dirs = dirs.map(|dir| dir.join(NODE_DIR)).collect();
+    let counters = node.counters.clone();
+    Some(Workers::start(WorkersConfig {
+        store: store.clone(),
+        local: node.volumes.keys().cloned().collect(),
+        settings: upkeep,
+        state_dirs,
+        load: Arc::new(move || counters.in_flight()),
+    }))
+}
+
+pub(super) fn conflict(settings: &NodeSettings, detail: String) -> StartError {
+    StartError::Conflict {
+        node: settings.id.to_string(),
+        detail,
+    }
+}
+
+impl RunningNode {
+    /// The store, through this node.
+    pub fn store(&self) -> Store {
+        self.store.clone()
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Volumes that it was given and that are in no layout in force: they hold nothing until a layout is applied that
+    /// names them.
+    pub fn unplaced(&self) -> &[VolumeId] {
+        &self.unplaced
+    }
+
+    /// Its counters. Whoever takes requests for this process counts them there: they are shown with the node's own, and
+    /// the background workers make way for them.
+    pub fn counters(&self) -> Arc<Counters> {
+        self.node.counters.clone()
+    }
+
+    /// Its background workers; `None` when it runs without.
+    pub fn workers(&self) -> Option<Workers> {
+        self.node.workers()
+    }
+
+    /// How it is doing.
+    pub async fn status(&self) -> NodeStatus {
+        self.node.status_here().await
+    }
+
+    /// Ends it: answers in flight finish (for some seconds at most), workers stop, volumes are closed.
+    pub async fn shutdown(mut self) {
+        if let Some(serving) = self.serving.take() {
+            serving.stop().await;
+        }
+        if let Some(workers) = self.node.workers() {
+            workers.shutdown().await;
+        }
+        tracing::info!(node = %self.node.id, "node has ended");
+    }
+}
+
+impl Drop for RunningNode {
+    fn drop(&mut self) {
+        self.node.end();
+        self.marks.end(self.node.paths.values());
+    }
+}

@@ -1,0 +1,250 @@
+//! Asking other nodes: signed, under a layout, with the layouts of both sides brought together when they differ.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use contract::NodeId;
+use http::{Response, StatusCode};
+use hyper::body::Incoming;
+use parking_lot::Mutex;
+use placement::{Layouts, NodeRole};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use store::LayoutTag;
+
+use super::ask::{Manner, NodeAsk};
+use super::body::{self, Body};
+use super::link::{Caller, Link, NoAnswer, Sending};
+use super::secure::{Http, Wire, http};
+use super::tables::Tables;
+use super::{ANSWER_BYTES_MAX, ASK_BYTES_MAX};
+use crate::keeper::Keeper;
+use crate::trust::{Tls, Trust};
+
+/// All other nodes, as this process reaches them.
+pub(crate) struct Peers {
+    caller: Caller,
+    tls: Tls,
+    http: Http,
+    /// Addresses known better than from the layout: those of owner files, and one's own.
+    addresses: BTreeMap<NodeId, String>,
+    links: Mutex<HashMap<(NodeId, String), Arc<Link>>>,
+    keeper: Arc<Keeper>,
+    /// Tables of blocks read lately.
+    pub(crate) tables: Tables,
+}
+
+/// One node, asked under one layout.
+#[derive(Clone)]
+pub(crate) struct Peer {
+    pub(crate) peers: Arc<Peers>,
+    pub(crate) link: Arc<Link>,
+    under: LayoutTag,
+}
+
+/// Why there is no answer to use.
+pub(crate) enum Failure<E> {
+    /// None came, or none that can be understood.
+    Unreachable(String),
+    /// The connection broke before an answer began.
+    Broken(String),
+    /// The question did not arrive: the connection was refused, or the node is known not to answer.
+    NotAsked(String),
+    /// The node knows another layout, of this number.
+    OtherLayout(u64),
+    /// What the node said.
+    Said(E),
+}
+
+impl Peers {
+    /// For a process of this name, which keeps its layouts there.
+    pub(crate) fn new(
+        name: &str,
+        trust: Trust,
+        addresses: BTreeMap<NodeId, String>,
+        keeper: Arc<Keeper>,
+    ) -> Arc<Self> {
+        let name = name.into();
+        Arc::new(Self {
+            http: http(&trust),
+            tls: trust.tls,
+            caller: Caller {
+                name,
+                secret: trust.secret,
+            },
+            addresses,
+            links: Mutex::default(),
+            keeper,
+            tables: Tables::default(),
+        })
+    }
+
+    /// A node, to be asked under a layout.
+    pub(crate) fn peer(self: &Arc<Self>, under: LayoutTag, node: &NodeRole) -> Peer {
+        let address = self.addresses.get(&node.id).unwrap_or(&node.address).clone();
+        let link = self
+            .links
+            .lock()
+            .entry((node.id.clone(), address.clone()))
+            .or_insert_with(|| {
+                let wire = Wire::new(self.tls, self.http.clone());
+                Link::new(node.id.clone(), address, self.caller.clone(), wire)
+            })
+            .clone();
+        Peer {
+            peers: self.clone(),
+            link,
+            under,
+        }
+    }
+}
+
+impl Peer {
+    /// The node.
+    pub(crate) fn node(&self) -> &NodeId {
+        self.link.node()
+    }
+
+    /// Number of the layout asked under.
+    pub(crate) fn layout(&self) -> u64 {
+        self.under.number
+    }
+
+    /// Asks in JSON and is answered in JSON.
+    pub(crate) async fn ask<T: DeserializeOwned, E: DeserializeOwned>(
+        &self,
+        manner: Manner,
+        path: &str,
+        ask: &impl Serialize,
+    ) -> Result<T, Failure<E>> {
+        let answer = self.ask_raw(manner, path, ask).await?;
+        self.json(answer).await
+    }
+
+    /// Asks in JSON; the body of a good answer is the caller's.
+    pub(crate) async fn ask_raw<E: DeserializeOwned>(
+        &self,
+        manner: Manner,
+        path: &str,
+        ask: &impl Serialize,
+    ) -> Result<Response<Incoming>, Failure<E>> {
+        let ask =
+            Bytes::from(serde_json::to_vec(ask).map_err(|error| Failure::Unreachable(error.to_string()))?);
+        if ask.len() > ASK_BYTES_MAX {
+            return Err(Failure::Unreachable(format!(
+                "an ask of {} bytes is too long",
+                ask.len()
+            )));
+        }
+        let first = self.send(manner, path, &ask, body::full(ask.clone())).await;
+        match first {
+            // An idle connection may have been closed under us. What only reads may be asked again, once.
+            Err(Failure::Broken(_) | Failure::NotAsked(_)) if !manner.writes => {
+                self.send(manner, path, &ask, body::full(ask.clone())).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// Sends a body that begins with this ask.
+    pub(crate) async fn send<E: DeserializeOwned>(
+        &self,
+        manner: Manner,
+        path: &str,
+        ask: &[u8],
+        body: Body,
+    ) -> Result<Response<Incoming>, Failure<E>> {
+        let what = Sending {
+            manner,
+            path,
+            under: self.under,
+            ask,
+        };
+        let answer = self.link.send(&what, body).await.map_err(|none| match none {
+            NoAnswer::Broken(detail) => Failure::Broken(detail),
+            NoAnswer::NotAsked(detail) => Failure::NotAsked(detail),
+            NoAnswer::Waiting(detail) => Failure::Unreachable(detail),
+        })?;
+        match answer.status() {
+            StatusCode::OK => Ok(answer),
+            StatusCode::CONFLICT => Err(self.meet(answer).await),
+            StatusCode::UNAUTHORIZED => Err(Failure::Unreachable(format!(
+                "{} refuses our signature: the secrets differ, or the clocks by more than five minutes",
+                self.node()
+            ))),
+            status => Err(self.said(status, answer).await),
+        }
+    }
+
+    /// A JSON answer.
+    pub(crate) async fn json<T: DeserializeOwned, E>(
+        &self,
+        answer: Response<Incoming>,
+    ) -> Result<T, Failure<E>> {
+        let text = self.link.whole(answer.into_body(), ANSWER_BYTES_MAX).await;
+        let text = text.map_err(|error| Failure::Unreachable(error.to_string()))?;
+        serde_json::from_slice(&text)
+            .map_err(|error| Failure::Unreachable(format!("unreadable answer: {error}")))
+    }
+
+    /// What the node said in the place of an answer.
+    async fn said<E: DeserializeOwned>(&self, status: StatusCode, answer: Response<Incoming>) -> Failure<E> {
+        let text = match self.link.whole(answer.into_body(), ASK_BYTES_MAX).await {
+            Ok(text) => text,
+            Err(error) => return Failure::Unreachable(error.to_string()),
+        };
+        match serde_json::from_slice(&text) {
+            Ok(error) => Failure::Said(error),
+            Err(_) => Failure::Unreachable(format!("answer {status}: {}", String::from_utf8_lossy(&text))),
+        }
+    }
+
+    /// The node knows other layouts: the newer ones win on both sides.
+    async fn meet<E>(&self, answer: Response<Incoming>) -> Failure<E> {
+        let theirs: Layouts = match self.json::<_, E>(answer).await {
+            Ok(theirs) => theirs,
+            Err(failure) => return failure,
+        };
+        let number = theirs.current.number;
+        let keeper = &self.peers.keeper;
+        let (ours, tag) = (keeper.tag(), LayoutTag::of(&theirs.current));
+        if ours.number == number && ours != tag {
+            // Only layout 1 can be two: it is made, not agreed on.
+            tracing::error!(
+                node = %self.node(),
+                layout = number,
+                "node has another layout of this number: its first start was with another cluster file"
+            );
+        }
+        keeper.adopt(theirs).await;
+        let ours = keeper.layouts().await;
+        if ours.current.number > number {
+            let adopt = NodeAsk::Adopt(Box::new(ours));
+            self.push(&adopt).await;
+        }
+        Failure::OtherLayout(number)
+    }
+
+    /// Tells the node our newer layouts. When that fails, the next request meets the same difference again.
+    async fn push(&self, adopt: &NodeAsk) {
+        let Ok(ask) = serde_json::to_vec(adopt) else {
+            return;
+        };
+        let what = Sending {
+            manner: adopt.manner(),
+            path: "/v1/node/adopt",
+            under: self.under,
+            ask: &ask,
+        };
+        match self.link.send(&what, body::full(ask.clone())).await {
+            Ok(answer) if answer.status() == StatusCode::OK => {}
+            Ok(answer) => {
+                tracing::warn!(node = %self.node(), status = %answer.status(), "node refused newer layouts");
+            }
+            Err(none) => {
+                tracing::debug!(node = %self.node(), detail = none.detail(), "newer layouts did not arrive");
+            }
+        }
+    }
+}

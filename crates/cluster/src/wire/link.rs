@@ -1,0 +1,299 @@
+//! The way to one node: connections, and whether it is worth waiting for.
+//!
+//! Invariants:
+//!  - nobody waits longer than [`PATIENCE`] plus [`PING_MAX`] for a process that does not answer pings, however long
+//!    an answer of a living one may take;
+//!  - while a node is known not to answer in time, requests to it fail at once; it is tried again every
+//!    [`RETRY_EVERY`] in the background, and taken up when it answers.
+//!
+//! A refused connection is no such case: it costs nothing to try, and a node that was restarted is back at once.
+
+use std::error::Error;
+use std::io;
+use std::sync::{Arc, Weak};
+
+use bytes::Bytes;
+use contract::{ByteStream, NodeId};
+use futures_util::stream;
+use http::{Method, Request, Response};
+use hyper::body::Incoming;
+use parking_lot::Mutex;
+use store::LayoutTag;
+use tokio::sync::watch;
+use tokio::time::{Duration, Instant, sleep, timeout};
+
+use super::ask::Manner;
+use super::auth::Signed;
+use super::body::{self, Body};
+use super::secure::{Wire, advice};
+use super::{IDLE_MAX, PATIENCE, RETRY_EVERY};
+use crate::Secret;
+
+/// Longest time for the answer to a ping. A busy machine with hundreds of runnable threads still answers within it.
+const PING_MAX: Duration = Duration::from_millis(2500);
+
+/// The way to one node.
+pub(crate) struct Link {
+    node: NodeId,
+    address: String,
+    caller: Caller,
+    wire: Wire,
+    /// Why the node is left alone for now; `None` while it answers.
+    down: watch::Sender<Option<String>>,
+    /// When it last answered anything.
+    heard: Mutex<Option<Instant>>,
+    /// Held while a ping is out, so that those who wait for the same node share one.
+    pinging: tokio::sync::Mutex<()>,
+}
+
+/// Who asks.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    pub(crate) name: Arc<str>,
+    pub(crate) secret: Secret,
+}
+
+/// One request.
+pub(crate) struct Sending<'a> {
+    pub(crate) manner: Manner,
+    pub(crate) path: &'a str,
+    pub(crate) under: LayoutTag,
+    /// The JSON part of the body, which the signature vouches for.
+    pub(crate) ask: &'a [u8],
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum NoAnswer {
+    /// The connection broke: another may work.
+    Broken(String),
+    /// Nothing was sent: the connection was refused, or the node is known not to answer.
+    NotAsked(String),
+    /// Waiting any longer has no point.
+    Waiting(String),
+}
+
+impl NoAnswer {
+    /// In words.
+    pub(crate) fn detail(self) -> String {
+        match self {
+            Self::Broken(detail) | Self::NotAsked(detail) | Self::Waiting(detail) => detail,
+        }
+    }
+}
+
+impl Link {
+    /// The way to the node at this address. Nothing is sent yet.
+    pub(crate) fn new(node: NodeId, address: String, caller: Caller, wire: Wire) -> Arc<Self> {
+        Arc::new(Self {
+            node,
+            address,
+            caller,
+            wire,
+            down: watch::Sender::new(None),
+            heard: Mutex::new(None),
+            pinging: tokio::sync::Mutex::new(()),
+        })
+    }
+
+    /// The node.
+    pub(crate) fn node(&self) -> &NodeId {
+        &self.node
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    pub(crate) async fn send(
+        self: &Arc<Self>,
+        what: &Sending<'_>,
+        body: Body,
+    ) -> Result<Response<Incoming>, NoAnswer> {
+        if let Some(reason) = self.down.borrow().clone() {
+            return Err(NoAnswer::NotAsked(reason));
+        }
+        let sent = async {
+            let scheme = self.scheme().await;
+            let request = self.request(scheme, Method::POST, what, body)?;
+            Ok::<_, String>(self.wire.http.request(request).await)
+        };
+        let answer = self.guard(what.manner.limit, sent).await.and_then(|sent| sent);
+        let answer = answer.map_err(NoAnswer::Waiting)?;
+        let answer = answer.map_err(|error| {
+            let detail = self.failed(&error);
+            if error.is_connect() {
+                NoAnswer::NotAsked(detail)
+            } else {
+                NoAnswer::Broken(detail)
+            }
+        })?;
+        *self.heard.lock() = Some(Instant::now());
+        Ok(answer)
+    }
+
+    /// A whole body of an answer, of at most `max` bytes.
+    pub(crate) async fn whole(self: &Arc<Self>, body: Incoming, max: usize) -> io::Result<Bytes> {
+        let work = body::whole(body, max, IDLE_MAX);
+        // The body as a whole may take as long as its pieces keep coming.
+        self.guard(Duration::MAX, work).await.map_err(io::Error::other)?
+    }
+
+    /// The body of an answer, as content.
+    pub(crate) fn content(self: Arc<Self>, body: Incoming) -> ByteStream {
+        Box::pin(stream::try_unfold((self, body), |(link, mut body)| async move {
+            let piece = link.guard(IDLE_MAX, body::next(&mut body)).await;
+            let piece = piece.map_err(|detail| io::Error::new(io::ErrorKind::TimedOut, detail))??;
+            Ok(piece.map(|piece| (piece, (link, body))))
+        }))
+    }
+
+    /// Does some work with the node, as long as the node lives and for at most `limit`.
+    async fn guard<T>(self: &Arc<Self>, limit: Duration, work: impl Future<Output = T>) -> Result<T, String> {
+        if let Some(reason) = self.down.borrow().clone() {
+            return Err(reason);
+        }
+        tokio::select! {
+            biased;
+            done = work => Ok(done),
+            reason = self.watch_over(limit) => Err(reason),
+        }
+    }
+
+    /// Returns when waiting has no point any more, with the reason.
+    async fn watch_over(self: &Arc<Self>, limit: Duration) -> String {
+        let mut down = self.down.subscribe();
+        let begun = Instant::now();
+        loop {
+            let left = limit.saturating_sub(begun.elapsed());
+            tokio::select! {
+                () = sleep(left.min(PATIENCE)) => {}
+                Ok(reason) = down.wait_for(Option::is_some) => {
+                    return reason.clone().unwrap_or_default();
+                }
+            }
+            if begun.elapsed() >= limit {
+                return format!("no answer within {} s", limit.as_secs());
+            }
+            if let Err(reason) = self.alive().await {
+                return reason;
+            }
+        }
+    }
+
+    /// Whether the process answers at all. Shared by all who ask at the same time.
+    async fn alive(self: &Arc<Self>) -> Result<(), String> {
+        let _one = self.pinging.lock().await;
+        if let Some(reason) = self.down.borrow().clone() {
+            return Err(reason);
+        }
+        if self.heard.lock().is_some_and(|heard| heard.elapsed() < PATIENCE) {
+            return Ok(());
+        }
+        self.ping().await
+    }
+
+    /// One ping.
+    async fn ping(self: &Arc<Self>) -> Result<(), String> {
+        let what = Sending {
+            manner: Manner::PING,
+            path: "/v1/ping",
+            under: LayoutTag::NONE,
+            ask: b"",
+        };
+        let asked = async {
+            let scheme = self.scheme().await;
+            let request = self.request(scheme, Method::GET, &what, body::empty())?;
+            Ok::<_, String>(self.wire.http.request(request).await)
+        };
+        let asked = timeout(PING_MAX, asked).await;
+        match asked.map(|asked| asked.map_err(Err).and_then(|asked| asked.map_err(Ok))) {
+            Ok(Ok(_)) => {
+                *self.heard.lock() = Some(Instant::now());
+                Ok(())
+            }
+            Ok(Err(Ok(error))) => Err(self.failed(&error)),
+            Ok(Err(Err(detail))) => Err(detail),
+            Err(_) => Err(self.leave_alone(format!("no answer to a ping within {PING_MAX:?}"))),
+        }
+    }
+
+    /// `http` or `https`: found out with a ping where a node may speak either.
+    async fn scheme(&self) -> &'static str {
+        let what = Sending {
+            manner: Manner::PING,
+            path: "/v1/ping",
+            under: LayoutTag::NONE,
+            ask: b"",
+        };
+        self.wire
+            .scheme(|scheme| self.request(scheme, Method::GET, &what, body::empty()))
+            .await
+    }
+
+    fn request(
+        &self,
+        scheme: &str,
+        method: Method,
+        what: &Sending<'_>,
+        body: Body,
+    ) -> Result<Request<Body>, String> {
+        let signed = Signed::now(&self.caller.name, what.under, what.ask);
+        let headers = signed.headers(&self.caller.secret, &method, what.path);
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{scheme}://{}{}", self.address, what.path))
+            .body(body)
+            .map_err(|error| format!("{}{}: {error}", self.address, what.path))?;
+        request.headers_mut().extend(headers);
+        Ok(request)
+    }
+
+    /// What an error means, in words; a connection that could not be made in time means that the node is away.
+    fn failed(self: &Arc<Self>, error: &hyper_util::client::legacy::Error) -> String {
+        // It may have been restarted with the other way to speak.
+        self.wire.forget();
+        if let Some(advice) = advice(error) {
+            return format!("{}: {advice}", self.address);
+        }
+        let mut detail = format!("{}: {error}", self.address);
+        let mut source = error.source();
+        while let Some(cause) = source {
+            detail = format!("{detail}: {cause}");
+            if cause
+                .downcast_ref::<io::Error>()
+                .is_some_and(|error| error.kind() == io::ErrorKind::TimedOut)
+            {
+                return self.leave_alone(detail);
+            }
+            source = cause.source();
+        }
+        detail
+    }
+
+    /// Leaves the node alone until it answers a ping.
+    fn leave_alone(self: &Arc<Self>, reason: String) -> String {
+        let first = self.down.send_if_modified(|down| {
+            let first = down.is_none();
+            *down = Some(reason.clone());
+            first
+        });
+        if first {
+            tracing::warn!(node = %self.node, address = %self.address, %reason, "node does not answer");
+            tokio::spawn(take_up(Arc::downgrade(self)));
+        }
+        reason
+    }
+}
+
+/// Pings a node until it answers.
+async fn take_up(link: Weak<Link>) {
+    loop {
+        sleep(RETRY_EVERY).await;
+        let Some(link) = link.upgrade() else {
+            return;
+        };
+        if link.ping().await.is_ok() {
+            tracing::info!(node = %link.node, address = %link.address, "node answers again");
+            link.down.send_replace(None);
+            return;
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Connections with or without TLS: how they are made, and how a process finds out which the other side wants.
+//!
+//! Where both are allowed, TLS is tried first, and the plain way is taken only with a process that does not speak TLS at
+//! all. Somebody between the two could feign that: it is for the time of a change only.
+
+use std::io;
+use std::net::Ipv4Addr;
+
+use http::Request;
+use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{Client, Error};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use parking_lot::Mutex;
+use tokio::time::{Duration, Instant};
+use tokio_rustls::rustls;
+use tokio_rustls::rustls::pki_types::ServerName;
+
+use super::body::Body;
+use super::{CLIENT_KEEPS, CONNECT_MAX, IDLE_CONNECTIONS_MAX};
+use crate::trust::{Tls, Trust};
+
+/// Connections of this process, pooled by address.
+pub(crate) type Http = Client<HttpsConnector<HttpConnector>, Body>;
+
+const SECURE: &str = "https";
+const PLAIN: &str = "http";
+
+/// How long a node that spoke no TLS is taken to speak none.
+const PLAIN_FOR: Duration = Duration::from_secs(30);
+
+/// A client with pooled connections.
+pub(crate) fn http(trust: &Trust) -> Http {
+    let mut connector = HttpConnector::new();
+    connector.set_connect_timeout(Some(CONNECT_MAX));
+    connector.set_nodelay(true);
+    connector.enforce_http(false);
+    // A name has to be given; the key decides.
+    let name = ServerName::IpAddress(Ipv4Addr::LOCALHOST.into());
+    let connector = HttpsConnectorBuilder::new()
+        .with_tls_config(trust.keys.client.clone())
+        .https_or_http()
+        .with_server_name_resolver(FixedServerNameResolver::new(name))
+        .enable_http1()
+        .wrap_connector(connector);
+    Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(CLIENT_KEEPS)
+        .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
+        .build(connector)
+}
+
+/// The way to one address.
+pub(crate) struct Wire {
+    tls: Tls,
+    pub(crate) http: Http,
+    /// What was found out, and when.
+    found: Mutex<Option<(&'static str, Instant)>>,
+}
+
+impl Wire {
+    pub(crate) fn new(tls: Tls, http: Http) -> Self {
+        Self {
+            tls,
+            http,
+            found: Mutex::default(),
+        }
+    }
+
+    /// The scheme to ask with. `ping` makes the request that finds it out.
+    pub(crate) async fn scheme(
+        &self,
+        ping: impl Fn(&'static str) -> Result<Request<Body>, String>,
+    ) -> &'static str {
+        match self.tls {
+            Tls::On => return SECURE,
+            Tls::Off => return PLAIN,
+            Tls::Both => {}
+        }
+        let known = *self.found.lock();
+        match known {
+            Some((SECURE, _)) => return SECURE,
+            Some((PLAIN, since)) if since.elapsed() < PLAIN_FOR => return PLAIN,
+            _ => {}
+        }
+        let Ok(request) = ping(SECURE) else {
+            return SECURE;
+        };
+        let found = match self.http.request(request).await {
+            Ok(_) => SECURE,
+            Err(error) if speaks_no_tls(&error) => PLAIN,
+            // Not there, or not for us: the question itself will find that out.
+            Err(_) => return SECURE,
+        };
+        *self.found.lock() = Some((found, Instant::now()));
+        found
+    }
+
+    /// Forgets what was found out.
+    pub(crate) fn forget(&self) {
+        *self.found.lock() = None;
+    }
+}
+
+/// Whether a connection failed because what came from the other side was no TLS.
+fn speaks_no_tls(error: &Error) -> bool {
+    matches!(tls_error(error), Some(rustls::Error::InvalidMessage(_)))
+}
+
+/// What a failed handshake means, for people.
+pub(super) fn advice(error: &Error) -> Option<&'static str> {
+    match tls_error(error)? {
+        rustls::Error::InvalidMessage(_) => {
+            Some("what answers there speaks no TLS: does its cluster file say another `tls`?")
+        }
+        rustls::Error::InvalidCertificate(_) | rustls::Error::AlertReceived(_) => {
+            Some("it does not know our secret: the secret files differ")
+        }
+        _ => None,
+    }
+}
+
+fn tls_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a rustls::Error> {
+    if let Some(tls) = error.downcast_ref::<rustls::Error>() {
+        return Some(tls);
+    }
+    // What an I/O error carries is not among its sources.
+    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(carried) => tls_error(carried),
+        None => tls_error(error.source()?),
+    }
+}

@@ -1,0 +1,183 @@
+//! The serving side: connections, who is let in, and what goes where.
+
+use std::io;
+use std::sync::Arc;
+
+use door::{Door, Patience};
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use listen::{Connection, Port, Security, Terms};
+use serde::Serialize;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::Duration;
+use tracing::Instrument as _;
+
+use super::auth::{Gate, Signed};
+use super::body::{self, Body};
+use super::{FAREWELL, HANDSHAKE_MAX, HEAD_BYTES_MAX, SERVER_KEEPS};
+use crate::ConnectionSettings;
+use crate::local::LocalNode;
+use crate::trust::{Tls, Trust};
+
+/// A node as it is served.
+pub(super) struct Service {
+    pub(super) node: Arc<LocalNode>,
+    pub(super) gate: Gate,
+}
+
+/// A request that was let in.
+pub(super) struct Admitted {
+    pub(super) signed: Signed,
+    /// The path below `/v1/volume/` or `/v1/node/`.
+    pub(super) rest: String,
+    pub(super) query: String,
+    pub(super) body: Incoming,
+}
+
+/// Serves until it is stopped.
+pub(crate) struct Serving {
+    stop: watch::Sender<bool>,
+    serving: JoinHandle<()>,
+}
+
+impl Serving {
+    /// Begins to serve a node to those who know the secret.
+    pub(crate) fn start(
+        port: Port,
+        node: Arc<LocalNode>,
+        trust: &Trust,
+        connections: ConnectionSettings,
+    ) -> Self {
+        let service = Arc::new(Service {
+            node,
+            gate: Gate::new(trust.secret.clone()),
+        });
+        let terms = terms(trust, connections);
+        let answer = move |request, connection| {
+            let service = service.clone();
+            async move { Ok(service.answer(request, connection).await) }
+        };
+        let (stop, mut stopped) = watch::channel(false);
+        // An error says that nobody is left who could ask for the end.
+        let stopped = async move { drop(stopped.wait_for(|stop| *stop).await) };
+        Self {
+            stop,
+            serving: tokio::spawn(port.serve(terms, answer, stopped)),
+        }
+    }
+
+    /// Takes no new requests, and waits some time for the answers in flight.
+    pub(crate) async fn stop(self) {
+        self.stop.send_replace(true);
+        // It only fails when the runtime ends, and with it all connections.
+        let _ = self.serving.await;
+    }
+}
+
+/// Who may connect.
+pub(crate) fn door(connections: ConnectionSettings) -> Arc<Door> {
+    Door::new(door::Limits {
+        connections_max: connections.max,
+        per_address_max: connections.per_address,
+        reserve: connections.reserved,
+    })
+}
+
+/// On what terms connections are held.
+fn terms(trust: &Trust, connections: ConnectionSettings) -> Terms {
+    let server = trust.keys.server.clone();
+    Terms {
+        security: match trust.tls {
+            Tls::On => Security::Tls(server),
+            Tls::Off => Security::Plain,
+            Tls::Both => Security::Both(server),
+        },
+        handshake_time_max: HANDSHAKE_MAX,
+        head_bytes_max: HEAD_BYTES_MAX,
+        head_time_max: SERVER_KEEPS,
+        // Replicas pass through: a smaller buffer means more calls of the system for each.
+        buffer_bytes_max: None,
+        // Whoever asks has proved the secret, and content that stands still ends by limits of its own on both sides.
+        write_idle_max: None,
+        // Every request has to be signed. One that is not is answered, but it is no reason to hold the connection.
+        patience: Patience::FirstSignature(Duration::from_secs(connections.stranger_seconds.into())),
+        grace: FAREWELL,
+    }
+}
+
+impl Service {
+    async fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        connection: Arc<Connection>,
+    ) -> Response<Body> {
+        let peer = connection.peer();
+        let (parts, body) = request.into_parts();
+        let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
+        let Some(signed) = self.gate.check(&parts.method, target, &parts.headers) else {
+            tracing::debug!(%peer, "request without a good signature");
+            return refused();
+        };
+        connection.trust();
+        let path = parts.uri.path();
+        let span = tracing::debug_span!("request", from = signed.caller, %peer, path);
+        let admitted = |rest: &str| Admitted {
+            signed,
+            rest: rest.to_owned(),
+            query: parts.uri.query().unwrap_or_default().to_owned(),
+            body,
+        };
+        if parts.method == Method::GET && path == "/v1/ping" {
+            return plain(StatusCode::OK, String::new());
+        }
+        if parts.method != Method::POST {
+            return plain(StatusCode::METHOD_NOT_ALLOWED, format!("{} {path}", parts.method));
+        }
+        if let Some(rest) = path.strip_prefix("/v1/volume/") {
+            return self.answer_volume(admitted(rest)).instrument(span).await;
+        }
+        if let Some(rest) = path.strip_prefix("/v1/node/") {
+            return self.answer_node(admitted(rest)).instrument(span).await;
+        }
+        plain(StatusCode::NOT_FOUND, format!("nothing is at {path}"))
+    }
+
+    /// The answer to a request that was made under another layout than the one in force; `None` if it was not.
+    pub(super) async fn other_layout(&self, signed: &Signed) -> Option<Response<Body>> {
+        if signed.under == self.node.keeper.tag() {
+            return None;
+        }
+        let layouts = self.node.keeper.layouts().await;
+        Some(json(StatusCode::CONFLICT, &layouts))
+    }
+}
+
+/// 401, without a word.
+pub(super) fn refused() -> Response<Body> {
+    plain(StatusCode::UNAUTHORIZED, String::new())
+}
+
+/// A text for people.
+pub(super) fn plain(status: StatusCode, text: String) -> Response<Body> {
+    with_body(status, body::full(text))
+}
+
+/// A JSON answer.
+pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response<Body> {
+    match serde_json::to_vec(value) {
+        Ok(text) => with_body(status, body::full(text)),
+        Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+    }
+}
+
+/// What is wrong with a request.
+pub(super) fn bad(error: &io::Error) -> Response<Body> {
+    plain(StatusCode::BAD_REQUEST, error.to_string())
+}
+
+pub(super) fn with_body(status: StatusCode, body: Body) -> Response<Body> {
+    let mut answer = Response::new(body);
+    *answer.status_mut() = status;
+    answer
+}

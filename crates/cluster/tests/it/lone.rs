@@ -1,0 +1,170 @@
+//! A store of one process with volumes `a`, `b`, ..., described by a `node.toml` in a temporary directory.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bytes::Bytes;
+use cluster::{ConnectSettings, Connection, NodeSettings, RunningNode};
+use contract::{FixityEvent, Key, VolumeId, VolumeState};
+use futures_util::TryStreamExt as _;
+use placement::Layouts;
+use store::upkeep::{RepairOptions, census, repair_all};
+use store::{Put, Store};
+use tempfile::TempDir;
+
+use crate::wire::{content, pieces};
+
+/// Objects put in by [`Lone::fill`].
+pub(crate) const OBJECTS: usize = 30;
+
+/// Longest wait for something that must come about.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// See the module.
+pub(crate) struct Lone {
+    dir: TempDir,
+}
+
+impl Lone {
+    pub(crate) fn new(volumes: &[&str]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut toml =
+            "id = \"local\"\nsecret = \"secret\"\n[upkeep]\nwatch_every_s = 0.05\nretry_after_s = 0.05\n"
+                .to_owned();
+        for volume in volumes {
+            toml += &format!("[[volume]]\npath = {volume:?}\n");
+        }
+        std::fs::write(dir.path().join("node.toml"), toml).unwrap();
+        Self { dir }
+    }
+
+    /// A store with objects in it, and no process.
+    pub(crate) async fn filled(volumes: &[&str]) -> Self {
+        let lone = Self::new(volumes);
+        let node = lone.start().await;
+        fill(&node.store()).await;
+        node.shutdown().await;
+        lone
+    }
+
+    pub(crate) fn toml(&self) -> PathBuf {
+        self.dir.path().join("node.toml")
+    }
+
+    pub(crate) fn path(&self, volume: &str) -> PathBuf {
+        self.dir.path().join(volume)
+    }
+
+    /// With background workers.
+    pub(crate) fn served(&self) -> NodeSettings {
+        NodeSettings::read(&self.toml()).unwrap()
+    }
+
+    /// Without background workers.
+    pub(crate) fn settings(&self) -> NodeSettings {
+        NodeSettings {
+            upkeep: None,
+            ..self.served()
+        }
+    }
+
+    /// A node without background workers.
+    pub(crate) async fn start(&self) -> RunningNode {
+        cluster::start(self.settings()).await.unwrap()
+    }
+
+    /// A short command.
+    pub(crate) async fn connect(&self) -> Connection {
+        cluster::connect(ConnectSettings::Node(self.toml()))
+            .await
+            .unwrap()
+    }
+}
+
+pub(crate) fn key(i: usize) -> Key {
+    Key::parse(&format!("b/{i}")).unwrap()
+}
+
+fn content_of(i: usize) -> Vec<u8> {
+    content(i * 10_000, i as u8)
+}
+
+pub(crate) async fn fill(store: &Store) {
+    for i in 0..OBJECTS {
+        store
+            .put(&key(i), pieces(&content_of(i)), Put::default())
+            .await
+            .unwrap();
+    }
+}
+
+pub(crate) fn layouts(store: &Store) -> Layouts {
+    store.cluster().view().layouts.clone()
+}
+
+pub(crate) async fn state(store: &Store, volume: &str) -> VolumeState {
+    let view = store.cluster().view();
+    let volume = &view.volumes[&VolumeId::from(volume.to_owned())];
+    match volume.status().await {
+        Ok(status) => status.state,
+        Err(error) => VolumeState::Out(error.to_string()),
+    }
+}
+
+/// Lines of the fixity log about volumes.
+pub(crate) async fn story(store: &Store) -> Vec<FixityEvent> {
+    let view = store.cluster().view();
+    let mut lines = Vec::new();
+    for volume in view.volumes.values() {
+        lines.extend(volume.fixity(None, 100_000).await.unwrap_or_default());
+    }
+    lines.retain(|line| line.key.is_none());
+    lines
+}
+
+/// Every object reads back right.
+pub(crate) async fn check_read(store: &Store) {
+    for i in 0..OBJECTS {
+        let object = store.get(&key(i), None).await.unwrap();
+        let body: Vec<Bytes> = object.body.try_collect().await.unwrap();
+        assert_eq!(body.concat(), content_of(i), "{}", key(i));
+    }
+}
+
+/// Every object reads back right, and all its replicas are where they belong.
+pub(crate) async fn check_whole(store: &Store) {
+    check_read(store).await;
+    let census = census(&store.cluster().view(), &|_| {}).await;
+    assert!(
+        census.is_whole() && census.objects == OBJECTS as u64,
+        "{census:#?}"
+    );
+}
+
+pub(crate) async fn repair(store: &Store) {
+    let report = repair_all(store.cluster(), &RepairOptions::default(), &|_| {}).await;
+    assert_eq!(report.failures, 0, "{report:#?}");
+}
+
+/// Empties a directory, as if a new disk were mounted there. What a running node makes meanwhile goes as well.
+pub(crate) fn wipe(dir: &Path) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        while path.symlink_metadata().is_ok() {
+            let _ = if path.is_dir() {
+                std::fs::remove_dir_all(&path)
+            } else {
+                std::fs::remove_file(&path)
+            };
+        }
+    }
+}
+
+pub(crate) async fn until(what: &str, holds: impl AsyncFn() -> bool) {
+    let waited = tokio::time::timeout(PATIENCE, async {
+        while !holds().await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    assert!(waited.await.is_ok(), "{what} never came about");
+}

@@ -1,0 +1,437 @@
+//! The table of docs/store.md, "What is answered when", row by row, with real processes on loopback ports.
+//!
+//! Of every row as many nodes or zones are killed as it says, and each kind of operation is done through every node that
+//! is left and through a client that is none. "waits" is answered with 503, and done when the nodes are
+//! back.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytes::Bytes;
+use cluster::{ConnectSettings, Connection};
+use contract::{ByteStream, Condition, Key};
+use futures_util::{TryStreamExt as _, stream};
+use store::{Complete, List, Patience, Put, Reading, Store, StoreError};
+use tempfile::TempDir;
+
+use crate::nodes::free_addresses;
+use crate::process::Process;
+
+/// One row of the table.
+#[derive(Clone, Copy)]
+struct Row {
+    copies: u8,
+    /// Nodes, by the zone of each.
+    zones: &'static [&'static str],
+    /// Nodes that are away.
+    away: &'static [usize],
+    reads: Said,
+    writes: Said,
+}
+
+/// What the table says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Answered,
+    /// What has no copy among those that are away is answered, the rest waits.
+    Partly,
+    Waits,
+}
+
+use Said::{Answered, Partly, Waits};
+
+const ROWS: [Row; 10] = [
+    Row {
+        copies: 1,
+        zones: &["a", "b", "c"],
+        away: &[2],
+        reads: Partly,
+        writes: Partly,
+    },
+    // Two copies on two machines: a write needs both.
+    Row {
+        copies: 2,
+        zones: &["a", "b"],
+        away: &[1],
+        reads: Answered,
+        writes: Waits,
+    },
+    Row {
+        copies: 2,
+        zones: &["a", "b", "c"],
+        away: &[0],
+        reads: Answered,
+        writes: Answered,
+    },
+    Row {
+        copies: 2,
+        zones: &["a", "b", "c"],
+        away: &[0, 1],
+        reads: Waits,
+        writes: Waits,
+    },
+    Row {
+        copies: 2,
+        zones: &["a", "b", "c", "d", "e"],
+        away: &[0, 1],
+        reads: Partly,
+        writes: Partly,
+    },
+    Row {
+        copies: 3,
+        zones: &["a", "b", "c"],
+        away: &[2],
+        reads: Answered,
+        writes: Waits,
+    },
+    Row {
+        copies: 3,
+        zones: &["a", "b", "c", "d"],
+        away: &[0],
+        reads: Answered,
+        writes: Answered,
+    },
+    Row {
+        copies: 3,
+        zones: &["a", "b", "c", "d", "e"],
+        away: &[1, 3],
+        reads: Answered,
+        writes: Answered,
+    },
+    // A zone of two machines is one failure where there are zones enough.
+    Row {
+        copies: 2,
+        zones: &["a", "a", "b", "b", "c", "c"],
+        away: &[2, 3],
+        reads: Answered,
+        writes: Answered,
+    },
+    Row {
+        copies: 2,
+        zones: &["a", "a", "b", "b"],
+        away: &[0, 1],
+        reads: Answered,
+        writes: Waits,
+    },
+];
+
+/// Objects written before anything goes away: on all partitions' owners, more or less.
+const OBJECTS: usize = 12;
+
+/// A cluster in processes, two volumes each.
+struct Cluster {
+    dir: TempDir,
+    processes: Vec<Process>,
+    zones: &'static [&'static str],
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_table_of_docs_store_md_is_true() {
+    for row in ROWS {
+        let Row {
+            copies, zones, away, ..
+        } = row;
+        let told = format!("{copies} copies on nodes of zones {zones:?}, without {away:?}");
+        let mut cluster = Cluster::start(copies, zones);
+        let client = cluster.client().await;
+        let store = patient(&client);
+        for i in 0..OBJECTS {
+            put(&store, &key("old", i), "1", Condition::Always).await.unwrap();
+        }
+        // A write that is answered with 503 may come about when the nodes are back.
+        put(&store, &key("doubtful", 0), "1", Condition::Always)
+            .await
+            .unwrap();
+        for node in away {
+            cluster.processes[*node].kill();
+        }
+        check(&store, row, &told).await;
+        for node in away {
+            cluster.processes[*node].restart();
+        }
+        let whole = Row {
+            reads: Answered,
+            writes: Answered,
+            ..row
+        };
+        check(&store, whole, &format!("{told}, which are back")).await;
+        client.close().await;
+    }
+}
+
+/// One machine of the three of docs/store.md is killed while a thousand operations of every kind go on: none is refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_three_machines_is_killed_and_nothing_is_refused() {
+    let mut cluster = Cluster::start(2, &["a", "b", "c"]);
+    let client = cluster.client().await;
+    let store = client.store();
+    let work = async |from: usize, to: usize| {
+        let rounds = (from..to).map(|i| {
+            let store = store.clone();
+            async move { every_kind(&store, i).await }
+        });
+        let rounds: Vec<_> = rounds.collect();
+        stream::iter(rounds.into_iter().map(Ok::<_, StoreError>))
+            .try_for_each_concurrent(8, |round| round)
+            .await
+            .unwrap();
+    };
+    work(0, 20).await;
+    let killed = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        cluster.processes[1].kill();
+        cluster
+    });
+    work(20, 85).await;
+    let cluster = tokio::task::block_in_place(|| killed.join().unwrap());
+    work(85, 100).await;
+    client.close().await;
+    drop(cluster);
+}
+
+/// Some dozen operations on keys of their own; the clients' view of each is what it must be.
+async fn every_kind(store: &Store, i: usize) -> Result<(), StoreError> {
+    let (one, other, parts) = (key("one", i), key("other", i), key("parts", i));
+    assert!(matches!(store.head(&one).await, Err(StoreError::NotFound(_))));
+    put(store, &one, "1", Condition::Absent).await?;
+    put(store, &one, "2", Condition::Always).await?;
+    assert_eq!(get(store, &one).await?, "2");
+    let refused = put(store, &one, "3", Condition::Absent).await;
+    assert!(
+        matches!(refused, Err(StoreError::Condition { .. })),
+        "{refused:?}"
+    );
+    store.copy(&one, &other, None, Condition::Always).await?;
+    assert_eq!(get(store, &other).await?, "2");
+    upload(store, &parts).await?;
+    assert_eq!(get(store, &parts).await?, "parts");
+    let found = list(store, &format!("b/{i:03}")).await?;
+    assert_eq!(found, [one.as_str(), other.as_str(), parts.as_str()]);
+    assert!(store.delete(&one, Condition::Always).await?.is_some());
+    assert!(matches!(store.head(&one).await, Err(StoreError::NotFound(_))));
+    assert!(store.delete(&one, Condition::Always).await?.is_none());
+    Ok(())
+}
+
+/// Some objects are read and written, some wait; what waits for one waits for the other. A listing waits.
+async fn check_partly(store: &Store, told: &str) {
+    let mut answered = 0;
+    for i in 0..OBJECTS {
+        let old = key("old", i);
+        let read = get(store, &old).await;
+        let written = put(store, &old, "1", Condition::Always).await;
+        match (read, written) {
+            (Ok(found), Ok(())) => {
+                assert_eq!(found, "1", "{told}");
+                answered += 1;
+            }
+            (Err(StoreError::Unavailable { .. }), Err(StoreError::Unavailable { .. })) => {}
+            other => panic!("{told}: {old}: {other:?}"),
+        }
+    }
+    assert!((1..OBJECTS).contains(&answered), "{told}: {answered}");
+    let listed = list(store, "b/").await;
+    assert!(
+        matches!(listed, Err(StoreError::Unavailable { .. })),
+        "{told}: {listed:?}"
+    );
+}
+
+/// Every kind of operation is answered, or waits, as the row says.
+async fn check(store: &Store, row: Row, told: &str) {
+    let said = |what: &str, said: Said, outcome: Result<(), StoreError>| match (said, outcome) {
+        (Answered, Ok(())) | (Waits, Err(StoreError::Unavailable { .. })) => true,
+        (_, outcome) => panic!("{told}: {what}: expected {said:?}, found {outcome:?}"),
+    };
+    if (row.reads, row.writes) == (Partly, Partly) {
+        return check_partly(store, told).await;
+    }
+    for i in 0..OBJECTS {
+        let old = key("old", i);
+        // Where only some keys wait, the row speaks of all: a reader of a listing meets them all.
+        if row.reads == Answered {
+            said(
+                "read",
+                Answered,
+                get(store, &old).await.map(|found| assert_eq!(found, "1")),
+            );
+            let absent = store.head(&key("absent", i)).await;
+            assert!(
+                matches!(absent, Err(StoreError::NotFound(_))),
+                "{told}: {absent:?}"
+            );
+        } else {
+            let any = get(&store.reading_as(Reading::Any), &old).await;
+            assert!(
+                matches!(any, Err(StoreError::Unavailable { .. } | StoreError::Lost { .. }))
+                    || any.unwrap() == "1",
+                "{told}: any"
+            );
+        }
+    }
+    said("list", row.reads, list(store, "b/").await.map(|_| ()));
+    if row.writes == Answered {
+        for i in 0..OBJECTS {
+            let new = key("new", i);
+            said("create", Answered, put(store, &new, "1", Condition::Absent).await);
+            said(
+                "overwrite",
+                Answered,
+                put(store, &new, "2", Condition::Always).await,
+            );
+            said(
+                "copy",
+                Answered,
+                store
+                    .copy(&new, &key("copied", i), None, Condition::Always)
+                    .await
+                    .map(|_| ()),
+            );
+            said("parts", Answered, upload(store, &key("parts", i)).await);
+            said(
+                "delete",
+                Answered,
+                store.delete(&new, Condition::Always).await.map(|_| ()),
+            );
+            store.delete(&key("copied", i), Condition::Always).await.unwrap();
+            store.delete(&key("parts", i), Condition::Always).await.unwrap();
+        }
+    } else {
+        said(
+            "create",
+            Waits,
+            put(store, &key("new", 0), "1", Condition::Absent).await,
+        );
+        said(
+            "overwrite",
+            Waits,
+            put(store, &key("doubtful", 0), "2", Condition::Always).await,
+        );
+        said(
+            "delete",
+            Waits,
+            store
+                .delete(&key("doubtful", 0), Condition::Always)
+                .await
+                .map(|_| ()),
+        );
+    }
+}
+
+async fn upload(store: &Store, key: &Key) -> Result<(), StoreError> {
+    let upload = store.create_upload(key, Default::default()).await?;
+    let mut parts = Vec::new();
+    for (number, content) in [(1, "par"), (2, "ts")] {
+        let meta = store
+            .put_part(key, &upload.id, number, body(content), Put::default())
+            .await?;
+        parts.push((number, meta.etag));
+    }
+    assert_eq!(store.list_parts(key, &upload.id, 0, 10).await?.parts.len(), 2);
+    let complete = Complete {
+        parts,
+        ..Complete::default()
+    };
+    store.complete_upload(key, &upload.id, complete).await?;
+    let given_up = store.create_upload(key, Default::default()).await?;
+    store.abort_upload(key, &given_up.id).await
+}
+
+fn key(kind: &str, i: usize) -> Key {
+    Key::new("b", &format!("{i:03}-{kind}")).unwrap()
+}
+
+fn body(content: &str) -> ByteStream {
+    Box::pin(stream::iter([Ok(Bytes::copy_from_slice(content.as_bytes()))]))
+}
+
+async fn put(store: &Store, key: &Key, content: &str, condition: Condition) -> Result<(), StoreError> {
+    let put = Put {
+        condition,
+        ..Put::default()
+    };
+    store.put(key, body(content), put).await.map(|_| ())
+}
+
+async fn get(store: &Store, key: &Key) -> Result<String, StoreError> {
+    let object = store.get(key, None).await?;
+    let pieces: Vec<Bytes> = object.body.try_collect().await.unwrap();
+    Ok(String::from_utf8(pieces.concat()).unwrap())
+}
+
+async fn list(store: &Store, prefix: &str) -> Result<Vec<String>, StoreError> {
+    let list = List {
+        prefix: prefix.to_owned(),
+        limit: 1000,
+        ..List::default()
+    };
+    let page = store.list(&list).await?;
+    Ok(page
+        .objects
+        .into_iter()
+        .map(|meta| meta.key.as_str().to_owned())
+        .collect())
+}
+
+/// The client's store, which does not wait long for what cannot come.
+fn patient(client: &Connection) -> Store {
+    let patience = Patience {
+        decide: Duration::from_millis(500),
+        answer: Duration::from_secs(4),
+        ..Patience::default()
+    };
+    Store::with_patience(client.store().cluster().clone(), patience)
+}
+
+impl Cluster {
+    fn start(copies: u8, zones: &'static [&'static str]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut file = format!("replicas = {copies}\nseed = 7\n");
+        for (i, (zone, address)) in zones.iter().zip(free_addresses(zones.len())).enumerate() {
+            let name = format!("n{i}");
+            writeln!(
+                file,
+                "[[node]]\nid = {name:?}\nzone = {zone:?}\naddress = {address:?}"
+            )
+            .unwrap();
+            let mut own = format!(
+                "id = {name:?}\nlisten = {address:?}\ncluster = \"cluster.toml\"\nsecret = \"secret\"\n"
+            );
+            for volume in ["d1", "d2"] {
+                writeln!(file, "[[node.volume]]\nname = {volume:?}").unwrap();
+                writeln!(own, "[[volume]]\nname = {volume:?}\npath = \"{name}-{volume}\"").unwrap();
+            }
+            std::fs::write(dir.path().join(format!("{name}.toml")), own).unwrap();
+        }
+        std::fs::write(dir.path().join("cluster.toml"), file).unwrap();
+        cluster::Secret::of_file(&dir.path().join("secret")).unwrap();
+        let tomls: Vec<PathBuf> = (0..zones.len())
+            .map(|i| dir.path().join(format!("n{i}.toml")))
+            .collect();
+        let processes = std::thread::scope(|scope| {
+            let starting: Vec<_> = tomls
+                .iter()
+                .map(|toml| scope.spawn(|| Process::start_idle(toml)))
+                .collect();
+            starting
+                .into_iter()
+                .map(|process| process.join().unwrap())
+                .collect()
+        });
+        Self {
+            dir,
+            processes,
+            zones,
+        }
+    }
+
+    async fn client(&self) -> Connection {
+        assert_eq!(self.processes.len(), self.zones.len());
+        let settings = ConnectSettings::Cluster {
+            file: self.dir.path().join("cluster.toml"),
+            secret: self.dir.path().join("secret"),
+        };
+        cluster::connect(settings).await.unwrap()
+    }
+}

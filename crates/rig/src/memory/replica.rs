@@ -1,0 +1,81 @@
+//! One replica: the index's word and the file.
+
+use std::sync::Arc;
+
+use contract::{BLOCK_BYTES, BlockHasher, BlockSet, BlockTable, Meta, ReplicaState, Surveyed};
+use data_encoding::HEXLOWER;
+
+/// One replica: what the index says (`meta`, `bad`), and the file (`content`, gone if `None`).
+#[derive(Clone)]
+pub struct Replica {
+    pub meta: Meta,
+    pub table: Arc<BlockTable>,
+    pub content: Option<Vec<u8>>,
+    pub bad: Option<String>,
+    pub bad_blocks: Option<BlockSet>,
+}
+
+impl Replica {
+    pub(super) fn new(meta: Meta, content: Vec<u8>) -> Self {
+        Self {
+            meta,
+            table: Arc::new(table(&content).0),
+            content: Some(content),
+            bad: None,
+            bad_blocks: None,
+        }
+    }
+
+    /// Whether the bytes are those of the digest.
+    pub fn is_sound(&self) -> bool {
+        let root = |content: &Vec<u8>| table(content).1;
+        self.content.as_ref().map(root) == Some(self.meta.digests.blake3)
+    }
+
+    /// The blocks that are not as they were written, by the content alone.
+    pub(super) fn find_bad_blocks(&self) -> BlockSet {
+        let content = self.content.as_deref().unwrap_or_default();
+        let mut bad = BlockSet::default();
+        for block in 0..contract::block_count(self.meta.size) {
+            let place = |at: u64| usize::try_from(at * BLOCK_BYTES).unwrap().min(content.len());
+            let there = &content[place(block)..place(block + 1)];
+            if !self.table.holds(block, there) {
+                bad.push(block..block + 1);
+            }
+        }
+        bad
+    }
+
+    pub(super) fn surveyed(&self) -> Surveyed {
+        let (key, version) = (self.meta.key.clone(), self.meta.version);
+        let (deleted, size) = (self.meta.deleted, self.meta.size);
+        let Some(content) = &self.content else {
+            return Surveyed::FileMissing {
+                key,
+                version,
+                deleted,
+            };
+        };
+        let state = if content.len() as u64 == size {
+            self.state()
+        } else {
+            ReplicaState::Bad("another length".to_owned())
+        };
+        Surveyed::Replica {
+            key,
+            version,
+            deleted,
+            size,
+            blake3: HEXLOWER.encode(&self.meta.digests.blake3),
+            state,
+            bad_blocks: self.bad_blocks.clone(),
+        }
+    }
+}
+
+/// The table of blocks and the root.
+pub fn table(content: &[u8]) -> (BlockTable, [u8; 32]) {
+    let mut hasher = BlockHasher::default();
+    hasher.update(content);
+    hasher.finish()
+}

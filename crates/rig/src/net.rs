@@ -1,0 +1,412 @@
+//! The ways between the nodes of a rig: processes that are killed, stopped and continued, and lines that are cut.
+//!
+//! Every question goes out from a process, in one of its lives, to a node. A process that is stopped sends nothing and
+//! answers nothing until it goes on, where it was; one that was killed never does anything again, and its successor
+//! begins anew. A question may be carried out although nobody hears of it any more.
+
+use std::collections::BTreeSet;
+use std::future::pending;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use contract::{
+    Abandon, ByteStream, Cause, Claim, Finish, FixityEvent, Head, Held, Key, ListQuery, Meta, Node,
+    NodeError, NodeId, NodeStatus, Partition, Purpose, ReplicaRead, StageId, Staged, StagedRead, Surveyed,
+    Unsettled, Verdict, Version, Volume, VolumeError, VolumeId, VolumeStatus,
+};
+use parking_lot::Mutex;
+use placement::{Layout, Layouts};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+/// How long most answers are waited for.
+const WAIT: Duration = Duration::from_millis(40);
+
+/// What may happen to processes and lines.
+pub struct Net {
+    /// Nothing has happened yet, and nothing takes time: the ways are as short as they can be.
+    quiet: AtomicBool,
+    state: watch::Sender<State>,
+    random: Mutex<StdRng>,
+}
+
+#[derive(Clone, Default)]
+struct State {
+    /// How often the process of each node was killed.
+    lives: Vec<u32>,
+    down: BTreeSet<usize>,
+    stopped: BTreeSet<usize>,
+    /// Both ways are in it.
+    cut: BTreeSet<(usize, usize)>,
+}
+
+/// The way from one process to a node.
+#[derive(Clone)]
+pub struct Way {
+    net: Arc<Net>,
+    from: usize,
+    /// The life of the process that asks.
+    life: u32,
+    to: usize,
+    /// How long an answer is waited for.
+    wait: Duration,
+}
+
+/// Why there is no answer; whether the question may have arrived.
+struct Lost {
+    asked: bool,
+}
+
+impl Net {
+    pub fn new(nodes: usize) -> Arc<Self> {
+        let state = State {
+            // One more, which is no node and never dies.
+            lives: vec![0; nodes + 1],
+            ..State::default()
+        };
+        Arc::new(Self {
+            quiet: AtomicBool::new(true),
+            state: watch::Sender::new(state),
+            random: Mutex::new(StdRng::seed_from_u64(0)),
+        })
+    }
+
+    /// From now on questions take some time, by chance.
+    pub fn unquiet(&self, seed: u64) {
+        self.quiet.store(false, Ordering::SeqCst);
+        *self.random.lock() = StdRng::seed_from_u64(seed);
+    }
+
+    pub fn life(&self, node: usize) -> u32 {
+        self.state.borrow().lives[node]
+    }
+
+    pub fn kill(&self, node: usize) {
+        self.state.send_modify(|state| {
+            state.lives[node] += 1;
+            state.down.insert(node);
+            state.stopped.remove(&node);
+        });
+    }
+
+    pub fn start(&self, node: usize) {
+        self.state.send_modify(|state| {
+            state.down.remove(&node);
+        });
+    }
+
+    pub fn stop(&self, node: usize) {
+        self.state.send_modify(|state| {
+            state.stopped.insert(node);
+        });
+    }
+
+    pub fn go_on(&self, node: usize) {
+        self.state.send_modify(|state| {
+            state.stopped.remove(&node);
+        });
+    }
+
+    pub fn cut(&self, one: usize, other: usize) {
+        self.state
+            .send_modify(|state| state.cut.extend([(one, other), (other, one)]));
+    }
+
+    pub fn mend(&self) {
+        self.state.send_modify(|state| state.cut.clear());
+    }
+
+    pub fn is_down(&self, node: usize) -> bool {
+        self.state.borrow().down.contains(&node)
+    }
+
+    /// Returns when the process of this life has been killed.
+    pub async fn killed(&self, node: usize, life: u32) {
+        let mut state = self.state.subscribe();
+        if state.wait_for(|state| state.lives[node] > life).await.is_err() {
+            pending::<()>().await;
+        }
+    }
+
+    async fn pause(&self) {
+        let micros = self.random.lock().random_range(0..4000);
+        sleep(Duration::from_micros(micros)).await;
+    }
+
+    /// Returns when the process is not stopped; never for one that was killed.
+    async fn awake(&self, node: usize, life: u32) {
+        let mut state = self.state.subscribe();
+        let alive = state
+            .wait_for(|state| state.lives[node] > life || !state.stopped.contains(&node))
+            .await;
+        if !alive.is_ok_and(|state| state.lives[node] == life) {
+            pending::<()>().await;
+        }
+    }
+}
+
+impl Way {
+    pub fn new(net: &Arc<Net>, from: usize, life: u32, to: usize) -> Self {
+        Self {
+            net: net.clone(),
+            from,
+            life,
+            to,
+            wait: WAIT,
+        }
+    }
+
+    /// The same, for questions that others are asked about in turn.
+    fn patient(mut self) -> Self {
+        self.wait = WAIT * 10;
+        self
+    }
+
+    async fn call<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Lost> {
+        if self.net.quiet.load(Ordering::SeqCst) {
+            return Ok(work.await);
+        }
+        let net = &self.net;
+        net.awake(self.from, self.life).await;
+        net.pause().await;
+        net.awake(self.from, self.life).await;
+        let (is_down, is_cut, target) = {
+            let state = net.state.borrow();
+            let is_cut = state.cut.contains(&(self.from, self.to));
+            (state.down.contains(&self.to), is_cut, state.lives[self.to])
+        };
+        if is_down {
+            return Err(Lost { asked: false });
+        }
+        if is_cut {
+            sleep(WAIT).await;
+            net.awake(self.from, self.life).await;
+            return Err(Lost { asked: true });
+        }
+        let (there, to, me) = (net.clone(), self.to, self.from);
+        let carried = tokio::spawn(async move {
+            if to != me {
+                there.pause().await;
+                there.awake(to, target).await;
+            }
+            work.await
+        });
+        let answer = timeout(
+            WAIT.max(Duration::from_secs(u64::from(self.to == self.from) * 3600)),
+            carried,
+        )
+        .await;
+        net.pause().await;
+        net.awake(self.from, self.life).await;
+        let (was_killed, is_cut) = {
+            let state = net.state.borrow();
+            (
+                state.lives[self.to] != target,
+                state.cut.contains(&(self.from, self.to)),
+            )
+        };
+        match answer {
+            Ok(Ok(answer)) if !was_killed && !is_cut => Ok(answer),
+            _ => Err(Lost { asked: true }),
+        }
+    }
+}
+
+/// A volume at the end of a way.
+pub struct Wired {
+    pub way: Way,
+    pub volume: Arc<dyn Volume>,
+}
+
+impl Wired {
+    async fn call<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, VolumeError>> + Send + 'static,
+    ) -> Result<T, VolumeError> {
+        self.way.call(work).await.unwrap_or_else(|lost| {
+            Err(VolumeError::Unreachable {
+                volume: self.volume.id().clone(),
+                detail: if lost.asked { "no answer" } else { "refused" }.to_owned(),
+            })
+        })
+    }
+}
+
+#[async_trait]
+impl Volume for Wired {
+    fn id(&self) -> &VolumeId {
+        self.volume.id()
+    }
+
+    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
+        let volume = self.volume.clone();
+        self.call(async move { volume.stage(stage, body).await }).await
+    }
+
+    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
+        let (volume, meta) = (self.volume.clone(), meta.clone());
+        self.call(async move { volume.prepare(stage, &meta, purpose).await })
+            .await
+    }
+
+    async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
+        let (volume, meta) = (self.volume.clone(), meta.clone());
+        self.call(async move { volume.stage_whole(stage, &meta, content).await })
+            .await
+    }
+
+    async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError> {
+        let volume = self.volume.clone();
+        self.call(async move { volume.read_staged(stage).await }).await
+    }
+
+    async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
+        let (volume, evidence) = (self.volume.clone(), evidence.to_owned());
+        self.call(async move { volume.commit(stage, cause, &evidence).await })
+            .await
+    }
+
+    async fn abort(&self, stage: StageId, what: Abandon) {
+        let volume = self.volume.clone();
+        let abort = async move {
+            volume.abort(stage, what).await;
+            Ok(())
+        };
+        let _ = self.call(abort).await;
+    }
+
+    async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
+        let (volume, key) = (self.volume.clone(), key.clone());
+        self.call(async move { volume.head(&key).await }).await
+    }
+
+    async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
+        let (volume, prefix) = (self.volume.clone(), prefix.to_owned());
+        self.call(async move { volume.unsettled(&prefix).await }).await
+    }
+
+    async fn read(
+        &self,
+        key: &Key,
+        version: Version,
+        blocks: Range<u64>,
+    ) -> Result<ReplicaRead, VolumeError> {
+        let (volume, key) = (self.volume.clone(), key.clone());
+        self.call(async move { volume.read(&key, version, blocks).await })
+            .await
+    }
+
+    async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
+        let (volume, query) = (self.volume.clone(), query.clone());
+        self.call(async move { volume.list(&query).await }).await
+    }
+
+    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+        self.volume.survey(partitions).await
+    }
+
+    async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {
+        self.volume.verify(key, version, cause).await
+    }
+
+    async fn remove(
+        &self,
+        key: &Key,
+        version: Version,
+        cause: Cause,
+        evidence: &str,
+    ) -> Result<(), VolumeError> {
+        self.volume.remove(key, version, cause, evidence).await
+    }
+
+    async fn settle_stray(&self, path: &str) -> Result<(), VolumeError> {
+        self.volume.settle_stray(path).await
+    }
+
+    async fn rebuilt(&self) -> Result<(), VolumeError> {
+        self.volume.rebuilt().await
+    }
+
+    async fn fixity(&self, key: Option<&Key>, limit: usize) -> Result<Vec<FixityEvent>, VolumeError> {
+        self.volume.fixity(key, limit).await
+    }
+
+    async fn status(&self) -> Result<VolumeStatus, VolumeError> {
+        self.volume.status().await
+    }
+}
+
+/// A node at the end of a way.
+pub struct WiredNode {
+    pub way: Way,
+    pub node: Arc<dyn Node>,
+}
+
+impl WiredNode {
+    async fn call<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, NodeError>> + Send + 'static,
+    ) -> Result<T, NodeError> {
+        self.way.call(work).await.unwrap_or_else(|lost| {
+            Err(NodeError::Unreachable {
+                node: self.node.id().clone(),
+                detail: "no answer".to_owned(),
+                asked: lost.asked,
+            })
+        })
+    }
+}
+
+#[async_trait]
+impl Node for WiredNode {
+    fn id(&self) -> &NodeId {
+        self.node.id()
+    }
+
+    async fn finish(&self, finish: Finish) -> Result<Option<Meta>, NodeError> {
+        let (way, node) = (self.way.clone().patient(), self.node.clone());
+        let (id, asked) = (node.id().clone(), async move { node.finish(finish).await });
+        way.call(asked).await.unwrap_or_else(|lost| {
+            Err(NodeError::Unreachable {
+                node: id,
+                detail: "no answer".to_owned(),
+                asked: lost.asked,
+            })
+        })
+    }
+
+    async fn promise(&self, claims: &[Claim]) -> Result<Vec<Claim>, NodeError> {
+        let (node, claims) = (self.node.clone(), claims.to_vec());
+        self.call(async move { node.promise(&claims).await }).await
+    }
+
+    async fn layouts(&self) -> Result<Layouts, NodeError> {
+        let node = self.node.clone();
+        self.call(async move { node.layouts().await }).await
+    }
+
+    async fn propose(&self, layout: &Layout) -> Result<(), NodeError> {
+        self.node.propose(layout).await
+    }
+
+    async fn accepted(&self) -> Result<Vec<Layout>, NodeError> {
+        self.node.accepted().await
+    }
+
+    async fn adopt(&self, layouts: &Layouts) -> Result<(), NodeError> {
+        self.node.adopt(layouts).await
+    }
+
+    async fn status(&self) -> Result<NodeStatus, NodeError> {
+        self.node.status().await
+    }
+}

@@ -1,0 +1,29 @@
+//! The store over volumes in memory, with faults.
+
+mod bucket;
+mod domains;
+mod layouts;
+mod linear;
+mod listing;
+mod model;
+mod object;
+mod parts;
+mod races;
+mod reads;
+mod torn;
+mod writes;
+
+use contract::Key;
+
+fn key(name: &str) -> Key {
+    Key::new("bucket", name).unwrap()
+}
+
+/// Bytes that differ from block to block and from seed to seed; the first is the seed.
+fn content(size: usize, seed: u8) -> Vec<u8> {
+    // Of a length that no block is a multiple of.
+    let pattern: Vec<u8> = (0..4099).map(|i| (i % 253) as u8 ^ seed).collect();
+    let mut content = pattern.repeat(size / pattern.len() + 1);
+    content.truncate(size);
+    content
+}

@@ -1,0 +1,296 @@
+//! What an open volume consists of, and how its operations fail.
+
+use std::fmt::Display;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Weak};
+
+use contract::{
+    Cause, Head, Held, Key, ListQuery, Meta, PARTITIONS, Partition, Unsettled, Version, VolumeError,
+    VolumeId, VolumeState, VolumeStatus,
+};
+use parking_lot::{Mutex, MutexGuard, RwLock};
+use tokio::sync::Semaphore;
+
+use super::group::Grouped;
+use super::index::{Entry, Index, IndexError};
+use super::io::Disk;
+use super::life::Life;
+use super::names::KeyHash;
+use super::staging::{Uploads, reserve_bytes};
+use super::tables::Tables;
+use super::{DiskSettings, Furnish};
+use crate::fixity;
+use crate::fixity::FixityLog;
+
+/// Locks of keys. Keys share one by their hash: more than threads can ever hold at once.
+const KEY_LOCKS: usize = 1024;
+
+/// Threads of the process that may wait for one volume at a time. The process has 512 for all: one disk that hangs must
+/// not stop the others.
+const THREADS_MAX: usize = 64;
+
+/// An open volume.
+pub(super) struct Inner {
+    pub(super) id: VolumeId,
+    pub(super) root: PathBuf,
+    pub(super) fixity: Arc<FixityLog>,
+    pub(super) disk: Arc<dyn Disk>,
+    furnish: Option<Furnish>,
+    /// File system of the directory when it was opened.
+    pub(super) device: u64,
+    pub(super) life: RwLock<Life>,
+    /// Held while the volume goes from one state to another.
+    pub(super) turning: Mutex<()>,
+    pub(super) uploads: Uploads,
+    pub(super) tables: Tables,
+    key_locks: Box<[Mutex<()>]>,
+    /// By partition: renames into a directory share its sync.
+    pub(super) dir_syncs: Box<[Grouped<(), Result<(), String>>]>,
+    /// By partition: the directory is there, durably.
+    pub(super) known_dirs: Box<[AtomicBool]>,
+    /// Threads that may wait for this disk.
+    pub(super) threads: Arc<Semaphore>,
+    /// For the fixity log, which tells when the copy here cannot be synced.
+    me: Weak<Self>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.fixity.detach(&self.id);
+    }
+}
+
+/// Works on a thread that may wait for the disk.
+pub(super) async fn blocking<T: Send + 'static>(
+    inner: Arc<Inner>,
+    work: impl FnOnce(&Arc<Inner>) -> Result<T, VolumeError> + Send + 'static,
+) -> Result<T, VolumeError> {
+    let volume = inner.id.clone();
+    let permit = inner.threads.clone().acquire_owned().await;
+    let working = move || {
+        let result = work(&inner);
+        drop(inner);
+        drop(permit);
+        result
+    };
+    match tokio::task::spawn_blocking(working).await {
+        Ok(result) => result,
+        Err(error) => Err(VolumeError::Failed {
+            volume,
+            detail: format!("an operation ended without a result: {error}"),
+        }),
+    }
+}
+
+impl Inner {
+    pub(super) fn new(settings: DiskSettings, device: u64, life: Life) -> Arc<Self> {
+        Arc::new_cyclic(|me| Self {
+            id: settings.id,
+            root: settings.path,
+            fixity: settings.fixity,
+            disk: settings.disk,
+            furnish: settings.furnish,
+            device,
+            life: RwLock::new(life),
+            turning: Mutex::new(()),
+            uploads: Uploads::default(),
+            tables: Tables::default(),
+            key_locks: (0..KEY_LOCKS).map(|_| Mutex::new(())).collect(),
+            dir_syncs: (0..PARTITIONS).map(|_| Grouped::default()).collect(),
+            known_dirs: (0..PARTITIONS).map(|_| AtomicBool::new(false)).collect(),
+            threads: Arc::new(Semaphore::new(THREADS_MAX)),
+            me: me.clone(),
+        })
+    }
+
+    /// Writes what the node keeps in the directory of each of its volumes.
+    pub(super) fn furnish(&self) -> io::Result<()> {
+        self.furnish
+            .as_ref()
+            .map_or(Ok(()), |furnish| furnish(&self.root))
+    }
+
+    /// Brings this volume's copy to the fixity log.
+    pub(super) fn attach_fixity(&self) -> io::Result<()> {
+        let me = self.me.clone();
+        let path = self.root.join(super::names::FIXITY);
+        let sync_failed = move |error: &io::Error| {
+            if let Some(inner) = me.upgrade() {
+                inner.sync_failed(&path, error);
+            }
+        };
+        self.fixity.attach(&self.id, &self.root, Box::new(sync_failed))
+    }
+
+    /// Waits until nobody else changes the key. Not re-entrant.
+    pub(super) fn key_lock(&self, hash: &KeyHash) -> MutexGuard<'_, ()> {
+        // Not the bytes that make the partition: keys of one directory must not wait for its sync in turn.
+        let number = usize::from(u16::from_be_bytes([hash[14], hash[15]]));
+        self.key_locks[number % KEY_LOCKS].lock()
+    }
+
+    /// The index, if the volume is in service.
+    pub(super) fn index(&self) -> Result<Arc<Index>, VolumeError> {
+        let life = self.life.read();
+        match &life.state {
+            VolumeState::Out(reason) => Err(VolumeError::Out {
+                volume: self.id.clone(),
+                detail: reason.clone(),
+            }),
+            VolumeState::InService | VolumeState::Rebuilding => Ok(life.index.clone()),
+        }
+    }
+
+    pub(super) fn head(&self, key: &Key) -> Result<Head, VolumeError> {
+        // Before the index: what is committed in between is seen in one place or in both, never in neither.
+        let pending = self.uploads.pending(key);
+        let entry = self
+            .index()?
+            .get(key)
+            .map_err(|error| self.index_failed(&error))?;
+        Ok(Head {
+            found: entry.map(Entry::held),
+            pending,
+            complete: self.life.read().state == VolumeState::InService,
+        })
+    }
+
+    pub(super) fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
+        self.index()?;
+        Ok(Unsettled {
+            keys: self.uploads.unsettled(prefix),
+            complete: self.life.read().state == VolumeState::InService,
+        })
+    }
+
+    pub(super) fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
+        let entries = self
+            .index()?
+            .list(query)
+            .map_err(|error| self.index_failed(&error))?;
+        Ok(entries.into_iter().map(Entry::held).collect())
+    }
+
+    pub(super) fn fixity(
+        &self,
+        key: Option<&Key>,
+        limit: usize,
+    ) -> Result<Vec<contract::FixityEvent>, VolumeError> {
+        self.fixity
+            .read(key, limit)
+            .map_err(|error| self.failed("read the fixity log", &error))
+    }
+
+    pub(super) fn status(&self) -> Result<VolumeStatus, VolumeError> {
+        self.look_after_identity();
+        let (state, index) = {
+            let life = self.life.read();
+            (life.state.clone(), life.index.clone())
+        };
+        // Also of a volume that is out of service something is shown.
+        let counts = index.counts().unwrap_or_default();
+        let space = self.disk.space(&self.root).ok();
+        Ok(VolumeStatus {
+            id: self.id.clone(),
+            path: self.root.display().to_string(),
+            state,
+            capacity_bytes: space.map_or(0, |space| space.capacity_bytes),
+            free_bytes: space.map_or(0, |space| space.free_bytes.saturating_sub(reserve_bytes(&space))),
+            replicas: counts.replicas,
+            replica_bytes: counts.replica_bytes,
+            tombstones: counts.tombstones,
+            bad: counts.bad,
+            staged: self.uploads.count(),
+        })
+    }
+
+    /// Writes to the fixity log about a replica of this volume.
+    pub(super) fn log(
+        &self,
+        event: &str,
+        key: &Key,
+        version: Version,
+        cause: Cause,
+        detail: &str,
+        sync: bool,
+    ) {
+        let event = fixity::event(event, &self.id, Some((key, version)), cause, detail);
+        self.fixity.append(&event, sync);
+    }
+
+    /// Makes the names in a partition's directory durable, together with those of other callers.
+    pub(super) fn sync_partition(&self, partition: Partition) -> Result<(), VolumeError> {
+        let dir = super::names::partition_dir(&self.root, partition);
+        let work = |batch: Vec<()>| {
+            let result = self.disk.sync_dir(&dir).map_err(|error| error.to_string());
+            vec![result; batch.len()]
+        };
+        let Some(group) = self.dir_syncs.get(usize::from(partition.0)) else {
+            return Err(self.failed(
+                "sync",
+                &io::Error::other(format!("partition {} is none", partition.0)),
+            ));
+        };
+        match group.run((), work) {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => Err(self.sync_failed(&dir, &io::Error::other(error))),
+            None => Err(self.sync_failed(&dir, &io::Error::other("the thread that synced panicked"))),
+        }
+    }
+
+    /// An operation on a file failed. Says what the caller may do next; a disk that does not take writes any more
+    /// puts the volume out of service.
+    pub(super) fn failed(&self, what: impl Display, error: &io::Error) -> VolumeError {
+        let volume = self.id.clone();
+        let detail = format!("{what}: {error}");
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => VolumeError::Full { volume, detail },
+            io::ErrorKind::ReadOnlyFilesystem => self.go_out(detail),
+            _ => VolumeError::Failed { volume, detail },
+        }
+    }
+
+    /// A sync failed: nothing written before can be trusted.
+    pub(super) fn sync_failed(&self, path: &Path, error: &io::Error) -> VolumeError {
+        self.go_out(format!("sync {}: {error}", path.display()))
+    }
+
+    /// The index failed: its engine takes no more writes until it is opened again. Where that was for want of room, the
+    /// keeper makes it anew once there is some.
+    pub(super) fn index_failed(&self, error: &IndexError) -> VolumeError {
+        if error.full {
+            self.life.write().index_full = true;
+        }
+        self.go_out(error.to_string())
+    }
+
+    /// The error for a version that is not here.
+    pub(super) fn missing(&self, what: impl Display) -> VolumeError {
+        VolumeError::Missing {
+            volume: self.id.clone(),
+            what: what.to_string(),
+        }
+    }
+
+    /// The error for content or a file that differs from what it must be.
+    pub(super) fn corrupt(
+        &self,
+        what: impl Display,
+        found: impl Display,
+        expected: impl Display,
+    ) -> VolumeError {
+        VolumeError::Corrupt {
+            volume: self.id.clone(),
+            what: what.to_string(),
+            found: found.to_string(),
+            expected: expected.to_string(),
+        }
+    }
+}
+
+/// How a version is named in messages.
+pub(super) fn named(meta: &Meta) -> String {
+    format!("{} at version {}", meta.key, meta.version)
+}

@@ -1,0 +1,292 @@
+//! In service, rebuilding, out: how a volume goes from one state to another.
+//!
+//! `volume.json` missing from an open volume means that its directory was emptied or is no longer what it was:
+//!  - the directory is there, on the same file system: the volume begins anew, durably as `Rebuilding`;
+//!  - it is gone, or on another file system (the disk was unmounted, and what shows is the mount point): out of
+//!    service. Beginning anew there would fill the wrong disk.
+//!
+//! What the node keeps on each volume (its layouts before all) is written into a volume that begins anew before its
+//! `volume.json`, and looked after before its rebuilding ends. So where there is a `volume.json`, there are layouts; and
+//! of volumes that are wiped one after another, each with a rebuilding between, none was the last to know them.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use contract::{Cause, VolumeError, VolumeState, now_ms};
+
+use super::identity::Identity;
+use super::index::Index;
+use super::inner::Inner;
+use super::io::Disk;
+use super::names::{DIRECTORIES, IDENTITY, INDEX, LOCK};
+use crate::fixity;
+
+/// The state of an open volume and what belongs to its incarnation.
+pub(super) struct Life {
+    pub(super) state: VolumeState,
+    pub(super) identity: Identity,
+    pub(super) index: Arc<Index>,
+    /// Out of service because there was no room for the index.
+    pub(super) index_full: bool,
+    /// Locked as long as the volume is open: a new one each time that it began anew.
+    pub(super) locks: Vec<File>,
+}
+
+impl Inner {
+    /// Takes the volume out of service, and says so. Gives the error for the operation that found the reason.
+    pub(super) fn go_out(&self, reason: String) -> VolumeError {
+        let out = VolumeError::Out {
+            volume: self.id.clone(),
+            detail: reason.clone(),
+        };
+        {
+            let mut life = self.life.write();
+            if matches!(life.state, VolumeState::Out(_)) {
+                return out;
+            }
+            life.state = VolumeState::Out(reason.clone());
+        }
+        tracing::error!(volume = %self.id, path = %self.root.display(), reason, "volume taken out of service");
+        self.fixity.detach(&self.id);
+        let event = fixity::event("volume-out", &self.id, None, Cause::Request, reason);
+        self.fixity.append(&event, true);
+        out
+    }
+
+    /// Looks whether the directory is still this volume. Cheap: one look at one name.
+    pub(super) fn look_after_identity(&self) {
+        match self.disk.stat(&self.root.join(IDENTITY)) {
+            Ok(_) => {}
+            Err(error) if is_gone(&error) => self.begin_anew(),
+            Err(error) => {
+                self.go_out(format!("look at {IDENTITY}: {error}"));
+            }
+        }
+    }
+
+    /// After a name was found gone: looks whether the directory is still this volume, and makes what is missing in it. A
+    /// wipe that takes its time removes directories which the volume has just made, when it began anew.
+    pub(super) fn look_after_directories(&self) -> io::Result<()> {
+        self.look_after_identity();
+        if matches!(self.life.read().state, VolumeState::Out(_)) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        make_directories(self.disk.as_ref(), &self.root)
+    }
+
+    /// Back from being out for want of room for the index, once there is room: with an index made anew.
+    pub(super) fn return_to_service(&self) {
+        if !self.life.read().index_full || self.require_room().is_err() {
+            return;
+        }
+        let _turning = self.turning.lock();
+        let identity = self.life.read().identity.clone();
+        let made = Index::create(&self.root.join(INDEX), &identity.incarnation)
+            .map_err(|error| error.to_string())
+            .and_then(|index| {
+                self.reconcile(&index).map_err(|error| error.to_string())?;
+                self.attach_fixity().map_err(|error| error.to_string())?;
+                Ok(index)
+            });
+        let index = match made {
+            Ok(index) => Arc::new(index),
+            Err(error) => {
+                tracing::error!(volume = %self.id, error, "the volume stays out of service");
+                return;
+            }
+        };
+        {
+            let mut life = self.life.write();
+            life.state = identity.state();
+            life.index = index;
+            life.index_full = false;
+        }
+        let detail = "there is room for the index again, which was made anew from the files";
+        let event = fixity::event("volume-back", &self.id, None, Cause::Request, detail);
+        self.fixity.append(&event, true);
+    }
+
+    /// Begins `Rebuilding` with what is there.
+    pub(super) fn distrust(&self, why: &str) -> Result<(), VolumeError> {
+        let _turning = self.turning.lock();
+        self.index()?;
+        let identity = Identity {
+            rebuilding: true,
+            ..self.life.read().identity.clone()
+        };
+        identity
+            .write(self.disk.as_ref(), &self.root)
+            .map_err(|error| self.sync_failed(&self.root.join(IDENTITY), &error))?;
+        {
+            let mut life = self.life.write();
+            life.identity = identity;
+            life.state = VolumeState::Rebuilding;
+        }
+        let event = fixity::event("volume-distrusted", &self.id, None, Cause::Request, why);
+        self.fixity.append(&event, true);
+        Ok(())
+    }
+
+    /// Ends `Rebuilding`.
+    pub(super) fn rebuilt(&self) -> Result<(), VolumeError> {
+        let _turning = self.turning.lock();
+        self.index()?;
+        let mut identity = self.life.read().identity.clone();
+        if !identity.rebuilding {
+            return Ok(());
+        }
+        self.furnish()
+            .map_err(|error| self.failed("end the rebuilding: write the node's own files", &error))?;
+        identity.rebuilding = false;
+        identity
+            .write(self.disk.as_ref(), &self.root)
+            .map_err(|error| self.sync_failed(&self.root.join(IDENTITY), &error))?;
+        {
+            let mut life = self.life.write();
+            life.identity = identity;
+            if life.state == VolumeState::Rebuilding {
+                life.state = VolumeState::InService;
+            }
+        }
+        let event = fixity::event("volume-rebuilt", &self.id, None, Cause::Repair, "");
+        self.fixity.append(&event, true);
+        Ok(())
+    }
+
+    fn begin_anew(&self) {
+        let _turning = self.turning.lock();
+        let is_out = matches!(self.life.read().state, VolumeState::Out(_));
+        // Another thread may have begun anew while this one waited.
+        if is_out || self.disk.stat(&self.root.join(IDENTITY)).is_ok() {
+            return;
+        }
+        let same_place = self
+            .disk
+            .stat(&self.root)
+            .is_ok_and(|found| found.is_dir && found.device == self.device);
+        if !same_place {
+            self.go_out(format!(
+                "{} is gone, or on another file system than when it was opened",
+                self.root.display()
+            ));
+            return;
+        }
+        if let Err(reason) = self.try_begin_anew() {
+            self.go_out(format!("begin anew after {IDENTITY} was gone: {reason}"));
+        }
+    }
+
+    fn try_begin_anew(&self) -> Result<(), String> {
+        let lock = self.lock_anew()?;
+        make_directories(self.disk.as_ref(), &self.root).map_err(|error| error.to_string())?;
+        self.furnish()
+            .map_err(|error| format!("write the node's own files: {error}"))?;
+        self.disk
+            .step("begin_anew.before_identity")
+            .map_err(|error| error.to_string())?;
+        let identity = Identity::new(&self.id, now_ms(), true);
+        identity
+            .write(self.disk.as_ref(), &self.root)
+            .map_err(|error| error.to_string())?;
+        // Whatever index stands there is of another incarnation.
+        let index =
+            Index::open(&self.root.join(INDEX), &identity.incarnation).map_err(|error| error.to_string())?;
+        let index = Arc::new(index);
+        self.known_dirs
+            .iter()
+            .for_each(|known| known.store(false, Ordering::Release));
+        {
+            let mut life = self.life.write();
+            life.state = VolumeState::Rebuilding;
+            life.identity = identity;
+            life.index = index.clone();
+            life.locks.extend(lock);
+        }
+        self.attach_fixity().map_err(|error| error.to_string())?;
+        let detail = format!("{IDENTITY} was gone while the volume was open: it begins anew, empty");
+        let event = fixity::event("volume-wiped", &self.id, None, Cause::Request, detail);
+        self.fixity.append(&event, true);
+        // Should only `volume.json` have gone, replicas are still there.
+        self.reconcile(&index)
+            .map(drop)
+            .map_err(|error| error.to_string())
+    }
+
+    /// A new lock, unless the one held is still that of the directory.
+    fn lock_anew(&self) -> Result<Option<File>, String> {
+        let file = |found: std::fs::Metadata| (found.dev(), found.ino());
+        let there = std::fs::metadata(self.root.join(LOCK)).ok().map(file);
+        let held = {
+            let life = self.life.read();
+            life.locks.last().and_then(|lock| lock.metadata().ok()).map(file)
+        };
+        if there.is_some() && there == held {
+            return Ok(None);
+        }
+        lock(&self.root).map(Some).map_err(|error| error.to_string())
+    }
+}
+
+/// Why a volume's directory cannot be locked.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LockError {
+    /// By somebody else.
+    #[error("another process has it open")]
+    Held,
+    /// The disk failed, or takes no writes.
+    #[error("lock {LOCK}: {0}")]
+    Failed(#[from] io::Error),
+}
+
+/// How long a lock that is held elsewhere is waited for. A process that was forked when a volume was closed has a copy of
+/// its lock for some milliseconds, until it runs its program.
+const LOCK_PATIENCE: Duration = Duration::from_millis(500);
+
+/// Locks a volume's directory for this process.
+pub(super) fn lock(root: &Path) -> Result<File, LockError> {
+    let file = private::file()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(root.join(LOCK))?;
+    let end = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(std::fs::TryLockError::WouldBlock) if Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(std::fs::TryLockError::WouldBlock) => return Err(LockError::Held),
+            Err(std::fs::TryLockError::Error(error)) => return Err(error.into()),
+        }
+    }
+}
+
+/// Makes what is missing of a volume's directories, durably.
+pub(super) fn make_directories(disk: &dyn Disk, root: &Path) -> io::Result<()> {
+    for name in DIRECTORIES {
+        make_directory(disk, &root.join(name))?;
+    }
+    disk.sync_dir(root)
+}
+
+/// Makes a directory if it is not there. Not durable yet.
+pub(super) fn make_directory(disk: &dyn Disk, path: &Path) -> io::Result<()> {
+    match disk.create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Whether an error says that a name, or a directory on the way to it, is not there.
+pub(super) fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}

@@ -1,0 +1,277 @@
+//! A volume that is a directory of this machine.
+//!
+//! Invariants:
+//!  - a replica's file is complete and synced before it gets its name, and the name is durable before `commit` returns;
+//!  - after a failed sync the volume is out of service until it is opened again: what the system held in memory may be
+//!    gone, and a second sync would not say so;
+//!  - the files are the truth, the index a cache: opening compares them in both directions;
+//!  - changes to one key happen one after the other (`Inner::key_lock`), so that index and file of a key agree
+//!    whenever nobody holds its lock;
+//!  - memory does not depend on how many objects there are nor how long they are.
+//!
+//! What it does not do: compare content with digests when reading (the reader does, and asks for `verify`), decide
+//! what should be here (the layout does), or get back what is lost (repair does).
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use contract::{
+    Abandon, ByteStream, Cause, FixityEvent, Head, Held, Key, ListQuery, Meta, Partition, Purpose,
+    ReplicaRead, StageId, Staged, StagedRead, Surveyed, Unsettled, Verdict, Version, Volume, VolumeError,
+    VolumeId, VolumeStatus,
+};
+
+use crate::fixity::FixityLog;
+
+pub(super) mod group;
+mod io;
+pub(super) mod names;
+
+mod commit;
+mod crash;
+mod identity;
+mod index;
+mod inner;
+mod keeper;
+mod life;
+mod opening;
+mod read;
+mod reconcile;
+mod staging;
+mod survey;
+mod tables;
+mod verify;
+
+pub use crash::CRASH_POINTS;
+pub use io::{Disk, DiskFile, RealDisk, Space, Stat};
+pub use names::NODE_DIR;
+pub use opening::OpenVolumeError;
+pub use reconcile::Reconciled;
+
+use inner::Inner;
+use keeper::Keeper;
+
+/// Writes into a volume's directory what its node keeps there. Called on a thread that may wait, whenever the directory
+/// begins as a volume (before it says so in `volume.json`), before the end of a rebuilding, and every few seconds; what
+/// stands there already is left alone.
+pub type Furnish = Arc<dyn Fn(&std::path::Path) -> std::io::Result<()> + Send + Sync>;
+
+/// What a volume is opened with.
+#[derive(Clone)]
+pub struct DiskSettings {
+    /// Its directory; made if it is not there (its parent must be).
+    pub path: PathBuf,
+    /// Its name in the cluster.
+    pub id: VolumeId,
+    /// The node's fixity log.
+    pub fixity: Arc<FixityLog>,
+    /// The volume took part before this process was started: an empty directory has then lost what it held, and
+    /// begins as [`contract::VolumeState::Rebuilding`].
+    pub held_before: bool,
+    /// Brings what the node keeps on each of its volumes; nothing if `None`.
+    pub furnish: Option<Furnish>,
+    /// The file system.
+    pub disk: Arc<dyn io::Disk>,
+}
+
+/// A directory of replicas, open. One process at a time has it.
+pub struct DiskVolume {
+    inner: Arc<Inner>,
+    /// Ends before the rest is closed.
+    _keeper: Keeper,
+}
+
+impl DiskSettings {
+    /// Settings of a volume on this machine's file system that takes part for the first time if its directory is empty.
+    pub fn new(path: impl Into<PathBuf>, id: VolumeId, fixity: Arc<FixityLog>) -> Self {
+        Self {
+            path: path.into(),
+            id,
+            fixity,
+            held_before: false,
+            furnish: None,
+            disk: Arc::new(io::RealDisk),
+        }
+    }
+}
+
+impl DiskVolume {
+    /// Opens a volume, or makes one in an empty directory. Compares files and index, which takes a listing of all
+    /// directories and reads the files that the index does not know.
+    ///
+    /// # Errors
+    /// [`OpenVolumeError`]
+    pub fn open(settings: DiskSettings) -> Result<Arc<Self>, OpenVolumeError> {
+        let (volume, _) = Self::open_with(settings, false)?;
+        Ok(volume)
+    }
+
+    /// The volume that a directory says it is; `None` for a directory that is no volume.
+    ///
+    /// # Errors
+    /// When what the directory says cannot be read or understood.
+    pub fn id_in(path: &std::path::Path) -> std::io::Result<Option<VolumeId>> {
+        Ok(identity::Identity::read(path)?.map(|identity| identity.id))
+    }
+
+    /// What shows that a directory was a volume before; `None` if nothing does.
+    ///
+    /// # Errors
+    /// When the directory cannot be read.
+    pub fn sign_of_use(path: &std::path::Path) -> std::io::Result<Option<&'static str>> {
+        opening::sign_of_use(path)
+    }
+
+    /// From now on "not found" means "not known" here, until repair has passed over the volume. Blocking.
+    ///
+    /// # Errors
+    /// What failed of making it durable; the volume is out of service then.
+    pub fn distrust(&self, why: &str) -> Result<(), VolumeError> {
+        self.inner.distrust(why)
+    }
+
+    /// Opens a volume with an index made anew from its files, and says what was found. Marks of bad replicas
+    /// are forgotten; the next read or verification of such a replica marks it again.
+    ///
+    /// # Errors
+    /// [`OpenVolumeError`]
+    pub fn reindex(settings: DiskSettings) -> Result<(Arc<Self>, Reconciled), OpenVolumeError> {
+        Self::open_with(settings, true)
+    }
+
+    fn open_with(settings: DiskSettings, reindex: bool) -> Result<(Arc<Self>, Reconciled), OpenVolumeError> {
+        let (inner, found) = opening::open(settings, reindex)?;
+        let keeper = Keeper::start(&inner);
+        let volume = Self {
+            inner,
+            _keeper: keeper,
+        };
+        Ok((Arc::new(volume), found))
+    }
+
+    /// Works on a thread that may wait for the disk.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Arc<Inner>) -> Result<T, VolumeError> + Send + 'static,
+    ) -> Result<T, VolumeError> {
+        let inner = self.inner.clone();
+        inner::blocking(inner, work).await
+    }
+}
+
+#[async_trait]
+impl Volume for DiskVolume {
+    fn id(&self) -> &VolumeId {
+        &self.inner.id
+    }
+
+    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
+        staging::stage(&self.inner, stage, body).await
+    }
+
+    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
+        let meta = meta.clone();
+        self.blocking(move |inner| inner.prepare(stage, &meta, purpose))
+            .await
+    }
+
+    async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
+        let meta = meta.clone();
+        self.blocking(move |inner| inner.stage_whole(stage, &meta, &content))
+            .await
+    }
+
+    async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError> {
+        self.blocking(move |inner| staging::read_staged(inner, stage))
+            .await
+    }
+
+    async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
+        let evidence = evidence.to_owned();
+        self.blocking(move |inner| inner.commit(stage, cause, &evidence))
+            .await
+    }
+
+    async fn abort(&self, stage: StageId, what: Abandon) {
+        // There is nothing that the caller could do about a temporary file that stays until the next opening.
+        let aborted = self.blocking(move |inner| {
+            inner.abort(stage, what);
+            Ok(())
+        });
+        let _ = aborted.await;
+    }
+
+    async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
+        let key = key.clone();
+        self.blocking(move |inner| inner.head(&key)).await
+    }
+
+    async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
+        let prefix = prefix.to_owned();
+        self.blocking(move |inner| inner.unsettled(&prefix)).await
+    }
+
+    async fn read(
+        &self,
+        key: &Key,
+        version: Version,
+        blocks: Range<u64>,
+    ) -> Result<ReplicaRead, VolumeError> {
+        let key = key.clone();
+        self.blocking(move |inner| inner.read(&key, version, blocks))
+            .await
+    }
+
+    async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
+        let query = query.clone();
+        self.blocking(move |inner| inner.list(&query)).await
+    }
+
+    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+        let partitions = partitions.to_vec();
+        self.blocking(move |inner| inner.survey(&partitions)).await
+    }
+
+    async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {
+        let key = key.clone();
+        self.blocking(move |inner| inner.verify(&key, version, cause))
+            .await
+    }
+
+    async fn remove(
+        &self,
+        key: &Key,
+        version: Version,
+        cause: Cause,
+        evidence: &str,
+    ) -> Result<(), VolumeError> {
+        let (key, evidence) = (key.clone(), evidence.to_owned());
+        self.blocking(move |inner| inner.remove(&key, version, cause, &evidence))
+            .await
+    }
+
+    async fn settle_stray(&self, path: &str) -> Result<(), VolumeError> {
+        let path = path.to_owned();
+        self.blocking(move |inner| inner.settle_stray(&path)).await
+    }
+
+    async fn rebuilt(&self) -> Result<(), VolumeError> {
+        self.blocking(|inner| inner.rebuilt()).await
+    }
+
+    async fn fixity(&self, key: Option<&Key>, limit: usize) -> Result<Vec<FixityEvent>, VolumeError> {
+        let key = key.cloned();
+        self.blocking(move |inner| inner.fixity(key.as_ref(), limit))
+            .await
+    }
+
+    async fn status(&self) -> Result<VolumeStatus, VolumeError> {
+        self.blocking(|inner| inner.status()).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

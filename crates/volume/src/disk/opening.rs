@@ -1,0 +1,264 @@
+//! Opening a directory as a volume.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use contract::{Cause, VolumeId, now_ms};
+
+use super::DiskSettings;
+use super::identity::Identity;
+use super::index::Index;
+use super::inner::Inner;
+use super::io::{Disk, Stat};
+use super::life::{Life, LockError, is_gone, lock, make_directories, make_directory};
+use super::names::{DIRECTORIES, FIXITY, IDENTITY, INDEX, LOCK, NODE_DIR};
+use super::reconcile::Reconciled;
+use crate::fixity;
+
+/// Why a directory could not be opened as a volume.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenVolumeError {
+    /// Open elsewhere: end the other process.
+    #[error("volume {volume} at {path}: another process has it open")]
+    Locked {
+        /// Volume asked for.
+        volume: VolumeId,
+        /// Its directory.
+        path: PathBuf,
+    },
+    /// The directory belongs to another volume: set the path right.
+    #[error("directory {path} is volume {found}, expected {expected}")]
+    OtherVolume {
+        /// The directory.
+        path: PathBuf,
+        /// Volume found there.
+        found: VolumeId,
+        /// Volume asked for.
+        expected: VolumeId,
+    },
+    /// The directory holds something that is no volume's: give an empty one.
+    #[error("directory {path} is no volume and not empty: it holds {found:?}; give an empty directory")]
+    NotEmpty {
+        /// The directory.
+        path: PathBuf,
+        /// A name found there.
+        found: String,
+    },
+    /// The disk failed.
+    #[error("volume {volume}: {verb} {path}: {source}")]
+    Io {
+        /// Volume asked for.
+        volume: VolumeId,
+        /// What was done.
+        verb: &'static str,
+        /// To which file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Files and index could not be compared.
+    #[error("volume {volume}: {detail}")]
+    Index {
+        /// Volume asked for.
+        volume: VolumeId,
+        /// What failed.
+        detail: String,
+    },
+}
+
+/// Opens the directory of `settings`, making a volume of it if it is empty.
+pub(super) fn open(
+    settings: DiskSettings,
+    reindex: bool,
+) -> Result<(Arc<Inner>, Reconciled), OpenVolumeError> {
+    let opening = Opening { settings };
+    let stat = opening.directory()?;
+    let (identity, found_empty) = opening.identity()?;
+    let root = &opening.settings.path;
+    let lock = lock(root).map_err(|error| match error {
+        LockError::Held => OpenVolumeError::Locked {
+            volume: opening.settings.id.clone(),
+            path: root.clone(),
+        },
+        LockError::Failed(error) => opening.io_error("lock", &root.join(LOCK), error),
+    })?;
+    opening.complete(&identity, found_empty)?;
+    if reindex {
+        opening.remove_if_there(&root.join(INDEX))?;
+    }
+    let index =
+        Index::open(&root.join(INDEX), &identity.incarnation).map_err(|error| opening.index_error(&error))?;
+    let life = Life {
+        state: identity.state(),
+        identity,
+        index: Arc::new(index),
+        index_full: false,
+        locks: vec![lock],
+    };
+    opening.start(stat, life, found_empty)
+}
+
+struct Opening {
+    settings: DiskSettings,
+}
+
+impl Opening {
+    fn disk(&self) -> &dyn Disk {
+        self.settings.disk.as_ref()
+    }
+
+    /// The directory, made durably if it was not there.
+    fn directory(&self) -> Result<Stat, OpenVolumeError> {
+        let path = &self.settings.path;
+        if let Err(error) = self.disk().stat(path)
+            && is_gone(&error)
+        {
+            make_directory(self.disk(), path).map_err(|error| self.io_error("create", path, error))?;
+            // `volume` alone has the empty parent, which means here.
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let parent = parent.unwrap_or(Path::new("."));
+            self.disk()
+                .sync_dir(parent)
+                .map_err(|error| self.io_error("sync", parent, error))?;
+        }
+        // What the path leads to, should it be a symbolic link.
+        let inside = path.join(".");
+        self.disk()
+            .stat(&inside)
+            .map_err(|error| self.io_error("open directory", path, error))
+    }
+
+    /// Who the directory is; a new identity, not written yet, if it is empty or has lost its own (second value: it has
+    /// lost what it held).
+    fn identity(&self) -> Result<(Identity, bool), OpenVolumeError> {
+        let DiskSettings { path, id, .. } = &self.settings;
+        let found =
+            Identity::read(path).map_err(|error| self.io_error("read", &path.join(IDENTITY), error))?;
+        if let Some(identity) = found {
+            if identity.id == *id {
+                return Ok((identity, false));
+            }
+            return Err(OpenVolumeError::OtherVolume {
+                path: path.clone(),
+                found: identity.id,
+                expected: id.clone(),
+            });
+        }
+        let names = self
+            .disk()
+            .list(path)
+            .map_err(|error| self.io_error("list", path, error))?;
+        if let Some(name) = names.iter().find(|name| !is_ours(name)) {
+            return Err(OpenVolumeError::NotEmpty {
+                path: path.clone(),
+                found: name.clone(),
+            });
+        }
+        let lost = self.settings.held_before || self.holds_partitions();
+        Ok((Identity::new(id, now_ms(), lost), lost))
+    }
+
+    /// Replicas without a `volume.json`: something was here.
+    fn holds_partitions(&self) -> bool {
+        let names = self.disk().list(&self.settings.path.join("objects"));
+        names.is_ok_and(|names| !names.is_empty())
+    }
+
+    /// Makes what is missing.
+    fn complete(&self, identity: &Identity, found_empty: bool) -> Result<(), OpenVolumeError> {
+        let root = &self.settings.path;
+        make_directories(self.disk(), root).map_err(|error| self.io_error("complete", root, error))?;
+        self.close_to_others();
+        let written = Identity::read(root).is_ok_and(|found| found.as_ref() == Some(identity));
+        if !written {
+            tracing::info!(volume = %identity.id, path = %root.display(), found_empty, "a volume begins");
+            if let Some(furnish) = &self.settings.furnish {
+                furnish(root).map_err(|error| self.io_error("furnish", root, error))?;
+            }
+            self.disk()
+                .step("volume.before_identity")
+                .and_then(|()| identity.write(self.disk(), root))
+                .map_err(|error| self.io_error("write", &root.join(IDENTITY), error))?;
+        }
+        Ok(())
+    }
+
+    fn start(
+        &self,
+        stat: Stat,
+        life: Life,
+        found_empty: bool,
+    ) -> Result<(Arc<Inner>, Reconciled), OpenVolumeError> {
+        let index = life.index.clone();
+        let inner = Inner::new(self.settings.clone(), stat.device, life);
+        inner
+            .attach_fixity()
+            .map_err(|error| self.io_error("open", &self.settings.path.join(FIXITY), error))?;
+        if found_empty {
+            let detail = "the directory of a volume that took part before was found without volume.json: it begins anew";
+            let event = fixity::event("volume-wiped", &inner.id, None, Cause::Request, detail);
+            inner.fixity.append(&event, true);
+        }
+        let found = inner
+            .reconcile(&index)
+            .and_then(|found| inner.recover(&index).map(|()| found))
+            .map_err(|error| self.index_error(&error))?;
+        Ok((inner, found))
+    }
+
+    /// What an earlier version made for everybody to read is for its owner alone from now on: with the directories
+    /// closed, the files in them are.
+    fn close_to_others(&self) {
+        let root = &self.settings.path;
+        let files = [IDENTITY, INDEX, FIXITY, LOCK];
+        for name in DIRECTORIES.iter().chain(&files).chain(&[NODE_DIR]) {
+            let path = root.join(name);
+            // Of another owner's files only he can say who reads them.
+            if let Err(error) = private::close(&path) {
+                tracing::warn!(path = %path.display(), %error, "the permissions are left as they are");
+            }
+        }
+    }
+
+    fn remove_if_there(&self, path: &Path) -> Result<(), OpenVolumeError> {
+        match self.disk().remove(path) {
+            Err(error) if !is_gone(&error) => Err(self.io_error("remove", path, error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn io_error(&self, verb: &'static str, path: &Path, source: io::Error) -> OpenVolumeError {
+        OpenVolumeError::Io {
+            volume: self.settings.id.clone(),
+            verb,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    fn index_error(&self, error: &impl ToString) -> OpenVolumeError {
+        OpenVolumeError::Index {
+            volume: self.settings.id.clone(),
+            detail: error.to_string(),
+        }
+    }
+}
+
+/// What shows that a directory was a volume before.
+pub(super) fn sign_of_use(path: &Path) -> io::Result<Option<&'static str>> {
+    if path.join(IDENTITY).try_exists()? {
+        return Ok(Some("volume.json"));
+    }
+    match std::fs::read_dir(path.join("objects")) {
+        Ok(mut objects) => Ok(objects.next().map(|_| "replicas in objects/")),
+        Err(error) if is_gone(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Names that may stand in a volume's directory.
+fn is_ours(name: &str) -> bool {
+    let files = [IDENTITY, "volume.json.new", INDEX, FIXITY, LOCK];
+    DIRECTORIES.contains(&name) || files.contains(&name) || name == NODE_DIR
+}

@@ -1,0 +1,212 @@
+//! Opening: files and index compared in both directions, by names. Only files that the index does not know are read.
+//!
+//! Memory is that of one partition's names.
+
+use std::collections::HashSet;
+use std::sync::atomic::Ordering;
+
+use contract::{Cause, PARTITIONS, Partition, Version, VolumeError};
+
+use super::index::{Change, Entry, Index, Outcome};
+use super::inner::Inner;
+use super::names::{KeyHash, file_name, hash_of, parse_file_name, partition_of, replica_path};
+use super::verify::FILE_MISSING;
+use crate::replica;
+
+/// What was found when files and index were compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reconciled {
+    /// Files that the index did not know, and now does.
+    pub indexed: u64,
+    /// Older versions that were removed: leftovers of a crash.
+    pub outdated: u64,
+    /// Entries without a file.
+    pub missing: u64,
+    /// Files that are no replicas. They stay where they are until they are settled.
+    pub strays: u64,
+}
+
+impl Inner {
+    /// Compares all partitions. Nobody else has the volume yet, or it has just begun anew.
+    pub(super) fn reconcile(&self, index: &Index) -> Result<Reconciled, VolumeError> {
+        let objects = self.root.join("objects");
+        // From now on every directory that is there is there durably.
+        self.disk
+            .sync_dir(&objects)
+            .map_err(|error| self.sync_failed(&objects, &error))?;
+        let counts = index.counts().map_err(|error| self.index_failed(&error))?;
+        let mut comparing = Comparing {
+            volume: self,
+            index,
+            any_bad: counts.bad > 0,
+            synced: false,
+            found: Reconciled::default(),
+        };
+        let there = self.partitions_there()?;
+        let absent = (0..PARTITIONS)
+            .map(Partition)
+            .filter(|partition| !there.contains(partition));
+        let empty = index
+            .without_entries(absent.collect())
+            .map_err(|error| self.index_failed(&error))?;
+        (0..PARTITIONS)
+            .map(Partition)
+            .filter(|partition| !empty.contains(partition))
+            .try_for_each(|partition| comparing.partition(partition))?;
+        let found = comparing.found;
+        index.sync().map_err(|error| self.index_failed(&error))?;
+        if found != Reconciled::default() {
+            tracing::info!(volume = %self.id, ?found, "files and index were brought together");
+        }
+        Ok(found)
+    }
+}
+
+/// A comparison on its way.
+struct Comparing<'a> {
+    volume: &'a Inner,
+    index: &'a Index,
+    /// Some replicas were known to be bad before.
+    any_bad: bool,
+    /// All names that are there are there durably.
+    synced: bool,
+    found: Reconciled,
+}
+
+impl Comparing<'_> {
+    fn partition(&mut self, partition: Partition) -> Result<(), VolumeError> {
+        let names = self
+            .index
+            .names(partition)
+            .map_err(|error| self.volume.index_failed(&error))?;
+        let mut files = self.volume.files_of(partition)?;
+        if !files.is_empty()
+            && let Some(known) = self.volume.known_dirs.get(usize::from(partition.0))
+        {
+            known.store(true, Ordering::Release);
+        }
+        let mut gone = Vec::new();
+        for (hash, version) in names {
+            if !files.remove(&file_name(&hash, version)) {
+                gone.push((hash, version));
+            } else if self.any_bad {
+                self.found_again(&hash)?;
+            }
+        }
+        // First what is there: a file that is gone may have made way for a newer version.
+        self.unknown(partition, files)?;
+        gone.iter()
+            .try_for_each(|(hash, version)| self.gone(hash, *version))
+    }
+
+    /// Files that the index does not know are indexed, or removed if they are older than what the volume holds.
+    fn unknown(&mut self, partition: Partition, files: HashSet<String>) -> Result<(), VolumeError> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        self.sync_once()?;
+        let (mut places, mut changes) = (Vec::new(), Vec::new());
+        for name in files {
+            let named = parse_file_name(&name).filter(|(hash, _)| partition_of(hash) == partition);
+            let entry = match named {
+                Some((hash, version)) => self.entry_of(&hash, version)?,
+                None => None,
+            };
+            match (named, entry) {
+                (Some(place), Some(entry)) => {
+                    places.push(place);
+                    changes.push(Change::Put(entry));
+                }
+                _ => self.found.strays += 1,
+            }
+        }
+        let outcomes = self
+            .index
+            .change_all(changes)
+            .map_err(|error| self.volume.index_failed(&error))?;
+        for ((hash, version), outcome) in places.into_iter().zip(outcomes) {
+            self.found.indexed += u64::from(!matches!(outcome, Outcome::Superseded(_)));
+            self.found.outdated +=
+                u64::from(matches!(outcome, Outcome::Superseded(_) | Outcome::Replaced(_)));
+            self.volume.remove_older(&hash, version, outcome)?;
+        }
+        Ok(())
+    }
+
+    /// A name that was given just before a crash may not be durable yet. From here on others rely on it, and older
+    /// versions go.
+    fn sync_once(&mut self) -> Result<(), VolumeError> {
+        if !self.synced {
+            let root = &self.volume.root;
+            self.volume
+                .disk
+                .sync_all(root)
+                .map_err(|error| self.volume.sync_failed(root, &error))?;
+            self.synced = true;
+        }
+        Ok(())
+    }
+
+    /// The entry for a file; `None` if it is to stay as a stray.
+    fn entry_of(&self, hash: &KeyHash, version: Version) -> Result<Option<Entry>, VolumeError> {
+        let path = replica_path(&self.volume.root, hash, version);
+        let read = self
+            .volume
+            .disk
+            .open(&path)
+            .map_err(replica::ReplicaError::Io)
+            .and_then(|file| replica::read(file.as_ref()));
+        let replica = match read {
+            Ok(replica) => replica,
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "a file is no whole replica");
+                return Ok(None);
+            }
+        };
+        if (hash_of(&replica.meta.key), replica.meta.version) != (*hash, version) {
+            return Ok(None);
+        }
+        let held = self
+            .index
+            .get_hash(hash)
+            .map_err(|error| self.volume.index_failed(&error))?;
+        if held.is_some_and(|held| held.meta.version > version && held.bad.is_some()) {
+            // Perhaps the last version that can be read: a person decides.
+            return Ok(None);
+        }
+        Ok(Some(Entry {
+            meta: replica.meta,
+            file_bytes: replica.file_bytes,
+            bad: None,
+            bad_blocks: None,
+        }))
+    }
+
+    /// An entry whose file was missing, and is there again, is to be looked at like any other.
+    fn found_again(&self, hash: &KeyHash) -> Result<(), VolumeError> {
+        let index_failed = |error| self.volume.index_failed(&error);
+        let entry = self.index.get_hash(hash).map_err(index_failed)?;
+        let Some(entry) = entry.filter(|entry| entry.bad.as_deref() == Some(FILE_MISSING)) else {
+            return Ok(());
+        };
+        let change = Change::Mark {
+            key: entry.meta.key,
+            version: entry.meta.version,
+            bad: None,
+        };
+        self.index.change(change, false).map(drop).map_err(index_failed)
+    }
+
+    /// The index knows a file that is not there.
+    fn gone(&mut self, hash: &KeyHash, version: Version) -> Result<(), VolumeError> {
+        let entry = self
+            .index
+            .get_hash(hash)
+            .map_err(|error| self.volume.index_failed(&error))?;
+        if let Some(entry) = entry.filter(|entry| entry.meta.version == version) {
+            self.found.missing += 1;
+            self.volume.mark_missing(&entry.meta.key, version, Cause::Request);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,654 @@
+//! Uploads: content on its way into a temporary file, which becomes a replica when it is prepared.
+//!
+//! Invariants:
+//!  - an upload is known under its name from its first byte until it is committed, given up, or an hour without activity;
+//!  - what is prepared for a write is never given up by itself, and is found again after a crash ([`recover`]): who
+//!    decides the key may count on it;
+//!  - whatever ends it otherwise (a body's error, a full disk, a caller that goes away) removes the file;
+//!  - memory for one upload is two pieces of [`PIECE_BYTES`] and the block table.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use contract::{
+    Abandon, BLOCK_BYTES, BlockHasher, BlockTable, ByteStream, Key, Meta, Pending, Purpose, StageId, Staged,
+    StagedRead, Version, VolumeError,
+};
+use futures_util::StreamExt;
+use parking_lot::Mutex;
+
+use super::index::Index;
+use super::inner::{Inner, blocking, named};
+use super::io::{DiskFile, Space};
+use super::life::is_gone;
+use super::names::staging_path;
+use super::read;
+use super::verify::bad_blocks;
+use crate::replica;
+
+/// Content is hashed and written in pieces of about this length, in bytes: one block.
+const PIECE_BYTES: usize = BLOCK_BYTES as usize;
+
+/// An upload that nobody touched for so long is given up. Clients' own time limits are minutes.
+const IDLE_MAX: Duration = Duration::from_secs(60 * 60);
+
+/// Content is taken only while more than this is free, or an eighth of a file system so small that that is less: room for
+/// tombstones, the index and the fixity log, without which a full volume could not even delete.
+const RESERVE_BYTES: u64 = 64 << 20;
+
+/// How many finished uploads are remembered, for callers that ask again because an answer was lost.
+const COMMITTED_KEPT: usize = 4096;
+
+/// The uploads of a volume.
+#[derive(Default)]
+pub(super) struct Uploads(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    uploads: HashMap<StageId, Upload>,
+    /// Prepared for a write and not committed yet; while they are being committed, too.
+    pending: BTreeMap<(Key, StageId), Meta>,
+    committed: VecDeque<StageId>,
+}
+
+struct Upload {
+    progress: Progress,
+    touched: Instant,
+}
+
+impl Known {
+    /// An upload is committed, or a later one was: only its name is kept.
+    fn end(&mut self, stage: StageId) {
+        self.uploads.remove(&stage);
+        self.pending.retain(|(_, pending), _| *pending != stage);
+        self.committed.push_back(stage);
+        if self.committed.len() > COMMITTED_KEPT {
+            self.committed.pop_front();
+        }
+    }
+}
+
+impl Upload {
+    fn is_prepared(&self) -> bool {
+        matches!(self.progress, Progress::Prepared(_))
+    }
+}
+
+/// How far an upload is.
+enum Progress {
+    /// Content comes, or the file is being completed or moved.
+    Busy,
+    Received(Received),
+    Prepared(Prepared),
+}
+
+/// Content that is there whole.
+struct Received {
+    file: Arc<dyn DiskFile>,
+    table: BlockTable,
+    size: u64,
+    blake3: [u8; 32],
+}
+
+/// A whole replica under a temporary name, synced.
+#[derive(Clone)]
+pub(super) struct Prepared {
+    pub(super) meta: Meta,
+    pub(super) file_bytes: u64,
+    purpose: Purpose,
+}
+
+impl Uploads {
+    /// Uploads known at this moment.
+    pub(super) fn count(&self) -> u64 {
+        self.0.lock().uploads.len() as u64
+    }
+
+    fn set(&self, stage: StageId, progress: Progress) {
+        let touched = Instant::now();
+        let mut known = self.0.lock();
+        if let Progress::Prepared(Prepared {
+            meta,
+            purpose: Purpose::Write,
+            ..
+        }) = &progress
+        {
+            known.pending.insert((meta.key.clone(), stage), meta.clone());
+        }
+        known.uploads.insert(stage, Upload { progress, touched });
+    }
+
+    /// The newest version of a key that is prepared for a write.
+    pub(super) fn pending(&self, key: &Key) -> Option<Pending> {
+        let known = self.0.lock();
+        let of_key = known
+            .pending
+            .range((key.clone(), StageId(0))..=(key.clone(), StageId(u128::MAX)));
+        let (newest, meta) = of_key.max_by_key(|(_, meta)| meta.version)?;
+        Some(Pending {
+            stage: newest.1,
+            meta: meta.clone(),
+        })
+    }
+
+    /// Takes out what lies prepared of a key and is older than a version that was committed. It counts as committed from
+    /// then on: whoever commits it late is told that it is done, as if the two had come one after the other. What is
+    /// being committed at this moment stays, and finds out by itself that it is too old.
+    pub(super) fn supersede(&self, key: &Key, version: Version) -> Vec<StageId> {
+        let mut known = self.0.lock();
+        let of_key = known
+            .pending
+            .range((key.clone(), StageId(0))..=(key.clone(), StageId(u128::MAX)));
+        let older = of_key.filter(|(_, meta)| meta.version < version);
+        let mut stages: Vec<_> = older.map(|((_, stage), _)| *stage).collect();
+        stages.retain(|stage| known.uploads.get(stage).is_some_and(Upload::is_prepared));
+        for stage in &stages {
+            known.end(*stage);
+        }
+        stages
+    }
+
+    /// Keys that begin with a text and have something pending.
+    pub(super) fn unsettled(&self, prefix: &str) -> Vec<Key> {
+        let known = self.0.lock();
+        let keys = known.pending.keys().map(|(key, _)| key);
+        let mut keys: Vec<_> = keys
+            .filter(|key| key.as_str().starts_with(prefix))
+            .cloned()
+            .collect();
+        keys.dedup();
+        keys
+    }
+
+    /// Takes the name of an upload; false if it is taken.
+    fn reserve(&self, stage: StageId) -> bool {
+        let mut known = self.0.lock();
+        if known.uploads.contains_key(&stage) {
+            return false;
+        }
+        let (progress, touched) = (Progress::Busy, Instant::now());
+        known.uploads.insert(stage, Upload { progress, touched });
+        true
+    }
+
+    /// Takes an upload's progress and leaves it busy.
+    fn take(&self, stage: StageId) -> Option<Progress> {
+        let mut known = self.0.lock();
+        let upload = known.uploads.get_mut(&stage)?;
+        upload.touched = Instant::now();
+        Some(std::mem::replace(&mut upload.progress, Progress::Busy))
+    }
+
+    /// Length of the content of an upload that has been received.
+    fn size(&self, stage: StageId) -> Option<u64> {
+        match &self.0.lock().uploads.get(&stage)?.progress {
+            Progress::Busy => None,
+            Progress::Received(received) => Some(received.size),
+            Progress::Prepared(prepared) => Some(prepared.meta.size),
+        }
+    }
+
+    /// An upload is in use.
+    fn touch(&self, stage: StageId) {
+        if let Some(upload) = self.0.lock().uploads.get_mut(&stage) {
+            upload.touched = Instant::now();
+        }
+    }
+
+    fn forget(&self, stage: StageId) {
+        let mut known = self.0.lock();
+        known.uploads.remove(&stage);
+        known.pending.retain(|(_, pending), _| *pending != stage);
+    }
+
+    /// Forgets an upload that was committed; its name is remembered.
+    pub(super) fn committed(&self, stage: StageId) {
+        self.0.lock().end(stage);
+    }
+
+    /// Whether an upload was committed lately.
+    pub(super) fn was_committed(&self, stage: StageId) -> bool {
+        self.0.lock().committed.contains(&stage)
+    }
+
+    /// Uploads that nobody works on and nobody touched for [`IDLE_MAX`].
+    fn idle(&self, now: Instant) -> Vec<StageId> {
+        let known = self.0.lock();
+        let is_ours = |progress: &Progress| match progress {
+            Progress::Busy => false,
+            Progress::Received(_) => true,
+            Progress::Prepared(prepared) => prepared.purpose == Purpose::Copy,
+        };
+        let idle = |upload: &Upload| {
+            is_ours(&upload.progress) && now.saturating_duration_since(upload.touched) >= IDLE_MAX
+        };
+        let found = known.uploads.iter().filter(|(_, upload)| idle(upload));
+        found.map(|(stage, _)| *stage).collect()
+    }
+}
+
+/// Receives content into a temporary file.
+pub(super) async fn stage(
+    inner: &Arc<Inner>,
+    stage: StageId,
+    body: ByteStream,
+) -> Result<Staged, VolumeError> {
+    // Gathering asks once more after the end, which not every stream bears.
+    let mut body: ByteStream = Box::pin(body.fuse());
+    let mut receiving = blocking(inner.clone(), move |inner| Receiving::begin(inner, stage)).await?;
+    let mut next = gather(&mut body).await?;
+    while let Some(pieces) = next {
+        // One piece is written while the next one comes.
+        let writing = blocking(inner.clone(), move |_| receiving.write(&pieces));
+        let (written, gathered) = futures_util::future::join(writing, gather(&mut body)).await;
+        receiving = written?;
+        next = gathered?;
+    }
+    blocking(inner.clone(), move |_| receiving.finish()).await
+}
+
+/// Opens what lies staged. Every piece read counts as activity of the upload.
+pub(super) fn read_staged(inner: &Arc<Inner>, stage: StageId) -> Result<StagedRead, VolumeError> {
+    inner.index()?;
+    let size = inner
+        .uploads
+        .size(stage)
+        .ok_or_else(|| inner.missing(format!("upload {stage}, received")))?;
+    let path = staging_path(&inner.root, stage);
+    let bytes = inner
+        .disk
+        .open(&path)
+        .and_then(|file| read::content(file, 0..size, &inner.threads))
+        .map_err(|error| inner.failed(format!("read {}", path.display()), &error))?;
+    let active = inner.clone();
+    Ok(StagedRead {
+        size,
+        bytes: Box::pin(bytes.inspect(move |_| active.uploads.touch(stage))),
+    })
+}
+
+/// The next pieces of a body, together about [`PIECE_BYTES`]; `None` at its end.
+async fn gather(body: &mut ByteStream) -> Result<Option<Vec<Bytes>>, VolumeError> {
+    let (mut pieces, mut bytes) = (Vec::new(), 0);
+    while bytes < PIECE_BYTES {
+        let Some(piece) = body.next().await else {
+            break;
+        };
+        let piece = piece.map_err(|error| VolumeError::Body(error.to_string()))?;
+        bytes += piece.len();
+        pieces.push(piece);
+    }
+    Ok((!pieces.is_empty()).then_some(pieces))
+}
+
+/// An upload whose content comes. Dropped before its end, it leaves nothing.
+struct Receiving {
+    inner: Arc<Inner>,
+    stage: StageId,
+    file: Arc<dyn DiskFile>,
+    hasher: BlockHasher,
+    finished: bool,
+}
+
+impl Receiving {
+    fn begin(inner: &Arc<Inner>, stage: StageId) -> Result<Self, VolumeError> {
+        inner.require_room()?;
+        let file = inner.create_staged(stage)?;
+        Ok(Self {
+            inner: inner.clone(),
+            stage,
+            file,
+            hasher: BlockHasher::default(),
+            finished: false,
+        })
+    }
+
+    fn write(mut self, pieces: &[Bytes]) -> Result<Self, VolumeError> {
+        self.inner.require_room()?;
+        for piece in pieces {
+            let at = replica::CONTENT_AT + self.hasher.size();
+            self.file
+                .write_at(piece, at)
+                .map_err(|error| self.inner.write_failed(self.stage, &error))?;
+            self.hasher.update(piece);
+        }
+        Ok(self)
+    }
+
+    fn finish(mut self) -> Result<Staged, VolumeError> {
+        let inner = &self.inner;
+        inner
+            .disk
+            .step("stage.received")
+            .map_err(|error| inner.write_failed(self.stage, &error))?;
+        let hasher = std::mem::take(&mut self.hasher);
+        let size = hasher.size();
+        let (table, blake3) = hasher.finish();
+        self.finished = true;
+        let file = self.file.clone();
+        inner.uploads.set(
+            self.stage,
+            Progress::Received(Received {
+                file,
+                table,
+                size,
+                blake3,
+            }),
+        );
+        Ok(Staged { size, blake3 })
+    }
+}
+
+impl Drop for Receiving {
+    fn drop(&mut self) {
+        if self.finished {
+            return;
+        }
+        let (inner, stage) = (self.inner.clone(), self.stage);
+        let discard = move || inner.discard(stage);
+        // Freeing a long file takes a while: not on a thread that serves others.
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(discard)),
+            Err(_) => discard(),
+        }
+    }
+}
+
+impl Inner {
+    pub(super) fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
+        self.index()?;
+        let received = match self.uploads.take(stage) {
+            Some(Progress::Received(received)) => received,
+            // Asked again, because the answer was lost.
+            Some(Progress::Prepared(prepared)) if prepared.meta == *meta => {
+                self.uploads.set(stage, Progress::Prepared(prepared));
+                return Ok(());
+            }
+            None if meta.deleted => self.receive_nothing(stage)?,
+            None => return Err(self.missing(format!("upload {stage}"))),
+            Some(Progress::Prepared(prepared)) => {
+                self.uploads.set(stage, Progress::Prepared(prepared));
+                return Err(self.misused(stage, "is prepared with other meta"));
+            }
+            Some(Progress::Busy) => return Err(self.misused(stage, "is busy")),
+        };
+        let prepared = self
+            .check_staged(meta, received.size, received.blake3)
+            .and_then(|()| self.complete(stage, meta, &received, None, purpose));
+        self.settle(stage, prepared)
+    }
+
+    pub(super) fn stage_whole(
+        &self,
+        stage: StageId,
+        meta: &Meta,
+        content: &Bytes,
+    ) -> Result<(), VolumeError> {
+        self.require_room()?;
+        let mut hasher = BlockHasher::default();
+        hasher.update(content);
+        let (table, blake3) = hasher.finish();
+        let size = content.len() as u64;
+        self.check_staged(meta, size, blake3)?;
+        let file = self.create_staged(stage)?;
+        let received = Received {
+            file,
+            table,
+            size,
+            blake3,
+        };
+        let prepared = self.complete(stage, meta, &received, Some(content), Purpose::Write);
+        self.settle(stage, prepared)
+    }
+
+    pub(super) fn abort(&self, stage: StageId, what: Abandon) {
+        match self.uploads.take(stage) {
+            None => {}
+            // Whoever works on it ends it.
+            Some(Progress::Busy) => {}
+            Some(Progress::Prepared(prepared)) if !what.includes(&prepared.meta, prepared.purpose) => {
+                self.uploads.set(stage, Progress::Prepared(prepared));
+            }
+            Some(Progress::Received(_) | Progress::Prepared(_)) => self.discard(stage),
+        }
+    }
+
+    /// Puts back what could not be committed: it stays prepared, unless its file is gone.
+    pub(super) fn not_committed(&self, stage: StageId, prepared: Prepared) {
+        if self.disk.stat(&staging_path(&self.root, stage)).is_ok() {
+            self.uploads.set(stage, Progress::Prepared(prepared));
+        } else {
+            self.uploads.forget(stage);
+        }
+    }
+
+    /// Takes up what lay prepared when the volume was closed: the file is a whole replica, every block of it, and newer
+    /// than what the volume holds of the key. Everything else in `staging/` goes.
+    pub(super) fn recover(&self, index: &Index) -> Result<(), VolumeError> {
+        let staging = self.root.join("staging");
+        let names = self
+            .disk
+            .list(&staging)
+            .map_err(|error| self.failed(format!("list {}", staging.display()), &error))?;
+        for name in names {
+            let path = staging.join(&name);
+            let prepared = parse_stage(&name).and_then(|stage| Some((stage, self.found_prepared(&path)?)));
+            let held = |prepared: &Prepared| index.get(&prepared.meta.key).ok().flatten();
+            match prepared {
+                Some((stage, prepared))
+                    if held(&prepared).is_none_or(|held| held.meta.version < prepared.meta.version) =>
+                {
+                    self.uploads.set(stage, Progress::Prepared(prepared));
+                }
+                _ => self.remove_file(&path)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn found_prepared(&self, path: &Path) -> Option<Prepared> {
+        let file = self.disk.open(path).ok()?;
+        let replica = replica::read(file.as_ref()).ok()?;
+        if !bad_blocks(file.as_ref(), &replica.table, replica.meta.size).is_empty() {
+            return None;
+        }
+        // It may have been read from memory that was never written: from now on others rely on it.
+        file.sync().ok()?;
+        Some(Prepared {
+            meta: replica.meta,
+            file_bytes: replica.file_bytes,
+            purpose: Purpose::Write,
+        })
+    }
+
+    /// Takes a prepared upload to be committed.
+    pub(super) fn take_prepared(&self, stage: StageId) -> Result<Prepared, VolumeError> {
+        match self.uploads.take(stage) {
+            Some(Progress::Prepared(prepared)) => Ok(prepared),
+            None => Err(self.missing(format!("upload {stage}"))),
+            Some(Progress::Busy) => Err(self.misused(stage, "is busy")),
+            Some(received @ Progress::Received(_)) => {
+                self.uploads.set(stage, received);
+                Err(self.misused(stage, "is not prepared"))
+            }
+        }
+    }
+
+    /// Removes what is left of an upload.
+    pub(super) fn discard(&self, stage: StageId) {
+        let path = staging_path(&self.root, stage);
+        if let Err(error) = self.disk.remove(&path)
+            && !is_gone(&error)
+        {
+            tracing::warn!(path = %path.display(), %error, "a temporary file stays until the volume is opened again");
+        }
+        self.uploads.forget(stage);
+    }
+
+    /// Gives up uploads that nobody finishes.
+    pub(super) fn expire_uploads(&self, now: Instant) {
+        for stage in self.uploads.idle(now) {
+            tracing::info!(volume = %self.id, %stage, "an upload was given up after an hour without activity");
+            self.discard(stage);
+        }
+    }
+
+    /// A new temporary file; the upload is known from now on.
+    fn create_staged(&self, stage: StageId) -> Result<Arc<dyn DiskFile>, VolumeError> {
+        self.index()?;
+        if !self.uploads.reserve(stage) {
+            return Err(self.misused(stage, "is there already"));
+        }
+        let path = staging_path(&self.root, stage);
+        let created = self.disk.create(&path).or_else(|error| {
+            if !is_gone(&error) {
+                return Err(error);
+            }
+            // The directory was wiped, or is about to be out of service.
+            self.look_after_directories()?;
+            self.disk.create(&path)
+        });
+        created.map_err(|error| {
+            self.uploads.forget(stage);
+            self.write_failed(stage, &error)
+        })
+    }
+
+    /// The empty content of a tombstone, which may use the reserve.
+    fn receive_nothing(&self, stage: StageId) -> Result<Received, VolumeError> {
+        let file = self.create_staged(stage)?;
+        let (table, blake3) = BlockHasher::default().finish();
+        Ok(Received {
+            file,
+            table,
+            size: 0,
+            blake3,
+        })
+    }
+
+    fn check_staged(&self, meta: &Meta, size: u64, blake3: [u8; 32]) -> Result<(), VolumeError> {
+        if size != meta.size {
+            return Err(self.corrupt(format!("length of {}", named(meta)), size, meta.size));
+        }
+        if blake3 != meta.digests.blake3 && !meta.deleted {
+            let hex = |digest: &[u8; 32]| data_encoding::HEXLOWER.encode(digest);
+            let what = format!("BLAKE3 of {}", named(meta));
+            return Err(self.corrupt(what, hex(&blake3), hex(&meta.digests.blake3)));
+        }
+        Ok(())
+    }
+
+    /// Writes everything around the content, and the content itself if it is not there yet; then syncs the file.
+    fn complete(
+        &self,
+        stage: StageId,
+        meta: &Meta,
+        received: &Received,
+        content: Option<&Bytes>,
+        purpose: Purpose,
+    ) -> Result<Prepared, VolumeError> {
+        let write_failed = |error| self.write_failed(stage, &error);
+        let head = replica::head(meta);
+        let trailer = replica::trailer(meta, &received.table).map_err(write_failed)?;
+        let trailer_at = replica::CONTENT_AT + received.size;
+        let file = received.file.as_ref();
+        match content {
+            Some(content) => write_in_one(file, [&head, content, &trailer]),
+            None => file
+                .write_at(&trailer, trailer_at)
+                .and_then(|()| file.write_at(&head, 0)),
+        }
+        .map_err(write_failed)?;
+        self.disk.step("prepare.before_sync").map_err(write_failed)?;
+        file.sync()
+            .map_err(|error| self.sync_failed(&staging_path(&self.root, stage), &error))?;
+        // The name too: what is prepared outlives a crash.
+        let staging = self.root.join("staging");
+        self.disk
+            .sync_dir(&staging)
+            .map_err(|error| self.sync_failed(&staging, &error))?;
+        self.disk.step("prepare.after_sync").map_err(write_failed)?;
+        Ok(Prepared {
+            meta: meta.clone(),
+            file_bytes: trailer_at + trailer.len() as u64,
+            purpose,
+        })
+    }
+
+    /// Notes that an upload is prepared, or removes it.
+    fn settle(&self, stage: StageId, prepared: Result<Prepared, VolumeError>) -> Result<(), VolumeError> {
+        match prepared {
+            Ok(prepared) => {
+                self.uploads.set(stage, Progress::Prepared(prepared));
+                Ok(())
+            }
+            Err(error) => {
+                self.discard(stage);
+                Err(error)
+            }
+        }
+    }
+
+    /// Refuses content when the volume is nearly full.
+    pub(super) fn require_room(&self) -> Result<(), VolumeError> {
+        let space = match self.disk.space(&self.root) {
+            Ok(space) => space,
+            Err(error) => {
+                // The directory may be gone.
+                self.look_after_identity();
+                self.index()?;
+                return Err(self.failed("look at the room left", &error));
+            }
+        };
+        let reserve = reserve_bytes(&space);
+        if space.free_bytes >= reserve {
+            return Ok(());
+        }
+        Err(VolumeError::Full {
+            volume: self.id.clone(),
+            detail: format!(
+                "{} bytes are free, {reserve} are kept in reserve",
+                space.free_bytes
+            ),
+        })
+    }
+
+    fn write_failed(&self, stage: StageId, error: &io::Error) -> VolumeError {
+        self.failed(format!("write upload {stage}"), error)
+    }
+
+    fn misused(&self, stage: StageId, detail: &str) -> VolumeError {
+        VolumeError::Failed {
+            volume: self.id.clone(),
+            detail: format!("upload {stage} {detail}"),
+        }
+    }
+}
+
+/// The upload that a file in `staging/` is named for.
+fn parse_stage(name: &str) -> Option<StageId> {
+    let stage = StageId(u128::from_str_radix(name, 16).ok()?);
+    (stage.to_string() == name).then_some(stage)
+}
+
+/// Bytes of a file system that content does not get.
+pub(super) fn reserve_bytes(space: &Space) -> u64 {
+    RESERVE_BYTES.min(space.capacity_bytes / 8)
+}
+
+/// Writes the parts of a file one after the other; small ones with one call.
+fn write_in_one(file: &dyn DiskFile, parts: [&[u8]; 3]) -> io::Result<()> {
+    if parts[1].len() <= PIECE_BYTES {
+        return file.write_at(&parts.concat(), 0);
+    }
+    let mut at = 0;
+    for part in parts {
+        file.write_at(part, at)?;
+        at += part.len() as u64;
+    }
+    Ok(())
+}

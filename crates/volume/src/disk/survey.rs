@@ -1,0 +1,344 @@
+//! Everything in some partitions, by files and index together; and what becomes of strays.
+//!
+//! The listing of the directory and the index are not of one moment. Whatever does not agree is looked at again with its
+//! key locked, when nobody changes it: only what differs then is reported.
+
+use std::collections::HashSet;
+
+use contract::{Cause, Partition, ReplicaState, SURVEY_ENTRIES, Surveyed, VolumeError};
+use data_encoding::HEXLOWER;
+
+use super::index::{Change, Entry, Flaw, Index, Outcome};
+use super::inner::Inner;
+use super::io::Stat;
+use super::life::is_gone;
+use super::names::{
+    KeyHash, file_name, hash_of, parse_file_name, parse_partition_name, partition_dir, partition_of,
+    relative, replica_path,
+};
+use super::verify::bad_blocks;
+use crate::replica;
+use crate::replica::Replica;
+
+/// From so many partitions on, the directory above them is listed first.
+const LISTED_FROM: usize = 16;
+
+impl Inner {
+    pub(super) fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+        self.survey_until(partitions, SURVEY_ENTRIES)
+    }
+
+    /// The first of these partitions, until they have so many entries together.
+    pub(super) fn survey_until(
+        &self,
+        partitions: &[Partition],
+        most: usize,
+    ) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+        self.look_after_identity();
+        let index = self.index()?;
+        let empty = self.empty_among(&index, partitions)?;
+        let (mut answer, mut entries) = (Vec::new(), 0);
+        for partition in partitions {
+            let found = if empty.contains(partition) {
+                Vec::new()
+            } else {
+                self.survey_partition(&index, *partition)?
+            };
+            entries += found.len();
+            answer.push(found);
+            if entries >= most {
+                break;
+            }
+        }
+        Ok(answer)
+    }
+
+    /// Partitions that have neither a directory nor an entry, by one listing and one look at the index. Of few partitions
+    /// none is found: looking at each costs less than the listing.
+    fn empty_among(
+        &self,
+        index: &Index,
+        partitions: &[Partition],
+    ) -> Result<HashSet<Partition>, VolumeError> {
+        if partitions.len() < LISTED_FROM {
+            return Ok(HashSet::new());
+        }
+        // Directories first, as with files: what is indexed meanwhile is then in the index, at least.
+        let there = self.partitions_there()?;
+        let is_absent = |partition: &&Partition| partition.0 != 0 && !there.contains(*partition);
+        let absent: HashSet<_> = partitions.iter().filter(is_absent).copied().collect();
+        index
+            .without_entries(absent)
+            .map_err(|error| self.index_failed(&error))
+    }
+
+    /// Partitions that have a directory.
+    pub(super) fn partitions_there(&self) -> Result<HashSet<Partition>, VolumeError> {
+        let objects = self.root.join("objects");
+        match self.disk.list(&objects) {
+            Ok(names) => Ok(names
+                .iter()
+                .filter_map(|name| parse_partition_name(name))
+                .collect()),
+            Err(error) if is_gone(&error) => Ok(HashSet::new()),
+            Err(error) => Err(self.failed(format!("list {}", objects.display()), &error)),
+        }
+    }
+
+    fn survey_partition(&self, index: &Index, partition: Partition) -> Result<Vec<Surveyed>, VolumeError> {
+        // Files first: what is indexed meanwhile is then in the index, at least.
+        let mut files = self.files_of(partition)?;
+        let names = index
+            .names(partition)
+            .map_err(|error| self.index_failed(&error))?;
+        let mut replicas = Vec::new();
+        for (hash, version) in names {
+            files.remove(&file_name(&hash, version));
+            replicas.extend(self.survey_entry(index, &hash)?);
+        }
+        let mut strays = Vec::new();
+        for name in files {
+            match self.survey_file(index, partition, &name)? {
+                Some(stray @ Surveyed::Stray { .. }) => strays.push(stray),
+                other => replicas.extend(other),
+            }
+        }
+        if partition.0 == 0 {
+            strays.extend(self.strays_above()?);
+        }
+        replicas.sort_by(|a, b| order(a).cmp(order(b)));
+        // An entry that was new in the index may have been met as a file too.
+        replicas.dedup();
+        strays.sort_by(|a, b| order(a).cmp(order(b)));
+        replicas.extend(strays);
+        Ok(replicas)
+    }
+
+    pub(super) fn settle_stray(&self, path: &str) -> Result<(), VolumeError> {
+        self.index()?;
+        let names: Vec<&str> = path.split('/').collect();
+        let inside = matches!(names.as_slice(), ["objects", _] | ["objects", _, _])
+            && names.iter().all(|name| !matches!(*name, "" | "." | ".."));
+        if !inside {
+            return Err(self.missing(format!("stray {path:?}: expected a path below objects/")));
+        }
+        let named = names.last().and_then(|name| parse_file_name(name));
+        let named =
+            named.filter(|(hash, version)| self.root.join(path) == replica_path(&self.root, hash, *version));
+        let Some((hash, version)) = named else {
+            // Nobody else works on files of such names.
+            return match self.whole(path) {
+                Some(replica) => {
+                    let _lock = self.key_lock(&hash_of(&replica.meta.key));
+                    self.adopt_stray(path, replica)
+                }
+                None => self.put_aside(path),
+            };
+        };
+        let _lock = self.key_lock(&hash);
+        let entry = self
+            .index()?
+            .get_hash(&hash)
+            .map_err(|error| self.index_failed(&error))?;
+        if entry.is_some_and(|entry| entry.meta.version == version) {
+            // Written after it was surveyed: no stray any more.
+            return Ok(());
+        }
+        let is_its_own =
+            |replica: &Replica| (hash_of(&replica.meta.key), replica.meta.version) == (hash, version);
+        match self.whole(path).filter(is_its_own) {
+            Some(replica) => self.adopt_stray(path, replica),
+            None => self.put_aside(path),
+        }
+    }
+
+    /// The replica that a file is, if every block of it is right.
+    fn whole(&self, path: &str) -> Option<Replica> {
+        let file = self.disk.open(&self.root.join(path)).ok()?;
+        let replica = replica::read(file.as_ref()).ok()?;
+        let bad = bad_blocks(file.as_ref(), &replica.table, replica.meta.size);
+        bad.is_empty().then_some(replica)
+    }
+
+    /// Names in a partition's directory; none if there is no such directory.
+    pub(super) fn files_of(&self, partition: Partition) -> Result<HashSet<String>, VolumeError> {
+        let dir = partition_dir(&self.root, partition);
+        match self.disk.list(&dir) {
+            Ok(names) => Ok(names.into_iter().collect()),
+            Err(error) if is_gone(&error) => Ok(HashSet::new()),
+            Err(error) => Err(self.failed(format!("list {}", dir.display()), &error)),
+        }
+    }
+
+    /// What the index's entry of a hash and its file say together.
+    fn survey_entry(&self, index: &Index, hash: &KeyHash) -> Result<Option<Surveyed>, VolumeError> {
+        let _lock = self.key_lock(hash);
+        let entry = index.get_hash(hash).map_err(|error| self.index_failed(&error))?;
+        let Some(mut entry) = entry else {
+            return Ok(None);
+        };
+        let (key, version) = (entry.meta.key.clone(), entry.meta.version);
+        let path = replica_path(&self.root, hash, version);
+        match self.disk.stat(&path) {
+            Ok(found) => {
+                if entry.bad.is_none() && !fits(&entry, &found) {
+                    let detail = match found.is_dir {
+                        true => "a directory is in its place".to_owned(),
+                        false => format!(
+                            "length of the file: found {}, expected {}",
+                            found.bytes, entry.file_bytes
+                        ),
+                    };
+                    // Which blocks it has lost, reading it will say.
+                    let flaw = Flaw {
+                        detail: detail.clone(),
+                        blocks: None,
+                    };
+                    self.mark_bad(&key, version, Cause::Scrub, flaw);
+                    entry.bad = Some(detail);
+                }
+                Ok(Some(surveyed(entry)))
+            }
+            Err(error) if is_gone(&error) => {
+                self.mark_missing(&key, version, Cause::Scrub);
+                Ok(Some(Surveyed::FileMissing {
+                    key,
+                    version,
+                    deleted: entry.meta.deleted,
+                }))
+            }
+            Err(error) => Err(self.failed(format!("look at {}", path.display()), &error)),
+        }
+    }
+
+    /// What a file is that the index did not seem to know.
+    fn survey_file(
+        &self,
+        index: &Index,
+        partition: Partition,
+        name: &str,
+    ) -> Result<Option<Surveyed>, VolumeError> {
+        let path = partition_dir(&self.root, partition).join(name);
+        if let Some((hash, version)) =
+            parse_file_name(name).filter(|(hash, _)| partition_of(hash) == partition)
+        {
+            // While it is held nobody is about to index or remove the file.
+            let lock = self.key_lock(&hash);
+            let entry = index.get_hash(&hash).map_err(|error| self.index_failed(&error))?;
+            if entry.is_some_and(|entry| entry.meta.version == version) {
+                drop(lock);
+                return self.survey_entry(index, &hash);
+            }
+            return Ok(self.stray(&path, "the index does not know it"));
+        }
+        Ok(self.stray(&path, "its name is not that of a replica"))
+    }
+
+    /// Things in `objects/` that are no partitions.
+    fn strays_above(&self) -> Result<Vec<Surveyed>, VolumeError> {
+        let objects = self.root.join("objects");
+        let names = self
+            .disk
+            .list(&objects)
+            .map_err(|error| self.failed(format!("list {}", objects.display()), &error))?;
+        let foreign = names.iter().filter(|name| parse_partition_name(name).is_none());
+        Ok(foreign
+            .filter_map(|name| self.stray(&objects.join(name), "its name is not that of a partition"))
+            .collect())
+    }
+
+    /// A stray; `None` if it is gone.
+    fn stray(&self, path: &std::path::Path, detail: &str) -> Option<Surveyed> {
+        let found = self.disk.stat(path).ok()?;
+        let why = if found.is_dir {
+            Some("it is a directory".to_owned())
+        } else {
+            let file = self.disk.open(path).ok()?;
+            replica::read(file.as_ref()).err().map(|error| error.to_string())
+        };
+        Some(Surveyed::Stray {
+            path: relative(&self.root, path),
+            bytes: found.bytes,
+            detail: match why {
+                Some(why) => format!("{detail}; {why}"),
+                None => format!("{detail}; it says that it is a replica"),
+            },
+        })
+    }
+
+    /// Brings a whole replica to its place and indexes it, unless the volume holds a newer version. Its key is locked.
+    fn adopt_stray(&self, path: &str, replica: Replica) -> Result<(), VolumeError> {
+        let index = self.index()?;
+        let (hash, version) = (hash_of(&replica.meta.key), replica.meta.version);
+        let key = replica.meta.key.clone();
+        let held = index.get(&key).map_err(|error| self.index_failed(&error))?;
+        if held.is_some_and(|held| {
+            held.meta.version > version || (held.meta.version == version && held.bad.is_none())
+        }) {
+            return self.put_aside(path);
+        }
+        let (from, to) = (self.root.join(path), replica_path(&self.root, &hash, version));
+        if from != to {
+            self.rename_into(&from, &to, partition_of(&hash))?;
+        }
+        self.step("settle.after_rename")?;
+        self.sync_partition(partition_of(&hash))?;
+        let entry = Entry {
+            meta: replica.meta,
+            file_bytes: replica.file_bytes,
+            bad: None,
+            bad_blocks: None,
+        };
+        let outcome = index
+            .change(Change::Put(entry), false)
+            .map_err(|error| self.index_failed(&error))?;
+        if let Outcome::Replaced(_) = outcome {
+            self.remove_older(&hash, version, outcome)?;
+        }
+        self.log("adopted", &key, version, Cause::Repair, path, true);
+        Ok(())
+    }
+
+    /// Moves a stray, or what is in a replica's place, to `lost+found/`, under a name that says where it was.
+    pub(super) fn put_aside(&self, path: &str) -> Result<(), VolumeError> {
+        let from = self.root.join(path);
+        let lost = self.root.join("lost+found");
+        let random = HEXLOWER.encode(&rand::random::<[u8; 4]>());
+        let to = lost.join(format!("{}.{random}", path.replace('/', "_")));
+        match self.disk.rename(&from, &to) {
+            Err(error) if is_gone(&error) => return Err(self.missing(format!("stray {path:?}"))),
+            other => other.map_err(|error| self.failed(format!("move {path} to lost+found"), &error))?,
+        }
+        self.step("settle.after_rename")?;
+        self.disk
+            .sync_dir(&lost)
+            .map_err(|error| self.sync_failed(&lost, &error))?;
+        let event = crate::fixity::event("put-aside", &self.id, None, Cause::Repair, path);
+        self.fixity.append(&event, true);
+        Ok(())
+    }
+}
+
+fn fits(entry: &Entry, found: &Stat) -> bool {
+    !found.is_dir && found.bytes == entry.file_bytes
+}
+
+fn surveyed(entry: Entry) -> Surveyed {
+    Surveyed::Replica {
+        blake3: HEXLOWER.encode(&entry.meta.digests.blake3),
+        key: entry.meta.key,
+        version: entry.meta.version,
+        deleted: entry.meta.deleted,
+        size: entry.meta.size,
+        state: entry.bad.map_or(ReplicaState::Good, ReplicaState::Bad),
+        bad_blocks: entry.bad_blocks,
+    }
+}
+
+/// What the parts of a survey are ordered by.
+fn order(surveyed: &Surveyed) -> &str {
+    match surveyed {
+        Surveyed::Replica { key, .. } | Surveyed::FileMissing { key, .. } => key.as_str(),
+        Surveyed::Stray { path, .. } => path,
+    }
+}

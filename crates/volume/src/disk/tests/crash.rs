@@ -1,0 +1,157 @@
+//! The process ends at every crash point; what was answered before stands afterwards.
+//!
+//! The test binary runs itself: the child works on a volume and aborts at the point named in its environment. It
+//! writes down what was answered, in a file beside the volume.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+use bytes::Bytes;
+use contract::{Cause, Key, StageId, Surveyed, Volume, VolumeState};
+
+use super::support::*;
+use crate::disk::CRASH_POINTS;
+
+const HOME: &str = "WEFT_TEST_CRASH_HOME";
+const ROUNDS: u64 = 6;
+
+/// Every operation with durable steps, some times over.
+async fn work(home: &Path) {
+    let root = home.join("volume");
+    let mut answered = std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(home.join("answered"))
+        .unwrap();
+    let volume = open(&root);
+    let begin = list(volume.as_ref())
+        .await
+        .iter()
+        .map(|held| held.meta.version.millis)
+        .max()
+        .unwrap_or(0);
+    for n in begin + 1..=begin + ROUNDS {
+        let content = content(n * 100, n);
+        let name = format!("k{}", n % 3);
+        let meta = meta(&key(&name), version(n), &content);
+        if n.is_multiple_of(2) {
+            put(volume.as_ref(), &meta, &content).await.unwrap();
+        } else {
+            let stage = StageId::random();
+            volume.stage_whole(stage, &meta, content).await.unwrap();
+            volume.commit(stage, Cause::Write, "").await.unwrap();
+        }
+        writeln!(answered, "{name} {n}").unwrap();
+    }
+    // A key of its own, which comes and goes.
+    let content = content(10, 0);
+    let passing = meta(&key("passing"), version(1), &content);
+    put(volume.as_ref(), &passing, &content).await.unwrap();
+    volume
+        .remove(&passing.key, passing.version, Cause::Rebalance, "")
+        .await
+        .unwrap();
+    std::fs::write(root.join("objects/stray"), b"stray").unwrap();
+    volume.settle_stray("objects/stray").await.unwrap();
+    std::fs::remove_file(root.join("volume.json")).unwrap();
+    assert_eq!(volume.status().await.unwrap().state, VolumeState::Rebuilding);
+}
+
+/// Not a test of its own: what the test below runs in another process.
+#[test]
+fn child() {
+    if let Some(home) = std::env::var_os(HOME) {
+        run(work(Path::new(&home)));
+    }
+}
+
+fn run_child(home: &Path, point: &str) -> bool {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "volume::disk::tests::crash::child",
+            "--test-threads",
+            "1",
+        ])
+        .env(HOME, home)
+        .env("WEFT_CRASH_POINT", point)
+        .output()
+        .unwrap();
+    output.status.success()
+}
+
+/// The newest answered version of each key.
+fn answered(home: &Path) -> BTreeMap<Key, u64> {
+    let text = std::fs::read_to_string(home.join("answered")).unwrap_or_default();
+    let pairs = text.lines().filter_map(|line| line.split_once(' '));
+    pairs.map(|(name, n)| (key(name), n.parse().unwrap())).collect()
+}
+
+async fn check(home: &Path, context: &str) {
+    let volume = open(&home.join("volume"));
+    let held = list(volume.as_ref()).await;
+    for held in &held {
+        let n = held.meta.version.millis;
+        let content: Bytes = match held.meta.key.name() {
+            "passing" => content(10, 0),
+            _ => content(n * 100, n),
+        };
+        assert_eq!(
+            get(volume.as_ref(), &held.meta, 0..1).await.unwrap(),
+            content,
+            "{context}"
+        );
+    }
+    for (key, n) in answered(home) {
+        let found = held.iter().find(|held| held.meta.key == key);
+        let found = found.map(|held| held.meta.version.millis);
+        assert!(
+            found >= Some(n),
+            "{context}: {key} is {found:?}, answered was {n}"
+        );
+    }
+    let is_sound = |found: &Surveyed| match found {
+        Surveyed::Replica { state, .. } => *state == contract::ReplicaState::Good,
+        Surveyed::Stray { path, .. } => path == "objects/stray",
+        Surveyed::FileMissing { .. } => false,
+    };
+    let surveyed = survey(volume.as_ref()).await;
+    assert!(surveyed.iter().all(is_sound), "{context}: {surveyed:#?}");
+    // What is left staged is a whole replica, newer than what is visible, for who decides to bring to its end.
+    let mut staged = 0;
+    for key in volume.unsettled("").await.unwrap().keys {
+        let head = volume.head(&key).await.unwrap();
+        let pending = head.pending.unwrap();
+        assert!(
+            head.found.map(|held| held.meta.version) < Some(pending.meta.version),
+            "{context}"
+        );
+        volume.commit(pending.stage, Cause::Write, "").await.unwrap();
+        let (meta, n) = (pending.meta.clone(), pending.meta.version.millis);
+        assert_eq!(
+            get(volume.as_ref(), &meta, 0..1).await.unwrap(),
+            content(n * 100, n),
+            "{context}"
+        );
+        staged += 1;
+    }
+    assert!(staged <= 1, "{context}: {staged}");
+    let left = std::fs::read_dir(home.join("volume/staging")).unwrap().count();
+    assert_eq!(left, 0, "{context}");
+}
+
+#[test]
+fn a_crash_at_any_point_loses_nothing_that_was_answered() {
+    let home = tempfile::tempdir().unwrap();
+    for point in CRASH_POINTS {
+        let home = home.path().join(point);
+        std::fs::create_dir(&home).unwrap();
+        for nth in [1, 2, 5] {
+            let crashed = !run_child(&home, &format!("{point}:{nth}"));
+            assert!(crashed || nth > 1, "{point} was never passed");
+            run(check(&home, &format!("after {point}:{nth}")));
+        }
+    }
+}

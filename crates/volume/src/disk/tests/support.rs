@@ -1,0 +1,143 @@
+//! What the tests share: volumes in temporary directories, objects, and one way to ask.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use contract::{
+    ByteStream, Cause, Digests, Held, Key, ListQuery, Meta, PARTITIONS, Partition, StageId, Surveyed,
+    Version, Volume, VolumeError, VolumeId,
+};
+use futures_util::{StreamExt, stream};
+
+use crate::disk::{DiskSettings, DiskVolume};
+use crate::fixity::FixityLog;
+
+/// A runtime for one test.
+pub(super) fn run<T>(test: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(test)
+}
+
+pub(super) fn settings(path: &Path) -> DiskSettings {
+    DiskSettings::new(path, id(), FixityLog::new())
+}
+
+pub(super) fn id() -> VolumeId {
+    VolumeId("n1/v1".into())
+}
+
+pub(super) fn open(path: &Path) -> Arc<DiskVolume> {
+    DiskVolume::open(settings(path)).unwrap()
+}
+
+pub(super) fn key(name: &str) -> Key {
+    Key::new("bucket", name).unwrap()
+}
+
+pub(super) fn version(millis: u64) -> Version {
+    Version {
+        term: contract::Term::NONE,
+        millis,
+        counter: 0,
+        node: 7,
+    }
+}
+
+/// Bytes that differ from block to block.
+pub(super) fn content(size: u64, seed: u64) -> Bytes {
+    (0..size)
+        .map(|i| (i.wrapping_mul(31) ^ (i >> 11) ^ seed) as u8)
+        .collect::<Vec<u8>>()
+        .into()
+}
+
+pub(super) fn meta(key: &Key, version: Version, content: &[u8]) -> Meta {
+    Meta {
+        key: key.clone(),
+        version,
+        deleted: false,
+        size: content.len() as u64,
+        etag: "etag".to_owned(),
+        attributes: [("content-type".to_owned(), "text/plain".to_owned())].into(),
+        digests: Digests {
+            md5: [1; 16],
+            sha256: [2; 32],
+            blake3: *blake3::hash(content).as_bytes(),
+        },
+        write: None,
+    }
+}
+
+pub(super) fn tombstone(key: &Key, version: Version) -> Meta {
+    Meta {
+        deleted: true,
+        ..meta(key, version, b"")
+    }
+}
+
+pub(super) fn body(content: &Bytes) -> ByteStream {
+    let pieces: Vec<_> = content
+        .chunks(70_000)
+        .map(Bytes::copy_from_slice)
+        .map(Ok)
+        .collect();
+    Box::pin(stream::iter(pieces))
+}
+
+/// Writes content in the three steps.
+pub(super) async fn put(volume: &dyn Volume, meta: &Meta, content: &Bytes) -> Result<(), VolumeError> {
+    let stage = StageId::random();
+    if !meta.deleted {
+        let staged = volume.stage(stage, body(content)).await?;
+        assert_eq!((staged.size, staged.blake3), (meta.size, meta.digests.blake3));
+    }
+    volume.prepare(stage, meta, contract::Purpose::Write).await?;
+    volume.commit(stage, Cause::Write, "").await
+}
+
+/// Reads blocks, each compared with the table.
+pub(super) async fn get(
+    volume: &dyn Volume,
+    meta: &Meta,
+    blocks: std::ops::Range<u64>,
+) -> Result<Vec<u8>, VolumeError> {
+    let first = blocks.start;
+    let mut read = volume.read(&meta.key, meta.version, blocks).await?;
+    assert_eq!(read.meta, *meta);
+    assert_eq!(read.table.root(), Some(meta.digests.blake3));
+    let mut bytes = Vec::new();
+    while let Some(piece) = read.bytes.next().await {
+        bytes.extend(piece.unwrap());
+    }
+    let block_bytes = contract::BLOCK_BYTES as usize;
+    for (n, block) in bytes.chunks(block_bytes).enumerate() {
+        assert!(read.table.holds(first + n as u64, block), "block {n}");
+    }
+    Ok(bytes)
+}
+
+pub(super) async fn list(volume: &dyn Volume) -> Vec<Held> {
+    let query = ListQuery {
+        prefix: String::new(),
+        after: None,
+        limit: usize::MAX,
+    };
+    volume.list(&query).await.unwrap()
+}
+
+/// Surveys all partitions.
+pub(super) async fn survey(volume: &dyn Volume) -> Vec<Surveyed> {
+    let partitions: Vec<_> = (0..PARTITIONS).map(Partition).collect();
+    let (mut all, mut done) = (Vec::new(), 0);
+    while done < partitions.len() {
+        let answer = volume.survey(&partitions[done..]).await.unwrap();
+        done += answer.len();
+        all.extend(answer.concat());
+    }
+    all
+}
