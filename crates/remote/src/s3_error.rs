@@ -53,7 +53,74 @@ fn unescaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use object_store::ObjectStore as _;
+    use object_store::aws::AmazonS3Builder;
+    use object_store::{ClientOptions, RetryConfig};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
     use super::in_a_sentence;
+    use crate::failure::with_causes;
+
+    /// What the S3 client says when a store answers a listing with `status` and `body`.
+    async fn said(status: &str, body: &str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let answer = format!(
+            "HTTP/1.1 {status}\r\ncontent-type: application/xml\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        let answering = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(stream.read_u8().await.unwrap());
+            }
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        });
+        let client = AmazonS3Builder::new()
+            .with_bucket_name("b")
+            .with_region("us-east-1")
+            .with_endpoint(format!("http://{address}"))
+            .with_client_options(ClientOptions::new().with_allow_http(true))
+            .with_retry(RetryConfig {
+                max_retries: 0,
+                ..RetryConfig::default()
+            })
+            .with_skip_signature(true)
+            .build()
+            .unwrap();
+        let error = client.list_with_delimiter(None).await.unwrap_err();
+        answering.await.unwrap();
+        with_causes(&error)
+    }
+
+    /// The client has no type for what a store said: this provokes its real texts, so that another version of it with
+    /// others is found out.
+    #[tokio::test]
+    async fn what_the_client_really_says_becomes_a_sentence() {
+        let xml = |inner: &str| format!("<?xml version=\"1.0\"?><Error>{inner}</Error>");
+        for (status, body, expected) in [
+            (
+                "404 Not Found",
+                xml("<Code>NoSuchBucket</Code><Message>no</Message>"),
+                "there is no bucket b in this store",
+            ),
+            (
+                "400 Bad Request",
+                xml("<Code>Odd</Code><Message>a &lt;b&gt;</Message>"),
+                "the store says 400 Bad Request: Odd: a <b>",
+            ),
+            (
+                "500 Internal Server Error",
+                String::new(),
+                "the store says 500 Internal Server Error",
+            ),
+        ] {
+            let said = said(status, &body).await;
+            assert_eq!(in_a_sentence(&said, "b"), expected, "{said}");
+        }
+    }
 
     const LISTING: &str = "Error performing list request: Error performing GET http://127.0.0.1:9000/b?list-type=2 in 1.7ms - \
         Server returned non-2xx status code: ";

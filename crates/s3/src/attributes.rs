@@ -23,7 +23,7 @@ pub(crate) const TAGGING: &str = "x-amz-tagging";
 /// Id of the multipart upload that the object was made from.
 pub(crate) const UPLOAD: &str = "weft-upload";
 
-/// Sizes of the parts that the object was made from; see [`crate::parts`].
+/// Sizes of the parts that the object was made from; see [`crate::part_sizes`].
 pub(crate) const PARTS: &str = "weft-parts";
 
 /// Checksums of the parts that the object was made from, in Base64 with commas between; left out if they are many.

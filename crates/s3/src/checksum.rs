@@ -233,7 +233,6 @@ pub(crate) enum Hasher {
 }
 
 impl Hasher {
-    /// A fresh one.
     pub(crate) fn new(algorithm: Algorithm) -> Self {
         match algorithm {
             Algorithm::Crc32 => Self::Crc32(Crc32::new()),
@@ -244,7 +243,6 @@ impl Hasher {
         }
     }
 
-    /// More content.
     pub(crate) fn update(&mut self, bytes: &[u8]) {
         match self {
             Self::Crc32(hasher) => hasher.update(bytes),
@@ -319,7 +317,7 @@ pub(crate) struct Summing {
 }
 
 impl Summing {
-    /// Of an algorithm.
+    /// The store computes SHA-256 anyway: for it nothing is computed here, and [`Summing::finish`] is given the store's.
     pub(crate) fn new(algorithm: Algorithm) -> Self {
         let hasher = (algorithm != Algorithm::Sha256).then(|| Hasher::new(algorithm));
         Self {
@@ -328,14 +326,12 @@ impl Summing {
         }
     }
 
-    /// More content.
     pub(crate) fn update(&self, bytes: &[u8]) {
         if let Some(hasher) = self.hasher.lock().as_mut() {
             hasher.update(bytes);
         }
     }
 
-    /// The algorithm.
     pub(crate) fn algorithm(&self) -> Algorithm {
         self.algorithm
     }

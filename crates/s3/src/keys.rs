@@ -33,6 +33,8 @@ use parking_lot::Mutex;
 use rand::RngExt;
 use serde::Deserialize;
 
+use crate::glob::fits_stars;
+
 /// How often the file is looked at, at most.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -128,7 +130,7 @@ struct Entry {
 impl Entry {
     fn has(&self, right: Right, bucket: &str) -> bool {
         let mut rights = self.rights.iter();
-        rights.any(|(pattern, rights)| rights.contains(&right) && matches(pattern, bucket))
+        rights.any(|(pattern, rights)| rights.contains(&right) && fits_stars(pattern, bucket))
     }
 }
 
@@ -208,7 +210,7 @@ impl Keys {
             && file
                 .buckets
                 .iter()
-                .any(|(pattern, open)| open.anonymous.contains(&right) && matches(pattern, bucket));
+                .any(|(pattern, open)| open.anonymous.contains(&right) && fits_stars(pattern, bucket));
         let own = id.and_then(|id| file.keys.get(id));
         anybody || own.is_some_and(|entry| entry.has(right, bucket))
     }
@@ -247,7 +249,7 @@ impl Keys {
         let file = self.current();
         file.buckets
             .iter()
-            .any(|(pattern, open)| open.block_public && matches(pattern, bucket))
+            .any(|(pattern, open)| open.block_public && fits_stars(pattern, bucket))
     }
 
     /// The keys, read again if the file has changed.
@@ -344,22 +346,6 @@ fn random(alphabet: &[u8], length: usize) -> String {
     (0..length)
         .map(|_| char::from(alphabet[random.random_range(0..alphabet.len())]))
         .collect()
-}
-
-/// Whether a name fits a pattern with `*` for any text.
-fn matches(pattern: &str, name: &str) -> bool {
-    let mut pieces = pattern.split('*');
-    let Some(mut rest) = pieces.next().and_then(|first| name.strip_prefix(first)) else {
-        return false;
-    };
-    let Some(last) = pieces.next_back() else {
-        return rest.is_empty();
-    };
-    for piece in pieces {
-        let Some(at) = rest.find(piece) else { return false };
-        rest = &rest[at + piece.len()..];
-    }
-    rest.ends_with(last)
 }
 
 #[cfg(test)]
@@ -505,7 +491,7 @@ mod tests {
             ("a*b*c", "a-c-c", false),
             ("", "abc", false),
         ] {
-            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+            assert_eq!(fits_stars(pattern, name), expected, "{pattern} {name}");
         }
     }
 }

@@ -12,7 +12,7 @@
 //!  - what a client asks for and is not done here (encryption, locks, versions) is refused, never ignored;
 //!  - what a signature does not cover is not obeyed.
 //!
-//! Where things are: `face` has the operations, one module for each kind; `content`, `checksum`, `conditions`,
+//! Where things are: `face` has the operations, one module for each kind; `content`, `checksum`, `preconditions`,
 //! `attributes` what they share; `access`, `keys`, `acl`, `policy` and `settings` who may do what; `cors` which web pages may
 //! ask; `serve`, `answer`, `body` the port and what passes through it.
 
@@ -23,7 +23,6 @@ mod attributes;
 mod body;
 mod checksum;
 mod chunks;
-mod conditions;
 mod content;
 mod cors;
 mod digests;
@@ -31,13 +30,15 @@ mod error;
 mod exchange;
 mod face;
 mod gate;
+mod glob;
 mod keys;
 mod log;
 mod mend;
 mod names;
 mod options;
-mod parts;
+mod part_sizes;
 mod policy;
+mod preconditions;
 mod refusal;
 mod serve;
 mod settings;

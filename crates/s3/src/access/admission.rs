@@ -155,7 +155,7 @@ impl Admission {
     /// Decides again if the version that was opened is not the one that was looked at.
     ///
     /// # Errors
-    /// `AccessDenied`.
+    /// `AccessDenied`, if whoever asks may not read that one.
     pub(crate) fn confirm(&self, opened: &Meta) -> S3Result<()> {
         match self.looked {
             Some(version) if version != Some(opened.version) && !self.allows(Some(&opened.attributes)) => {

@@ -234,10 +234,7 @@ fn take_note(exchange: &Exchange, operation: &str, who: &Who, path: Option<&(Str
     });
 }
 
-/// Refuses a request that nobody has decided about.
-///
-/// # Errors
-/// `AccessDenied`.
+/// Refuses a request that nobody has decided about: an operation that forgot to is closed, not open.
 pub(crate) fn refuse_pending(extensions: &Extensions) -> S3Result<()> {
     match extensions.get::<PendingAdmission>() {
         None => Ok(()),
@@ -263,16 +260,13 @@ pub(crate) async fn admit_deletion(extensions: &Extensions, store: &Store, key: 
 /// Decides again about an object that was opened, if that is not the version that the request was admitted for.
 ///
 /// # Errors
-/// `AccessDenied`.
+/// `AccessDenied`, if the object was replaced meanwhile by one that whoever asks may not read.
 pub(crate) fn confirm(extensions: &Extensions, opened: &Meta) -> S3Result<()> {
     let admission = extensions.get::<Admission>();
     admission.map_or(Ok(()), |admission| admission.confirm(opened))
 }
 
-/// The same for what a copy reads from.
-///
-/// # Errors
-/// `AccessDenied`.
+/// Does for the source of a copy what [`confirm`] does for the object that is asked for.
 pub(crate) fn confirm_source(extensions: &Extensions, opened: &Meta) -> S3Result<()> {
     let admission = extensions.get::<SourceAdmission>();
     admission.map_or(Ok(()), |SourceAdmission(admission)| admission.confirm(opened))

@@ -16,9 +16,9 @@ use store::{Counters, InFlight};
 
 use crate::log::{Entry, Log};
 
-mod body;
+mod body_state;
 
-use body::BodyState;
+use body_state::BodyState;
 
 /// Operation of a request that was refused before it was known.
 const UNKNOWN: &str = "Unknown";

@@ -1,6 +1,9 @@
 //! Access control lists of buckets and objects, and whose an object is.
 
-use s3s::dto::*;
+use s3s::dto::{
+    GetBucketAclInput, GetBucketAclOutput, GetObjectAclInput, GetObjectAclOutput, PutBucketAclInput,
+    PutBucketAclOutput, PutObjectAclInput, PutObjectAclOutput,
+};
 use s3s::{S3Request, S3Result};
 use store::bucket::Bucket;
 

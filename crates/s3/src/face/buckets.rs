@@ -4,7 +4,12 @@ use std::collections::BTreeMap;
 
 use http::HeaderMap;
 use s3s::auth::Credentials;
-use s3s::dto::*;
+use s3s::dto::{
+    Bucket, BucketLocationConstraint, CreateBucketInput, CreateBucketOutput, DeleteBucketInput,
+    DeleteBucketOutput, GetBucketLocationInput, GetBucketLocationOutput, GetBucketVersioningInput,
+    GetBucketVersioningOutput, HeadBucketInput, HeadBucketOutput, ListBucketsInput, ListBucketsOutput,
+    ObjectOwnership,
+};
 use s3s::{S3Request, S3Result};
 use store::bucket;
 

@@ -1,19 +1,23 @@
 //! Objects copied within the store.
 
-use http::HeaderMap;
-use s3s::dto::*;
+use std::collections::BTreeMap;
+
+use s3s::dto::{CopyObjectInput, CopyObjectOutput, CopyObjectResult, CopySource};
 use s3s::{S3Request, S3Result};
-use store::{Key, StoreError};
+use store::{Key, Meta, StoreError};
 
 use super::{Face, check_version, etag};
 use crate::access::confirm_source;
 use crate::acl::{ACL, asked_of};
 use crate::attributes::{self, MADE, OWNER, PART_SUMS, PARTS, TAGGING, UPLOAD, headers_of};
 use crate::checksum::{self, Algorithm, set_sums};
-use crate::conditions::{self, Reading, Writing};
 use crate::content::Content;
 use crate::error::{fault, not_implemented};
 use crate::names;
+use crate::preconditions::{self, Reading, Writing};
+
+/// Names and values that are kept with an object.
+type Attributes = BTreeMap<String, String>;
 
 impl Face {
     /// Copies an object, with its headers or others.
@@ -29,42 +33,23 @@ impl Face {
         let writer = self.writer(request.credentials.as_ref());
         let asked = asked_of!(input, request.headers);
         let belonging = self.belonging(&record, &input.bucket, writer, &asked)?;
-        let replace = is(input
-            .metadata_directive
-            .as_ref()
-            .map(|directive| directive.as_str()))?;
-        let retag = is(input
-            .tagging_directive
-            .as_ref()
-            .map(|directive| directive.as_str()))?;
-        if from == to && !replace && !retag && input.website_redirect_location.is_none() {
+        let replaced = Replaced::of(&input)?;
+        if from == to && !replaced.anything && input.website_redirect_location.is_none() {
             let detail = "a copy onto itself must change the object's metadata";
             return Err(fault("InvalidRequest", detail));
         }
-        let condition = writing(&request.headers)?.resolve(&self.store, &to).await?;
+        let condition = Writing::of_headers(&request.headers)?;
+        let condition = condition.resolve(&self.store, &to).await?;
         let opened = self.open_source(&bucket, &from, None).await?;
         confirm_source(&request.extensions, &opened.meta)?;
-        let reading = Reading {
-            if_match: input.copy_source_if_match.as_ref(),
-            if_none_match: input.copy_source_if_none_match.as_ref(),
-            if_modified_since: input.copy_source_if_modified_since.as_ref(),
-            if_unmodified_since: input.copy_source_if_unmodified_since.as_ref(),
-        };
-        reading.check_source(&opened.meta)?;
-        let mut given = headers_of!(input)?.into_attributes()?;
-        let mut attributes = opened.meta.attributes;
-        let kept_tags = attributes.get(TAGGING).cloned();
-        let given_tags = given.remove(TAGGING);
+        source_conditions(&input).check_source(&opened.meta)?;
+        let given = headers_of!(input)?.into_attributes()?;
         let algorithm = match &input.checksum_algorithm {
             Some(algorithm) => Some(Algorithm::by_name(algorithm.as_str())?),
-            None => Algorithm::of(&attributes).map(|kept| kept.0),
+            None => Algorithm::of(&opened.meta.attributes).map(|kept| kept.0),
         };
-        if replace {
-            attributes = given;
-        }
-        attributes.retain(|name, _| !is_of_the_writing(name));
-        let tags = if retag { given_tags } else { kept_tags };
-        attributes.extend(tags.map(|tags| (TAGGING.to_owned(), tags)));
+        let mut attributes = replaced.attributes(opened.meta.attributes, given);
+        // Before the owner is set: the limits are those of what clients give.
         super::tags::check(&attributes)?;
         attributes.extend(belonging);
         let content = Content::of_store(opened.body, opened.meta.size, algorithm);
@@ -73,22 +58,69 @@ impl Face {
         put.condition = condition.clone();
         let written = self.store.put(&to, stream, put).await;
         let meta = written.map_err(|error| match error {
-            StoreError::Condition { .. } => conditions::refused(&condition, error),
+            StoreError::Condition { .. } => preconditions::refused(&condition, error),
             error => explain(error),
         })?;
-        let mut result = CopyObjectResult {
-            e_tag: etag(&meta),
-            last_modified: Some(attributes::modified(&meta)),
-            ..CopyObjectResult::default()
-        };
-        let sums = checksum::kept(&meta.attributes);
-        result.checksum_type.clone_from(&sums.checksum_type);
-        set_sums!(result, sums);
         Ok(CopyObjectOutput {
-            copy_object_result: Some(result),
+            copy_object_result: Some(result(&meta)),
             ..CopyObjectOutput::default()
         })
     }
+}
+
+/// What a copy has from its request instead of from its source.
+struct Replaced {
+    metadata: bool,
+    tags: bool,
+    /// One of the two.
+    anything: bool,
+}
+
+impl Replaced {
+    fn of(input: &CopyObjectInput) -> S3Result<Self> {
+        let metadata = input.metadata_directive.as_ref();
+        let metadata = is_replace(metadata.map(|directive| directive.as_str()))?;
+        let tags = input.tagging_directive.as_ref();
+        let tags = is_replace(tags.map(|directive| directive.as_str()))?;
+        Ok(Self {
+            metadata,
+            tags,
+            anything: metadata || tags,
+        })
+    }
+
+    /// The attributes of the copy, from those of its source and those that the request gives.
+    fn attributes(&self, kept: Attributes, mut given: Attributes) -> Attributes {
+        let kept_tags = kept.get(TAGGING).cloned();
+        let given_tags = given.remove(TAGGING);
+        let mut attributes = if self.metadata { given } else { kept };
+        attributes.retain(|name, _| !is_of_the_writing(name));
+        let tags = if self.tags { given_tags } else { kept_tags };
+        attributes.extend(tags.map(|tags| (TAGGING.to_owned(), tags)));
+        attributes
+    }
+}
+
+/// What must hold of the source.
+fn source_conditions(input: &CopyObjectInput) -> Reading<'_> {
+    Reading {
+        if_match: input.copy_source_if_match.as_ref(),
+        if_none_match: input.copy_source_if_none_match.as_ref(),
+        if_modified_since: input.copy_source_if_modified_since.as_ref(),
+        if_unmodified_since: input.copy_source_if_unmodified_since.as_ref(),
+    }
+}
+
+fn result(meta: &Meta) -> CopyObjectResult {
+    let mut result = CopyObjectResult {
+        e_tag: etag(meta),
+        last_modified: Some(attributes::modified(meta)),
+        ..CopyObjectResult::default()
+    };
+    let sums = checksum::kept(&meta.attributes);
+    result.checksum_type.clone_from(&sums.checksum_type);
+    set_sums!(result, sums);
+    result
 }
 
 /// The bucket and key that a copy reads from.
@@ -105,18 +137,13 @@ pub(super) fn source(source: &CopySource) -> S3Result<(String, Key)> {
     Ok((bucket.to_string(), names::object(bucket, key)?))
 }
 
-/// The condition on the object that a copy replaces.
-fn writing(headers: &HeaderMap) -> S3Result<Writing> {
-    Writing::of_headers(headers)
-}
-
 /// Attributes that tell how an object was written and whose it is, and are not taken along by a copy.
 fn is_of_the_writing(name: &str) -> bool {
     [UPLOAD, PARTS, PART_SUMS, OWNER, ACL, MADE].contains(&name) || name.starts_with("x-amz-checksum-")
 }
 
 /// Whether a directive says `REPLACE`.
-fn is(directive: Option<&str>) -> S3Result<bool> {
+fn is_replace(directive: Option<&str>) -> S3Result<bool> {
     match directive {
         None | Some("" | "COPY") => Ok(false),
         Some("REPLACE") => Ok(true),

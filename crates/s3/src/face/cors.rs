@@ -1,6 +1,9 @@
 //! The rules of a bucket for web pages: put, shown, taken away. What they do stands in [`crate::cors`].
 
-use s3s::dto::*;
+use s3s::dto::{
+    CORSRule, DeleteBucketCorsInput, DeleteBucketCorsOutput, GetBucketCorsInput, GetBucketCorsOutput,
+    PutBucketCorsInput, PutBucketCorsOutput,
+};
 use s3s::{S3Request, S3Result};
 
 use super::Face;

@@ -2,7 +2,11 @@
 
 use data_encoding::BASE64URL_NOPAD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use s3s::dto::*;
+use s3s::dto::{
+    ChecksumAlgorithm, CommonPrefix, EncodingType, ListObjectVersionsInput, ListObjectVersionsOutput,
+    ListObjectsInput, ListObjectsOutput, ListObjectsV2Input, ListObjectsV2Output, Object, ObjectStorageClass,
+    ObjectVersion, ObjectVersionStorageClass,
+};
 use s3s::{S3Request, S3Result};
 use store::{List, Meta};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use s3s::auth::Credentials;
-use s3s::dto::*;
+use s3s::dto::{self, ETag, HeadObjectInput, HeadObjectOutput, Owner};
 use s3s::{S3, S3Request, S3Response, S3Result};
 use store::bucket::Bucket;
 use store::{Meta, Store, StoreError};
@@ -113,7 +113,7 @@ macro_rules! operations {
         #[async_trait]
         impl S3 for Face {
             $(
-                async fn $name(&self, request: S3Request<$input>) -> S3Result<S3Response<$output>> {
+                async fn $name(&self, request: S3Request<dto::$input>) -> S3Result<S3Response<dto::$output>> {
                     Ok(S3Response::new(self.$name(request).await?))
                 }
             )*

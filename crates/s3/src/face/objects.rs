@@ -1,7 +1,10 @@
 //! Objects written and deleted.
 
 use futures_util::{StreamExt, stream};
-use s3s::dto::*;
+use s3s::dto::{
+    DeleteObjectInput, DeleteObjectOutput, DeleteObjectsInput, DeleteObjectsOutput, DeletedObject,
+    ETagCondition, Error, ObjectIdentifier, PutObjectInput, PutObjectOutput, Timestamp,
+};
 use s3s::{S3Request, S3Result};
 use store::{Condition, Key, StoreError};
 
@@ -10,10 +13,10 @@ use crate::access::{admit_deletion, refuse_pending};
 use crate::acl::asked_of;
 use crate::attributes::{self, headers_of};
 use crate::checksum::{self, set_sums, sums_of};
-use crate::conditions::{self, Writing};
 use crate::content::{Carried, Content};
 use crate::error::{fault, from_store, not_implemented};
 use crate::names;
+use crate::preconditions::{self, Writing};
 
 /// Most keys in one request to delete many, as in S3.
 const DELETE_MAX: usize = 1000;
@@ -56,7 +59,7 @@ impl Face {
         put.condition = condition.clone();
         let written = self.store.put(&key, stream, put).await;
         let meta = written.map_err(|error| match error {
-            StoreError::Condition { .. } => conditions::refused(&condition, error),
+            StoreError::Condition { .. } => preconditions::refused(&condition, error),
             error => explain(error),
         })?;
         let mut output = PutObjectOutput {
@@ -151,7 +154,7 @@ impl Face {
         match self.store.delete(key, condition.clone()).await {
             Ok(Some(_)) => Ok(()),
             Ok(None) => self.bucket(bucket).await.map(drop),
-            Err(error) => Err(conditions::refused(&condition, error)),
+            Err(error) => Err(preconditions::refused(&condition, error)),
         }
     }
 }
@@ -176,14 +179,14 @@ impl Asked {
             Err(error) => return Err(from_store(error)),
         };
         let etag = self.etag.as_ref();
-        let as_asked = etag.is_none_or(|etag| conditions::holds(etag, &meta.etag))
+        let as_asked = etag.is_none_or(|etag| preconditions::holds(etag, &meta.etag))
             && self.size.is_none_or(|size| size == signed(meta.size))
             && self.modified.as_ref().is_none_or(|time| {
-                conditions::seconds(time) == conditions::seconds(&attributes::modified(&meta))
+                preconditions::seconds(time) == preconditions::seconds(&attributes::modified(&meta))
             });
         match as_asked {
             true => Ok(Condition::Etag(meta.etag)),
-            false => Err(conditions::failed()),
+            false => Err(preconditions::failed()),
         }
     }
 }

@@ -1,6 +1,10 @@
 //! Ownership controls of buckets: whose the objects are that others write.
 
-use s3s::dto::*;
+use s3s::dto::{
+    DeleteBucketOwnershipControlsInput, DeleteBucketOwnershipControlsOutput, GetBucketOwnershipControlsInput,
+    GetBucketOwnershipControlsOutput, ObjectOwnership, OwnershipControls, OwnershipControlsRule,
+    PutBucketOwnershipControlsInput, PutBucketOwnershipControlsOutput,
+};
 use s3s::{S3Request, S3Result};
 
 use super::Face;

@@ -1,6 +1,12 @@
 //! Policies of buckets, and what must not be opened to everybody.
 
-use s3s::dto::*;
+use s3s::dto::{
+    DeleteBucketPolicyInput, DeleteBucketPolicyOutput, DeletePublicAccessBlockInput,
+    DeletePublicAccessBlockOutput, GetBucketPolicyInput, GetBucketPolicyOutput, GetBucketPolicyStatusInput,
+    GetBucketPolicyStatusOutput, GetPublicAccessBlockInput, GetPublicAccessBlockOutput, PolicyStatus,
+    PublicAccessBlockConfiguration, PutBucketPolicyInput, PutBucketPolicyOutput, PutPublicAccessBlockInput,
+    PutPublicAccessBlockOutput,
+};
 use s3s::{S3Request, S3Result};
 
 use super::Face;

@@ -12,9 +12,9 @@ use crate::access::confirm;
 use crate::attributes::{self, Headers};
 use crate::body;
 use crate::checksum::{self, set_sums};
-use crate::conditions::Reading;
 use crate::error::{fault, not_implemented};
-use crate::{names, parts};
+use crate::preconditions::Reading;
+use crate::{names, part_sizes};
 
 /// How often a read begins anew because the object was replaced between a look at its size and the read.
 const ATTEMPTS: usize = 5;
@@ -294,7 +294,7 @@ fn find(piece: Piece, meta: &Meta) -> S3Result<Found> {
         }
         Piece::Part(number) => match meta.attributes.get(attributes::PARTS) {
             Some(text) => {
-                let (range, count) = parts::range(text, number)?;
+                let (range, count) = part_sizes::range(text, number)?;
                 Ok(Found {
                     range,
                     parts: Some(count),
@@ -365,7 +365,7 @@ fn list_parts(
     meta: &Meta,
     (marker, max): (Option<i32>, Option<i32>),
 ) -> S3Result<GetObjectAttributesParts> {
-    let sizes = parts::decode(text)?;
+    let sizes = part_sizes::decode(text)?;
     let after = usize::try_from(marker.unwrap_or(0)).unwrap_or(0);
     let limit = usize::try_from(max.unwrap_or(1000)).unwrap_or(0).min(1000);
     let page = sizes.iter().enumerate().skip(after).take(limit);

@@ -3,7 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use http::Extensions;
-use s3s::dto::*;
+use s3s::dto::{
+    DeleteBucketTaggingInput, DeleteBucketTaggingOutput, DeleteObjectTaggingInput, DeleteObjectTaggingOutput,
+    GetBucketTaggingInput, GetBucketTaggingOutput, GetObjectTaggingInput, GetObjectTaggingOutput,
+    PutBucketTaggingInput, PutBucketTaggingOutput, PutObjectTaggingInput, PutObjectTaggingOutput, Tag,
+};
 use s3s::{S3Request, S3Result};
 use url::form_urlencoded;
 

@@ -3,7 +3,10 @@
 //!
 //! Setting one is refused, with its name; what asks for a lock, as S3 refuses it in a bucket that was made without.
 
-use s3s::dto::*;
+use s3s::dto::{
+    self, GetBucketRequestPaymentInput, GetBucketRequestPaymentOutput, Payer,
+    PutObjectLockConfigurationInput, PutObjectLockConfigurationOutput,
+};
 use s3s::{S3Error, S3Request, S3Result};
 
 use super::Face;
@@ -15,7 +18,7 @@ macro_rules! absent {
         impl Face {
             $(
                 /// That there is none.
-                pub(super) async fn $name(&self, request: S3Request<$input>) -> S3Result<$output> {
+                pub(super) async fn $name(&self, request: S3Request<dto::$input>) -> S3Result<dto::$output> {
                     self.bucket(&request.input.bucket).await?;
                     Err(none($code, $what))
                 }
@@ -30,9 +33,9 @@ macro_rules! empty {
         impl Face {
             $(
                 /// That there is none.
-                pub(super) async fn $name(&self, request: S3Request<$input>) -> S3Result<$output> {
+                pub(super) async fn $name(&self, request: S3Request<dto::$input>) -> S3Result<dto::$output> {
                     self.bucket(&request.input.bucket).await?;
-                    Ok($output::default())
+                    Ok(dto::$output::default())
                 }
             )*
         }
@@ -45,11 +48,11 @@ macro_rules! no_list {
         impl Face {
             $(
                 /// That there are none.
-                pub(super) async fn $name(&self, request: S3Request<$input>) -> S3Result<$output> {
+                pub(super) async fn $name(&self, request: S3Request<dto::$input>) -> S3Result<dto::$output> {
                     self.bucket(&request.input.bucket).await?;
-                    Ok($output {
+                    Ok(dto::$output {
                         is_truncated: Some(false),
-                        ..$output::default()
+                        ..dto::$output::default()
                     })
                 }
             )*
@@ -89,7 +92,7 @@ macro_rules! lockless {
         impl Face {
             $(
                 /// That the bucket has none.
-                pub(super) async fn $name(&self, request: S3Request<$input>) -> S3Result<$output> {
+                pub(super) async fn $name(&self, request: S3Request<dto::$input>) -> S3Result<dto::$output> {
                     self.bucket(&request.input.bucket).await?;
                     Err(fault("InvalidRequest", "the bucket is missing an object lock configuration"))
                 }

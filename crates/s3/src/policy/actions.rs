@@ -1,7 +1,7 @@
 //! Names of actions. One that is not S3's is refused: a `Deny` of a misspelt action would deny nothing.
 
 use super::PolicyError;
-use super::glob;
+use crate::glob;
 
 /// S3's actions on buckets and objects. Those of operations that are not done here mean nothing, because these are refused.
 const ACTIONS: [&str; 77] = [

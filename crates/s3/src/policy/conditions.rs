@@ -1,8 +1,8 @@
 //! Conditions of a policy: an operator, a key, and the values it is compared with.
 //!
-//! A key that is not known, an operator that is not, a value of the wrong kind: each is refused when the policy is put, so
-//! that no condition is ever left out of account. What a request does not say is absent: then a comparison fails, its
-//! opposite holds, and `IfExists` holds.
+//! An unknown key, an unknown operator or a value of the wrong kind is refused when the policy is put, so that no
+//! condition is ignored. A key that the request does not carry makes a comparison false, its negation true, and a
+//! comparison with `IfExists` true.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -12,8 +12,8 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Iso8601;
 
 use super::PolicyError;
-use super::glob::fits;
 use super::json::{OneOrMany, Scalar};
+use crate::glob::fits;
 
 /// What a request says, by keys of conditions as [`normal`] writes them.
 pub(crate) type Facts = BTreeMap<String, String>;

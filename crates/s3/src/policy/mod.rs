@@ -10,15 +10,14 @@ use serde::Deserialize;
 
 mod actions;
 mod conditions;
-mod glob;
 mod json;
 
 pub(crate) use conditions::{
     EXISTING_TAG, Facts, MAX_KEYS, REQUEST_TAG, SECURE, SOURCE_IP, TIME, header_keys,
 };
 
+use crate::glob::fits;
 use conditions::Condition;
-use glob::fits;
 use json::{OneOrMany, Pairs, Scalar};
 
 /// Longest document in bytes, as in S3.

@@ -1,7 +1,7 @@
 //! What the face compares, refuses and says as S3 does, asked byte by byte.
 
-use data_encoding::BASE64;
-use sha2::Digest as _;
+use data_encoding::{BASE64, HEXLOWER};
+use sha2::{Digest as _, Sha256};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
@@ -33,7 +33,7 @@ async fn delete_objects(rig: &Rig, headers: &[(&str, &str)]) -> Answer {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_damaged_body_deletes_nothing() {
     let rig = with_object().await;
-    let good = BASE64.encode(&sha2::Sha256::digest(DELETE.as_bytes()));
+    let good = BASE64.encode(&Sha256::digest(DELETE.as_bytes()));
     for (headers, code) in [
         (vec![], "InvalidRequest"),
         (vec![("content-md5", "AAAAAAAAAAAAAAAAAAAAAA==")], "BadDigest"),
@@ -165,6 +165,47 @@ async fn a_signed_body_without_its_last_chunk_is_incomplete() {
                 204
             );
         }
+    }
+    assert_eq!(rig.keys("data/").await, Vec::<String>::new());
+    rig.stop().await;
+}
+
+/// s3s tells what broke a body off by the texts of its errors alone: each is provoked here, so that another version of it
+/// with other texts is found out.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_broke_a_body_off_is_named() {
+    let rig = Rig::start().await;
+    let address = rig.face.address();
+    Ask::new("PUT", "/data").send(address).await;
+    let other = HEXLOWER.encode(&Sha256::digest(b"hullo"));
+    let whole = Ask {
+        payload: &other,
+        body: b"hello",
+        ..Ask::new("PUT", "/data/whole")
+    };
+    let chunked = |body| Ask {
+        payload: "STREAMING-AWS4-HMAC-SHA256-PAYLOAD",
+        signed: &[
+            ("x-amz-decoded-content-length", "5"),
+            ("content-encoding", "aws-chunked"),
+        ],
+        body,
+        ..Ask::new("PUT", "/data/chunked")
+    };
+    let forged = format!("5;chunk-signature={other}\r\nhello\r\n0;chunk-signature={other}\r\n\r\n");
+    let cut = format!("5;chunk-signature={other}\r\nhel");
+    for (ask, code) in [
+        (whole, "XAmzContentSHA256Mismatch"),
+        (chunked(forged.as_bytes()), "SignatureDoesNotMatch"),
+        (chunked(cut.as_bytes()), "IncompleteBody"),
+    ] {
+        let answer = ask.send(address).await;
+        let named = format!("<Code>{code}</Code>");
+        assert!(
+            answer.text().contains(&named),
+            "{named} is not in {}",
+            answer.text()
+        );
     }
     assert_eq!(rig.keys("data/").await, Vec::<String>::new());
     rig.stop().await;

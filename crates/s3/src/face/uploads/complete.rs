@@ -6,17 +6,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use s3s::dto::*;
+use s3s::dto::{CompleteMultipartUploadInput, CompleteMultipartUploadOutput, CompletedPart, ETag};
 use s3s::{S3Request, S3Result};
 use store::{Complete, Condition, Key, Meta, Part as Received, Store, Upload};
 
 use super::planned::{Planned, join};
 use crate::attributes::{PARTS, UPLOAD};
 use crate::checksum::{self, Algorithm, set_sums, sums_of};
-use crate::conditions::{self, Writing};
 use crate::error::{fault, from_store};
 use crate::face::{Face, etag, signed};
-use crate::{names, parts};
+use crate::preconditions::{self, Writing};
+use crate::{names, part_sizes};
 
 /// Fewest bytes of a part that is not the last one, as in S3.
 const PART_BYTES_MIN: u64 = 5 * 1024 * 1024;
@@ -67,7 +67,7 @@ impl Face {
         let sizes: Vec<_> = chosen.iter().map(|part| part.meta.size).collect();
         let mut attributes = BTreeMap::from([
             (UPLOAD.to_owned(), upload.id.clone()),
-            (PARTS.to_owned(), parts::encode(&sizes)),
+            (PARTS.to_owned(), part_sizes::encode(&sizes)),
         ]);
         attributes.extend(join(Planned::of_upload(&upload), &chosen, &input)?);
         let writing = Writing {
@@ -128,7 +128,7 @@ async fn finish(
             // Asked here as well: by now the answer may have begun.
             Err(error) => completed(&store, &upload.key, &upload.id)
                 .await
-                .ok_or_else(|| conditions::refused(&condition, error)),
+                .ok_or_else(|| preconditions::refused(&condition, error)),
         }
     });
     let ended = |ended: Result<S3Result<_>, tokio::task::JoinError>| {

@@ -1,6 +1,9 @@
 //! Open uploads listed, and the parts that one has.
 
-use s3s::dto::*;
+use s3s::dto::{
+    Initiator, ListMultipartUploadsInput, ListMultipartUploadsOutput, ListPartsInput, ListPartsOutput,
+    MultipartUpload, Owner, Part, StorageClass,
+};
 use s3s::{S3Request, S3Result};
 use store::{Part as Received, Upload};
 

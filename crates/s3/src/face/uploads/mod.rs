@@ -2,7 +2,10 @@
 //!
 //! Parts are received in any order and lie in the store as safe as objects; completing joins them in one pass.
 
-use s3s::dto::*;
+use s3s::dto::{
+    AbortMultipartUploadInput, AbortMultipartUploadOutput, CreateMultipartUploadInput,
+    CreateMultipartUploadOutput, Timestamp,
+};
 use s3s::{S3Request, S3Result};
 use store::{Key, StoreError, Upload};
 
@@ -11,7 +14,7 @@ use super::Face;
 use crate::acl::asked_of;
 use crate::attributes::{at, headers_of};
 use crate::error::from_store;
-use crate::{conditions, names};
+use crate::{names, preconditions};
 
 mod complete;
 mod list;
@@ -58,9 +61,9 @@ impl Face {
         let key = names::object(&input.bucket, &input.key)?;
         let upload = self.upload(&input.bucket, &key, &input.upload_id).await?;
         if let Some(time) = &input.if_match_initiated_time
-            && conditions::seconds(time) != conditions::seconds(&begun(&upload))
+            && preconditions::seconds(time) != preconditions::seconds(&begun(&upload))
         {
-            return Err(conditions::failed());
+            return Err(preconditions::failed());
         }
         self.store
             .abort_upload(&key, &upload.id)

@@ -1,7 +1,7 @@
 //! The checksum of an upload: planned when it begins, joined from those of the parts when it ends.
 
 use s3s::S3Result;
-use s3s::dto::*;
+use s3s::dto::{Checksum, ChecksumAlgorithm, ChecksumType, CompleteMultipartUploadInput};
 use store::{Part as Received, Upload};
 
 use crate::attributes::PART_SUMS;

@@ -8,11 +8,11 @@ use super::planned::Planned;
 use crate::access::confirm_source;
 use crate::attributes;
 use crate::checksum::{self, set_sums, sums_of};
-use crate::conditions::Reading;
 use crate::content::{Carried, Content};
 use crate::error::{fault, not_implemented};
 use crate::face::{Face, copies, etag};
 use crate::names;
+use crate::preconditions::Reading;
 
 /// Highest number of a part, as in S3.
 const PART_NUMBER_MAX: i32 = 10_000;

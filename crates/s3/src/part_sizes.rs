@@ -8,7 +8,7 @@ use s3s::S3Result;
 
 use crate::error::fault;
 
-/// As text.
+/// Writes sizes in bytes, in the order of the parts.
 pub(crate) fn encode(sizes: &[u64]) -> String {
     let runs = sizes.chunk_by(|a, b| a == b).map(|run| match run {
         [size] => size.to_string(),
@@ -17,7 +17,7 @@ pub(crate) fn encode(sizes: &[u64]) -> String {
     runs.collect::<Vec<_>>().join(",")
 }
 
-/// From text.
+/// Reads what [`encode`] wrote: at most 10,000 sizes, which is S3's limit of parts.
 pub(crate) fn decode(text: &str) -> S3Result<Vec<u64>> {
     let wrong = || fault("InternalError", format!("{text:?} was kept as sizes of parts"));
     let mut sizes = Vec::new();

@@ -1,0 +1,69 @@
+//! Patterns with wildcards.
+
+/// Whether a text fits a pattern with `*` for any text and `?` for any one character, as in policies.
+pub(crate) fn fits(pattern: &str, text: &str) -> bool {
+    walk(pattern, text, Some('?'))
+}
+
+/// Whether a text fits a pattern with `*` for any text, as in the keys file. There `?` is itself, and fits no bucket: a
+/// keys file must not give more than it did when it was written.
+pub(crate) fn fits_stars(pattern: &str, text: &str) -> bool {
+    walk(pattern, text, None)
+}
+
+fn walk(pattern: &str, text: &str, any_one: Option<char>) -> bool {
+    let pattern: Vec<char> = pattern.chars().collect();
+    let text: Vec<char> = text.chars().collect();
+    let (mut p, mut t) = (0, 0);
+    // Where to go on when what follows the last star does not fit: the star, and the text it takes one more of.
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, t));
+                p += 1;
+            }
+            Some(one) if Some(*one) == any_one || *one == text[t] => {
+                p += 1;
+                t += 1;
+            }
+            _ => match star {
+                Some((at, taken)) => {
+                    star = Some((at, taken + 1));
+                    p = at + 1;
+                    t = taken + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|rest| *rest == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The definition, word for word.
+    fn model(pattern: &[char], text: &[char], any_one: Option<char>) -> bool {
+        match pattern.split_first() {
+            None => text.is_empty(),
+            Some(('*', rest)) => (0..=text.len()).any(|taken| model(rest, &text[taken..], any_one)),
+            Some((one, rest)) => text.split_first().is_some_and(|(first, after)| {
+                (Some(*one) == any_one || one == first) && model(rest, after, any_one)
+            }),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn fits_as_the_model_says(pattern in "[ab*?/]{0,8}", text in "[ab?/]{0,10}") {
+            let chars = |text: &str| text.chars().collect::<Vec<_>>();
+            let model = |any_one| model(&chars(&pattern), &chars(&text), any_one);
+            prop_assert_eq!(fits(&pattern, &text), model(Some('?')));
+            prop_assert_eq!(fits_stars(&pattern, &text), model(None));
+        }
+    }
+}
