@@ -1,4 +1,5 @@
-//! For tests: other programs, started apart from the user's settings.
+//! For tests: what they need from outside. Other programs, started apart from the user's settings, and the folder of
+//! real archive files.
 //!
 //! Invariant: a child process sees of the environment only what [`KEPT`] names, and a home directory of its own.
 //! So `AWS_*`, `RCLONE_*`, `WEFT_*`, proxies, and files such as `~/.aws/config`, `~/.s3cfg` and `~/.config` of the
@@ -34,6 +35,19 @@ const FOLDERS: [(&str, &str); 4] = [
     ("XDG_DATA_HOME", ".local/share"),
     ("XDG_STATE_HOME", ".local/state"),
 ];
+
+/// The folder of real archive files: `WEFT_SHARED_DATA`, or `shared/data` beside or above the workspace. `None`, with
+/// one visible line, where there is none: the tests of real files are skipped then.
+pub fn shared_data() -> Option<PathBuf> {
+    let given = env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let above = above.map(|folder| folder.join("shared/data"));
+    let found = given.into_iter().chain(above).find(|folder| folder.is_dir());
+    if found.is_none() {
+        println!("skipped: there is no folder shared/data above the workspace (set WEFT_SHARED_DATA)");
+    }
+    found
+}
 
 /// A command that runs apart, with `home` as its home directory.
 pub fn command(program: impl AsRef<OsStr>, home: &Path) -> Command {

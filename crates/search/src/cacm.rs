@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::answer::answer;
 use crate::compile::Mode;
@@ -18,18 +18,6 @@ const DEPTH: usize = 1000;
 
 /// Relevant documents of each query.
 type Judgements = BTreeMap<u32, BTreeSet<String>>;
-
-fn shared_data() -> Option<PathBuf> {
-    let set = std::env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
-    let found = set.or_else(|| {
-        let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-        above.map(|dir| dir.join("shared/data")).find(|dir| dir.is_dir())
-    });
-    if found.is_none() {
-        println!("skipped: no shared/data (WEFT_SHARED_DATA)");
-    }
-    found
-}
 
 /// Names and contents of the files of a tar archive.
 fn untar(bytes: &[u8]) -> Vec<(String, String)> {
@@ -121,7 +109,7 @@ fn measure(index: &SearchIndex, topics: &BTreeMap<u32, String>, judged: &Judgeme
 
 #[test]
 fn abstracts_are_ranked_as_well_as_before() {
-    let Some(data) = shared_data() else { return };
+    let Some(data) = apart::shared_data() else { return };
     let dir = tempfile::tempdir().unwrap();
     let index = SearchIndex::open(dir.path(), Settings::default()).unwrap();
     let pages = documents(&data);

@@ -1,11 +1,8 @@
 //! The command line (stable): one subcommand for one thing.
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 
-use crate::commands::{
-    cdx, demo, domain, dump, forget, inspect, links, load, pack, page, record, search, serve, status, store,
-    synth, top, verify,
-};
+use crate::commands::Command;
 use crate::context::GlobalArgs;
 
 const EXAMPLES: &str = "\
@@ -29,49 +26,6 @@ pub(crate) struct Cli {
 
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// What to do.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Read files into the archive
-    Load(load::Args),
-    /// List every record of files, and account for every byte (needs no archive)
-    Inspect(inspect::Args),
-    /// What the archive holds, and how loading went
-    Status(status::Args),
-    /// Take failed inputs out of the ledger
-    Forget(forget::Args),
-    /// Print all rows of a view
-    Dump(dump::Args),
-    /// Everything known of a URL
-    Page(page::Args),
-    /// Pages that link to a URL
-    Inlinks(links::InlinksArgs),
-    /// Links of a page
-    Outlinks(links::OutlinksArgs),
-    /// A domain: its size, its top pages, who links to it
-    Domain(domain::Args),
-    /// URLs by number of in-links, of one domain or of all
-    Top(top::Args),
-    /// Captures of a URL, as CDXJ lines
-    Cdx(cdx::Args),
-    /// Full-text search
-    Search(search::Args),
-    /// The archived record of a URL
-    Record(record::Args),
-    /// Recompute every view and compare
-    Verify(verify::Args),
-    /// Serve pages, API and CDX to browsers
-    Serve(Box<serve::Args>),
-    /// Keep files on several disks or machines
-    Store(Box<store::Args>),
-    /// Try Weft: an archive of the crates it was built from
-    Demo(demo::Args),
-    /// Write a made-up web of any size
-    Synth(synth::Args),
-    /// Write a folder of HTML, Markdown or text as a WARC
-    Pack(pack::Args),
 }
 
 #[cfg(test)]

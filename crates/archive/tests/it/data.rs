@@ -1,6 +1,6 @@
 //! Test data and the calls every test makes.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use archive::question::{
     Body, Dump, DumpFormat, JobBody, JobState, LoadInput, LoadRequest, Question, StatusBody,
@@ -19,22 +19,6 @@ pub(crate) const VIEWS: [&str; 9] = [
     "ledger",
     "quarantine",
 ];
-
-/// The folder of real archive files, or `None` with one visible line.
-pub(crate) fn shared() -> Option<PathBuf> {
-    let given = std::env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
-    let start = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let found = given.or_else(|| {
-        start
-            .ancestors()
-            .map(|dir| dir.join("shared/data"))
-            .find(|dir| dir.is_dir())
-    });
-    if found.is_none() {
-        println!("skipped: no folder shared/data above {}", start.display());
-    }
-    found
-}
 
 /// An archive file of the shared data.
 pub(crate) fn input(shared: &Path, name: &str) -> LoadInput {

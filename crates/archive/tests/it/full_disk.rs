@@ -8,7 +8,7 @@ use std::process::Command;
 use archive::Archive;
 use archive::question::{Body, OptionalStage, Question, SearchQuestion};
 
-use crate::data::{ask, load, open, own, request, shared, status};
+use crate::data::{ask, load, open, own, request, status};
 
 /// A small file system in memory, unmounted at the end; `None` where none can be mounted.
 struct Small<'a>(&'a Path);
@@ -46,7 +46,9 @@ fn search(archive: &Archive) -> (u64, u64) {
 
 #[test]
 fn a_search_index_that_cannot_be_written_answers_from_what_it_has() {
-    let Some(shared) = shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let Some(_small) = Small::mount(root.path()) else {
         return;

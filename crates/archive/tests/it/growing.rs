@@ -75,7 +75,9 @@ fn at_once(root: &Path, content: &[u8]) -> Vec<(&'static str, String)> {
 
 #[test]
 fn an_open_file_is_read_as_it_grows_and_done_when_renamed() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let content = content(&shared);
     let root = tempfile::tempdir().unwrap();
     let expected = at_once(root.path(), &content);
@@ -108,7 +110,9 @@ fn an_open_file_is_read_as_it_grows_and_done_when_renamed() {
 
 #[test]
 fn a_file_renamed_while_it_was_incomplete_is_the_same_input() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let content = content(&shared);
     let root = tempfile::tempdir().unwrap();
     let expected = at_once(root.path(), &content);
@@ -123,7 +127,9 @@ fn a_file_renamed_while_it_was_incomplete_is_the_same_input() {
 
 #[test]
 fn a_cut_file_that_was_changed_a_moment_ago_and_does_not_grow_is_done_as_cut() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let content = content(&shared);
     let root = tempfile::tempdir().unwrap();
     let archive = own(&root.path().join("a"));
@@ -145,7 +151,9 @@ fn a_cut_file_that_was_changed_a_moment_ago_and_does_not_grow_is_done_as_cut() {
 
 #[test]
 fn a_file_that_grows_while_it_is_waited_for_stays_loading() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let content = content(&shared);
     let root = tempfile::tempdir().unwrap();
     let expected = at_once(root.path(), &content);
@@ -172,7 +180,9 @@ fn a_file_that_grows_while_it_is_waited_for_stays_loading() {
 
 #[test]
 fn a_load_that_waits_for_a_file_can_be_cancelled() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let content = content(&shared);
     let root = tempfile::tempdir().unwrap();
     let archive = own(&root.path().join("a"));
@@ -192,7 +202,9 @@ fn a_load_that_waits_for_a_file_can_be_cancelled() {
 
 #[test]
 fn a_file_cut_long_ago_is_done_as_cut() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let content = content(&shared);
     let root = tempfile::tempdir().unwrap();
     let archive = own(&root.path().join("a"));
@@ -208,7 +220,9 @@ fn a_file_cut_long_ago_is_done_as_cut() {
 
 #[test]
 fn the_same_content_under_another_name_adds_nothing() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let expected = at_once(root.path(), &content(&shared));
     let archive = own(&root.path().join("a"));
@@ -257,7 +271,9 @@ fn check_continued(content: &[u8], cut: usize) {
 
 #[test]
 fn a_cut_file_that_was_done_is_continued_by_the_whole_one() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let content = content(&shared);
     // In the first member, so that there is no record at all; within members; at the end of one.
     let member = content[1..]
@@ -272,7 +288,9 @@ fn a_cut_file_that_was_done_is_continued_by_the_whole_one() {
 
 #[test]
 fn a_cut_file_of_another_kind_is_continued_as_well() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let unzip = |bytes: &[u8]| {
         let mut plain = Vec::new();
         let mut members = flate2::read::MultiGzDecoder::new(bytes);
@@ -335,7 +353,9 @@ fn what_the_cut_record_replaced_comes_back_where_the_whole_one_does_not() {
 
 #[test]
 fn a_cut_file_whose_whole_is_known_under_another_name_leaves_no_row() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let content = content(&shared);
     let root = tempfile::tempdir().unwrap();
     let expected = at_once(root.path(), &content);

@@ -134,7 +134,9 @@ fn check(shared: &Path, history: &str, names: &[String]) {
 
 #[test]
 fn the_order_of_files_changes_nothing() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let histories = histories(&shared);
     if histories.is_empty() {
         println!("skipped: no regress/histories in {}", shared.display());
@@ -155,7 +157,9 @@ fn the_order_of_files_changes_nothing() {
 /// https at first, ten seconds later http with a redirect to it: one URL key, and the page was gone from all views.
 #[test]
 fn a_page_stays_where_its_address_redirects_to_itself() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let name = "regress/selfredir.warc.gz";
     if !shared.join(name).exists() {
         println!("skipped: no {name} in {}", shared.display());

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use archive::question::{LoadInput, LoadRequest};
 
-use crate::data::{self, dump, load, own};
+use crate::data::{dump, load, own};
 
 /// Set for the process that does the loading.
 const DIR: &str = "WEFT_TEST_HOSTILE_DIR";
@@ -16,7 +16,7 @@ const DIR: &str = "WEFT_TEST_HOSTILE_DIR";
 const MEMORY_KIB_MAX: u64 = 600 << 10;
 
 fn files() -> Option<Vec<PathBuf>> {
-    let folder = data::shared()?.join("regress/hostile");
+    let folder = apart::shared_data()?.join("regress/hostile");
     let Ok(entries) = std::fs::read_dir(&folder) else {
         println!("skipped: no {}", folder.display());
         return None;

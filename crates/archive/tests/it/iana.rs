@@ -57,7 +57,9 @@ fn explained(reference: &Line, ours: &Line) -> Option<&'static str> {
 
 #[test]
 fn captures_agree_with_the_reference_line_by_line() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let mut expected = reference(&std::fs::read_to_string(shared.join("crawls/iana.cdxj")).unwrap());
     let root = tempfile::tempdir().unwrap();
     let archive = own(root.path());

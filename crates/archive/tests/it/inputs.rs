@@ -32,7 +32,9 @@ fn states(archive: &Archive) -> Vec<(String, String)> {
 
 #[test]
 fn failed_inputs_are_in_the_ledger_and_do_not_stop_the_others() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let archive = own(&root.path().join("a"));
     fs::write(root.path().join("letter.txt"), "Dear reader, this is no archive.").unwrap();
@@ -68,7 +70,9 @@ fn failed_inputs_are_in_the_ledger_and_do_not_stop_the_others() {
 
 #[test]
 fn inputs_with_a_damaged_beginning_are_in_the_ledger() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let archive = own(&root.path().join("a"));
     let job = load(&archive, &data::request(&shared, &["regress/folder"]));
@@ -100,7 +104,9 @@ fn two_empty_files_are_two_inputs_that_failed() {
 
 #[test]
 fn names_that_are_not_utf8_are_inputs_like_others() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let archive = own(&root.path().join("a"));
     let folder = root.path().join("in");
@@ -148,7 +154,9 @@ fn names_that_are_not_utf8_are_inputs_like_others() {
 
 #[test]
 fn an_input_that_is_gone_keeps_its_one_row_which_tells_so() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let archive = own(&root.path().join("a"));
     let content = fs::read(shared.join("crawls/hackfest.warc.gz")).unwrap();
@@ -206,7 +214,9 @@ fn an_input_that_is_gone_keeps_its_one_row_which_tells_so() {
 
 #[test]
 fn files_that_break_readers_are_loaded_as_far_as_they_go() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let archive = own(&root.path().join("a"));
     let job = load(&archive, &data::request(&shared, &["edge"]));
@@ -239,7 +249,9 @@ fn header(archive: &Archive) -> u64 {
 
 #[test]
 fn a_load_without_the_weave_leaves_everything_to_the_next() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let archive = own(root.path());
     let request = data::request(&shared, &["crawls/hackfest.warc.gz"]);
@@ -262,7 +274,9 @@ fn a_load_without_the_weave_leaves_everything_to_the_next() {
 
 #[test]
 fn search_catches_up_with_a_load_that_left_it_out() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let archive = own(root.path());
     let request = data::request(&shared, &["crawls/hackfest.warc.gz"]);
@@ -325,7 +339,9 @@ fn wrong_requests_are_refused() {
 
 #[test]
 fn digests_are_checked_on_request_and_nothing_is_dropped() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let archive = own(root.path());
     let request = data::request(

@@ -59,7 +59,9 @@ fn answer(archive: &Archive, question: &Question) -> String {
 
 #[test]
 fn owner_and_client_answer_alike() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let owner = own(root.path());
     load(&owner, &data::request(&shared, &FILES));
@@ -80,7 +82,9 @@ fn owner_and_client_answer_alike() {
 
 #[test]
 fn a_load_through_a_client_gives_the_same_result() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let owner = own(&root.path().join("a"));
     load(&owner, &data::request(&shared, &FILES));
@@ -103,7 +107,9 @@ fn a_load_through_a_client_gives_the_same_result() {
 
 #[test]
 fn a_client_goes_on_when_the_owner_goes_away() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let owner = own(root.path());
     load(&owner, &data::request(&shared, &FILES));
@@ -118,7 +124,9 @@ fn a_client_goes_on_when_the_owner_goes_away() {
 
 #[test]
 fn a_load_goes_on_when_the_owner_goes_away() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let mut owner = Some(own(root.path()));
     let client = open(root.path());
@@ -247,7 +255,9 @@ fn a_deep_folder_is_no_obstacle() {
 
 #[test]
 fn the_link_scope_stays() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let owner = own(root.path());
     let request = LoadRequest {

@@ -23,7 +23,7 @@ const FILES: [&str; 5] = [
 fn archive() -> Option<&'static Archive> {
     static ARCHIVE: OnceLock<Option<(tempfile::TempDir, Archive)>> = OnceLock::new();
     let made = ARCHIVE.get_or_init(|| {
-        let shared = data::shared()?;
+        let shared = apart::shared_data()?;
         let root = tempfile::tempdir().unwrap();
         let archive = own(root.path());
         load(&archive, &data::request(&shared, &FILES));
@@ -484,7 +484,9 @@ fn search_finds_what_was_loaded() {
 /// composed, as people type them; and the other way round.
 #[test]
 fn words_are_found_composed_or_decomposed() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let archive = own(root.path());
     load(&archive, &data::request(&shared, &["regress/nfd.warc"]));

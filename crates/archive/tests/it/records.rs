@@ -41,7 +41,9 @@ fn kinds_opened(shared: &Path, inputs: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn every_record_is_known_to_be_its_captures_own() {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     // Every kind of record and of file, odd ones above all. WET apart: its captures have URL and time of others.
     let mut kinds = kinds_opened(&shared, &["edge", "commoncrawl", "crawls/hackfest.warc.gz"]);
     kinds.extend(kinds_opened(&shared, &["commoncrawl/whirlwind.warc.wet.gz"]));

@@ -32,7 +32,9 @@ fn undisturbed(shared: &Path) -> Vec<(&'static str, String)> {
 }
 
 fn check(what: &str, scenario: impl FnOnce(&Path, &Path)) {
-    let Some(shared) = data::shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let expected = undisturbed(&shared);
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("a");

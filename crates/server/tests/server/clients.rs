@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use server::ServerSettings;
 
 use crate::field::field;
-use crate::loaded::{load, shared_data};
+use crate::loaded::load;
 use crate::port::Running;
 
 /// How long pywb may take to start.
@@ -161,7 +161,7 @@ fn pywb_replays_pages_over_our_index() {
 /// A real crawl with its redirects, and revisits whose content lies in another record.
 #[test]
 fn pywb_replays_real_crawls_over_our_index() {
-    let (Some(python), Some(data)) = (python(&["pywb.apps.cli"]), shared_data()) else {
+    let (Some(python), Some(data)) = (python(&["pywb.apps.cli"]), apart::shared_data()) else {
         return;
     };
     let crawls = data.join("crawls");

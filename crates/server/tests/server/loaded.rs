@@ -1,6 +1,6 @@
 //! Real archives, loaded from files.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use archive::question::{JobBody, JobState, LoadInput, LoadRequest};
 use archive::{Archive, OpenSettings};
@@ -35,18 +35,4 @@ pub(crate) fn load(files: &[PathBuf], collection: Option<&str>) -> Loaded {
         job,
         _dir: dir,
     }
-}
-
-/// The folder of shared test data; one visible line where it is missing.
-pub(crate) fn shared_data() -> Option<PathBuf> {
-    let given = std::env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
-    let above = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .skip(1)
-        .map(|folder| folder.join("shared/data"));
-    let found = given.into_iter().chain(above).find(|folder| folder.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: there is no shared/data folder");
-    }
-    found
 }

@@ -11,7 +11,7 @@ use tower::ServiceExt;
 use warc::{Compression, Draft, Entry, Reader, ReaderSettings, Record, Writer};
 
 use crate::fake::{get, send};
-use crate::loaded::{Loaded, load, shared_data};
+use crate::loaded::{Loaded, load};
 use crate::web;
 
 fn router(loaded: &Loaded) -> Router {
@@ -19,7 +19,7 @@ fn router(loaded: &Loaded) -> Router {
 }
 
 fn crawl(name: &str) -> Option<PathBuf> {
-    shared_data().map(|folder| folder.join("crawls").join(name))
+    apart::shared_data().map(|folder| folder.join("crawls").join(name))
 }
 
 /// Key, time and JSON of a CDXJ line.

@@ -11,7 +11,7 @@ use server::{Served, ServerSettings};
 
 use crate::driver::Browser;
 use crate::fake::FakeStore;
-use crate::loaded::{load, shared_data};
+use crate::loaded::load;
 use crate::port::Running;
 use crate::web;
 
@@ -64,7 +64,7 @@ fn screenshots() {
 
     let inputs = tempfile::tempdir().expect("a folder");
     let mut files = vec![web::write(inputs.path(), "http://trap.example")];
-    if let Some(data) = shared_data() {
+    if let Some(data) = apart::shared_data() {
         let crawls = std::fs::read_dir(data.join("crawls")).expect("crawls");
         files.extend(
             crawls

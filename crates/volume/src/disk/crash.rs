@@ -1,6 +1,4 @@
-//! Crash points: where a test may end the process, and why every one of them is harmless.
-//!
-//! `WEFT_CRASH_POINT=name` (or `name:3` for the third time) aborts the process at that point.
+//! Crash points: where a test may end the process, and why every one of them is harmless (see [`crashpoint`]).
 //!
 //! | point | what is on disk | why it is harmless |
 //! |---|---|---|
@@ -17,9 +15,6 @@
 //! | `remove.after_unlink` | the file perhaps still there after a power cut | the same |
 //! | `settle.after_rename` | a stray under its right name or in `lost+found/` | opening indexes what is in its place |
 //! | `begin_anew.before_identity` | the same | opening finds it so and begins anew again |
-
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Names of all crash points.
 pub const CRASH_POINTS: [&str; 13] = [
@@ -40,21 +35,5 @@ pub const CRASH_POINTS: [&str; 13] = [
 
 /// Ends the process here if the environment says so.
 pub(super) fn point(name: &'static str) {
-    debug_assert!(CRASH_POINTS.contains(&name));
-    static CHOSEN: OnceLock<Option<(String, u64)>> = OnceLock::new();
-    static PASSED: AtomicU64 = AtomicU64::new(0);
-    let chosen = CHOSEN.get_or_init(|| std::env::var("WEFT_CRASH_POINT").ok().map(|v| parse(&v)));
-    if let Some((chosen, nth)) = chosen
-        && chosen == name
-        && PASSED.fetch_add(1, Ordering::Relaxed) + 1 == *nth
-    {
-        std::process::abort();
-    }
-}
-
-fn parse(value: &str) -> (String, u64) {
-    match value.rsplit_once(':') {
-        Some((name, nth)) => (name.to_owned(), nth.parse().unwrap_or(1)),
-        None => (value.to_owned(), 1),
-    }
+    crashpoint::pass(&CRASH_POINTS, name);
 }

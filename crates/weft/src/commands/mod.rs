@@ -1,27 +1,71 @@
 //! One module for each command: its flags, and how its answer looks as text.
 
-use crate::cli::Command;
+use clap::Subcommand;
+
 use crate::context::Context;
 use crate::exit::Outcome;
 
-pub(crate) mod cdx;
-pub(crate) mod demo;
-pub(crate) mod domain;
-pub(crate) mod dump;
-pub(crate) mod forget;
-pub(crate) mod inspect;
-pub(crate) mod links;
-pub(crate) mod load;
-pub(crate) mod pack;
-pub(crate) mod page;
-pub(crate) mod record;
-pub(crate) mod search;
-pub(crate) mod serve;
-pub(crate) mod status;
-pub(crate) mod store;
-pub(crate) mod synth;
-pub(crate) mod top;
-pub(crate) mod verify;
+mod cdx;
+mod demo;
+mod domain;
+mod dump;
+mod forget;
+mod inspect;
+mod links;
+mod load;
+mod pack;
+mod page;
+mod record;
+mod search;
+mod serve;
+mod status;
+mod store;
+mod synth;
+mod top;
+mod verify;
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Read files into the archive
+    Load(load::Args),
+    /// List every record of files, and account for every byte (needs no archive)
+    Inspect(inspect::Args),
+    /// What the archive holds, and how loading went
+    Status(status::Args),
+    /// Take failed inputs out of the ledger
+    Forget(forget::Args),
+    /// Print all rows of a view
+    Dump(dump::Args),
+    /// Everything known of a URL
+    Page(page::Args),
+    /// Pages that link to a URL
+    Inlinks(links::InlinksArgs),
+    /// Links of a page
+    Outlinks(links::OutlinksArgs),
+    /// A domain: its size, its top pages, who links to it
+    Domain(domain::Args),
+    /// URLs by number of in-links, of one domain or of all
+    Top(top::Args),
+    /// Captures of a URL, as CDXJ lines
+    Cdx(cdx::Args),
+    /// Full-text search
+    Search(search::Args),
+    /// The archived record of a URL
+    Record(record::Args),
+    /// Recompute every view and compare
+    Verify(verify::Args),
+    /// Serve pages, API and CDX to browsers
+    Serve(Box<serve::Args>),
+    /// Keep files on several disks or machines
+    Store(Box<store::Args>),
+    /// Try Weft: an archive of the crates it was built from
+    Demo(demo::Args),
+    /// Write a made-up web of any size
+    Synth(synth::Args),
+    /// Write a folder of HTML, Markdown or text as a WARC
+    Pack(pack::Args),
+}
 
 /// Runs a command.
 pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Outcome> {

@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use warc::{Compression, Draft, Writer};
 
 use crate::serve::Served;
-use crate::support::{Place, shared_data};
+use crate::support::Place;
 
 /// How much the server's memory may grow, in KiB, whatever is asked for at once. A single content is cut at 64 MiB, and 8 are
 /// read at a time: held whole once, they would be half a GiB. About 20 MiB for each of the 8 were measured.
@@ -121,7 +121,7 @@ fn the_server_ends_soon_whatever_is_under_way() {
 
 #[test]
 fn bombs_of_every_coding_are_shown_within_bounds() {
-    let Some(data) = shared_data("bombs_of_every_coding_are_shown_within_bounds") else {
+    let Some(data) = apart::shared_data() else {
         return;
     };
     let Ok(folder) = std::fs::read_dir(data.join("regress/hostile")) else {

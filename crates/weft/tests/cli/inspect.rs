@@ -6,7 +6,7 @@ use expect_test::expect;
 use serde_json::Value;
 
 use crate::fixture;
-use crate::support::{Place, json_lines, shared_data};
+use crate::support::{Place, json_lines};
 
 fn small() -> Vec<u8> {
     fixture::warc(&[
@@ -211,7 +211,7 @@ fn check_sums(place: &Place, path: &Path) {
 
 #[test]
 fn every_byte_of_every_real_file_is_accounted_for() {
-    let Some(data) = shared_data("every_byte_of_every_real_file_is_accounted_for") else {
+    let Some(data) = apart::shared_data() else {
         return;
     };
     let place = Place::new();

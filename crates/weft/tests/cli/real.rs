@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::support::{Place, Run, json_lines, shared_data};
+use crate::support::{Place, Run, json_lines};
 
 /// Records of each crawl, counted by another reader.
 const RECORDS: &[(&str, u64)] = &[
@@ -15,7 +15,7 @@ const RECORDS: &[(&str, u64)] = &[
 
 #[test]
 fn real_crawls_load_and_answer() {
-    let Some(data) = shared_data("real_crawls_load_and_answer") else {
+    let Some(data) = apart::shared_data() else {
         return;
     };
     let place = Place::new();
@@ -54,7 +54,7 @@ fn real_crawls_load_and_answer() {
 
 #[test]
 fn files_that_break_readers_load_with_reasons() {
-    let Some(data) = shared_data("files_that_break_readers_load_with_reasons") else {
+    let Some(data) = apart::shared_data() else {
         return;
     };
     let place = Place::new();

@@ -1,6 +1,6 @@
 //! Starts the program in a fresh folder of its own.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -131,18 +131,4 @@ pub(crate) fn json_lines(text: &str) -> Vec<Value> {
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {line:?}")))
         .collect()
-}
-
-/// The folder of real archive files, or `None` (with a visible line) where it is missing.
-pub(crate) fn shared_data(test: &str) -> Option<PathBuf> {
-    let given = std::env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
-    let above = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .skip(1)
-        .map(|dir| dir.join("shared/data"));
-    let found = given.into_iter().chain(above).find(|dir| dir.is_dir());
-    if found.is_none() {
-        eprintln!("skipped {test}: shared/data is missing (set WEFT_SHARED_DATA)");
-    }
-    found
 }

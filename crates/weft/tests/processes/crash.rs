@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::program::{Dumps, assert_same, dumps, load, run, said, shared, status, undisturbed, weft};
+use crate::program::{Dumps, assert_same, dumps, load, run, said, status, undisturbed, weft};
 
 /// A small generator, so that a printed seed replays the moments (as far as moments can be replayed).
 struct Random(u64);
@@ -30,7 +30,9 @@ fn check_result(shared: &Path, archive: &Path, expected: &Dumps, what: &str) {
 
 #[test]
 fn killed_at_random_moments() {
-    let Some(shared) = shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let expected = undisturbed(&shared);
     let given = std::env::var("WEFT_TEST_SEED").ok();
     let seed = given.map_or(u64::from(std::process::id()), |seed| seed.parse().unwrap());
@@ -78,7 +80,9 @@ fn kill_until_done(shared: &Path, archive: &Path, random: &mut Random) -> u64 {
 
 #[test]
 fn aborted_at_every_named_point() {
-    let Some(shared) = shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let expected = undisturbed(&shared);
     // A load that takes nothing back does not pass the points of that: see below.
     for point in weave::CRASH_POINTS
@@ -110,7 +114,9 @@ fn is_of_take_back(point: &str) -> bool {
 /// the cut one left.
 #[test]
 fn aborted_while_a_cut_input_is_taken_back() {
-    let Some(shared) = shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let root = root.path();
     let whole = std::fs::read(shared.join("crawls/etig.warc.gz")).unwrap();
@@ -151,7 +157,9 @@ fn write_old(path: &Path, bytes: &[u8]) {
 
 #[test]
 fn aborted_again_and_again_at_the_same_point() {
-    let Some(shared) = shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let expected = undisturbed(&shared);
     let root = tempfile::tempdir().unwrap();
     let archive = root.path().join("a");

@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::program::{
-    Dumps, FILES, Server, assert_same, dumps, finish, load, run, said, shared, undisturbed, weft,
-};
+use crate::program::{Dumps, FILES, Server, assert_same, dumps, finish, load, run, said, undisturbed, weft};
 
 /// Loads with too little room, then with enough.
 fn check(shared: &Path, archive: &Path, expected: &Dumps, cramped: &mut Command, make_room: impl FnOnce()) {
@@ -24,7 +22,9 @@ fn check(shared: &Path, archive: &Path, expected: &Dumps, cramped: &mut Command,
 
 #[test]
 fn files_that_cannot_grow() {
-    let Some(shared) = shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let archive = root.path().join("a");
     let whole = load(&shared, &archive);
@@ -41,7 +41,9 @@ fn files_that_cannot_grow() {
 /// The owner stays what it is: neither it nor its clients have to be started again.
 #[test]
 fn a_server_goes_on_when_there_is_room_again() {
-    let Some(shared) = shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let archive = root.path().join("a");
     // The engine lays out a large file when an index is made.
@@ -101,7 +103,9 @@ impl Drop for Small<'_> {
 
 #[test]
 fn a_small_file_system() {
-    let Some(shared) = shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let root = tempfile::tempdir().unwrap();
     let Some(small) = Small::mount(root.path(), "size=1m") else {
         println!("skipped: no file system can be mounted here");

@@ -1,22 +1,9 @@
 //! Running the program, and comparing what archives hold.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
-
-/// All views.
-const VIEWS: [&str; 9] = [
-    "captures",
-    "pages",
-    "links",
-    "inlinks",
-    "uris",
-    "domains",
-    "top",
-    "ledger",
-    "quarantine",
-];
 
 /// Files with many records, revisits, redirects and links between hosts.
 pub(crate) const FILES: [&str; 4] = [
@@ -28,22 +15,6 @@ pub(crate) const FILES: [&str; 4] = [
 
 /// Dumps of all views.
 pub(crate) type Dumps = Vec<(&'static str, String)>;
-
-/// The folder of real archive files, or `None` with one visible line.
-pub(crate) fn shared() -> Option<PathBuf> {
-    let given = std::env::var_os("WEFT_SHARED_DATA").map(PathBuf::from);
-    let start = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let found = given.or_else(|| {
-        start
-            .ancestors()
-            .map(|dir| dir.join("shared/data"))
-            .find(|dir| dir.is_dir())
-    });
-    if found.is_none() {
-        println!("skipped: no folder shared/data above {}", start.display());
-    }
-    found
-}
 
 /// The program, to be run in the shared folder with an archive.
 pub(crate) fn weft(shared: &Path, archive: &Path, arguments: &[&str]) -> Command {
@@ -93,9 +64,9 @@ pub(crate) fn said(output: &Output) -> String {
 
 /// All views of an archive.
 pub(crate) fn dumps(shared: &Path, archive: &Path) -> Dumps {
-    VIEWS
-        .iter()
-        .map(|view| (*view, run(weft(shared, archive, &["dump", view]), &[0])))
+    let names = weave::View::ALL.map(weave::View::name).into_iter();
+    names
+        .map(|view| (view, run(weft(shared, archive, &["dump", view]), &[0])))
         .collect()
 }
 

@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::process::Child;
 
-use crate::program::{
-    FILES, Server, assert_same, dumps, finish, load, run, shared, status, undisturbed, weft,
-};
+use crate::program::{FILES, Server, assert_same, dumps, finish, load, run, status, undisturbed, weft};
 
 /// A load of some of the files, slow enough to be met while it runs.
 fn slow_load(shared: &Path, archive: &Path, files: &[&str]) -> Child {
@@ -18,7 +16,9 @@ fn slow_load(shared: &Path, archive: &Path, files: &[&str]) -> Child {
 /// theirs: they must go on with the next owner, and none may end before its files are whole.
 #[test]
 fn two_loads_at_once() {
-    let Some(shared) = shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let expected = undisturbed(&shared);
     let root = tempfile::tempdir().unwrap();
     let archive = root.path().join("a");
@@ -35,7 +35,9 @@ fn two_loads_at_once() {
 
 #[test]
 fn questions_while_a_load_runs() {
-    let Some(shared) = shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let expected = undisturbed(&shared);
     let root = tempfile::tempdir().unwrap();
     let archive = root.path().join("a");
@@ -55,7 +57,9 @@ fn questions_while_a_load_runs() {
 
 #[test]
 fn a_load_while_a_server_runs() {
-    let Some(shared) = shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let expected = undisturbed(&shared);
     let root = tempfile::tempdir().unwrap();
     let archive = root.path().join("a");
@@ -82,7 +86,9 @@ fn a_load_while_a_server_runs() {
 
 #[test]
 fn a_server_killed_during_a_load_is_replaced_by_the_loader() {
-    let Some(shared) = shared() else { return };
+    let Some(shared) = apart::shared_data() else {
+        return;
+    };
     let expected = undisturbed(&shared);
     let root = tempfile::tempdir().unwrap();
     let archive = root.path().join("a");
