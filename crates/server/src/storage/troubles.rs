@@ -297,7 +297,7 @@ mod tests {
             },
             &[
                 "1 object is lost: some of the bytes are right in no replica (b/x); bring back",
-                "2 replicas are missing where the layout wants a copy; weft store repair makes or moves what can be (counted 2 h 0 min ago)",
+                "2 replicas are missing where the layout wants a copy; weft store repair makes or moves what can be (counted 2 h 00 min ago)",
                 "1 replica is bad",
                 "1 file is no replica of anything",
             ],
