@@ -177,6 +177,7 @@ struct Chunk {
 fn chunks(settings: &Settings) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     for file in 0..settings.files {
+        // In 128 bits: pages times files may pass 64.
         let begin_of =
             |file: u64| (u128::from(settings.pages) * u128::from(file) / u128::from(settings.files)) as u64;
         let (begin, end) = (begin_of(file), begin_of(file + 1));
@@ -280,6 +281,7 @@ fn write_files(
 ) -> Result<Report, Error> {
     let mut report = Report::default();
     let mut file: Option<Output> = None;
+    // Chunk n was made by thread n modulo their number: taking turns gives the order of the file.
     for (chunk, receiver) in chunks.iter().zip(made.iter().cycle()) {
         // A thread ends early only by a panic, which the scope passes on.
         let Ok(part) = receiver.recv() else { break };

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
     logs::start(cli.global.verbose);
     let mut context = context::Context::new(cli.global);
     let result = commands::run(cli.command, &mut context);
+    // Before the report: a connection to a store's nodes is ended in order, however the command went.
     context.remote_inputs.close();
     exit::report(result, &mut context)
 }

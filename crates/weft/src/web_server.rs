@@ -78,6 +78,7 @@ async fn bind(
     settings: &[ServerSettings],
 ) -> anyhow::Result<Server> {
     let mut refused = None;
+    // The first free port wins; only the last refusal is told.
     for settings in settings {
         let served = Served {
             store: store.clone(),

@@ -143,6 +143,7 @@ fn write(path: &Path, crates: &[Crate]) -> Result<(), Error> {
         ("software", concat!("weft/", env!("CARGO_PKG_VERSION"))),
         ("format", "WARC File Format 1.1"),
     ];
+    // Not the time of day: the same sources must give the same bytes.
     let newest_ms = crates.iter().map(|of| of.fetched_ms).max().unwrap_or_default();
     writer
         .write(&Draft::warcinfo(newest_ms, &about))

@@ -109,7 +109,9 @@ fn write_input(input: &Path) -> anyhow::Result<(Web, bool)> {
         }
     };
     progress_line(&line);
+    // Equal bytes mean that the archive of the last demo can be shown as it is.
     let changed = std::fs::read(input).ok() != Some(std::fs::read(&fresh)?);
+    // Renamed at the end: a demo that was stopped while it wrote leaves the file of before whole.
     std::fs::rename(&fresh, input).with_context(|| format!("write {}", input.display()))?;
     Ok((web, changed))
 }

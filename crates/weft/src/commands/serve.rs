@@ -106,6 +106,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         context.remote_inputs.use_store(place);
     }
     let archive = ask::open_with(context, settings).map_err(told_to_create)?;
+    // Before anything listens: a Ctrl-C from here on ends what was started in order.
     let stop = Stop::listen()?;
     let keys = context.archive.join(KEYS_FILE);
     let node = match args.place() {
@@ -116,6 +117,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let server = WebServer::start(&archive, storage, &[args.web.settings()]);
     let server = match server {
         Ok(server) => server,
+        // The node runs already: it must be ended in order, or its volumes count as crashed.
         Err(error) => {
             node.into_iter().for_each(StoreNode::end);
             return Err(error);
