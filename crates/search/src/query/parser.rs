@@ -1,6 +1,6 @@
 //! From the pieces of a query to its clauses.
 
-use super::pieces::Piece;
+use super::pieces::{Piece, reads_as_word};
 use super::{
     BEGINNING_CHARS_MIN, CLAUSES_MAX, Clause, Leaf, Parsed, Part, Phrase, QUERY_BYTES_MAX, WORDS_MAX,
 };
@@ -168,11 +168,11 @@ impl Parser {
             part,
             quoted: piece.quoted,
             beginning: false,
-            // Searched as words, it must not be read as a field again.
             shown: shown(text),
             words,
         };
-        phrase.quoted |= piece.unknown_name.is_some() && !text.ends_with(':');
+        // Searched as words, it must not be read as a field, or as something else, again.
+        phrase.quoted |= !reads_as_word(&phrase.shown);
         if starred {
             self.star(&mut phrase, text);
         }

@@ -41,6 +41,16 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
     }
 }
 
+/// Whether `text`, as a query, is one word and nothing else: no field, no sign, nothing taken off.
+pub(super) fn reads_as_word(text: &str) -> bool {
+    match pieces(text).as_slice() {
+        [piece] => {
+            !piece.negated && piece.name.is_none() && piece.unknown_name.is_none() && piece.text == text
+        }
+        _ => false,
+    }
+}
+
 fn is_gap(c: char) -> bool {
     c.is_whitespace() || c.is_control()
 }

@@ -45,6 +45,7 @@ fn filters() {
         "site:*.example.org. site:localhost:8080",
         "site:example.org site:localhost",
     );
+    check("https://ti:le https://site:x", "\"ti:le\" \"site:x\"");
     check("site:bücher.ch", "site:xn--bcher-kva.ch");
     check("site:192.168.1.1 site:[::1]", "site:192.168.1.1 site:::1");
     check("Type:PDF lang:EN year:2008", "type:pdf lang:en year:2008");
