@@ -171,7 +171,7 @@ pub struct Page {
     pub canonical: Option<String>,
     /// `meta name=robots`, lower case.
     pub robots: Option<String>,
-    /// Links (4.2), one per target key, in document order.
+    /// Links (docs/views.md), one per target key, in document order.
     pub links: Vec<Link>,
     /// Links not kept: beyond 10,000, or longer than 64 KiB.
     pub links_dropped: u32,

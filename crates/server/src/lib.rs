@@ -35,7 +35,6 @@ mod state;
 pub mod storage;
 mod stream;
 
-pub use api::cdx::cdxj_line;
 pub use ask::Ask;
 pub use serve::{ServeError, Server, serve};
 pub use settings::ServerSettings;

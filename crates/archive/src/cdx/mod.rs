@@ -1,12 +1,13 @@
 //! What a CDX look-up can ask for, and how the field writes it: patterns of URLs, names of fields, filters,
-//! collapsing, order.
+//! collapsing, order, and the forms that captures are written in.
 //!
-//! The program, `/cdx` and `/api/v1/captures` all read these with the functions here, so that one text means
+//! The program, `/cdx` and `/api/v1/captures` all read and write these with the functions here, so that one text means
 //! one thing. Two servers are followed, the Internet Archive's wayback-cdx-server and pywb's; where they
 //! differ, a [`Dialect`] says which of them is meant.
 
 mod field;
 mod filter;
+mod form;
 mod pattern;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use field::{Field, push_word, text_line};
 pub use filter::{Collapse, Filter, FilterError, Test};
 pub(crate) use filter::{Collapsing, Filters};
+pub use form::{Column, Form, Writer, cdxj_line};
 pub use pattern::url_and_match;
 
 /// Whose rules a text is read by.

@@ -124,7 +124,7 @@ impl LedgerState {
     }
 }
 
-/// CDX look-up (DESIGN 4.1 fields in CDXJ).
+/// CDX look-up.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)]
@@ -410,7 +410,7 @@ pub struct DamageRow {
     pub advice: String,
 }
 
-/// Statistics of one pipeline stage (DESIGN 5.3).
+/// Statistics of one pipeline stage.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct StageRow {

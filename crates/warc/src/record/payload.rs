@@ -18,7 +18,7 @@ pub fn payload(record: &Record) -> &[u8] {
     }
 }
 
-/// SHA-1 in Base32 of the payload after transfer decoding (DESIGN 4.1, for records that declare no digest).
+/// SHA-1 in Base32 of the payload after transfer decoding (docs/views.md, for records that declare no digest).
 ///
 /// Computed from the body where that is whole; otherwise as the reader found it while reading (see
 /// [`Record::payload_sha1`]), or over what was kept if it did not.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use archive::cdx::{Collapse, Dialect, Filter, Order, url_and_match};
+use archive::cdx::{Collapse, Dialect, Filter, Order, cdxj_line, url_and_match};
 use archive::question::{Body, CdxQuestion, CdxRow, MatchType, Question};
 use clap::ValueEnum;
 
@@ -121,7 +121,7 @@ impl Printed {
                 let comma = if self.rows > 0 { "," } else { "" };
                 write!(context.out, "{comma}{}", serde_json::to_string(row)?)?;
             } else {
-                context.out.write_all(server::cdxj_line(row).as_bytes())?;
+                context.out.write_all(cdxj_line(row).as_bytes())?;
             }
             self.rows += 1;
         }

@@ -1,9 +1,8 @@
 //! What a request to a CDX address asks for.
 
-use archive::cdx::{Collapse, Dialect, Filter, FilterError, Order, url_and_match};
+use archive::cdx::{Collapse, Column, Dialect, Filter, FilterError, Form, Order, url_and_match};
 use archive::question::{CdxQuestion, MatchType};
 
-use super::form::{Column, Form};
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 

@@ -8,7 +8,6 @@
 //! captures match, and no thread waits for a slow reader.
 
 mod asked;
-mod form;
 pub(crate) mod pages;
 mod send;
 
@@ -23,7 +22,6 @@ use crate::failure::Failure;
 use crate::state::State;
 use asked::Asked;
 pub(super) use asked::LAST_MAX;
-pub use form::cdxj_line;
 
 /// Handles both addresses.
 pub(crate) async fn lines(

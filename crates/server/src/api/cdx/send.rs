@@ -1,13 +1,12 @@
 //! Sending captures while they are found.
 
-use archive::cdx::Order;
+use archive::cdx::{Order, Writer};
 use archive::question::{Answer, Body, CdxQuestion, CdxRow, Question};
 use axum::body::{Body as Content, Bytes};
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
 
 use super::asked::{Asked, Take};
-use super::form::Writer;
 use crate::ask::Asker;
 use crate::failure::Failure;
 use crate::stream::{self, Cut, Sender};

@@ -69,7 +69,7 @@ fn columns_are_as_the_internet_archive_writes_them() {
 #[test]
 fn without_a_status_there_is_none() {
     let revisit = CdxRow {
-        kind: archive::question::CaptureKind::Revisit,
+        kind: crate::question::CaptureKind::Revisit,
         ..row()
     };
     assert!(!cdxj_line(&CdxRow { status: 0, ..row() }).contains("status"));

@@ -3,13 +3,15 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use archive::cdx::{Dialect, Field, push_word};
-use archive::question::CdxRow;
 use serde_json::Value;
+
+use super::Dialect;
+use super::field::{Field, NONE, push_word};
+use crate::question::CdxRow;
 
 /// How captures are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub enum Form {
     /// `urlkey timestamp {json}`
     Cdxj,
     /// One object a line, as pywb's `output=json`.
@@ -22,7 +24,7 @@ pub(super) enum Form {
 
 impl Form {
     /// By the value of `output`, which has been checked; what each server gives where nothing is said.
-    pub(super) fn named(output: Option<&str>, dialect: Dialect) -> Form {
+    pub fn named(output: Option<&str>, dialect: Dialect) -> Form {
         match (output, dialect) {
             (Some("cdxj"), _) => Form::Cdxj,
             (Some("ndjson"), _) => Form::Lines,
@@ -32,7 +34,8 @@ impl Form {
         }
     }
 
-    pub(super) fn media(self) -> &'static str {
+    /// Media type of an answer in this form.
+    pub fn media(self) -> &'static str {
         match self {
             Form::Cdxj => "text/x-cdxj; charset=utf-8",
             Form::Lines => "application/x-ndjson",
@@ -61,14 +64,14 @@ impl Form {
 
 /// A column, under the name that the asker has for it. What is not known here has no value, as in pywb.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Column {
+pub struct Column {
     name: String,
     field: Option<Field>,
 }
 
 impl Column {
     /// Of `fl`: names with commas between them.
-    pub(super) fn list(text: &str) -> Vec<Column> {
+    pub fn list(text: &str) -> Vec<Column> {
         let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
         names
             .map(|name| Column {
@@ -83,12 +86,12 @@ impl Column {
     }
 
     fn text<'r>(&self, row: &'r CdxRow) -> Cow<'r, str> {
-        self.value(row).unwrap_or(Cow::Borrowed("-"))
+        self.value(row).unwrap_or(Cow::Borrowed(NONE))
     }
 }
 
 /// Writes one answer, piece by piece.
-pub(super) struct Writer {
+pub struct Writer {
     form: Form,
     columns: Vec<Column>,
     /// Whether `columns` were asked for, which leaves the rest out of objects too.
@@ -97,7 +100,8 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(form: Form, dialect: Dialect, chosen: Option<Vec<Column>>) -> Writer {
+    /// Writes in `form`; `chosen` columns, or those of the dialect.
+    pub fn new(form: Form, dialect: Dialect, chosen: Option<Vec<Column>>) -> Writer {
         Writer {
             form,
             chosen: chosen.is_some(),
@@ -106,7 +110,8 @@ impl Writer {
         }
     }
 
-    pub(super) fn rows(&mut self, rows: &[CdxRow]) -> String {
+    /// The next rows as text.
+    pub fn rows(&mut self, rows: &[CdxRow]) -> String {
         let mut text = String::new();
         for row in rows {
             match self.form {
@@ -125,7 +130,7 @@ impl Writer {
     }
 
     /// What follows the last row: the resumption key, after a row that is empty.
-    pub(super) fn end(&mut self, resume_key: Option<&str>) -> String {
+    pub fn end(&mut self, resume_key: Option<&str>) -> String {
         let mut text = String::new();
         match (self.form, resume_key) {
             (Form::Arrays, Some(key)) => {
