@@ -12,7 +12,7 @@ use crate::inputs::Sources;
 use crate::layout::Layout;
 use crate::lock::Lock;
 use crate::owner::Owner;
-use crate::question::{Answer, Body, Dump, DumpFormat, JobBody, JobState, LoadRequest, Question};
+use crate::question::{Answer, Ask, Cancel, Dump, DumpFormat, Job, JobBody, JobState, LoadRequest};
 use crate::socket::client::{Client, ClientError};
 use crate::{AskError, ErrorCode, OpenError};
 
@@ -119,11 +119,13 @@ impl Archive {
     ///
     /// # Errors
     /// [`AskError`], with a code that says what to do about it.
-    pub fn ask(&self, question: &Question) -> Result<Answer, AskError> {
-        self.with_retry(|role| match role {
-            Role::Owner(owner) => owner.ask(question).map_err(ClientError::Answered),
-            Role::Client(client) => client.ask(question),
-        })
+    pub fn ask<Q: Ask>(&self, question: Q) -> Result<Answer<Q::Answer>, AskError> {
+        let question = question.into();
+        let answer = self.with_retry(|role| match role {
+            Role::Owner(owner) => owner.ask(&question).map_err(ClientError::Answered),
+            Role::Client(client) => client.ask(&question),
+        })?;
+        answer.to::<Q>()
     }
 
     /// Writes all rows of a view (docs/views.md has its columns), as of one epoch; gives the number of rows.
@@ -165,7 +167,7 @@ impl Archive {
             loop {
                 if !progress(epoch, &job) && !cancelled {
                     cancelled = true;
-                    self.ask(&Question::Cancel { id: job.id })?;
+                    self.ask(Cancel { id: job.id })?;
                 }
                 match job.state {
                     JobState::Queued | JobState::Running => {}
@@ -173,10 +175,10 @@ impl Archive {
                     _ => return Ok((epoch, job)),
                 }
                 std::thread::sleep(LOOK_INTERVAL);
-                (epoch, job) = match self.ask(&Question::Job { id: job.id }) {
+                (epoch, job) = match self.ask(Job { id: job.id }) {
                     // Another owner: it knows nothing of this job.
                     Err(error) if error.code == ErrorCode::NotFound && !cancelled => break,
-                    other => job_of(other?)?,
+                    answer => answer.map(|answer| (answer.epoch, answer.body))?,
                 };
             }
         }
@@ -186,11 +188,11 @@ impl Archive {
     fn submit(&self, request: &LoadRequest) -> Result<(u64, JobBody), AskError> {
         let deadline = Instant::now() + HELD_TIME_MAX;
         loop {
-            match self.ask(&Question::Load(request.clone())) {
+            match self.ask(request.clone()) {
                 Err(error) if error.code == ErrorCode::Unavailable && Instant::now() < deadline => {
                     std::thread::sleep(RETRY_INTERVAL);
                 }
-                other => return job_of(other?),
+                answer => return answer.map(|answer| (answer.epoch, answer.body)),
             }
         }
     }
@@ -230,13 +232,6 @@ impl Archive {
 
 fn lost(error: &io::Error) -> AskError {
     AskError::unavailable(format!("the owner of the archive went away: {error}"))
-}
-
-fn job_of(answer: Answer) -> Result<(u64, JobBody), AskError> {
-    match answer.body {
-        Body::Job(job) => Ok((answer.epoch, job)),
-        _ => Err(AskError::internal("the owner answered something else to a load")),
-    }
 }
 
 fn find_role(layout: &Layout, settings: &OpenSettings, sources: &Sources) -> Result<Role, OpenError> {

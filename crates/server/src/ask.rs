@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use archive::question::{Answer, Question};
+use archive::question::{Answer, Ask, Body, Question};
 use archive::{Archive, AskError, Sources};
 use tokio::sync::Semaphore;
 
@@ -14,7 +14,7 @@ use crate::counters::Counters;
 use crate::failure::Failure;
 
 /// What the server asks: an archive, or what stands for one.
-pub trait Ask: Send + Sync + 'static {
+pub trait Answers: Send + Sync + 'static {
     /// Answers a question; may block.
     ///
     /// # Errors
@@ -27,9 +27,9 @@ pub trait Ask: Send + Sync + 'static {
     }
 }
 
-impl Ask for Archive {
+impl Answers for Archive {
     fn ask(&self, question: &Question) -> Result<Answer, AskError> {
-        Archive::ask(self, question)
+        Archive::ask(self, question.clone())
     }
 
     fn sources(&self) -> Sources {
@@ -43,13 +43,13 @@ const TOGETHER_TRIES: usize = 3;
 /// Asks on blocking threads, within a cap.
 #[derive(Clone)]
 pub(crate) struct Asker {
-    source: Arc<dyn Ask>,
+    source: Arc<dyn Answers>,
     permits: Arc<Semaphore>,
     counters: Arc<Counters>,
 }
 
 impl Asker {
-    pub(crate) fn new(source: Arc<dyn Ask>, questions_max: usize, counters: Arc<Counters>) -> Asker {
+    pub(crate) fn new(source: Arc<dyn Answers>, questions_max: usize, counters: Arc<Counters>) -> Asker {
         Asker {
             source,
             permits: Arc::new(Semaphore::new(questions_max.max(1))),
@@ -58,22 +58,24 @@ impl Asker {
     }
 
     /// One question.
-    pub(crate) async fn ask(&self, question: Question) -> Result<Answer, Failure> {
+    pub(crate) async fn ask<Q: Ask>(&self, question: Q) -> Result<Answer<Q::Answer>, Failure> {
+        let question = question.into();
         let counters = Arc::clone(&self.counters);
         let answer = self
             .blocking(move |source| ask_measured(source, &question, &counters))
             .await?;
-        Ok(answer?)
+        Ok(answer?.to::<Q>()?)
     }
 
     /// Questions whose answers are shown together. They come from one epoch where that can be had within
     /// [`TOGETHER_TRIES`]; while a load is running fast, the last try stands.
-    pub(crate) async fn ask_together<const N: usize>(
+    pub(crate) async fn ask_together<T: Together<N>, const N: usize>(
         &self,
-        questions: [Question; N],
-    ) -> Result<[Result<Answer, AskError>; N], Failure> {
+        questions: T,
+    ) -> Result<T::Answers, Failure> {
+        let questions = questions.any();
         let counters = Arc::clone(&self.counters);
-        self.blocking(move |source| {
+        let answers = self.blocking(move |source| {
             let mut answers = questions.each_ref().map(|q| ask_measured(source, q, &counters));
             for _ in 1..TOGETHER_TRIES {
                 if one_epoch(&answers) {
@@ -82,15 +84,15 @@ impl Asker {
                 answers = questions.each_ref().map(|q| ask_measured(source, q, &counters));
             }
             answers
-        })
-        .await
+        });
+        Ok(T::typed(answers.await?))
     }
 
     /// Runs `work` on a blocking thread, within the cap.
     pub(crate) async fn blocking<T, F>(&self, work: F) -> Result<T, Failure>
     where
         T: Send + 'static,
-        F: FnOnce(&dyn Ask) -> T + Send + 'static,
+        F: FnOnce(&dyn Answers) -> T + Send + 'static,
     {
         let permit = Arc::clone(&self.permits)
             .acquire_owned()
@@ -108,7 +110,45 @@ impl Asker {
     }
 }
 
-fn ask_measured(source: &dyn Ask, question: &Question, counters: &Counters) -> Result<Answer, AskError> {
+/// `N` questions whose answers are shown together.
+pub(crate) trait Together<const N: usize> {
+    /// An answer or an error for each.
+    type Answers;
+
+    fn any(self) -> [Question; N];
+
+    fn typed(answers: [Asked<Body>; N]) -> Self::Answers;
+}
+
+/// What came of one question.
+pub(crate) type Asked<A> = Result<Answer<A>, AskError>;
+
+impl<A: Ask, B: Ask> Together<2> for (A, B) {
+    type Answers = (Asked<A::Answer>, Asked<B::Answer>);
+
+    fn any(self) -> [Question; 2] {
+        [self.0.into(), self.1.into()]
+    }
+
+    fn typed([a, b]: [Asked<Body>; 2]) -> Self::Answers {
+        (a.and_then(Answer::to::<A>), b.and_then(Answer::to::<B>))
+    }
+}
+
+impl<A: Ask, B: Ask, C: Ask> Together<3> for (A, B, C) {
+    type Answers = (Asked<A::Answer>, Asked<B::Answer>, Asked<C::Answer>);
+
+    fn any(self) -> [Question; 3] {
+        [self.0.into(), self.1.into(), self.2.into()]
+    }
+
+    fn typed([a, b, c]: [Asked<Body>; 3]) -> Self::Answers {
+        let (a, b) = <(A, B)>::typed([a, b]);
+        (a, b, c.and_then(Answer::to::<C>))
+    }
+}
+
+fn ask_measured(source: &dyn Answers, question: &Question, counters: &Counters) -> Result<Answer, AskError> {
     let begun = Instant::now();
     let answer = source.ask(question);
     if matches!(question, Question::Search(_)) {

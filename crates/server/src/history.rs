@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use archive::question::{Body, JobBody, Question, StageRow};
+use archive::question::{JobBody, Jobs, StageRow, Stages, Status};
 
 use crate::ask::Asker;
 use crate::counters::Counters;
@@ -91,16 +91,12 @@ impl History {
     }
 
     async fn sample(&self, asker: &Asker, counters: &Counters) {
-        let questions = [Question::Status, Question::Jobs, Question::Stages];
         // A moment that the archive cannot speak of has no point.
-        let Ok([Ok(status), Ok(jobs), Ok(stages)]) = asker.ask_together(questions).await else {
-            return;
-        };
-        if let (Body::Status(status), Body::Jobs { rows }, Body::Stages { stages }) =
-            (status.body, jobs.body, stages.body)
-        {
+        let asked = asker.ask_together((Status {}, Jobs {}, Stages {})).await;
+        if let Ok((Ok(status), Ok(jobs), Ok(stages))) = asked {
             let requests = counters.answered_total();
-            self.add(Instant::now(), &rows, &stages, status.memory_bytes, requests);
+            let (jobs, stages) = (&jobs.body.rows, &stages.body.stages);
+            self.add(Instant::now(), jobs, stages, status.body.memory_bytes, requests);
         }
     }
 

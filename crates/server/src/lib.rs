@@ -35,7 +35,7 @@ mod state;
 pub mod storage;
 mod stream;
 
-pub use ask::Ask;
+pub use ask::Answers;
 pub use serve::{ServeError, Server, serve};
 pub use settings::ServerSettings;
 pub use state::Served;

@@ -2,7 +2,7 @@
 //!
 //! Figures are read when they are asked for, so that they cannot differ from what the pages show.
 
-use archive::question::{Body, Question, StageRow, StatusBody};
+use archive::question::{StageRow, Stages, Status, StatusBody};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use count::{Metric, Text};
@@ -90,21 +90,13 @@ pub(crate) async fn page(state: &State) -> Response {
         .value(&[("version", env!("CARGO_PKG_VERSION"))], 1);
     state.counters.write(&mut text);
     text.one(&HTTP_REFUSED, state.door.refused());
-    if let Ok([status, stages]) = state
-        .asker
-        .ask_together([Question::Status, Question::Stages])
-        .await
-    {
-        if let Ok(answer) = status
-            && let Body::Status(status) = answer.body
-        {
+    if let Ok((status, stages)) = state.asker.ask_together((Status {}, Stages {})).await {
+        if let Ok(answer) = status {
             text.one(&EPOCH, answer.epoch);
-            write_status(&mut text, &status);
+            write_status(&mut text, &answer.body);
         }
-        if let Ok(answer) = stages
-            && let Body::Stages { stages } = answer.body
-        {
-            write_stages(&mut text, &stages);
+        if let Ok(answer) = stages {
+            write_stages(&mut text, &answer.body.stages);
         }
     }
     if let Some(store) = &state.store {

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, ErrorKind, Read};
 
-use archive::question::{Body, CdxRow, Question, RecordBody};
+use archive::question::{CdxRow, Record, RecordBody};
 use archive::{Interrupt, RecordError};
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -29,11 +29,8 @@ pub(crate) async fn locate(
     at: Option<String>,
     capture: Option<String>,
 ) -> Result<(u64, RecordBody), Failure> {
-    let answer = asker.ask(Question::Record { url, at, capture }).await?;
-    match answer.body {
-        Body::Record(record) => Ok((answer.epoch, record)),
-        _ => Err(Failure::internal()),
-    }
+    let answer = asker.ask(Record { url, at, capture }).await?;
+    Ok((answer.epoch, answer.body))
 }
 
 /// Handles `/record`.

@@ -14,55 +14,55 @@ pub fn samples() -> Vec<(&'static str, Answer)> {
         ("status", Body::Status(status())),
         (
             "stages",
-            Body::Stages {
+            Body::Stages(StagesBody {
                 stages: vec![stage()],
-            },
+            }),
         ),
         (
             "ledger",
-            Body::Ledger {
+            Body::Ledger(LedgerBody {
                 rows: vec![ledger()],
                 next: next(),
-            },
+            }),
         ),
         (
             "quarantine",
-            Body::Quarantine {
+            Body::Quarantine(QuarantineBody {
                 rows: vec![quarantine()],
                 next: next(),
-            },
+            }),
         ),
         ("page", Body::Page(Box::new(page()))),
         (
             "links",
-            Body::Links {
+            Body::Links(LinksBody {
                 url_key: "com,example)/".into(),
                 rows: vec![link()],
                 total: 1,
                 next: next(),
-            },
+            }),
         ),
         ("domain", Body::Domain(domain())),
         (
             "domains",
-            Body::Domains {
+            Body::Domains(DomainsBody {
                 rows: vec![domain_row()],
                 next: next(),
-            },
+            }),
         ),
         (
             "top",
-            Body::Top {
+            Body::Top(TopBody {
                 rows: vec![top()],
                 next: next(),
-            },
+            }),
         ),
         (
             "cdx",
-            Body::Cdx {
+            Body::Cdx(CdxBody {
                 rows: vec![capture()],
                 next: next(),
-            },
+            }),
         ),
         ("search", Body::Search(search())),
         (
@@ -78,7 +78,7 @@ pub fn samples() -> Vec<(&'static str, Answer)> {
             }),
         ),
         ("job", Body::Job(job())),
-        ("jobs", Body::Jobs { rows: vec![job()] }),
+        ("jobs", Body::Jobs(JobsBody { rows: vec![job()] })),
     ];
     bodies
         .into_iter()

@@ -7,7 +7,7 @@ use archive::Archive;
 use door::{Door, Hosts, Limits, Places};
 
 use crate::api::cdx::pages::PageLists;
-use crate::ask::{Ask, Asker};
+use crate::ask::{Answers, Asker};
 use crate::counters::Counters;
 use crate::history::History;
 use crate::settings::ServerSettings;
@@ -23,13 +23,13 @@ const CONTENTS_PER_ADDRESS_MAX: usize = 4;
 /// What a server shows.
 pub struct Served {
     /// Answers every question about the archive.
-    pub archive: Arc<dyn Ask>,
+    pub archive: Arc<dyn Answers>,
     /// The store beside it, if there is one.
     pub store: Option<Arc<dyn Storage>>,
 }
 
-impl From<Arc<dyn Ask>> for Served {
-    fn from(archive: Arc<dyn Ask>) -> Served {
+impl From<Arc<dyn Answers>> for Served {
+    fn from(archive: Arc<dyn Answers>) -> Served {
         Served { archive, store: None }
     }
 }

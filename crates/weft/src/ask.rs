@@ -3,8 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
-use archive::question::{Answer, Body, Question};
+use archive::question::{Answer, Ask};
 use archive::{Archive, OpenSettings, path_of, path_text};
 
 use crate::context::Context;
@@ -36,23 +35,17 @@ pub(crate) fn open_with(context: &Context, mut settings: OpenSettings) -> anyhow
 }
 
 /// Asks one question of the archive; with `--json` prints the answer and gives nothing back.
-pub(crate) fn ask_or_print(context: &mut Context, question: &Question) -> anyhow::Result<Option<Answer>> {
+pub(crate) fn ask_or_print<Q: Ask>(
+    context: &mut Context,
+    question: Q,
+) -> anyhow::Result<Option<Answer<Q::Answer>>> {
     let archive = open(context)?;
     let answer = archive.ask(question)?;
     if context.json {
-        context.out.json(&answer)?;
+        context.out.json(&answer.any())?;
         return Ok(None);
     }
     Ok(Some(answer))
-}
-
-/// An owner of another version may answer what this version does not expect.
-pub(crate) fn unexpected<T>(body: &Body) -> anyhow::Result<T> {
-    let got = serde_json::to_value(body).context("read the owner's answer")?;
-    let name = got.get("answer").and_then(|name| name.as_str()).unwrap_or("?");
-    bail!(
-        "the owner answered {name:?} to another question: is it another version of weft? (weft status shows it)"
-    )
 }
 
 /// An input on the command line: its name as it is shown, or as it is.

@@ -10,7 +10,7 @@ use super::cdx_walk::{Place, Walk};
 use super::{clamp, cursor, key, time};
 use crate::AskError;
 use crate::cdx::{Collapsing, FilterError, Filters};
-use crate::question::{Body, CdxBlocksQuestion, CdxQuestion, CdxRow, MatchType};
+use crate::question::{Body, CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion, CdxRow, MatchType};
 
 /// Captures looked at for one answer.
 const LOOKED_AT_MAX: usize = 200_000;
@@ -59,13 +59,13 @@ pub(super) fn cdx(snapshot: &Snapshot, question: &CdxQuestion) -> Result<Body, A
         }
         rows.push(row);
     }
-    Ok(Body::Cdx { rows, next: None })
+    Ok(Body::Cdx(CdxBody { rows, next: None }))
 }
 
 /// An answer that goes on after `before`, the place of the row before the first one not given.
 fn page(rows: Vec<CdxRow>, before: Place) -> Body {
     let next = Some(cursor::encode(&before));
-    Body::Cdx { rows, next }
+    Body::Cdx(CdxBody { rows, next })
 }
 
 /// Where blocks of captures end, without reading what is in them.
@@ -81,11 +81,11 @@ pub(super) fn blocks(snapshot: &Snapshot, question: &CdxBlocksQuestion) -> Resul
             ends.push(cursor::encode(&walk.place()));
         }
         if passed < rows {
-            return Ok(Body::CdxBlocks { ends, next: None });
+            return Ok(Body::CdxBlocks(CdxBlocksBody { ends, next: None }));
         }
     }
     let next = ends.last().cloned();
-    Ok(Body::CdxBlocks { ends, next })
+    Ok(Body::CdxBlocks(CdxBlocksBody { ends, next }))
 }
 
 /// Last part of a path or an address; without what follows a question mark in the address of a web server, which may

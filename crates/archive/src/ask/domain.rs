@@ -6,7 +6,7 @@ use weave::Snapshot;
 
 use super::{clamp, cursor, key, page_of};
 use crate::AskError;
-use crate::question::{Body, DomainBody, LinkingDomain, TopRow};
+use crate::question::{Body, DomainBody, LinkingDomain, TopBody, TopRow};
 
 /// URIs of a domain shown with it.
 const TOP_OF_DOMAIN: usize = 20;
@@ -100,10 +100,10 @@ pub(super) fn top(
     {
         return Err(AskError::not_found(format!("no URI of domain {domain}")));
     }
-    Ok(Body::Top {
+    Ok(Body::Top(TopBody {
         rows: top_rows(snapshot, ranked, rank)?,
         next,
-    })
+    }))
 }
 
 fn top_rows(snapshot: &Snapshot, ranked: Vec<weave::TopRow>, rank: u64) -> Result<Vec<TopRow>, AskError> {

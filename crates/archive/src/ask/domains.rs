@@ -10,7 +10,7 @@ use weave::Snapshot;
 
 use super::{clamp, cursor, page_of};
 use crate::AskError;
-use crate::question::{Body, DomainOrder, DomainRow};
+use crate::question::{Body, DomainOrder, DomainRow, DomainsBody};
 
 /// A row's place in the order of a count: the highest count first, then by name.
 type Place = (Reverse<u64>, String);
@@ -33,10 +33,10 @@ pub(super) fn domains(
         pages: row.pages,
         inlinks_external: row.inlinks_external,
     };
-    Ok(Body::Domains {
+    Ok(Body::Domains(DomainsBody {
         rows: rows.into_iter().map(row).collect(),
         next,
-    })
+    }))
 }
 
 /// Rows, and the cursor behind them if there are more.

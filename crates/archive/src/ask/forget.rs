@@ -9,7 +9,7 @@ use super::ledger::is_named;
 use crate::AskError;
 use crate::load::forget_input;
 use crate::parts::Parts;
-use crate::question::Body;
+use crate::question::{Body, ForgottenBody};
 
 /// Takes out the inputs that go by one of these names, or none where all of one name are to stay.
 pub(super) fn forget(parts: &Parts, names: &[String]) -> Result<Body, AskError> {
@@ -22,11 +22,11 @@ pub(super) fn forget(parts: &Parts, names: &[String]) -> Result<Body, AskError> 
         }
         parts.catch_up_search().map_err(AskError::internal)?;
         let sum = |count: fn(&LedgerEntry) -> u64| found.iter().map(|(_, entry)| count(entry)).sum();
-        Ok(Body::Forgotten {
+        Ok(Body::Forgotten(ForgottenBody {
             captures: sum(|entry| entry.captures),
             quarantined: sum(|entry| entry.quarantined),
             inputs: found.into_iter().map(|(_, entry)| entry.input).collect(),
-        })
+        }))
     })?
 }
 

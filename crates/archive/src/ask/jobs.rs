@@ -3,7 +3,7 @@
 use weave::Snapshot;
 
 use crate::parts::Parts;
-use crate::question::{Body, JobBody, LinkScope, LoadRequest};
+use crate::question::{Body, JobBody, JobsBody, LinkScope, LoadRequest, StagesBody};
 use crate::{AskError, jobs::Job};
 
 /// Checks a load and queues it.
@@ -39,7 +39,7 @@ fn check_links(parts: &Parts, links: LinkScope) -> Result<(), AskError> {
 pub(super) fn jobs(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskError> {
     let ledger = snapshot.ledger()?;
     let rows: Vec<JobBody> = parts.jobs.all().iter().map(|job| job.body(&ledger)).collect();
-    Ok(Body::Jobs { rows })
+    Ok(Body::Jobs(JobsBody { rows }))
 }
 
 pub(super) fn job(parts: &Parts, snapshot: &Snapshot, id: u64) -> Result<Body, AskError> {
@@ -56,7 +56,7 @@ fn body(job: &Job, snapshot: &Snapshot) -> Result<Body, AskError> {
 
 /// Stages of the load that runs, or ran last.
 pub(super) fn stages(parts: &Parts) -> Body {
-    Body::Stages {
+    Body::Stages(StagesBody {
         stages: parts.jobs.current().map(|job| job.stages()).unwrap_or_default(),
-    }
+    })
 }

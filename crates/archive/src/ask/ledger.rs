@@ -4,7 +4,7 @@ use weave::{InputId, InputState, LedgerEntry, QuarantineEntry, Snapshot};
 
 use super::{clamp, cursor, page_of};
 use crate::AskError;
-use crate::question::{Body, LedgerRow, LedgerState, QuarantineRow};
+use crate::question::{Body, LedgerBody, LedgerRow, LedgerState, QuarantineBody, QuarantineRow};
 
 /// Rows sorted by name, then digest; those in one state, or all.
 pub(super) fn ledger(
@@ -23,10 +23,10 @@ pub(super) fn ledger(
     });
     entries.sort_by_cached_key(place);
     let next = page_of(&mut entries, limit, |entry| cursor::encode(&place(entry)));
-    Ok(Body::Ledger {
+    Ok(Body::Ledger(LedgerBody {
         rows: entries.iter().map(LedgerRow::from).collect(),
         next,
-    })
+    }))
 }
 
 fn is_in(entry: &LedgerEntry, state: LedgerState) -> bool {
@@ -94,8 +94,8 @@ pub(super) fn quarantine(
         reason: entry.reason,
         detail: entry.detail,
     });
-    Ok(Body::Quarantine {
+    Ok(Body::Quarantine(QuarantineBody {
         rows: rows.collect(),
         next,
-    })
+    }))
 }

@@ -4,7 +4,7 @@ use weave::Snapshot;
 
 use super::{clamp, cursor, key, page_of, title, unknown};
 use crate::AskError;
-use crate::question::{Body, LinkRow};
+use crate::question::{Body, LinkRow, LinksBody};
 
 pub(super) fn inlinks(
     snapshot: &Snapshot,
@@ -23,12 +23,12 @@ pub(super) fn inlinks(
         Ok(row(link, source_url, source_title))
     });
     let rows = rows.collect::<Result<_, AskError>>()?;
-    Ok(Body::Links {
+    Ok(Body::Links(LinksBody {
         url_key,
         rows,
         total: uri.inlinks,
         next,
-    })
+    }))
 }
 
 pub(super) fn outlinks(
@@ -54,12 +54,12 @@ pub(super) fn outlinks(
         .into_iter()
         .map(|link| row(link, url.clone(), title.clone()))
         .collect();
-    Ok(Body::Links {
+    Ok(Body::Links(LinksBody {
         url_key,
         rows,
         total,
         next,
-    })
+    }))
 }
 
 fn row(link: weave::LinkRow, source_url: String, source_title: String) -> LinkRow {

@@ -27,7 +27,10 @@ use weave::{DumpError, Snapshot, SnapshotError};
 
 use crate::AskError;
 use crate::parts::Parts;
-use crate::question::{Answer, Dump, DumpFormat, Question};
+use crate::question::{
+    Answer, Cancel, Domain, Domains, Dump, DumpFormat, Forget, Inlinks, Job, Ledger, Outlinks, Page,
+    Quarantine, Question, Record, Top,
+};
 
 /// Rows of an answer at most.
 const LIMIT_MAX: usize = 10_000;
@@ -44,7 +47,7 @@ pub(crate) fn answer(parts: &Parts, question: &Question) -> Result<Answer, AskEr
         let answer = answer_at_once(parts, question)?;
         let about_jobs = matches!(
             question,
-            Question::Jobs | Question::Job { .. } | Question::Cancel { .. }
+            Question::Jobs(_) | Question::Job(_) | Question::Cancel(_)
         );
         if !about_jobs || parts.jobs.phases() == phases {
             return Ok(answer);
@@ -55,36 +58,40 @@ pub(crate) fn answer(parts: &Parts, question: &Question) -> Result<Answer, AskEr
 fn answer_at_once(parts: &Parts, question: &Question) -> Result<Answer, AskError> {
     let snapshot = parts.weave.snapshot();
     let body = match question {
-        Question::Status => status::status(parts, &snapshot),
-        Question::Check => check::check(parts, &snapshot),
-        Question::Stages => Ok(jobs::stages(parts)),
-        Question::Ledger { state, after, limit } => {
+        Question::Status(_) => status::status(parts, &snapshot),
+        Question::Check(_) => check::check(parts, &snapshot),
+        Question::Stages(_) => Ok(jobs::stages(parts)),
+        Question::Ledger(Ledger { state, after, limit }) => {
             ledger::ledger(&snapshot, *state, after.as_deref(), *limit)
         }
-        Question::Quarantine { input, after, limit } => {
+        Question::Quarantine(Quarantine { input, after, limit }) => {
             ledger::quarantine(&snapshot, input.as_deref(), after.as_deref(), *limit)
         }
-        Question::Page { url } => page::page(&snapshot, url),
-        Question::Inlinks { url, after, limit } => links::inlinks(&snapshot, url, after.as_deref(), *limit),
-        Question::Outlinks { url, after, limit } => links::outlinks(&snapshot, url, after.as_deref(), *limit),
-        Question::Domain { name } => domain::domain(&snapshot, name),
-        Question::Domains { order, after, limit } => {
+        Question::Page(Page { url }) => page::page(&snapshot, url),
+        Question::Inlinks(Inlinks { url, after, limit }) => {
+            links::inlinks(&snapshot, url, after.as_deref(), *limit)
+        }
+        Question::Outlinks(Outlinks { url, after, limit }) => {
+            links::outlinks(&snapshot, url, after.as_deref(), *limit)
+        }
+        Question::Domain(Domain { name }) => domain::domain(&snapshot, name),
+        Question::Domains(Domains { order, after, limit }) => {
             domains::domains(&snapshot, *order, after.as_deref(), *limit)
         }
-        Question::Top { domain, after, limit } => {
+        Question::Top(Top { domain, after, limit }) => {
             domain::top(&snapshot, domain.as_deref(), after.as_deref(), *limit)
         }
         Question::Cdx(cdx) => cdx::cdx(&snapshot, cdx),
         Question::CdxBlocks(blocks) => cdx::blocks(&snapshot, blocks),
         Question::Search(query) => search::search(parts, &snapshot, query),
-        Question::Record { url, at, capture } => {
+        Question::Record(Record { url, at, capture }) => {
             record::record(&snapshot, url, at.as_deref(), capture.as_deref())
         }
         Question::Load(request) => jobs::load(parts, request),
-        Question::Jobs => jobs::jobs(parts, &snapshot),
-        Question::Job { id } => jobs::job(parts, &snapshot, *id),
-        Question::Cancel { id } => jobs::cancel(parts, &snapshot, *id),
-        Question::Forget { inputs } => forget::forget(parts, inputs),
+        Question::Jobs(_) => jobs::jobs(parts, &snapshot),
+        Question::Job(Job { id }) => jobs::job(parts, &snapshot, *id),
+        Question::Cancel(Cancel { id }) => jobs::cancel(parts, &snapshot, *id),
+        Question::Forget(Forget { inputs }) => forget::forget(parts, inputs),
     }?;
     Ok(Answer {
         epoch: snapshot.epoch().0,

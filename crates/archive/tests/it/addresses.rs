@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use archive::question::{Body, InputState, JobBody, JobState, LoadInput, LoadRequest, Question};
+use archive::question::{
+    Body, InputState, JobBody, JobState, Ledger, LedgerBody, LoadInput, LoadRequest, Question, Record,
+};
 use archive::{Archive, InputSource, OpenSettings, Sources, Stat};
 use warc::{Compression, Draft, Input, Writer};
 
@@ -171,13 +173,13 @@ fn request(addresses: &[&str]) -> LoadRequest {
 }
 
 fn names(archive: &Archive) -> Vec<String> {
-    let question = Question::Ledger {
+    let question = Question::Ledger(Ledger {
         state: None,
         after: None,
         limit: 1000,
-    };
+    });
     match data::ask(archive, question) {
-        Body::Ledger { rows, .. } => rows
+        Body::Ledger(LedgerBody { rows, .. }) => rows
             .into_iter()
             .map(|row| match row.state {
                 InputState::Done => row.input,
@@ -379,11 +381,11 @@ fn records_are_read_where_the_captures_point() {
     let far = own(&root.path().join("far"), &memory);
     load(&far, &request(&["mem://b/x.warc.gz"]));
     memory.read_of("mem://b/x.warc.gz");
-    let question = Question::Record {
+    let question = Question::Record(Record {
         url: "http://site0.example/300".into(),
         at: None,
         capture: None,
-    };
+    });
     let Body::Record(place) = data::ask(&far, question) else {
         panic!()
     };

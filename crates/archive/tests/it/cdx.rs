@@ -3,7 +3,8 @@
 
 use archive::cdx::{Collapse, Dialect, Filter, Order};
 use archive::question::{
-    Body, CdxBlocksQuestion, CdxQuestion, CdxRow, JobState, LoadInput, LoadRequest, MatchType, Question,
+    Body, CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion, CdxRow, JobState, LoadInput, LoadRequest,
+    MatchType, Question,
 };
 use archive::{Archive, OpenSettings};
 use tempfile::TempDir;
@@ -84,7 +85,8 @@ fn all(archive: &Archive, question: &CdxQuestion, limit: usize) -> Vec<CdxRow> {
     };
     let mut all = Vec::new();
     loop {
-        let Body::Cdx { rows, next } = archive.ask(&Question::Cdx(question.clone())).unwrap().body else {
+        let Body::Cdx(CdxBody { rows, next }) = archive.ask(Question::Cdx(question.clone())).unwrap().body
+        else {
             panic!("another answer");
         };
         assert!(rows.len() <= limit);
@@ -256,8 +258,8 @@ fn ends(archive: &Archive, url: &str, match_type: MatchType, rows: usize) -> Vec
     };
     let mut all = Vec::new();
     loop {
-        let answer = archive.ask(&Question::CdxBlocks(asked.clone())).unwrap();
-        let Body::CdxBlocks { ends, next } = answer.body else {
+        let answer = archive.ask(Question::CdxBlocks(asked.clone())).unwrap();
+        let Body::CdxBlocks(CdxBlocksBody { ends, next }) = answer.body else {
             panic!("another answer");
         };
         all.extend(ends);

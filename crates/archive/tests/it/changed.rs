@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use archive::Archive;
-use archive::question::{Body, InputState, JobBody, JobState, LedgerRow, Question};
+use archive::question::{
+    Body, Forget, ForgottenBody, InputState, JobBody, JobState, Ledger, LedgerBody, LedgerRow, Question,
+};
 
 use crate::data::{self, assert_same, dumps, load, own};
 
@@ -66,20 +68,20 @@ impl Case {
     }
 
     fn ledger(&self) -> Vec<LedgerRow> {
-        let question = Question::Ledger {
+        let question = Question::Ledger(Ledger {
             state: None,
             after: None,
             limit: 1000,
-        };
+        });
         match data::ask(&self.archive, question) {
-            Body::Ledger { rows, next: None } => rows,
+            Body::Ledger(LedgerBody { rows, next: None }) => rows,
             other => panic!("{other:?}"),
         }
     }
 
     fn forget(&self, name: &str) -> Result<Body, archive::AskError> {
         let inputs = vec![name.to_owned()];
-        Ok(self.archive.ask(&Question::Forget { inputs })?.body)
+        Ok(self.archive.ask(Question::Forget(Forget { inputs }))?.body)
     }
 
     /// The archive is as if nothing but `content` had ever been in `x.warc`.
@@ -199,7 +201,7 @@ fn a_part_whose_file_was_replaced_is_told_of_and_can_be_forgotten() {
     );
     // Both go by the same name: the one that is loaded whole stays.
     match case.forget("x.warc").unwrap() {
-        Body::Forgotten { inputs, captures, .. } => {
+        Body::Forgotten(ForgottenBody { inputs, captures, .. }) => {
             assert_eq!((inputs, captures), (vec!["x.warc".to_owned()], 9))
         }
         other => panic!("{other:?}"),
@@ -223,7 +225,7 @@ fn a_part_whose_file_is_gone_can_be_forgotten_by_its_digest() {
     let digest = case.ledger()[0].digest.clone();
     assert!(matches!(
         case.forget(&digest),
-        Ok(Body::Forgotten { captures: 9, .. })
+        Ok(Body::Forgotten(ForgottenBody { captures: 9, .. }))
     ));
     assert_eq!(case.ledger().len(), 0);
     let content = crawl("gamma");

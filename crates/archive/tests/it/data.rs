@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use archive::question::{
-    Body, Dump, DumpFormat, JobBody, JobState, LoadInput, LoadRequest, Question, StatusBody,
+    Body, Dump, DumpFormat, JobBody, JobState, LoadInput, LoadRequest, Question, Status, StatusBody,
 };
 use archive::{Archive, OpenSettings};
 
@@ -58,11 +58,11 @@ pub(crate) fn load(archive: &Archive, request: &LoadRequest) -> JobBody {
 
 /// The body of an answer.
 pub(crate) fn ask(archive: &Archive, question: Question) -> Body {
-    archive.ask(&question).unwrap().body
+    archive.ask(question).unwrap().body
 }
 
 pub(crate) fn status(archive: &Archive) -> StatusBody {
-    match ask(archive, Question::Status) {
+    match ask(archive, Question::Status(Status {})) {
         Body::Status(status) => status,
         other => panic!("{other:?}"),
     }

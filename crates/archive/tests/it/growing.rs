@@ -5,7 +5,9 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use archive::Archive;
-use archive::question::{InputState, JobBody, JobState, LedgerRow, LoadRequest, Question};
+use archive::question::{
+    InputState, JobBody, JobState, Ledger, LedgerBody, LedgerRow, LoadRequest, Question,
+};
 
 use crate::data::{self, VIEWS, assert_same, dumps, load, own};
 
@@ -52,13 +54,13 @@ fn load_one(archive: &Archive, folder: &Path, name: &str) -> JobBody {
 fn ledger(archive: &Archive) -> Vec<LedgerRow> {
     match data::ask(
         archive,
-        Question::Ledger {
+        Question::Ledger(Ledger {
             state: None,
             after: None,
             limit: 1000,
-        },
+        }),
     ) {
-        archive::question::Body::Ledger { rows, next: None } => rows,
+        archive::question::Body::Ledger(LedgerBody { rows, next: None }) => rows,
         other => panic!("{other:?}"),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use archive::question::{Body, LoadRequest, OptionalStage, Question, SearchQuestion};
+use archive::question::{Body, LoadRequest, OptionalStage, Page, Question, SearchQuestion};
 use data_encoding::HEXLOWER;
 use extract::{Extracted, LinkScope, Settings};
 use sha2::{Digest, Sha256};
@@ -170,9 +170,9 @@ fn a_page_stays_where_its_address_redirects_to_itself() {
     load(&archive, &data::request(&shared, &[name]));
     let Body::Page(page) = data::ask(
         &archive,
-        Question::Page {
+        Question::Page(Page {
             url: "http://library.test/".into(),
-        },
+        }),
     ) else {
         panic!()
     };

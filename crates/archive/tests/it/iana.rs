@@ -1,6 +1,6 @@
 //! The captures of a real crawl against the index that its makers published.
 
-use archive::question::{Body, CdxQuestion, CdxRow, MatchType, Question};
+use archive::question::{Body, CdxBody, CdxQuestion, CdxRow, MatchType, Question};
 use serde_json::Value;
 
 use crate::data::{self, load, own};
@@ -70,7 +70,7 @@ fn captures_agree_with_the_reference_line_by_line() {
         limit: 10_000,
         ..CdxQuestion::default()
     };
-    let Body::Cdx { rows, next: None } = data::ask(&archive, Question::Cdx(question)) else {
+    let Body::Cdx(CdxBody { rows, next: None }) = data::ask(&archive, Question::Cdx(question)) else {
         panic!()
     };
     let mut ours: Vec<Line> = rows.into_iter().map(captured).collect();

@@ -3,7 +3,8 @@
 use std::fs;
 
 use archive::question::{
-    Body, DumpFormat, InputState, JobStage, LedgerRow, LoadRequest, OptionalStage, Question, View,
+    Body, Cancel, DumpFormat, InputState, Job, JobStage, Ledger, LedgerBody, LedgerRow, LoadRequest,
+    OptionalStage, Question, Record, View,
 };
 use archive::{Archive, AskError, ErrorCode, path_of};
 
@@ -12,13 +13,13 @@ use crate::data::{self, dump, load, own, status};
 fn ledger(archive: &Archive) -> Vec<LedgerRow> {
     match data::ask(
         archive,
-        Question::Ledger {
+        Question::Ledger(Ledger {
             state: None,
             after: None,
             limit: 10_000,
-        },
+        }),
     ) {
-        Body::Ledger { rows, .. } => rows,
+        Body::Ledger(LedgerBody { rows, .. }) => rows,
         other => panic!("{other:?}"),
     }
 }
@@ -138,11 +139,11 @@ fn names_that_are_not_utf8_are_inputs_like_others() {
         .lines()
         .find(|line| line.contains("xe9") && line.contains("\t200\t"))
         .unwrap();
-    let question = Question::Record {
+    let question = Question::Record(Record {
         url: capture.split('\t').nth(2).unwrap().to_owned(),
         at: None,
         capture: None,
-    };
+    });
     let Body::Record(place) = data::ask(&archive, question) else {
         panic!()
     };
@@ -302,7 +303,7 @@ fn search_catches_up_with_a_load_that_left_it_out() {
 }
 
 fn refused(archive: &Archive, request: LoadRequest) -> AskError {
-    archive.ask(&Question::Load(request)).unwrap_err()
+    archive.ask(Question::Load(request)).unwrap_err()
 }
 
 #[test]
@@ -328,11 +329,11 @@ fn wrong_requests_are_refused() {
         assert!(serde_json::from_str::<LoadRequest>(wrong).is_err(), "{wrong}");
     }
     assert_eq!(
-        archive.ask(&Question::Job { id: 1 }).unwrap_err().code,
+        archive.ask(Question::Job(Job { id: 1 })).unwrap_err().code,
         ErrorCode::NotFound
     );
     assert_eq!(
-        archive.ask(&Question::Cancel { id: 1 }).unwrap_err().code,
+        archive.ask(Question::Cancel(Cancel { id: 1 })).unwrap_err().code,
         ErrorCode::NotFound
     );
 }

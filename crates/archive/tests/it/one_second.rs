@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use archive::question::{Body, CdxRow, LoadInput, LoadRequest, PageBody, Question};
+use archive::question::{Body, CdxRow, LoadInput, LoadRequest, Page, PageBody, Question, Record};
 use archive::{Archive, ErrorCode};
 
 use crate::data::{ask, load, own};
@@ -41,12 +41,12 @@ fn loaded(dir: &Path, records: &[String]) -> Archive {
 }
 
 fn found(archive: &Archive, at: Option<&str>, capture: Option<&str>) -> Result<CdxRow, ErrorCode> {
-    let question = Question::Record {
+    let question = Question::Record(Record {
         url: URL.into(),
         at: at.map(Into::into),
         capture: capture.map(Into::into),
-    };
-    match archive.ask(&question) {
+    });
+    match archive.ask(question) {
         Ok(answer) => match answer.body {
             Body::Record(record) => Ok(record.capture),
             other => panic!("{other:?}"),
@@ -56,7 +56,7 @@ fn found(archive: &Archive, at: Option<&str>, capture: Option<&str>) -> Result<C
 }
 
 fn page(archive: &Archive) -> PageBody {
-    match ask(archive, Question::Page { url: URL.into() }) {
+    match ask(archive, Question::Page(Page { url: URL.into() })) {
         Body::Page(page) => *page,
         other => panic!("{other:?}"),
     }

@@ -4,7 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use archive::question::{Body, JobState, LinkScope, LoadRequest, Question, SearchQuestion};
+use archive::question::{
+    Body, Domains, Inlinks, JobState, Ledger, LinkScope, LoadRequest, Page, Question, SearchQuestion, Status,
+    Top,
+};
 use archive::{Archive, ErrorCode, OpenError, OpenSettings};
 
 use crate::data::{self, VIEWS, dump, load, open, own, status};
@@ -14,40 +17,40 @@ const FILES: [&str; 2] = ["crawls/hackfest.warc.gz", "crawls/dupes.warc.gz"];
 fn questions() -> Vec<Question> {
     let url = || "http://www.archive.org/".to_owned();
     vec![
-        Question::Ledger {
+        Question::Ledger(Ledger {
             state: None,
             after: None,
             limit: 100,
-        },
-        Question::Domains {
+        }),
+        Question::Domains(Domains {
             order: archive::question::DomainOrder::Pages,
             after: None,
             limit: 10,
-        },
-        Question::Top {
+        }),
+        Question::Top(Top {
             domain: None,
             after: None,
             limit: 10,
-        },
-        Question::Page { url: url() },
-        Question::Inlinks {
+        }),
+        Question::Page(Page { url: url() }),
+        Question::Inlinks(Inlinks {
             url: url(),
             after: None,
             limit: 5,
-        },
+        }),
         Question::Search(SearchQuestion {
             query: "the".into(),
             limit: 3,
             ..SearchQuestion::default()
         }),
-        Question::Page {
+        Question::Page(Page {
             url: "http://nowhere.example/".into(),
-        },
+        }),
     ]
 }
 
 fn answer(archive: &Archive, question: &Question) -> String {
-    let mut answer = match archive.ask(question) {
+    let mut answer = match archive.ask(question.clone()) {
         Ok(answer) => serde_json::to_value(&answer).unwrap(),
         Err(error) => return serde_json::to_string(&error).unwrap(),
     };
@@ -264,7 +267,7 @@ fn the_link_scope_stays() {
         links: Some(LinkScope::External),
         ..data::request(&shared, &FILES)
     };
-    let error = owner.ask(&Question::Load(request.clone())).unwrap_err();
+    let error = owner.ask(Question::Load(request.clone())).unwrap_err();
     assert_eq!(error.code, ErrorCode::BadRequest);
     assert!(error.message.contains("--links all"), "{error}");
     let mut settings = OpenSettings::default();
@@ -276,7 +279,7 @@ fn the_link_scope_stays() {
     assert!(links.lines().count() > 0);
     assert!(links.len() < dump_all_links(&shared).len());
     assert!(
-        matches!(external.ask(&Question::Status).unwrap().body, Body::Status(s) if s.links_scope == LinkScope::External)
+        matches!(external.ask(Question::Status(Status {})).unwrap().body, Body::Status(s) if s.links_scope == LinkScope::External)
     );
 }
 

@@ -4,8 +4,9 @@ use std::io::Read as _;
 use std::sync::OnceLock;
 
 use archive::question::{
-    Body, CaptureKind, CdxQuestion, CdxRow, DomainOrder, Dump, DumpFormat, LinkRow, MatchType, PageBody,
-    Question, RecordBody, SearchQuestion,
+    Body, CaptureKind, CdxBody, CdxQuestion, CdxRow, Domain, DomainOrder, Domains, DomainsBody, Dump,
+    DumpFormat, Inlinks, LinkRow, LinksBody, MatchType, Outlinks, Page, PageBody, Question, Record,
+    RecordBody, SearchQuestion, Stages, StagesBody, Status, Top, TopBody,
 };
 use archive::{Archive, ErrorCode, Interrupt, open_record};
 
@@ -73,7 +74,7 @@ fn cdx(archive: &Archive, url: &str, match_type: MatchType, limit: usize) -> Vec
         })
     };
     all(archive, ask, |body| match body {
-        Body::Cdx { rows, next } => (rows, next),
+        Body::Cdx(CdxBody { rows, next }) => (rows, next),
         other => panic!("{other:?}"),
     })
 }
@@ -134,8 +135,8 @@ fn cdx_filters_by_time_and_collection() {
             limit: 10_000,
             ..CdxQuestion::default()
         };
-        match archive.ask(&Question::Cdx(question)).map(|answer| answer.body) {
-            Ok(Body::Cdx { rows, .. }) => Ok(rows.len()),
+        match archive.ask(Question::Cdx(question)).map(|answer| answer.body) {
+            Ok(Body::Cdx(CdxBody { rows, .. })) => Ok(rows.len()),
             Ok(other) => panic!("{other:?}"),
             Err(error) => Err(error.code),
         }
@@ -151,7 +152,7 @@ fn cdx_filters_by_time_and_collection() {
 }
 
 fn page(archive: &Archive, url: &str) -> PageBody {
-    match data::ask(archive, Question::Page { url: url.into() }) {
+    match data::ask(archive, Question::Page(Page { url: url.into() })) {
         Body::Page(page) => *page,
         other => panic!("{other:?}"),
     }
@@ -205,7 +206,7 @@ fn a_uri_that_is_only_linked_to_has_a_page_too() {
 
 fn links(archive: &Archive, ask: impl FnMut(Option<String>) -> Question) -> Vec<LinkRow> {
     all(archive, ask, |body| match body {
-        Body::Links { rows, next, .. } => (rows, next),
+        Body::Links(LinksBody { rows, next, .. }) => (rows, next),
         other => panic!("{other:?}"),
     })
 }
@@ -216,10 +217,12 @@ fn links_agree_with_the_views_whatever_the_page_size() {
     let (outgoing, incoming) = (rows(archive, "links"), rows(archive, "inlinks"));
     let key = "org,iana)/domains".to_owned();
     for limit in [1, 3, 1000] {
-        let out = links(archive, |after| Question::Outlinks {
-            url: key.clone(),
-            after,
-            limit,
+        let out = links(archive, |after| {
+            Question::Outlinks(Outlinks {
+                url: key.clone(),
+                after,
+                limit,
+            })
         });
         let expected: Vec<_> = outgoing
             .iter()
@@ -232,10 +235,12 @@ fn links_agree_with_the_views_whatever_the_page_size() {
                 .collect::<Vec<_>>(),
             expected
         );
-        let inward = links(archive, |after| Question::Inlinks {
-            url: key.clone(),
-            after,
-            limit,
+        let inward = links(archive, |after| {
+            Question::Inlinks(Inlinks {
+                url: key.clone(),
+                after,
+                limit,
+            })
         });
         let expected: Vec<_> = incoming
             .iter()
@@ -264,9 +269,9 @@ fn domains_by_pages_or_in_links_are_all_there_whatever_the_page_size() {
         for limit in [70, 5000] {
             let found = all(
                 archive,
-                |after| Question::Domains { order, after, limit },
+                |after| Question::Domains(Domains { order, after, limit }),
                 |body| match body {
-                    Body::Domains { rows, next } => (rows, next),
+                    Body::Domains(DomainsBody { rows, next }) => (rows, next),
                     other => panic!("{other:?}"),
                 },
             );
@@ -283,13 +288,15 @@ fn domains_and_rankings_agree_with_the_views() {
     for limit in [2, 5000] {
         let found = all(
             archive,
-            |after| Question::Domains {
-                order: DomainOrder::Name,
-                after,
-                limit,
+            |after| {
+                Question::Domains(Domains {
+                    order: DomainOrder::Name,
+                    after,
+                    limit,
+                })
             },
             |body| match body {
-                Body::Domains { rows, next } => (rows, next),
+                Body::Domains(DomainsBody { rows, next }) => (rows, next),
                 other => panic!("{other:?}"),
             },
         );
@@ -299,13 +306,15 @@ fn domains_and_rankings_agree_with_the_views() {
     let all_uris = rows(archive, "uris").len();
     let top = all(
         archive,
-        |after| Question::Top {
-            domain: None,
-            after,
-            limit: 500,
+        |after| {
+            Question::Top(Top {
+                domain: None,
+                after,
+                limit: 500,
+            })
         },
         |body| match body {
-            Body::Top { rows, next } => (rows, next),
+            Body::Top(TopBody { rows, next }) => (rows, next),
             other => panic!("{other:?}"),
         },
     );
@@ -316,9 +325,9 @@ fn domains_and_rankings_agree_with_the_views() {
     assert!(top.iter().all(|row| !row.url.is_empty()));
     let Body::Domain(domain) = data::ask(
         archive,
-        Question::Domain {
+        Question::Domain(Domain {
             name: "www.iana.org".into(),
-        },
+        }),
     ) else {
         panic!()
     };
@@ -339,53 +348,53 @@ fn what_is_not_there_is_said_with_its_key() {
     let Some(archive) = archive() else { return };
     let url = || "http://nowhere.example/Page".to_owned();
     let questions = [
-        Question::Page { url: url() },
-        Question::Inlinks {
+        Question::Page(Page { url: url() }),
+        Question::Inlinks(Inlinks {
             url: url(),
             after: None,
             limit: 1,
-        },
-        Question::Outlinks {
+        }),
+        Question::Outlinks(Outlinks {
             url: url(),
             after: None,
             limit: 1,
-        },
-        Question::Record {
+        }),
+        Question::Record(Record {
             url: url(),
             at: None,
             capture: None,
-        },
+        }),
     ];
     for question in questions {
-        let error = archive.ask(&question).unwrap_err();
+        let error = archive.ask(question).unwrap_err();
         assert_eq!(error.code, ErrorCode::NotFound);
         assert!(error.message.contains("example,nowhere)/page"), "{error}");
     }
     assert_eq!(
         archive
-            .ask(&Question::Domain {
+            .ask(Question::Domain(Domain {
                 name: "nowhere.example".into()
-            })
+            }))
             .unwrap_err()
             .code,
         ErrorCode::NotFound
     );
-    let bad = Question::Inlinks {
+    let bad = Question::Inlinks(Inlinks {
         url: "iana.org".into(),
         after: Some("?".into()),
         limit: 1,
-    };
-    assert_eq!(archive.ask(&bad).unwrap_err().code, ErrorCode::BadRequest);
+    });
+    assert_eq!(archive.ask(bad).unwrap_err().code, ErrorCode::BadRequest);
 }
 
 fn record(archive: &Archive, url: &str, at: Option<&str>) -> RecordBody {
     match data::ask(
         archive,
-        Question::Record {
+        Question::Record(Record {
             url: url.into(),
             at: at.map(Into::into),
             capture: None,
-        },
+        }),
     ) {
         Body::Record(record) => record,
         other => panic!("{other:?}"),
@@ -477,7 +486,10 @@ fn search_finds_what_was_loaded() {
     );
     let status = data::status(archive);
     assert_eq!(status.search_documents, status.pages);
-    assert_eq!(found.search_epoch, archive.ask(&Question::Status).unwrap().epoch);
+    assert_eq!(
+        found.search_epoch,
+        archive.ask(Question::Status(Status {})).unwrap().epoch
+    );
 }
 
 /// The story: a page whose text is decomposed, as some systems write it, was not found by words that are
@@ -536,7 +548,7 @@ fn status_sums_up() {
         assert_eq!(rows(archive, view).len() as u64, count, "{view}");
     }
     assert!(status.disk_bytes > 0 && status.memory_bytes > 0);
-    let Body::Stages { stages } = data::ask(archive, Question::Stages) else {
+    let Body::Stages(StagesBody { stages }) = data::ask(archive, Question::Stages(Stages {})) else {
         panic!()
     };
     let names: Vec<&str> = stages.iter().map(|stage| stage.stage.as_str()).collect();

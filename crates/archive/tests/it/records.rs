@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use archive::question::{Body, Question, RecordBody};
+use archive::question::{Body, Question, Record, RecordBody};
 use archive::{Archive, Interrupt, RecordError, open_record, raw_record};
 
 use crate::data::{self, load, own};
 
 fn record(archive: &Archive, url: &str, at: Option<&str>) -> RecordBody {
-    let question = Question::Record {
+    let question = Question::Record(Record {
         url: url.to_owned(),
         at: at.map(str::to_owned),
         capture: None,
-    };
+    });
     match data::ask(archive, question) {
         Body::Record(record) => record,
         other => panic!("{other:?}"),

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use archive::question::{Body, JobState, LoadRequest, Question};
+use archive::question::{Body, JobState, Jobs, JobsBody, LoadRequest, Question};
 
 use crate::data::{self, assert_same, dumps, load, own};
 
@@ -109,15 +109,15 @@ fn dropped_while_loading() {
         for round in 0..6 {
             let archive = own(dir);
             archive
-                .ask(&Question::Load(data::request(shared, &FILES)))
+                .ask(Question::Load(data::request(shared, &FILES)))
                 .unwrap();
             std::thread::sleep(Duration::from_millis(30 * round));
         }
         let archive = own(dir);
         let job = load(&archive, &data::request(shared, &FILES));
         assert_eq!(job.inputs_loading, 0);
-        match archive.ask(&Question::Jobs).unwrap().body {
-            Body::Jobs { rows } => assert_eq!(rows.len(), 1),
+        match archive.ask(Question::Jobs(Jobs {})).unwrap().body {
+            Body::Jobs(JobsBody { rows }) => assert_eq!(rows.len(), 1),
             other => panic!("{other:?}"),
         }
     });

@@ -8,7 +8,7 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use archive::question::{Answer, LoadRequest, Question};
+use archive::question::{Answer, Cancel, LoadRequest};
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 
@@ -45,13 +45,13 @@ pub(crate) async fn begin(state: &State, request: Request) -> Result<Answer, Fai
     let load: LoadRequest = serde_json::from_slice(&body)
         .map_err(|error| Failure::bad_request(format!("the body is not a load request: {error}")))?;
     check(&load)?;
-    state.asker.ask(Question::Load(load)).await
+    state.asker.ask(load).await.map(Answer::any)
 }
 
 /// `POST /api/v1/jobs/{id}/cancel`.
 pub(crate) async fn cancel(state: &State, id: u64, request: Request) -> Result<Answer, Failure> {
     allow(state, &request)?;
-    state.asker.ask(Question::Cancel { id }).await
+    state.asker.ask(Cancel { id }).await.map(Answer::any)
 }
 
 fn check(load: &LoadRequest) -> Result<(), Failure> {

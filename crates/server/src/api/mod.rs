@@ -9,7 +9,7 @@ pub(crate) mod table;
 
 use std::sync::Arc;
 
-use archive::question::{Answer, Body, RecordBody};
+use archive::question::{Answer, Body, JobsBody, LedgerBody, RecordBody};
 use axum::Json;
 use axum::extract::{RawPathParams, RawQuery};
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -83,9 +83,9 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<State>> {
 pub(crate) fn json(mut answer: Answer) -> Response {
     match &mut answer.body {
         Body::Record(record) => hide_place(record),
-        Body::Ledger { rows, .. } => rows.iter_mut().for_each(|row| row.location.clear()),
+        Body::Ledger(LedgerBody { rows, .. }) => rows.iter_mut().for_each(|row| row.location.clear()),
         Body::Job(job) => job.problems.iter_mut().for_each(|row| row.location.clear()),
-        Body::Jobs { rows } => {
+        Body::Jobs(JobsBody { rows }) => {
             let problems = rows.iter_mut().flat_map(|job| &mut job.problems);
             problems.for_each(|row| row.location.clear());
         }

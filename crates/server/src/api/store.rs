@@ -1,6 +1,6 @@
 //! `GET /api/v1/store`: the report of the attached store, beside the epoch that every answer names.
 
-use archive::question::Question;
+use archive::question::Status;
 use axum::Json;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -31,7 +31,7 @@ pub(super) fn answer_of(epoch: u64, report: &StoreReport) -> StoreAnswer<'_> {
 /// Where volumes lie on the nodes' disks is not the asker's business.
 pub(super) async fn answer(state: &State) -> Result<Response, Failure> {
     let watch = attached(state)?;
-    let epoch = state.asker.ask(Question::Status).await?.epoch;
+    let epoch = state.asker.ask(Status {}).await?.epoch;
     let mut report = StoreReport::clone(&*watch.report().await);
     report.volumes.iter_mut().for_each(|volume| volume.path.clear());
     let headers = [(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"))];

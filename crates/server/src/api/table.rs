@@ -1,7 +1,10 @@
 //! The one table of the API: routing, the checks of parameters and the OpenAPI document all come from it.
 
 use archive::cdx::{Dialect, url_and_match};
-use archive::question::{CdxQuestion, DomainOrder, LedgerState, MatchType, Question, SearchQuestion};
+use archive::question::{
+    CdxQuestion, Domain, DomainOrder, Domains, Inlinks, Job, Jobs, Ledger, LedgerState, MatchType, Outlinks,
+    Page, Quarantine, Question, Record, SearchQuestion, Stages, Status, Top,
+};
 
 use super::cdx::LAST_MAX;
 use crate::arguments::{Arguments, Kind, Parameter, Place};
@@ -196,7 +199,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         parameters: &[],
         serves: Serves::Answer {
             answer: "status",
-            question: |_| Ok(Question::Status),
+            question: |_| Ok(Question::Status(Status {})),
         },
     },
     Endpoint {
@@ -235,9 +238,9 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         serves: Serves::Answer {
             answer: "page",
             question: |a| {
-                Ok(Question::Page {
+                Ok(Question::Page(Page {
                     url: a.required("url"),
-                })
+                }))
             },
         },
     },
@@ -249,11 +252,11 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         serves: Serves::Answer {
             answer: "links",
             question: |a| {
-                Ok(Question::Inlinks {
+                Ok(Question::Inlinks(Inlinks {
                     url: a.required("url"),
                     after: a.owned("after"),
                     limit: rows(a),
-                })
+                }))
             },
         },
     },
@@ -265,11 +268,11 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         serves: Serves::Answer {
             answer: "links",
             question: |a| {
-                Ok(Question::Outlinks {
+                Ok(Question::Outlinks(Outlinks {
                     url: a.required("url"),
                     after: a.owned("after"),
                     limit: rows(a),
-                })
+                }))
             },
         },
     },
@@ -284,9 +287,9 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         serves: Serves::Answer {
             answer: "domain",
             question: |a| {
-                Ok(Question::Domain {
+                Ok(Question::Domain(Domain {
                     name: a.required("name"),
-                })
+                }))
             },
         },
     },
@@ -306,11 +309,11 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         serves: Serves::Answer {
             answer: "domains",
             question: |a| {
-                Ok(Question::Domains {
+                Ok(Question::Domains(Domains {
                     order: domain_order(a.text("order")),
                     after: a.owned("after"),
                     limit: rows(a),
-                })
+                }))
             },
         },
     },
@@ -326,11 +329,11 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         serves: Serves::Answer {
             answer: "top",
             question: |a| {
-                Ok(Question::Top {
+                Ok(Question::Top(Top {
                     domain: a.owned("domain"),
                     after: a.owned("after"),
                     limit: rows(a),
-                })
+                }))
             },
         },
     },
@@ -352,11 +355,11 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         serves: Serves::Answer {
             answer: "record",
             question: |a| {
-                Ok(Question::Record {
+                Ok(Question::Record(Record {
                     url: a.required("url"),
                     at: a.owned("at"),
                     capture: a.owned("capture"),
-                })
+                }))
             },
         },
     },
@@ -367,7 +370,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         parameters: &[],
         serves: Serves::Answer {
             answer: "stages",
-            question: |_| Ok(Question::Stages),
+            question: |_| Ok(Question::Stages(Stages {})),
         },
     },
     Endpoint {
@@ -386,11 +389,11 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         serves: Serves::Answer {
             answer: "ledger",
             question: |a| {
-                Ok(Question::Ledger {
+                Ok(Question::Ledger(Ledger {
                     state: a.text("state").and_then(LedgerState::of_name),
                     after: a.owned("after"),
                     limit: rows(a),
-                })
+                }))
             },
         },
     },
@@ -406,11 +409,11 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         serves: Serves::Answer {
             answer: "quarantine",
             question: |a| {
-                Ok(Question::Quarantine {
+                Ok(Question::Quarantine(Quarantine {
                     input: a.owned("input"),
                     after: a.owned("after"),
                     limit: rows(a),
-                })
+                }))
             },
         },
     },
@@ -421,7 +424,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         parameters: &[],
         serves: Serves::Answer {
             answer: "jobs",
-            question: |_| Ok(Question::Jobs),
+            question: |_| Ok(Question::Jobs(Jobs {})),
         },
     },
     Endpoint {
@@ -431,7 +434,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         parameters: &[JOB],
         serves: Serves::Answer {
             answer: "job",
-            question: |a| Ok(Question::Job { id: a.number("id") }),
+            question: |a| Ok(Question::Job(Job { id: a.number("id") })),
         },
     },
     Endpoint {

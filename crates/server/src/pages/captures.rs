@@ -1,11 +1,11 @@
 //! Looking up captures: of a URL, of all that begins with it, of a host, of a domain.
 
 use archive::cdx::{Order, url_and_match};
-use archive::question::{Body, CdxQuestion, MatchType, Question};
+use archive::question::{Answer, CdxBody, CdxQuestion, MatchType};
 use maud::{Markup, html};
 
 use super::layout::{Frame, Section};
-use super::{Context, Html, Query, Shown, calendar, expect_body, parts};
+use super::{Context, Html, Query, Shown, calendar, parts};
 use crate::failure::Code;
 use crate::state::State;
 use crate::{link, present};
@@ -67,7 +67,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         };
         return Ok(Html::ok(frame.around(html! { (head(&form)) (help()) })));
     }
-    let question = Question::Cdx(CdxQuestion {
+    let question = CdxQuestion {
         url: form.url.clone(),
         match_type: form.match_type,
         from: form.from.clone(),
@@ -82,12 +82,15 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
             Order::Forward
         },
         ..CdxQuestion::default()
-    });
-    let (epoch, (rows, next)) = match context.asker.ask(question).await {
+    };
+    let Answer {
+        epoch,
+        body: CdxBody { rows, next },
+    } = match context.asker.ask(question).await {
         Err(failure) if failure.code == Code::BadRequest => {
             return Ok(refused(&context, &form, &failure.message));
         }
-        answer => expect_body!(answer?, Body::Cdx { rows, next } => (rows, next)),
+        answer => answer?,
     };
     let title = format!("Captures of {}", form.url);
     let frame = Frame {

@@ -1,11 +1,11 @@
 //! A domain, and the list of all domains.
 
-use archive::question::{Body, DomainBody, DomainOrder, LinkingDomain, Question};
+use archive::question::{Answer, Domain, DomainBody, DomainOrder, Domains, DomainsBody, LinkingDomain};
 use maud::{Markup, html};
 
 use super::layout::{Frame, Section};
 use super::parts::{Align, Column};
-use super::{Context, Html, Query, Shown, expect_body, parts, ranking};
+use super::{Context, Html, Query, Shown, parts, ranking};
 use crate::api::table::domain_order;
 use crate::failure::Failure;
 use crate::{link, present};
@@ -19,8 +19,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     let Some(name) = query.owned("name") else {
         return Err(Failure::bad_request("which domain? The address names none.").into());
     };
-    let answer = context.asker.ask(Question::Domain { name }).await?;
-    let (epoch, domain) = expect_body!(answer, Body::Domain(domain) => domain);
+    let Answer { epoch, body: domain } = context.asker.ask(Domain { name }).await?;
     let frame = Frame {
         title: &domain.domain,
         section: Section::Domains,
@@ -118,13 +117,15 @@ pub(super) async fn list(context: Context, query: Query) -> Shown {
     let after = query.owned("after");
     let order_name = query.get("order").unwrap_or(ORDERS[0].0);
     let order = domain_order(Some(order_name));
-    let question = Question::Domains {
+    let question = Domains {
         order,
         after: after.clone(),
         limit: ROWS,
     };
-    let (epoch, (rows, next)) =
-        expect_body!(context.asker.ask(question).await?, Body::Domains { rows, next } => (rows, next));
+    let Answer {
+        epoch,
+        body: DomainsBody { rows, next },
+    } = context.asker.ask(question).await?;
     let columns = [
         Column("Domain", Align::Text),
         Column("URIs", Align::Number),

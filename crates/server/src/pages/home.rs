@@ -2,11 +2,11 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use archive::question::{Body, JobBody, Question, StatusBody, TopRow};
+use archive::question::{Answer, JobBody, Jobs, Status, StatusBody, Top, TopRow};
 use maud::{Markup, html};
 
 use super::layout::{Frame, Section, search_box};
-use super::{Context, Html, Shown, beside, expect_body, loads, parts};
+use super::{Context, Html, Shown, beside, loads, parts};
 use crate::link;
 use crate::present::{self, Moment};
 
@@ -19,25 +19,14 @@ const DOMAINS: usize = 8;
 const LOADS: usize = 4;
 
 pub(super) async fn show(context: Context) -> Shown {
-    let questions = [
-        Question::Status,
-        Question::Top {
-            domain: None,
-            after: None,
-            limit: TOP_LOOKED_AT,
-        },
-        Question::Jobs,
-    ];
-    let [status, top, jobs] = context.asker.ask_together(questions).await?;
-    let (epoch, status) = expect_body!(status?, Body::Status(status) => status);
-    let top = beside(top, |body| match body {
-        Body::Top { rows, .. } => Some(rows),
-        _ => None,
-    });
-    let jobs = beside(jobs, |body| match body {
-        Body::Jobs { rows } => Some(rows),
-        _ => None,
-    });
+    let ranked = Top {
+        limit: TOP_LOOKED_AT,
+        ..Top::default()
+    };
+    let (status, top, jobs) = context.asker.ask_together((Status {}, ranked, Jobs {})).await?;
+    let Answer { epoch, body: status } = status?;
+    let top = beside(top).map(|top| top.rows);
+    let jobs = beside(jobs).map(|jobs| jobs.rows);
     let frame = Frame {
         title: "",
         section: Section::Home,

@@ -1,10 +1,10 @@
 //! Links of a page, from either end, in full.
 
-use archive::question::{Body, LinkRow, Question};
+use archive::question::{Answer, Inlinks, LinkRow, LinksBody, Outlinks};
 use maud::{Markup, html};
 
 use super::layout::{Frame, Section};
-use super::{Context, Html, Query, Shown, expect_body, parts};
+use super::{Context, Html, Query, Shown, parts};
 use crate::failure::Failure;
 use crate::{link, present};
 
@@ -35,19 +35,34 @@ async fn show(context: Context, query: Query, side: Side) -> Shown {
         Side::Source => ("/page/inlinks", "In-links"),
         Side::Target => ("/page/outlinks", "Links"),
     };
-    let question = match side {
-        Side::Source => Question::Inlinks {
-            url: url.clone(),
-            after: after.clone(),
-            limit: ROWS,
-        },
-        Side::Target => Question::Outlinks {
-            url: url.clone(),
-            after: after.clone(),
-            limit: ROWS,
-        },
+    let answer = match side {
+        Side::Source => {
+            context
+                .asker
+                .ask(Inlinks {
+                    url: url.clone(),
+                    after: after.clone(),
+                    limit: ROWS,
+                })
+                .await
+        }
+        Side::Target => {
+            context
+                .asker
+                .ask(Outlinks {
+                    url: url.clone(),
+                    after: after.clone(),
+                    limit: ROWS,
+                })
+                .await
+        }
     };
-    let (epoch, (rows, total, next)) = expect_body!(context.asker.ask(question).await?, Body::Links { rows, total, next, .. } => (rows, total, next));
+    let Answer {
+        epoch,
+        body: LinksBody {
+            rows, total, next, ..
+        },
+    } = answer?;
     let address = |after: Option<&str>| link::with(path, &[("url", Some(&url)), ("after", after)]);
     let title = format!("{heading}: {url}");
     let frame = Frame {

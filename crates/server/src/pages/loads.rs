@@ -1,11 +1,13 @@
 //! Loads: what is running and how far it is, and the ledger of all inputs.
 
-use archive::question::{Body, InputState, JobBody, JobStage, JobState, LedgerRow, Question};
+use archive::question::{
+    Answer, InputState, JobBody, JobStage, JobState, Jobs, Ledger, LedgerBody, LedgerRow, Status,
+};
 use maud::{Markup, html};
 
 use super::layout::{Frame, Section};
 use super::parts::{Align, Column};
-use super::{Context, Html, Query, Shown, beside, expect_body, parts};
+use super::{Context, Html, Query, Shown, beside, parts};
 use crate::{link, present};
 
 /// Inputs on a page.
@@ -17,25 +19,22 @@ const PROBLEMS: usize = 5;
 
 pub(super) async fn show(context: Context, query: Query) -> Shown {
     let after = query.owned("after");
-    let questions = [
-        Question::Ledger {
+    let questions = (
+        Ledger {
             state: None,
             after: after.clone(),
             limit: ROWS,
         },
-        Question::Jobs,
-        Question::Status,
-    ];
-    let [ledger, jobs, status] = context.asker.ask_together(questions).await?;
-    let (epoch, (rows, next)) = expect_body!(ledger?, Body::Ledger { rows, next } => (rows, next));
-    let jobs = beside(jobs, |body| match body {
-        Body::Jobs { rows } => Some(rows),
-        _ => None,
-    });
-    let quarantined = beside(status, |body| match body {
-        Body::Status(status) => Some(status.quarantined),
-        _ => None,
-    });
+        Jobs {},
+        Status {},
+    );
+    let (ledger, jobs, status) = context.asker.ask_together(questions).await?;
+    let Answer {
+        epoch,
+        body: LedgerBody { rows, next },
+    } = ledger?;
+    let jobs = beside(jobs).map(|jobs| jobs.rows);
+    let quarantined = beside(status).map(|status| status.quarantined);
     let content = html! {
         header.page-head { h1 { "Loads" } }
         section aria-labelledby="jobs" {
@@ -67,7 +66,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
 
 /// The part of the page that the script fetches again and again.
 pub(super) async fn live(context: Context) -> Shown {
-    let (_, jobs) = expect_body!(context.asker.ask(Question::Jobs).await?, Body::Jobs { rows } => rows);
+    let jobs = context.asker.ask(Jobs {}).await?.body.rows;
     Ok(Html::ok(live_part(&jobs)))
 }
 

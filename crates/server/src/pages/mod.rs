@@ -26,7 +26,6 @@ mod text;
 
 use std::sync::Arc;
 
-use archive::question::{Answer, Body};
 use axum::Router;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -189,28 +188,10 @@ impl<S: Sync> FromRequestParts<S> for Query {
     }
 }
 
-/// The body of an answer as the kind it must be, with its epoch.
-macro_rules! expect_body {
-    ($answer:expr, $pattern:pat => $value:expr) => {{
-        let answer = $answer;
-        match answer.body {
-            $pattern => (answer.epoch, $value),
-            _ => return Err($crate::pages::mismatch().into()),
-        }
-    }};
-}
-use expect_body;
-
-/// The archive answered another question: a broken invariant, said so rather than shown as nothing.
-fn mismatch() -> Failure {
-    tracing::error!("the archive answered another question");
-    Failure::internal()
-}
-
 /// Rows of an answer that is shown beside another: what failed is left out of the page, not the page.
-fn beside<T>(answer: Result<Answer, archive::AskError>, rows: impl FnOnce(Body) -> Option<T>) -> Option<T> {
+fn beside<A>(answer: crate::ask::Asked<A>) -> Option<A> {
     match answer {
-        Ok(answer) => rows(answer.body),
+        Ok(answer) => Some(answer.body),
         Err(error) => {
             if error.code != archive::ErrorCode::NotFound {
                 tracing::warn!(

@@ -1,11 +1,11 @@
 //! All that is known of one URL: its newest version with text and links, or what was captured at a date.
 
 use archive::ErrorCode;
-use archive::question::{Body, CaptureKind, LinkRow, PageBody, Question};
+use archive::question::{Answer, CaptureKind, Inlinks, LinkRow, LinksBody, Outlinks, Page, PageBody};
 use maud::{Markup, html};
 
 use super::layout::{Frame, Section};
-use super::{Context, Html, Query, Shown, beside, calendar, dated, expect_body, links, parts, text};
+use super::{Context, Html, Query, Shown, beside, calendar, dated, links, parts, text};
 use crate::failure::Failure;
 use crate::state::State;
 use crate::{link, present, sandbox};
@@ -22,28 +22,23 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         return Err(Failure::bad_request("which page? The address names no URL.").into());
     };
     let at = query.moment("at")?;
-    let questions = [
-        Question::Page { url: url.clone() },
-        Question::Inlinks {
+    let questions = (
+        Page { url: url.clone() },
+        Inlinks {
             url: url.clone(),
             after: None,
             limit: LINKS,
         },
-        Question::Outlinks {
+        Outlinks {
             url: url.clone(),
             after: None,
             limit: LINKS,
         },
-    ];
-    let [page, inlinks, outlinks] = context.asker.ask_together(questions).await?;
-    let page = match page {
+    );
+    let (page, inlinks, outlinks) = context.asker.ask_together(questions).await?;
+    let Answer { epoch, body: page } = match page {
         Err(error) if error.code == ErrorCode::NotFound => return Ok(unknown(&context, &url)),
         page => page?,
-    };
-    let (epoch, page) = expect_body!(page, Body::Page(page) => page);
-    let links = |body| match body {
-        Body::Links { rows, total, .. } => Some((rows, total)),
-        _ => None,
     };
     let name = query.owned("capture");
     // Of a URL that was never captured there is nothing to show at any time.
@@ -65,7 +60,10 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     };
     let content = match &dated {
         Some(dated) => dated::content(&page, dated, at.as_deref()),
-        None => content(&page, &beside(inlinks, links), &beside(outlinks, links)),
+        None => {
+            let links = |links: LinksBody| (links.rows, links.total);
+            content(&page, &beside(inlinks).map(links), &beside(outlinks).map(links))
+        }
     };
     Ok(Html::ok(frame.around(content)))
 }

@@ -1,11 +1,11 @@
 //! Records that could not be used, with reason and position.
 
-use archive::question::{Body, Question};
+use archive::question::{Answer, Quarantine, QuarantineBody};
 use maud::html;
 
 use super::layout::{Frame, Section};
 use super::parts::{Align, Column};
-use super::{Context, Html, Query, Shown, expect_body, parts};
+use super::{Context, Html, Query, Shown, parts};
 use crate::{link, present};
 
 /// Records on a page.
@@ -14,13 +14,15 @@ const ROWS: usize = 100;
 pub(super) async fn show(context: Context, query: Query) -> Shown {
     let input = query.owned("input");
     let after = query.owned("after");
-    let question = Question::Quarantine {
+    let question = Quarantine {
         input: input.clone(),
         after: after.clone(),
         limit: ROWS,
     };
-    let (epoch, (rows, next)) =
-        expect_body!(context.asker.ask(question).await?, Body::Quarantine { rows, next } => (rows, next));
+    let Answer {
+        epoch,
+        body: QuarantineBody { rows, next },
+    } = context.asker.ask(question).await?;
     let columns = [
         Column("Input", Align::Text),
         Column("Offset", Align::Number),

@@ -1,10 +1,10 @@
 //! The URIs with most in-links from other domains, over all or of one domain.
 
-use archive::question::{Body, Question, TopRow};
+use archive::question::{Answer, Top, TopBody, TopRow};
 use maud::{Markup, html};
 
 use super::layout::{Frame, Section};
-use super::{Context, Html, Query, Shown, expect_body, parts};
+use super::{Context, Html, Query, Shown, parts};
 use crate::{link, present};
 
 /// URIs on a page.
@@ -13,13 +13,15 @@ const ROWS: usize = 50;
 pub(super) async fn show(context: Context, query: Query) -> Shown {
     let domain = query.owned("domain");
     let after = query.owned("after");
-    let question = Question::Top {
+    let question = Top {
         domain: domain.clone(),
         after: after.clone(),
         limit: ROWS,
     };
-    let (epoch, (rows, next)) =
-        expect_body!(context.asker.ask(question).await?, Body::Top { rows, next } => (rows, next));
+    let Answer {
+        epoch,
+        body: TopBody { rows, next },
+    } = context.asker.ask(question).await?;
     let address =
         |after: Option<&str>| link::with("/ranking", &[("domain", domain.as_deref()), ("after", after)]);
     let title = domain

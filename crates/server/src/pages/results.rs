@@ -1,12 +1,12 @@
 //! Results of a search.
 
-use archive::question::{Body, Facet, Question, SearchBody, SearchHit, SearchQuestion};
+use archive::question::{Answer, Facet, SearchBody, SearchHit, SearchQuestion};
 use archive::snippet_html;
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
 use super::layout::{Frame, Section};
-use super::{Context, Html, Query, Shown, expect_body, parts};
+use super::{Context, Html, Query, Shown, parts};
 use crate::state::State;
 use crate::{link, present};
 
@@ -52,14 +52,14 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     if asked.query.is_empty() {
         return Ok(Html::ok(prompt(&context)));
     }
-    let question = Question::Search(SearchQuestion {
+    let question = SearchQuestion {
         query: asked.query.clone(),
         limit: HITS,
         after: asked.after.clone(),
         explain: asked.explain,
         facets: true,
-    });
-    let (epoch, found) = expect_body!(context.asker.ask(question).await?, Body::Search(found) => found);
+    };
+    let Answer { epoch, body: found } = context.asker.ask(question).await?;
     let frame = Frame {
         title: &asked.query,
         section: Section::Results,

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use archive::question::{Body, Question, StageRow, StatusBody};
+use archive::question::{Answer, StageRow, Stages, Status, StatusBody};
 use maud::{Markup, html};
 
 use super::chart::Scale;
 use super::layout::{Frame, Section};
 use super::parts::{Align, Column};
-use super::{Context, Html, Shown, beside, chart, expect_body, parts};
+use super::{Context, Html, Shown, beside, chart, parts};
 use crate::history::Point;
 use crate::present;
 use crate::state::State;
@@ -39,15 +39,9 @@ pub(super) async fn live(context: Context) -> Shown {
 }
 
 async fn live_part(state: &State) -> Result<(u64, Markup), super::PageFailure> {
-    let [status, stages] = state
-        .asker
-        .ask_together([Question::Status, Question::Stages])
-        .await?;
-    let (epoch, status) = expect_body!(status?, Body::Status(status) => status);
-    let stages = beside(stages, |body| match body {
-        Body::Stages { stages } => Some(stages),
-        _ => None,
-    });
+    let (status, stages) = state.asker.ask_together((Status {}, Stages {})).await?;
+    let Answer { epoch, body: status } = status?;
+    let stages = beside(stages).map(|stages| stages.stages);
     let content = html! {
         (charts(&state.history.points(), state.settings.sample_interval))
         section aria-labelledby="stages" {

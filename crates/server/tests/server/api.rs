@@ -1,7 +1,7 @@
 //! The JSON API: what the document says is what the routes do.
 
 use archive::ErrorCode;
-use archive::question::{Body, CdxRow, Question};
+use archive::question::{Body, CdxBody, CdxRow, Inlinks, Question};
 use axum::body::Body as Content;
 use axum::http::Request;
 use serde_json::Value;
@@ -75,7 +75,7 @@ async fn every_documented_route_answers_with_the_documented_fields() {
 async fn parameters_reach_the_question() {
     let router = router(|question| {
         match question {
-            Question::Inlinks { url, after, limit } => {
+            Question::Inlinks(Inlinks { url, after, limit }) => {
                 assert_eq!(
                     (url.as_str(), after.as_deref(), *limit),
                     ("http://a/?b=c&d", Some("k 1"), 7)
@@ -224,10 +224,10 @@ fn many_captures(count: usize) -> axum::Router {
         };
         Ok(archive::question::Answer {
             epoch: 3,
-            body: Body::Cdx {
+            body: Body::Cdx(CdxBody {
                 rows: (start..end).map(row).collect(),
                 next: (end < count).then(|| end.to_string()),
-            },
+            }),
         })
     })
 }

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use archive::question::{Answer, Body, Question};
+use archive::question::{Answer, Body, CdxBlocksBody, CdxBody, Question};
 use archive::{AskError, ErrorCode};
 use axum::Router;
 use axum::body::{Body as Content, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode};
 use server::storage::{Storage, StoreReport};
-use server::{Ask, Served, ServerSettings};
+use server::{Answers, Served, ServerSettings};
 use tower::ServiceExt;
 
 /// Answers by a function.
 pub(crate) struct Fake<F>(pub(crate) F);
 
-impl<F> Ask for Fake<F>
+impl<F> Answers for Fake<F>
 where
     F: Fn(&Question) -> Result<Answer, AskError> + Send + Sync + 'static,
 {
@@ -26,23 +26,23 @@ where
 /// Which kind of answer a question has.
 pub(crate) fn kind(question: &Question) -> &'static str {
     match question {
-        Question::Status => "status",
-        Question::Check => "check",
-        Question::Stages => "stages",
-        Question::Ledger { .. } => "ledger",
-        Question::Quarantine { .. } => "quarantine",
-        Question::Page { .. } => "page",
-        Question::Inlinks { .. } | Question::Outlinks { .. } => "links",
-        Question::Domain { .. } => "domain",
-        Question::Domains { .. } => "domains",
-        Question::Top { .. } => "top",
+        Question::Status(_) => "status",
+        Question::Check(_) => "check",
+        Question::Stages(_) => "stages",
+        Question::Ledger(_) => "ledger",
+        Question::Quarantine(_) => "quarantine",
+        Question::Page(_) => "page",
+        Question::Inlinks(_) | Question::Outlinks(_) => "links",
+        Question::Domain(_) => "domain",
+        Question::Domains(_) => "domains",
+        Question::Top(_) => "top",
         Question::Cdx(_) => "cdx",
         Question::CdxBlocks(_) => "cdx_blocks",
         Question::Search(_) => "search",
-        Question::Record { .. } => "record",
-        Question::Load(_) | Question::Job { .. } | Question::Cancel { .. } => "job",
-        Question::Jobs => "jobs",
-        Question::Forget { .. } => "forgotten",
+        Question::Record(_) => "record",
+        Question::Load(_) | Question::Job(_) | Question::Cancel(_) => "job",
+        Question::Jobs(_) => "jobs",
+        Question::Forget(_) => "forgotten",
     }
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn sample(question: &Question) -> Result<Answer, AskError> {
         let (ends, next) = (Vec::new(), None);
         return Ok(Answer {
             epoch: 12,
-            body: Body::CdxBlocks { ends, next },
+            body: Body::CdxBlocks(CdxBlocksBody { ends, next }),
         });
     }
     let wanted = kind(question);
@@ -61,7 +61,7 @@ pub(crate) fn sample(question: &Question) -> Result<Answer, AskError> {
         .find(|(name, _)| *name == wanted);
     let mut answer = found.expect("a sample of every kind").1;
     // A list that goes on has an end.
-    if let (Question::Cdx(cdx), Body::Cdx { next, .. }) = (question, &mut answer.body)
+    if let (Question::Cdx(cdx), Body::Cdx(CdxBody { next, .. })) = (question, &mut answer.body)
         && cdx.after.is_some()
     {
         *next = None;

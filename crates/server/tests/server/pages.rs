@@ -1,7 +1,10 @@
 //! The pages: there, friendly where there is nothing, and with headers that keep archived text in its place.
 
 use archive::ErrorCode;
-use archive::question::{Answer, Body, CaptureKind, PageBody, Question, RecordBody, SearchBody, StatusBody};
+use archive::question::{
+    Answer, Body, CaptureKind, CdxBody, DomainsBody, JobsBody, LedgerBody, PageBody, QuarantineBody,
+    Question, Record, RecordBody, SearchBody, StagesBody, StatusBody, TopBody,
+};
 
 use crate::fake::{error, get, router, sample};
 
@@ -111,30 +114,30 @@ async fn styles_and_script_are_served_and_kept() {
 
 fn empty(question: &Question) -> Result<Answer, archive::AskError> {
     let body = match question {
-        Question::Status => Body::Status(StatusBody::default()),
-        Question::Stages => Body::Stages { stages: Vec::new() },
-        Question::Ledger { .. } => Body::Ledger {
+        Question::Status(_) => Body::Status(StatusBody::default()),
+        Question::Stages(_) => Body::Stages(StagesBody { stages: Vec::new() }),
+        Question::Ledger(_) => Body::Ledger(LedgerBody {
             rows: Vec::new(),
             next: None,
-        },
-        Question::Quarantine { .. } => Body::Quarantine {
+        }),
+        Question::Quarantine(_) => Body::Quarantine(QuarantineBody {
             rows: Vec::new(),
             next: None,
-        },
-        Question::Domains { .. } => Body::Domains {
+        }),
+        Question::Domains(_) => Body::Domains(DomainsBody {
             rows: Vec::new(),
             next: None,
-        },
-        Question::Top { .. } => Body::Top {
+        }),
+        Question::Top(_) => Body::Top(TopBody {
             rows: Vec::new(),
             next: None,
-        },
-        Question::Cdx(_) => Body::Cdx {
+        }),
+        Question::Cdx(_) => Body::Cdx(CdxBody {
             rows: Vec::new(),
             next: None,
-        },
+        }),
         Question::Search(_) => Body::Search(SearchBody::default()),
-        Question::Jobs => Body::Jobs { rows: Vec::new() },
+        Question::Jobs(_) => Body::Jobs(JobsBody { rows: Vec::new() }),
         _ => return Err(error(ErrorCode::NotFound)),
     };
     Ok(Answer { epoch: 0, body })
@@ -174,14 +177,14 @@ async fn an_empty_archive_says_what_to_do_next() {
 #[tokio::test]
 async fn a_page_stands_when_parts_of_it_have_no_answer() {
     let router = router(|question| match question {
-        Question::Page { .. } => Ok(Answer {
+        Question::Page(_) => Ok(Answer {
             epoch: 1,
             body: Body::Page(Box::new(PageBody {
                 url: "http://a/".into(),
                 ..PageBody::default()
             })),
         }),
-        Question::Status => sample(question),
+        Question::Status(_) => sample(question),
         _ => Err(error(ErrorCode::Unavailable)),
     });
     for path in ["/page?url=http://a/", "/", "/statistics"] {
@@ -210,7 +213,7 @@ async fn odd_addresses_of_pages_are_taken_kindly() {
 async fn links_to_the_live_web_are_only_http() {
     let with_url = |url: &'static str| {
         router(move |question| match question {
-            Question::Page { .. } => Ok(Answer {
+            Question::Page(_) => Ok(Answer {
                 epoch: 1,
                 body: Body::Page(Box::new(PageBody {
                     url: url.into(),
@@ -266,7 +269,7 @@ async fn words_are_those_of_the_web() {
 #[tokio::test]
 async fn a_url_that_is_only_linked_to_has_no_empty_column() {
     let router = router(|question| match question {
-        Question::Page { .. } => Ok(Answer {
+        Question::Page(_) => Ok(Answer {
             epoch: 1,
             body: Body::Page(Box::new(PageBody {
                 url: "http://a/".into(),
@@ -298,7 +301,7 @@ async fn a_page_at_a_date_shows_the_capture_of_that_time() {
         .map(capture)
         .into();
     let router = router(move |question| match question {
-        Question::Page { .. } => Ok(Answer {
+        Question::Page(_) => Ok(Answer {
             epoch: 1,
             body: Body::Page(Box::new(PageBody {
                 url: "http://a/".into(),
@@ -310,7 +313,7 @@ async fn a_page_at_a_date_shows_the_capture_of_that_time() {
                 ..PageBody::default()
             })),
         }),
-        Question::Record { at, capture, .. } => {
+        Question::Record(Record { at, capture, .. }) => {
             assert_eq!((at.as_deref(), capture), (Some("20140126"), &None));
             Ok(Answer {
                 epoch: 1,
@@ -355,7 +358,7 @@ async fn captures_of_one_second_have_addresses_of_their_own() {
     };
     let captures = [capture(70, 200), capture(9, 302)];
     let router = router(move |question| match question {
-        Question::Page { .. } => Ok(Answer {
+        Question::Page(_) => Ok(Answer {
             epoch: 1,
             body: Body::Page(Box::new(PageBody {
                 url: "http://a/".into(),
@@ -368,7 +371,7 @@ async fn captures_of_one_second_have_addresses_of_their_own() {
                 ..PageBody::default()
             })),
         }),
-        Question::Record { capture, .. } => {
+        Question::Record(Record { capture, .. }) => {
             let named = captures.iter().find(|row| Some(row.name()) == *capture);
             Ok(Answer {
                 epoch: 1,
@@ -459,7 +462,7 @@ async fn captures_of_one_url_come_newest_first() {
 async fn headings_are_in_order() {
     let router = router(sample);
     let missing = crate::fake::router(|question| match question {
-        Question::Page { .. } => Err(error(ErrorCode::NotFound)),
+        Question::Page(_) => Err(error(ErrorCode::NotFound)),
         other => sample(other),
     });
     let level = |part: &str| part.chars().next().and_then(|c| c.to_digit(10));

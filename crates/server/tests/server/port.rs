@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use archive::AskError;
-use archive::question::{Answer, Question};
+use archive::question::{Answer, Question, Stages};
 use server::{Served, Server, ServerSettings};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
@@ -225,7 +225,7 @@ fn a_question_without_answer_ends_in_time_and_leaves_room_for_others() {
     let gate = Arc::new(Gate::default());
     let waiting = Arc::clone(&gate);
     let answers = move |question: &Question| {
-        if let Question::Stages = question {
+        if let Question::Stages(Stages {}) = question {
             waiting.wait();
         }
         sample(question)
@@ -255,7 +255,7 @@ fn shutting_down_finishes_what_is_under_way_and_takes_nothing_new() {
     let waiting = Arc::clone(&gate);
     let (begun, has_begun) = std::sync::mpsc::channel();
     let answers = move |question: &Question| {
-        if let Question::Page { .. } = question {
+        if let Question::Page(_) = question {
             let _ = begun.send(());
             waiting.wait();
         }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use archive::question::Question;
+use archive::question::{Domains, DomainsBody, Question};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
@@ -178,13 +178,13 @@ async fn records_of_a_crawl_are_sent_as_stored() {
     let loaded = load(&[warc], None);
     let ledger = loaded
         .archive
-        .ask(&Question::Domains {
+        .ask(Question::Domains(Domains {
             order: archive::question::DomainOrder::Name,
             after: None,
             limit: 1000,
-        })
+        }))
         .expect("domains");
-    let archive::question::Body::Domains { rows, .. } = ledger.body else {
+    let archive::question::Body::Domains(DomainsBody { rows, .. }) = ledger.body else {
         panic!("domains")
     };
     let domains: Vec<&str> = rows.iter().map(|row| row.domain.as_str()).collect();

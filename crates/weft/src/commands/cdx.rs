@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use archive::cdx::{Collapse, Dialect, Filter, Order, cdxj_line, url_and_match};
-use archive::question::{Body, CdxQuestion, CdxRow, MatchType, Question};
+use archive::question::{Answer, CdxBody, CdxQuestion, CdxRow, MatchType};
 use clap::ValueEnum;
 
 use crate::ask;
@@ -89,13 +89,13 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     let mut printed = Printed::default();
     loop {
         question.limit = left.min(ROWS_A_QUESTION) as usize;
-        let answer = archive.ask(&Question::Cdx(question.clone()))?;
-        let Body::Cdx { rows, next } = answer.body else {
-            return ask::unexpected(&answer.body);
-        };
+        let Answer {
+            epoch,
+            body: CdxBody { rows, next },
+        } = archive.ask(question.clone())?;
         left = left.saturating_sub(rows.len() as u64);
         let last = next.is_none() || left == 0;
-        printed.rows(&rows, answer.epoch, context)?;
+        printed.rows(&rows, epoch, context)?;
         if last {
             return printed.end(next.as_deref(), &args.url, context);
         }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use archive::question::{Body, DomainBody, Question};
+use archive::question::{Domain, DomainBody};
 
 use crate::ask;
 use crate::commands::top;
@@ -27,13 +27,10 @@ pub(crate) struct Args {
 
 /// Runs `weft domain`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    let Some(answer) = ask::ask_or_print(context, &Question::Domain { name: args.name })? else {
+    let Some(answer) = ask::ask_or_print(context, Domain { name: args.name })? else {
         return Ok(Outcome::Done);
     };
-    let Body::Domain(domain) = &answer.body else {
-        return ask::unexpected(&answer.body);
-    };
-    print(domain, context)?;
+    print(&answer.body, context)?;
     Ok(Outcome::Done)
 }
 

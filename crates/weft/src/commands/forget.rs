@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::io::Write;
 
-use archive::question::{Body, LedgerState, Question};
+use archive::question::{Forget, ForgottenBody, LedgerState};
 use archive::{Archive, OpenSettings};
 
 use crate::ask;
@@ -56,19 +56,16 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
             .map(|name| ask::input_name(name))
             .collect(),
     };
-    let answer = archive.ask(&Question::Forget { inputs })?;
+    let answer = archive.ask(Forget { inputs })?;
     if context.json {
-        context.out.json(&answer)?;
+        context.out.json(&answer.any())?;
         return Ok(Outcome::Done);
     }
-    let Body::Forgotten {
+    let ForgottenBody {
         inputs,
         captures,
         quarantined,
-    } = &answer.body
-    else {
-        return ask::unexpected(&answer.body);
-    };
+    } = &answer.body;
     let forgotten = counted(inputs.len() as u64, "input", "inputs");
     let with = match (captures, quarantined) {
         (0, 0) => String::new(),

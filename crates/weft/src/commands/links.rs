@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use archive::question::{Answer, Body, LinkRow, Question};
+use archive::question::{Answer, Inlinks, LinkRow, LinksBody, Outlinks};
 
 use crate::ask;
 use crate::context::Context;
@@ -56,12 +56,12 @@ enum End {
 /// Runs `weft inlinks`.
 pub(crate) fn run_inlinks(args: InlinksArgs, context: &mut Context) -> anyhow::Result<Outcome> {
     let limit = args.paging.limit as usize;
-    let question = Question::Inlinks {
+    let question = Inlinks {
         url: args.url.clone(),
         after: args.paging.after,
         limit,
     };
-    if let Some(answer) = ask::ask_or_print(context, &question)? {
+    if let Some(answer) = ask::ask_or_print(context, question)? {
         print(&answer, End::Source, &args.url, context)?;
     }
     Ok(Outcome::Done)
@@ -70,27 +70,24 @@ pub(crate) fn run_inlinks(args: InlinksArgs, context: &mut Context) -> anyhow::R
 /// Runs `weft outlinks`.
 pub(crate) fn run_outlinks(args: OutlinksArgs, context: &mut Context) -> anyhow::Result<Outcome> {
     let limit = args.paging.limit as usize;
-    let question = Question::Outlinks {
+    let question = Outlinks {
         url: args.url.clone(),
         after: args.paging.after,
         limit,
     };
-    if let Some(answer) = ask::ask_or_print(context, &question)? {
+    if let Some(answer) = ask::ask_or_print(context, question)? {
         print(&answer, End::Target, &args.url, context)?;
     }
     Ok(Outcome::Done)
 }
 
-fn print(answer: &Answer, end: End, url: &str, context: &mut Context) -> anyhow::Result<()> {
-    let Body::Links {
+fn print(answer: &Answer<LinksBody>, end: End, url: &str, context: &mut Context) -> anyhow::Result<()> {
+    let LinksBody {
         url_key,
         rows,
         total,
         next,
-    } = &answer.body
-    else {
-        return ask::unexpected(&answer.body);
-    };
+    } = &answer.body;
     let (head, command) = match end {
         End::Source => (
             format!("{} to {url_key}", counted(*total, "page links", "pages link")),

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use archive::question::{Answer, Body, CdxRow, PageBody, Question};
+use archive::question::{CdxRow, Page, PageBody};
 
 use crate::ask;
 use crate::context::Context;
@@ -32,20 +32,18 @@ const TEXT_CHARS_SHOWN: usize = 600;
 
 /// Runs `weft page`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    let Some(answer) = ask::ask_or_print(context, &Question::Page { url: args.url })? else {
+    let Some(answer) = ask::ask_or_print(context, Page { url: args.url })? else {
         return Ok(Outcome::Done);
     };
-    let Body::Page(page) = &answer.body else {
-        return ask::unexpected(&answer.body);
-    };
-    head(page, &answer, context)?;
+    let page = &answer.body;
+    head(page, answer.epoch, context)?;
     facts(page, context)?;
     captures(page, context)?;
     text(page, context)?;
     Ok(Outcome::Done)
 }
 
-fn head(page: &PageBody, answer: &Answer, context: &mut Context) -> anyhow::Result<()> {
+fn head(page: &PageBody, epoch: u64, context: &mut Context) -> anyhow::Result<()> {
     let out = &mut context.out;
     let title = if page.title.is_empty() {
         "(no title)"
@@ -67,7 +65,7 @@ fn head(page: &PageBody, answer: &Answer, context: &mut Context) -> anyhow::Resu
         "{} · domain {} · epoch {}",
         page.url_key,
         page.domain,
-        count(answer.epoch)
+        count(epoch)
     );
     let line = out.style.dim(&clean(&line));
     writeln!(out, "{line}\n")?;

@@ -7,7 +7,7 @@ use std::io::{self, Read as _, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow, bail};
-use archive::question::{Body, Question, RecordBody};
+use archive::question::{Record, RecordBody};
 use archive::{Interrupt, RecordError, Sources};
 use extract::PayloadReader;
 use warc::{Format, Input as _, OpenRecord, ReadError};
@@ -68,17 +68,15 @@ struct Part {
 /// Runs `weft record`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     context.remote_inputs.use_given(&args.place);
-    let question = Question::Record {
+    let question = Record {
         url: args.url.clone(),
         at: args.at.clone(),
         capture: args.capture.clone(),
     };
-    let Some(answer) = ask::ask_or_print(context, &question)? else {
+    let Some(answer) = ask::ask_or_print(context, question)? else {
         return Ok(Outcome::Done);
     };
-    let Body::Record(place) = &answer.body else {
-        return ask::unexpected(&answer.body);
-    };
+    let place = &answer.body;
     let sources = context.remote_inputs.sources();
     match &args.out {
         None => write_part(place, &sources, &args.part, &mut context.out)?,

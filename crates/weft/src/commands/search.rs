@@ -2,9 +2,7 @@
 
 use std::io::Write;
 
-use archive::question::{
-    Answer, Body, Facet, Question, SearchBody, SearchHit, SearchQuestion, Snippet, SnippetPart,
-};
+use archive::question::{Answer, Facet, SearchBody, SearchHit, SearchQuestion, Snippet, SnippetPart};
 use serde_json::Value;
 
 use crate::ask;
@@ -50,24 +48,22 @@ pub(crate) struct Args {
 /// Runs `weft search`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let query = args.query.join(" ");
-    let question = Question::Search(SearchQuestion {
+    let question = SearchQuestion {
         query: query.clone(),
         limit: args.paging.limit as usize,
         after: args.paging.after,
         explain: args.explain,
         facets: args.facets,
-    });
-    let Some(answer) = ask::ask_or_print(context, &question)? else {
+    };
+    let Some(answer) = ask::ask_or_print(context, question)? else {
         return Ok(Outcome::Done);
     };
     print(&answer, &query, context)?;
     Ok(Outcome::Done)
 }
 
-fn print(answer: &Answer, query: &str, context: &mut Context) -> anyhow::Result<()> {
-    let Body::Search(body) = &answer.body else {
-        return ask::unexpected(&answer.body);
-    };
+fn print(answer: &Answer<SearchBody>, query: &str, context: &mut Context) -> anyhow::Result<()> {
+    let body = &answer.body;
     head(answer.epoch, body, &mut context.out)?;
     for hit in &body.hits {
         hit_text(hit, &mut context.out)?;

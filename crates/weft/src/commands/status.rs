@@ -4,7 +4,10 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use archive::Archive;
-use archive::question::{Answer, Body, LedgerRow, LedgerState, QuarantineRow, Question, StatusBody};
+use archive::question::{
+    Answer, Body, Ledger, LedgerBody, LedgerRow, LedgerState, Quarantine, QuarantineBody, QuarantineRow,
+    Stages, Status, StatusBody,
+};
 
 use clap::ValueEnum;
 
@@ -82,84 +85,85 @@ const ROWS_A_QUESTION: usize = 1000;
 /// Runs `weft status`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let archive = ask::open(context)?;
-    let answer = match &args.what {
-        What { stages: true, .. } => archive.ask(&Question::Stages)?,
-        What { ledger: true, .. } => all_ledger(&archive, args.state.map(State::asked))?,
+    match &args.what {
+        What { stages: true, .. } => {
+            if let Some(answer) = shown(archive.ask(Stages {})?, context)? {
+                print_stages(&answer.body.stages, context)?;
+            }
+        }
+        What { ledger: true, .. } => {
+            if let Some(answer) = shown(all_ledger(&archive, args.state.map(State::asked))?, context)? {
+                match answer.body.rows.as_slice() {
+                    [] if args.state.is_some() => writeln!(context.out, "no input is in this state")?,
+                    rows => print_ledger(rows, context)?,
+                }
+            }
+        }
         What {
             quarantine: Some(input),
             ..
-        } => all_quarantine(&archive, input.as_deref().map(ask::input_name))?,
-        _ => archive.ask(&Question::Status)?,
-    };
-    if context.json {
-        context.out.json(&answer)?;
-        return Ok(Outcome::Done);
-    }
-    match &answer.body {
-        Body::Status(status) => print_status(status, answer.epoch, context)?,
-        Body::Stages { stages } => print_stages(stages, context)?,
-        Body::Ledger { rows, .. } if rows.is_empty() && args.state.is_some() => {
-            writeln!(context.out, "no input is in this state")?;
+        } => {
+            let answer = all_quarantine(&archive, input.as_deref().map(ask::input_name))?;
+            if let Some(answer) = shown(answer, context)? {
+                print_quarantine(&answer.body.rows, context)?;
+            }
         }
-        Body::Ledger { rows, .. } => print_ledger(rows, context)?,
-        Body::Quarantine { rows, .. } => print_quarantine(rows, context)?,
-        body => return ask::unexpected(body),
+        _ => {
+            if let Some(answer) = shown(archive.ask(Status {})?, context)? {
+                print_status(&answer.body, answer.epoch, context)?;
+            }
+        }
     }
     Ok(Outcome::Done)
 }
 
-/// Rows of the ledger in one state, or all.
-pub(crate) fn ledger_rows(archive: &Archive, state: Option<LedgerState>) -> anyhow::Result<Vec<LedgerRow>> {
-    match all_ledger(archive, state)?.body {
-        Body::Ledger { rows, .. } => Ok(rows),
-        body => ask::unexpected(&body),
+/// The answer, unless it was printed as JSON.
+fn shown<A: Into<Body>>(answer: Answer<A>, context: &mut Context) -> anyhow::Result<Option<Answer<A>>> {
+    if context.json {
+        context.out.json(&answer.any())?;
+        return Ok(None);
     }
+    Ok(Some(answer))
 }
 
-pub(crate) fn all_ledger(archive: &Archive, state: Option<LedgerState>) -> anyhow::Result<Answer> {
+/// Rows of the ledger in one state, or all.
+pub(crate) fn ledger_rows(archive: &Archive, state: Option<LedgerState>) -> anyhow::Result<Vec<LedgerRow>> {
+    Ok(all_ledger(archive, state)?.body.rows)
+}
+
+fn all_ledger(archive: &Archive, state: Option<LedgerState>) -> anyhow::Result<Answer<LedgerBody>> {
     let mut all = Vec::new();
     let mut after = None;
     loop {
-        let answer = archive.ask(&Question::Ledger {
+        let mut answer = archive.ask(Ledger {
             state,
             after,
             limit: ROWS_A_QUESTION,
         })?;
-        let Body::Ledger { rows, next } = answer.body else {
-            return ask::unexpected(&answer.body);
-        };
-        all.extend(rows);
-        if next.is_none() {
-            return Ok(Answer {
-                epoch: answer.epoch,
-                body: Body::Ledger { rows: all, next },
-            });
+        all.append(&mut answer.body.rows);
+        if answer.body.next.is_none() {
+            answer.body.rows = all;
+            return Ok(answer);
         }
-        after = next;
+        after = answer.body.next;
     }
 }
 
-fn all_quarantine(archive: &Archive, input: Option<String>) -> anyhow::Result<Answer> {
+fn all_quarantine(archive: &Archive, input: Option<String>) -> anyhow::Result<Answer<QuarantineBody>> {
     let mut all = Vec::new();
     let mut after = None;
     loop {
-        let question = Question::Quarantine {
+        let mut answer = archive.ask(Quarantine {
             input: input.clone(),
             after,
             limit: ROWS_A_QUESTION,
-        };
-        let answer = archive.ask(&question)?;
-        let Body::Quarantine { rows, next } = answer.body else {
-            return ask::unexpected(&answer.body);
-        };
-        all.extend(rows);
-        if next.is_none() {
-            return Ok(Answer {
-                epoch: answer.epoch,
-                body: Body::Quarantine { rows: all, next },
-            });
+        })?;
+        all.append(&mut answer.body.rows);
+        if answer.body.next.is_none() {
+            answer.body.rows = all;
+            return Ok(answer);
         }
-        after = next;
+        after = answer.body.next;
     }
 }
 

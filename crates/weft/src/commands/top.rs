@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use archive::question::{Answer, Body, Question, TopRow};
+use archive::question::{Answer, Top, TopBody, TopRow};
 
 use crate::ask;
 use crate::context::Context;
@@ -29,22 +29,20 @@ pub(crate) struct Args {
 
 /// Runs `weft top`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    let question = Question::Top {
+    let question = Top {
         domain: args.domain.clone(),
         after: args.paging.after,
         limit: args.paging.limit as usize,
     };
-    let Some(answer) = ask::ask_or_print(context, &question)? else {
+    let Some(answer) = ask::ask_or_print(context, question)? else {
         return Ok(Outcome::Done);
     };
     print(&answer, args.domain.as_deref(), context)?;
     Ok(Outcome::Done)
 }
 
-fn print(answer: &Answer, domain: Option<&str>, context: &mut Context) -> anyhow::Result<()> {
-    let Body::Top { rows, next } = &answer.body else {
-        return ask::unexpected(&answer.body);
-    };
+fn print(answer: &Answer<TopBody>, domain: Option<&str>, context: &mut Context) -> anyhow::Result<()> {
+    let TopBody { rows, next } = &answer.body;
     if rows.is_empty() {
         writeln!(
             context.out,

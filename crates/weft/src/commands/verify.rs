@@ -3,7 +3,7 @@
 //! The inputs of the ledger are read again into an empty archive beside this one, as far as they were read; since two
 //! archives of the same captures dump the same bytes, whatever the order and the interruptions, every view must dump
 //! the same. Beside that the archive looks at its own files, and at the tables that follow from other tables
-//! ([`Question::Check`]). It is only asked, never written.
+//! ([`Check`]). It is only asked, never written.
 
 mod compare;
 mod fresh;
@@ -14,7 +14,7 @@ use std::io::{Seek, Write};
 use anyhow::{Context as _, ensure};
 use archive::Archive;
 use archive::question::{
-    Body, CheckBody, DamageRow, Details, Dump, DumpFormat, LedgerRow, Question, StatusBody, View,
+    Check, CheckBody, DamageRow, Details, Dump, DumpFormat, LedgerRow, Status, StatusBody, View,
 };
 use serde::Serialize;
 
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let archive = ask::open(context)?;
     let stop = Stop::listen()?;
     let (epoch, status) = status(&archive)?;
-    let CheckBody { damages, mut notes } = check(&archive)?;
+    let CheckBody { damages, mut notes } = archive.ask(Check {})?.body;
     let rows = ledger_rows(&archive, None)?;
     let fresh = Fresh::load(
         archive.dir(),
@@ -148,18 +148,8 @@ impl Unknown {
 }
 
 fn status(archive: &Archive) -> anyhow::Result<(u64, StatusBody)> {
-    let answer = archive.ask(&Question::Status)?;
-    match answer.body {
-        Body::Status(status) => Ok((answer.epoch, status)),
-        body => ask::unexpected(&body),
-    }
-}
-
-fn check(archive: &Archive) -> anyhow::Result<CheckBody> {
-    match archive.ask(&Question::Check)?.body {
-        Body::Check(check) => Ok(check),
-        body => ask::unexpected(&body),
-    }
+    let answer = archive.ask(Status {})?;
+    Ok((answer.epoch, answer.body))
 }
 
 /// What is to be said of an input that was not read to its end.

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use archive::question::{Body, CdxBlocksQuestion, CdxQuestion, MatchType, Question};
+use archive::question::{CdxBlocksBody, CdxBlocksQuestion, CdxQuestion, MatchType};
 use tokio::sync::Mutex;
 
 use crate::ask::Asker;
@@ -121,11 +121,7 @@ impl List {
                     "there are too many captures for pages; showResumeKey=true goes through them",
                 ));
             }
-            let answer = asker.ask(Question::CdxBlocks(self.question.clone())).await?;
-            let Body::CdxBlocks { ends, next } = answer.body else {
-                tracing::error!("the archive answered another question");
-                return Err(Failure::internal());
-            };
+            let CdxBlocksBody { ends, next } = asker.ask(self.question.clone()).await?.body;
             self.ends.extend(ends);
             self.whole = next.is_none();
             self.question.after = next;

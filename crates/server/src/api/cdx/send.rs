@@ -1,7 +1,7 @@
 //! Sending captures while they are found.
 
 use archive::cdx::{Order, Writer};
-use archive::question::{Answer, Body, CdxQuestion, CdxRow, Question};
+use archive::question::{Answer, CdxBody, CdxQuestion, CdxRow};
 use axum::body::{Body as Content, Bytes};
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
@@ -54,27 +54,24 @@ struct Found {
 }
 
 impl Found {
-    async fn ask(&mut self) -> Result<Answer, Failure> {
+    async fn ask(&mut self) -> Result<Answer<CdxBody>, Failure> {
         self.question.limit = self.skip.saturating_add(self.left).min(ROWS_AT_ONCE);
-        self.asker.ask(Question::Cdx(self.question.clone())).await
+        self.asker.ask(self.question.clone()).await
     }
 
     /// Rows of an answer that are to be given, and where the archive goes on.
-    fn rows(&mut self, answer: Answer) -> Result<(Vec<CdxRow>, Option<String>), Failure> {
-        let Body::Cdx { mut rows, next } = answer.body else {
-            tracing::error!("the archive answered another question");
-            return Err(Failure::internal());
-        };
+    fn rows(&mut self, found: CdxBody) -> (Vec<CdxRow>, Option<String>) {
+        let CdxBody { mut rows, next } = found;
         let skipped = self.skip.min(rows.len());
         rows.drain(..skipped);
         self.skip -= skipped;
         rows.truncate(self.left);
         self.left -= rows.len();
-        Ok((rows, next))
+        (rows, next)
     }
 }
 
-async fn send_all(found: Found, answer: Answer, asked: Asked, sender: Sender) {
+async fn send_all(found: Found, answer: Answer<CdxBody>, asked: Asked, sender: Sender) {
     let Err(failure) = try_send(found, answer, asked, &sender).await else {
         return;
     };
@@ -84,13 +81,13 @@ async fn send_all(found: Found, answer: Answer, asked: Asked, sender: Sender) {
 
 async fn try_send(
     mut found: Found,
-    mut answer: Answer,
+    mut answer: Answer<CdxBody>,
     asked: Asked,
     sender: &Sender,
 ) -> Result<(), Failure> {
     let mut writer = Writer::new(asked.form, asked.dialect, asked.columns);
     loop {
-        let (rows, next) = found.rows(answer)?;
+        let (rows, next) = found.rows(answer.body);
         let mut text = writer.rows(&rows);
         let going_on = next.as_ref().is_some_and(|_| found.left > 0);
         if !going_on {
@@ -128,7 +125,7 @@ async fn last(asker: &Asker, asked: Asked, count: usize) -> Result<(u64, Content
     let epoch = loop {
         let answer = found.ask().await?;
         let epoch = answer.epoch;
-        let (rows, next) = found.rows(answer)?;
+        let (rows, next) = found.rows(answer.body);
         all.extend(rows);
         if next.is_none() || found.left == 0 {
             break epoch;

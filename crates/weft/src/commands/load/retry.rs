@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use archive::Archive;
-use archive::question::{LedgerRow, LedgerState, LoadInput, LoadRequest, Question};
+use archive::question::{Forget, LedgerRow, LedgerState, LoadInput, LoadRequest};
 
 use crate::commands::status::ledger_rows;
 
@@ -16,7 +16,7 @@ pub(super) fn requests(archive: &Archive, template: &LoadRequest) -> anyhow::Res
     let forgotten = rows.iter().filter(|row| row.captures == 0);
     let inputs: Vec<String> = forgotten.map(|row| row.location.clone()).collect();
     if !inputs.is_empty() {
-        archive.ask(&Question::Forget { inputs })?;
+        archive.ask(Forget { inputs })?;
     }
     rows.extend(ledger_rows(archive, Some(LedgerState::Missing))?);
     let mut collections: BTreeMap<String, Vec<LoadInput>> = BTreeMap::new();

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use archive::Archive;
-use archive::question::{Body, InputState, JobBody, JobState, LedgerRow, QuarantineRow, Question};
+use archive::question::{InputState, JobBody, JobState, LedgerRow, Quarantine, QuarantineRow};
 
 use crate::context::Context;
 use crate::losses::{loss_text, quarantine_line};
@@ -218,13 +218,10 @@ fn reasons(archive: &Archive, row: &LedgerRow) -> anyhow::Result<Vec<QuarantineR
     if row.quarantined == 0 {
         return Ok(Vec::new());
     }
-    let question = Question::Quarantine {
+    let question = Quarantine {
         input: Some(row.input.clone()),
         after: None,
         limit: REASONS_LISTED,
     };
-    match archive.ask(&question)?.body {
-        Body::Quarantine { rows, .. } => Ok(rows),
-        body => crate::ask::unexpected(&body),
-    }
+    Ok(archive.ask(question)?.body.rows)
 }
