@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let server = WebServer::start(&archive, storage, &[args.web.settings()]);
     let server = match server {
         Ok(server) => server,
-        // The node runs already: it must be ended in order, or its volumes count as crashed.
+        // The node runs already, and lets its requests under way finish.
         Err(error) => {
             node.into_iter().for_each(StoreNode::end);
             return Err(error);
