@@ -37,16 +37,6 @@ impl Layouts {
             .collect();
         Ok(Self { current, older })
     }
-
-    /// The layouts when all data lies as the layout of this number says, or a newer one: those before it are not
-    /// looked into any more.
-    pub fn moved_to(&self, number: u64) -> Self {
-        let needed = self.older.iter().filter(|layout| layout.number >= number);
-        Self {
-            current: self.current.clone(),
-            older: needed.cloned().collect(),
-        }
-    }
 }
 
 impl Layout {

@@ -17,11 +17,10 @@ use std::time::Duration;
 
 use contract::{Key, NodeId, PARTITIONS, Partition, VolumeId, WorkerState, WorkerStatus};
 use parking_lot::Mutex;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use self::board::{About, Board};
-use self::pending::{Pending, Urgency};
+use self::pending::Pending;
 use super::gate::Gate;
 use super::reconcile::{Done, Reconciler};
 use super::{Census, RepairQueue, ScrubFiles, UpkeepSettings};
@@ -75,8 +74,6 @@ struct Shared {
     queue: Arc<RepairQueue>,
     pending: Pending,
     scrub_files: ScrubFiles,
-    /// Counts requests for a scrub.
-    scrub_wanted: watch::Sender<u64>,
     census: Mutex<Option<Census>>,
     boards: Mutex<Vec<Board>>,
 }
@@ -97,7 +94,6 @@ impl Workers {
             queue: queue.clone(),
             pending: Pending::default(),
             scrub_files: ScrubFiles::new(config.state_dirs.clone()),
-            scrub_wanted: watch::Sender::new(0),
             census: Mutex::new(once::last_census(&config.state_dirs)),
             boards: Mutex::default(),
             store: config.store,
@@ -132,24 +128,16 @@ impl Workers {
         boards.iter().map(|board| board.status(wait)).collect()
     }
 
-    /// Says that a reader met damage: the key is repaired as soon as possible. Never waits.
-    pub fn hint_damage(&self, key: &Key) {
+    /// Says that a reader met damage, as the store does.
+    #[cfg(test)]
+    pub(super) fn hint_damage(&self, key: &Key) {
         self.shared.queue.push(key);
     }
 
-    /// The queue behind [`Workers::hint_damage`].
-    pub fn queue(&self) -> Arc<RepairQueue> {
-        self.shared.queue.clone()
-    }
-
     /// Begins a pass over all partitions now.
-    pub fn trigger_repair(&self) {
-        self.shared.pending.add(all_partitions(), Urgency::AtOnce);
-    }
-
-    /// Begins a scrub of the node's volumes now, from the beginning unless one is running.
-    pub fn trigger_scrub(&self) {
-        self.shared.scrub_wanted.send_modify(|count| *count += 1);
+    #[cfg(test)]
+    pub(super) fn trigger_repair(&self) {
+        self.shared.pending.add(all_partitions(), pending::Urgency::AtOnce);
     }
 
     /// Holds scrub and rebalance, or lets them go on. Repairs go on in any case.

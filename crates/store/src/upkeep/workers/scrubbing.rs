@@ -28,7 +28,6 @@ struct Scrub {
 }
 
 pub(super) async fn run(shared: Arc<Shared>, board: Board, id: VolumeId) {
-    let mut wanted = shared.scrub_wanted.subscribe();
     let mut scrub = Scrub {
         throttle: Throttle::new(Some(shared.settings.scrub_bytes_per_s)),
         state: shared.scrub_files.load(&id),
@@ -41,14 +40,10 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board, id: VolumeId) {
         .board
         .update(|status| status.last_pass_ms = scrub.state.last_pass_ms);
     while !shared.gate.is_stopped() {
-        let asked = wanted.has_changed().unwrap_or(false);
-        wanted.mark_unchanged();
-        if asked || scrub.is_due() {
+        if scrub.is_due() {
             let ended = scrub.pass().await;
             scrub.board.ended(About::Pass, ended);
             scrub.save();
-            // What was asked for meanwhile has been done.
-            wanted.mark_unchanged();
         }
         scrub.board.idle();
         if scrub.state.partition.is_some() {
@@ -56,10 +51,10 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board, id: VolumeId) {
             shared.gate.sleep(shared.settings.watch_every).await;
             continue;
         }
-        tokio::select! {
-            _ = wanted.changed() => wanted.mark_changed(),
-            _ = shared.gate.sleep(LOOK_EVERY.min(shared.settings.scrub_every)) => {}
-        }
+        shared
+            .gate
+            .sleep(LOOK_EVERY.min(shared.settings.scrub_every))
+            .await;
     }
 }
 
