@@ -69,12 +69,7 @@ fn child() {
 
 fn run_child(home: &Path, point: &str) -> bool {
     let output = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "volume::disk::tests::crash::child",
-            "--test-threads",
-            "1",
-        ])
+        .args(["--exact", "disk::tests::crash::child", "--test-threads", "1"])
         .env(HOME, home)
         .env("WEFT_CRASH_POINT", point)
         .output()
