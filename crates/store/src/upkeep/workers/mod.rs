@@ -137,7 +137,9 @@ impl Workers {
     /// Begins a pass over all partitions now.
     #[cfg(test)]
     pub(super) fn trigger_repair(&self) {
-        self.shared.pending.add(all_partitions(), pending::Urgency::AtOnce);
+        self.shared
+            .pending
+            .add(all_partitions(), pending::Urgency::AtOnce);
     }
 
     /// Holds scrub and rebalance, or lets them go on. Repairs go on in any case.
