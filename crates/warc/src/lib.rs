@@ -29,7 +29,7 @@ pub use reader::settings::ReaderSettings;
 pub use record::date::{RecordDate, parse_date};
 pub use record::headers::Headers;
 pub use record::http::{Dechunker, HTTP_HEADER_BYTES_MAX, http_header_length, says_chunked};
-pub use record::payload::{declared_payload_digest, payload, payload_digest};
+pub use record::payload::{payload, payload_digest};
 pub use record::{Format, Kind, Record};
 pub use write::Writer;
 pub use write::draft::Draft;

@@ -29,7 +29,7 @@ use crate::entry::Defect;
 use crate::error::ReadError;
 use crate::frames::budget::Budget;
 use crate::frames::source::Source;
-use crate::reader::body::Kept;
+use crate::reader::body::Buffer;
 use crate::reason;
 
 /// Compressed bytes fed to a decoder before it is noted how far it came.
@@ -60,7 +60,7 @@ pub(crate) enum Opened {
 
 /// A byte in the decoded bytes of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Bookmark {
     frame_start: u64,
     /// Decoded bytes before it in the frame.
     position: u64,
@@ -68,31 +68,31 @@ pub(crate) struct Place {
     offset_taken: u64,
 }
 
-impl Place {
+impl Bookmark {
     /// Decoded bytes before it in its frame.
     pub(crate) fn position(&self) -> u64 {
         self.position
     }
 }
 
-pub(crate) struct Feed {
-    pub(crate) source: Source,
-    pub(crate) frame: Option<Frame>,
-    pub(crate) decoders: Decoders,
+pub(crate) struct Frames {
+    source: Source,
+    frame: Option<Frame>,
+    decoders: Decoders,
     /// End of the dictionary frame that the input begins with; 0 if it begins with none.
     dictionary_end: u64,
     window: Vec<u8>,
     window_head: usize,
     window_tail: usize,
     /// Decides when going back over damaged bytes has cost enough.
-    pub(crate) budget: Budget,
+    budget: Budget,
     /// Known end of unreadable bytes that begin at the source's position.
-    pub(crate) junk_end: Option<(u64, Defect)>,
+    junk_end: Option<(u64, Defect)>,
 }
 
-pub(crate) struct Frame {
+struct Frame {
     container: Container,
-    pub(crate) start: u64,
+    start: u64,
     /// Bytes decoded so far (for plain frames not used).
     decoded: u64,
     /// Bytes of the grain being fed that were not yet consumed.
@@ -102,13 +102,13 @@ pub(crate) struct Frame {
     /// Start of each grain: decoded bytes before it, and its offset.
     grains: VecDeque<(u64, u64)>,
     /// Highest offset given to a record (or taken by the frame's start).
-    pub(crate) offset_taken: u64,
-    pub(crate) end: Option<End>,
+    offset_taken: u64,
+    end: Option<End>,
 }
 
-impl Feed {
-    pub(crate) fn new(source: Source) -> Feed {
-        Feed {
+impl Frames {
+    pub(crate) fn new(source: Source) -> Frames {
+        Frames {
             source,
             frame: None,
             decoders: Decoders::default(),
@@ -133,8 +133,31 @@ impl Feed {
     /// Goes to a stored offset, between frames.
     pub(crate) fn seek(&mut self, position: u64) {
         self.frame = None;
+        self.junk_end = None;
         (self.window_head, self.window_tail) = (0, 0);
         self.source.seek(position);
+    }
+
+    /// Goes to a stored offset within the plain bytes of the open frame.
+    pub(crate) fn seek_plain(&mut self, position: u64) {
+        debug_assert!(self.is_plain(), "in a compressed frame there is nothing to seek");
+        self.source.seek(position);
+    }
+
+    /// The stored bytes that come next, so many unless the input ends before; nothing is taken.
+    pub(crate) fn stored_ahead(&mut self, bytes: usize) -> Result<&[u8], ReadError> {
+        self.source.ensure(bytes)?;
+        Ok(self.source.available())
+    }
+
+    /// Fills `into` with the stored bytes at an offset as far as the input reaches, without moving.
+    pub(crate) fn read_stored(&self, offset: u64, into: &mut [u8]) -> Result<usize, ReadError> {
+        self.source.read_at(offset, into)
+    }
+
+    /// Whether so many bytes may be looked at a second time; then they count.
+    pub(crate) fn may_look_again(&mut self, bytes: u64) -> bool {
+        self.budget.allows(bytes, self.source.position())
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -172,14 +195,14 @@ impl Feed {
     }
 
     /// Where the next byte to be taken is.
-    pub(crate) fn place(&self) -> Option<Place> {
+    pub(crate) fn place(&self) -> Option<Bookmark> {
         let frame = self.frame.as_ref()?;
         let ready = (self.window_tail - self.window_head) as u64;
         let position = match frame.container {
             Container::Plain => self.source.position() - frame.start,
             _ => frame.decoded - ready,
         };
-        Some(Place {
+        Some(Bookmark {
             frame_start: frame.start,
             position,
             offset_taken: frame.offset_taken,
@@ -187,9 +210,8 @@ impl Feed {
     }
 
     /// Goes back to a place in this or an earlier frame. False if it cannot be reached again.
-    pub(crate) fn rewind(&mut self, place: Place) -> Result<bool, ReadError> {
+    pub(crate) fn rewind(&mut self, place: Bookmark) -> Result<bool, ReadError> {
         self.seek(place.frame_start);
-        self.junk_end = None;
         if !matches!(self.open()?, Opened::Frame) {
             return Ok(false);
         }
@@ -271,7 +293,7 @@ impl Feed {
     }
 
     /// Moves up to `bytes` of the frame to the end of `into`; 0 if the frame has no more.
-    pub(crate) fn take_into(&mut self, into: &mut Kept, bytes: usize) -> Result<usize, ReadError> {
+    pub(crate) fn take_into(&mut self, into: &mut Buffer, bytes: usize) -> Result<usize, ReadError> {
         let ready = self.window();
         let taken = ready.len().min(bytes);
         if taken > 0 {

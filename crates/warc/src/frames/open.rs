@@ -5,11 +5,11 @@ use crate::container::zstd;
 use crate::container::{self, Begins, Container};
 use crate::entry::Defect;
 use crate::error::ReadError;
-use crate::frames::{Feed, Opened};
+use crate::frames::{Frames, Opened};
 use crate::reason;
 use crate::record::start::{self, Start};
 
-impl Feed {
+impl Frames {
     /// Reads the dictionary of a `.warc.zst`, wherever reading is to start.
     pub(crate) fn load_dictionary(&mut self) -> Result<(), ReadError> {
         let Some(content_bytes) = self.dictionary_frame()? else {

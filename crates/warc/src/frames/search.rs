@@ -6,11 +6,11 @@ use crate::container::codec::FrameHeader;
 use crate::container::decoders::Decoders;
 use crate::entry::Defect;
 use crate::error::ReadError;
-use crate::frames::Feed;
+use crate::frames::Frames;
 use crate::reason;
 use crate::record::start::{self, Search, Searcher, Start};
 
-impl Feed {
+impl Frames {
     /// Leaves the open frame; gives the offset where its bytes end. After damage that is where the next readable
     /// member begins, or else where decoding stopped, and what lies between comes out of `open` as junk.
     pub(crate) fn close(&mut self) -> Result<u64, ReadError> {
@@ -214,7 +214,7 @@ fn magics_in(bytes: &[u8], decided: usize) -> Vec<usize> {
     starts
 }
 
-impl Feed {
+impl Frames {
     /// Offset of the last compressed member that begins before `before`, as far as a trial can tell.
     pub(crate) fn find_member_before(&mut self, before: u64) -> Result<Option<u64>, ReadError> {
         let mut trials = Trials::new();

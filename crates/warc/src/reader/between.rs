@@ -17,7 +17,7 @@ impl Reader {
     pub(crate) fn read_item(&mut self) -> Result<(), ReadError> {
         self.skip_line_ends()?;
         match self.look()? {
-            Start::Neither if self.feed.window().is_empty() => self.end_frame(),
+            Start::Neither if self.frames.window().is_empty() => self.end_frame(),
             Start::Neither => self.skip_bad(
                 0,
                 Defect::new(reason::NO_RECORD, "a compressed member without a record"),
@@ -30,12 +30,12 @@ impl Reader {
     pub(crate) fn skip_line_ends(&mut self) -> Result<u64, ReadError> {
         let mut count = 0;
         loop {
-            let window = self.feed.window();
+            let window = self.frames.window();
             let blank = line_end_bytes(window);
             count += window[..blank].iter().filter(|b| **b == b'\n').count() as u64;
             let all = blank == window.len();
-            self.feed.consume(blank);
-            if !all || !self.feed.more(1)? {
+            self.frames.consume(blank);
+            if !all || !self.frames.more(1)? {
                 return Ok(count);
             }
         }
@@ -46,23 +46,23 @@ impl Reader {
     pub(crate) fn look(&mut self) -> Result<Start, ReadError> {
         let mut wanted = 64;
         loop {
-            let window = self.feed.window();
-            if window.is_empty() && !self.feed.more(1)? {
+            let window = self.frames.window();
+            if window.is_empty() && !self.frames.more(1)? {
                 return Ok(Start::Neither);
             }
-            let start = start::start_of(self.feed.window(), false);
+            let start = start::start_of(self.frames.window(), false);
             if start != Start::Unsure {
                 return Ok(start);
             }
             wanted = (wanted * 4).min(start::START_BYTES_MAX + 1);
-            if !self.feed.more(wanted)? {
-                let goes_on = match self.feed.is_plain() {
+            if !self.frames.more(wanted)? {
+                let goes_on = match self.frames.is_plain() {
                     true => self.settings.growing,
-                    false => self.feed.end().is_some_and(End::is_complete),
+                    false => self.frames.end().is_some_and(End::is_complete),
                 };
                 return Ok(match goes_on {
                     true => Start::Unsure,
-                    false => start::start_of(self.feed.window(), true),
+                    false => start::start_of(self.frames.window(), true),
                 });
             }
         }
@@ -73,8 +73,8 @@ impl Reader {
         if self.is_unfinished() {
             return Ok(());
         }
-        let defect = self.feed.end().and_then(End::defect).cloned();
-        let end = self.feed.close()?;
+        let defect = self.frames.end().and_then(End::defect).cloned();
+        let end = self.frames.close()?;
         match defect {
             Some(defect) => self.quarantine(end, defect),
             None => self.pad(end),
@@ -85,38 +85,38 @@ impl Reader {
     /// Quarantines what stands at the window's start, at least `bytes` of it, up to the next record in the
     /// frame (plain: in the file), or to the frame's end.
     pub(crate) fn skip_bad(&mut self, bytes: usize, mut defect: Defect) -> Result<(), ReadError> {
-        if self.feed.is_plain() {
+        if self.frames.is_plain() {
             return self.skip_bad_plain(bytes, defect);
         }
-        self.feed.consume(bytes);
+        self.frames.consume(bytes);
         loop {
             self.skip_to_record(u64::MAX, |_| ())?;
-            if self.feed.window().is_empty() {
+            if self.frames.window().is_empty() {
                 break;
             }
-            if let Some(end) = self.feed.offset_within() {
+            if let Some(end) = self.frames.offset_within() {
                 self.quarantine(end, defect);
                 return Ok(());
             }
             // No offset is left for this record: it stays in the quarantined stretch.
-            self.feed.consume(1);
+            self.frames.consume(1);
             defect = Defect::new(reason::RECORDS_TOO_DENSE, "more records than bytes");
         }
         if self.is_unfinished() {
             return Ok(());
         }
-        let defect = self.feed.end().and_then(End::defect).cloned().unwrap_or(defect);
-        let end = self.feed.close()?;
+        let defect = self.frames.end().and_then(End::defect).cloned().unwrap_or(defect);
+        let end = self.frames.close()?;
         self.quarantine(end, defect);
         Ok(())
     }
 
     fn skip_bad_plain(&mut self, bytes: usize, defect: Defect) -> Result<(), ReadError> {
-        let from = self.feed.stored() + bytes.max(1) as u64;
-        self.feed.close()?;
-        let end = self.feed.find_next(from)?;
-        self.feed.seek(end);
-        if self.settings.growing && end == self.feed.size() {
+        let from = self.frames.stored() + bytes.max(1) as u64;
+        self.frames.close()?;
+        let end = self.frames.find_next(from)?;
+        self.frames.seek(end);
+        if self.settings.growing && end == self.frames.size() {
             self.done = true;
         } else {
             self.quarantine(end, defect);
@@ -134,12 +134,12 @@ impl Reader {
         let mut searcher = Searcher::new(false);
         let (mut left, mut last) = (most, false);
         while left > 0 {
-            let window = self.feed.window();
+            let window = self.frames.window();
             let answer = searcher.search(window, last);
             let (Search::Found(bytes) | Search::NotBefore(bytes)) = answer;
             let taken = usize::try_from(left).unwrap_or(usize::MAX).min(bytes);
             seen(&window[..taken]);
-            self.feed.consume(taken);
+            self.frames.consume(taken);
             left -= taken as u64;
             if taken < bytes {
                 return Ok(false);
@@ -150,8 +150,8 @@ impl Reader {
             if last {
                 return Ok(false);
             }
-            let wanted = self.feed.window().len() + SEARCH_BYTES;
-            last = !self.feed.more(wanted)?;
+            let wanted = self.frames.window().len() + SEARCH_BYTES;
+            last = !self.frames.more(wanted)?;
         }
         Ok(false)
     }
@@ -159,16 +159,16 @@ impl Reader {
     /// Opens the next frame that has bytes.
     pub(crate) fn next_frame(&mut self) -> Result<Opened, ReadError> {
         loop {
-            match self.feed.open()? {
+            match self.frames.open()? {
                 Opened::Padding(_) => {}
                 Opened::Frame => {
-                    if !self.feed.window().is_empty()
-                        || self.feed.more(1)?
-                        || !self.feed.end().is_some_and(End::is_complete)
+                    if !self.frames.window().is_empty()
+                        || self.frames.more(1)?
+                        || !self.frames.end().is_some_and(End::is_complete)
                     {
                         return Ok(Opened::Frame);
                     }
-                    self.feed.close()?;
+                    self.frames.close()?;
                 }
                 next => return Ok(next),
             }
@@ -179,8 +179,8 @@ impl Reader {
     pub(crate) fn record_begins(&mut self) -> Result<bool, ReadError> {
         let mut wanted = warc::PLAUSIBLE_BYTES + 16;
         loop {
-            let last = self.feed.window().len() < wanted && !self.feed.more(wanted)?;
-            let window = self.feed.window();
+            let last = self.frames.window().len() < wanted && !self.frames.more(wanted)?;
+            let window = self.frames.window();
             let start = &window[line_end_bytes(window)..];
             if warc::plausible(start) {
                 return Ok(true);

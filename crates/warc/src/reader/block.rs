@@ -37,7 +37,7 @@ impl Reader {
         let mut body = Body::new(std::mem::take(&mut self.spare_body), self.settings.body_bytes_max);
         body.checks = self.checks(&mut head)?;
         match head.block {
-            _ if self.feed.is_plain() => self.read_plain_block(head, body),
+            _ if self.frames.is_plain() => self.read_plain_block(head, body),
             BlockLength::Declared(bytes) => self.read_declared_block(head, body, bytes),
             BlockLength::UpToNext => {
                 self.take_to_next(&mut body, head.line_ends())?;
@@ -64,17 +64,17 @@ impl Reader {
     }
 
     fn read_declared_block(&mut self, mut head: Head, mut body: Body, bytes: u64) -> Result<(), ReadError> {
-        let place = self.feed.place();
+        let place = self.frames.place();
         let mut outcome = self.take_block_across(&mut body, bytes, false)?;
         if self.is_doubtful(&outcome)?
             && body.may_hold_record()
             && let Some(place) = place
         {
             let again = place.position() + body.length;
-            if !self.feed.budget.allows(again, self.feed.stored()) {
+            if !self.frames.may_look_again(again) {
                 let detail = "the block may hold records, and too much was looked at twice already";
                 head.defects.push(Defect::new(reason::SEARCH_GIVEN_UP, detail));
-            } else if self.feed.rewind(place)? {
+            } else if self.frames.rewind(place)? {
                 body.restart();
                 outcome = self.take_block_across(&mut body, bytes, true)?;
             }
@@ -113,13 +113,13 @@ impl Reader {
             Across::Whole => {
                 // Line ends are looked through, not taken.
                 let mut wanted = 1;
-                while line_end_bytes(self.feed.window()) == self.feed.window().len() && wanted < 1 << 16 {
+                while line_end_bytes(self.frames.window()) == self.frames.window().len() && wanted < 1 << 16 {
                     wanted *= 4;
-                    if !self.feed.more(wanted)? {
+                    if !self.frames.more(wanted)? {
                         return Ok(false);
                     }
                 }
-                let window = self.feed.window();
+                let window = self.frames.window();
                 Ok(start::start_of(&window[line_end_bytes(window)..], false) == Start::Neither)
             }
             _ => Ok(false),
@@ -132,7 +132,7 @@ impl Reader {
         head: &mut Head,
         declared: Option<u64>,
     ) -> Result<Option<u64>, ReadError> {
-        let (start, size) = (self.feed.stored(), self.feed.size());
+        let (start, size) = (self.frames.stored(), self.frames.size());
         let end = declared
             .and_then(|bytes| start.checked_add(bytes))
             .unwrap_or(u64::MAX);
@@ -142,8 +142,8 @@ impl Reader {
         if end > size && self.settings.growing {
             return Ok(None);
         }
-        let next = self.feed.find_plain(start, end.min(size))?;
-        self.feed.source.seek(start);
+        let next = self.frames.find_plain(start, end.min(size))?;
+        self.frames.seek_plain(start);
         let found = match (next, declared) {
             (Some(next), _) => self.without_line_ends(start, next, head.line_ends())?,
             (None, Some(_)) => end.min(size),
@@ -167,13 +167,13 @@ impl Reader {
     /// Whether what follows a block that would end at `end` is what follows records.
     fn record_may_end_at(&mut self, end: u64) -> Result<bool, ReadError> {
         let mut bytes = [0; 256];
-        let ahead = usize::try_from(end - self.feed.stored()).unwrap_or(usize::MAX);
-        let read = match self.feed.window().get(ahead..ahead.saturating_add(bytes.len())) {
+        let ahead = usize::try_from(end - self.frames.stored()).unwrap_or(usize::MAX);
+        let read = match self.frames.window().get(ahead..ahead.saturating_add(bytes.len())) {
             Some(window) => {
                 bytes.copy_from_slice(window);
                 bytes.len()
             }
-            None => self.feed.source.read_at(end, &mut bytes)?,
+            None => self.frames.read_stored(end, &mut bytes)?,
         };
         let blank = bytes[..read]
             .iter()
@@ -191,9 +191,8 @@ impl Reader {
         let mut tail = [0; 8];
         let from = end.saturating_sub(tail.len() as u64).max(start);
         let read = self
-            .feed
-            .source
-            .read_at(from, &mut tail[..(end - from) as usize])?;
+            .frames
+            .read_stored(from, &mut tail[..(end - from) as usize])?;
         Ok(from + without_line_ends(&tail[..read], count) as u64)
     }
 
@@ -206,15 +205,15 @@ impl Reader {
             let room = body.room();
             let checks = &mut body.checks;
             let taken = match room {
-                0 if self.feed.is_plain() && checks.is_idle() => {
-                    let end = self.feed.stored() + left;
-                    self.feed.source.seek(end);
+                0 if self.frames.is_plain() && checks.is_idle() => {
+                    let end = self.frames.stored() + left;
+                    self.frames.seek_plain(end);
                     left
                 }
-                0 => self.feed.pass(piece as usize, |bytes| checks.update(bytes))? as u64,
+                0 => self.frames.pass(piece as usize, |bytes| checks.update(bytes))? as u64,
                 room => {
                     let before = body.kept.len();
-                    let taken = self.feed.take_into(&mut body.kept, piece.min(room) as usize)?;
+                    let taken = self.frames.take_into(&mut body.kept, piece.min(room) as usize)?;
                     checks.update(&body.kept.as_slice()[before..]);
                     taken as u64
                 }
@@ -244,12 +243,12 @@ impl Reader {
             if body.length == bytes {
                 return Ok(Across::Whole);
             }
-            match self.feed.end() {
+            match self.frames.end() {
                 Some(End::Cut(_)) if self.settings.growing => return Ok(Across::Unfinished),
                 Some(End::Cut(_) | End::Damaged(_)) => return Ok(Across::Broken),
                 _ => {}
             }
-            let end = self.feed.close()?;
+            let end = self.frames.close()?;
             match self.next_frame()? {
                 Opened::Frame if !self.record_begins()? => {}
                 next if self.may_grow(&next) => return Ok(Across::Unfinished),
@@ -283,10 +282,10 @@ impl Reader {
         if !sha1 && !self.settings.verify_digests {
             return Ok(Checks::default());
         }
-        if self.feed.window().len() < 4 {
-            self.feed.more(4)?;
+        if self.frames.window().len() < 4 {
+            self.frames.more(4)?;
         }
-        let http = is_http(head.format, head.kind, &head.headers, self.feed.window());
+        let http = is_http(head.format, head.kind, &head.headers, self.frames.window());
         let checks = match self.settings.verify_digests {
             true => Checks::declared(&head.headers, head.kind, http, &mut head.defects),
             false => Checks::default(),

@@ -8,15 +8,15 @@ use crate::record::warc::trim_line_end;
 ///
 /// Invariant: `filled` ≤ `bytes.len()`.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct Buffer {
     bytes: Vec<u8>,
     filled: usize,
 }
 
-impl Kept {
+impl Buffer {
     /// Empty; `bytes` lends its memory.
-    pub(crate) fn reusing(bytes: Vec<u8>) -> Kept {
-        Kept { bytes, filled: 0 }
+    pub(crate) fn reusing(bytes: Vec<u8>) -> Buffer {
+        Buffer { bytes, filled: 0 }
     }
 
     pub(crate) fn as_slice(&self) -> &[u8] {
@@ -65,7 +65,7 @@ impl Kept {
 /// Collects a block.
 pub(crate) struct Body {
     /// The first bytes of the block, at most `bytes_max`.
-    pub(crate) kept: Kept,
+    pub(crate) kept: Buffer,
     /// Bytes seen.
     pub(crate) length: u64,
     bytes_max: u64,
@@ -76,7 +76,7 @@ impl Body {
     /// `kept` lends its memory.
     pub(crate) fn new(kept: Vec<u8>, bytes_max: u64) -> Body {
         Body {
-            kept: Kept::reusing(kept),
+            kept: Buffer::reusing(kept),
             length: 0,
             bytes_max,
             checks: Checks::default(),

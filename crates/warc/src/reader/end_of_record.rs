@@ -20,7 +20,7 @@ impl Reader {
         let end = loop {
             match self.look()? {
                 Start::Warc | Start::Arc | Start::Unsure => {
-                    if let Some(offset) = self.feed.offset_within() {
+                    if let Some(offset) = self.frames.offset_within() {
                         break offset;
                     }
                     head.defects.push(Defect::new(
@@ -28,18 +28,18 @@ impl Reader {
                         "a record without an offset",
                     ));
                 }
-                Start::Neither if self.feed.is_plain() => break self.leave_plain(&mut head, line_ends)?,
-                Start::Neither if self.feed.window().is_empty() => {
+                Start::Neither if self.frames.is_plain() => break self.leave_plain(&mut head, line_ends)?,
+                Start::Neither if self.frames.window().is_empty() => {
                     if self.is_unfinished() {
                         return Ok(());
                     }
                     head.defects
-                        .extend(self.feed.end().and_then(End::defect).cloned());
-                    break self.feed.close()?;
+                        .extend(self.frames.end().and_then(End::defect).cloned());
+                    break self.frames.close()?;
                 }
                 Start::Neither => {}
             }
-            self.feed.consume(1);
+            self.frames.consume(1);
             surplus += 1;
             self.skip_to_record(u64::MAX, |bytes| surplus += bytes.len())?;
         };
@@ -59,13 +59,12 @@ impl Reader {
 
     /// After a plain record nothing that is a plain record follows.
     fn leave_plain(&mut self, head: &mut Head, line_ends: u64) -> Result<u64, ReadError> {
-        let end = self.feed.close()?;
-        if end == self.feed.size() {
+        let end = self.frames.close()?;
+        if end == self.frames.size() {
             self.done |= self.settings.growing && line_ends < head.line_ends();
             return Ok(end);
         }
-        self.feed.source.ensure(container::MAGIC_BYTES)?;
-        let rest = self.feed.source.available();
+        let rest = self.frames.stored_ahead(container::MAGIC_BYTES)?;
         if container::sniff(rest).is_none() && rest.first().is_some_and(|b| *b != 0) {
             let detail = "bytes that are no record follow the block";
             head.defects.push(Defect::new(reason::LENGTH_TOO_SHORT, detail));

@@ -32,31 +32,31 @@ impl Reader {
     /// Reads the header at the window's start.
     pub(crate) fn read_header(&mut self, headers: &mut Headers) -> Result<HeaderRead, ReadError> {
         loop {
-            let window = self.feed.window();
+            let window = self.frames.window();
             match parse(window, headers) {
                 Parsed::Head(head, bytes) => {
                     if let Some(header) = &mut self.header_bytes {
                         header.clear();
                         header.extend_from_slice(&window[..bytes]);
                     }
-                    self.feed.consume(bytes);
+                    self.frames.consume(bytes);
                     return Ok(HeaderRead::Head(head));
                 }
                 Parsed::Invalid(bytes, defect) => return Ok(HeaderRead::Bad(bytes, defect)),
                 Parsed::Incomplete => {}
             }
             let wanted = window.len() * 2;
-            if self.feed.more(wanted)? {
+            if self.frames.more(wanted)? {
                 continue;
             }
-            if !self.feed.is_plain() && self.feed.end().is_some_and(End::is_complete) {
+            if !self.frames.is_plain() && self.frames.end().is_some_and(End::is_complete) {
                 return self.read_header_across(headers);
             }
             if self.settings.growing {
                 self.done = true;
                 return Ok(HeaderRead::Settled);
             }
-            let bytes = self.feed.window().len();
+            let bytes = self.frames.window().len();
             let defect = Defect::new(reason::TRUNCATED_HEADER, "no end of the header");
             return Ok(HeaderRead::Bad(bytes, defect));
         }
@@ -66,10 +66,10 @@ impl Reader {
     fn read_header_across(&mut self, headers: &mut Headers) -> Result<HeaderRead, ReadError> {
         let mut bytes = Vec::new();
         loop {
-            let window = self.feed.window();
+            let window = self.frames.window();
             bytes.extend_from_slice(window);
-            self.feed.consume(window.len());
-            let end = self.feed.close()?;
+            self.frames.consume(window.len());
+            let end = self.frames.close()?;
             match self.next_frame()? {
                 Opened::Frame if !self.record_begins()? => {}
                 next if self.may_grow(&next) => {
@@ -85,13 +85,13 @@ impl Reader {
             let before = bytes.len();
             loop {
                 bytes.truncate(before);
-                bytes.extend_from_slice(self.feed.window());
+                bytes.extend_from_slice(self.frames.window());
                 match parse(&bytes, headers) {
                     Parsed::Head(head, length) => {
                         if self.header_bytes.is_some() {
                             self.header_bytes = Some(bytes[..length].to_vec());
                         }
-                        self.feed.consume(length.saturating_sub(before));
+                        self.frames.consume(length.saturating_sub(before));
                         return Ok(HeaderRead::Head(head));
                     }
                     Parsed::Invalid(length, defect) => {
@@ -99,18 +99,18 @@ impl Reader {
                     }
                     Parsed::Incomplete => {}
                 }
-                let wanted = self.feed.window().len() * 2;
-                if !self.feed.more(wanted)? {
+                let wanted = self.frames.window().len() * 2;
+                if !self.frames.more(wanted)? {
                     break;
                 }
             }
             bytes.truncate(before);
-            if !self.feed.end().is_some_and(End::is_complete) {
+            if !self.frames.end().is_some_and(End::is_complete) {
                 self.is_unfinished();
                 let defect = Defect::new(reason::TRUNCATED_HEADER, "no end of the header");
                 return Ok(match self.done {
                     true => HeaderRead::Settled,
-                    false => HeaderRead::Bad(self.feed.window().len(), defect),
+                    false => HeaderRead::Bad(self.frames.window().len(), defect),
                 });
             }
         }

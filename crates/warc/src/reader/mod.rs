@@ -21,7 +21,7 @@ use crate::container::codec::End;
 use crate::entry::{Defect, Entry, Span};
 use crate::error::ReadError;
 use crate::frames::source::{Input, Source};
-use crate::frames::{Feed, Opened};
+use crate::frames::{Frames, Opened};
 use crate::reader::settings::ReaderSettings;
 use crate::record::Record;
 use crate::record::headers::Headers;
@@ -43,16 +43,16 @@ const SPARE_BYTES_MAX: usize = 1 << 20;
 /// # Ok::<(), warc::ReadError>(())
 /// ```
 pub struct Reader {
-    pub(crate) feed: Feed,
-    pub(crate) settings: ReaderSettings,
-    pub(crate) mark: u64,
-    pub(crate) ready: VecDeque<Entry>,
+    frames: Frames,
+    settings: ReaderSettings,
+    mark: u64,
+    ready: VecDeque<Entry>,
     /// Nothing more is to be read: the end, or the incomplete tail of a growing file.
-    pub(crate) done: bool,
-    pub(crate) spare_headers: Headers,
-    pub(crate) spare_body: Vec<u8>,
+    done: bool,
+    spare_headers: Headers,
+    spare_body: Vec<u8>,
     /// Takes in a record's header as it stands, where that is wanted.
-    pub(crate) header_bytes: Option<Vec<u8>>,
+    header_bytes: Option<Vec<u8>>,
 }
 
 impl Reader {
@@ -82,11 +82,11 @@ impl Reader {
         settings: ReaderSettings,
         read_ahead_bytes: u64,
     ) -> Result<Reader, ReadError> {
-        let mut feed = Feed::new(Source::new(input, name.to_owned(), read_ahead_bytes)?);
-        feed.load_dictionary()?;
-        let start = settings.start_offset.min(feed.size());
+        let mut frames = Frames::new(Source::new(input, name.to_owned(), read_ahead_bytes)?);
+        frames.load_dictionary()?;
+        let start = settings.start_offset.min(frames.size());
         let mut reader = Reader {
-            feed,
+            frames,
             settings,
             mark: 0,
             ready: VecDeque::new(),
@@ -119,7 +119,7 @@ impl Reader {
 
     /// Size of the input when it was opened, in bytes.
     pub fn size(&self) -> u64 {
-        self.feed.size()
+        self.frames.size()
     }
 
     /// Gives a record's memory back for the records to come: the fastest way to read many.
@@ -132,10 +132,10 @@ impl Reader {
 
     /// Makes at least one entry, or moves on to where one can be made, or finds the end.
     pub(crate) fn advance(&mut self) -> Result<(), ReadError> {
-        if self.feed.is_open() {
+        if self.frames.is_open() {
             return self.read_item();
         }
-        let opened = self.feed.open()?;
+        let opened = self.frames.open()?;
         self.account(opened);
         Ok(())
     }
@@ -144,13 +144,13 @@ impl Reader {
     pub(crate) fn account(&mut self, opened: Opened) {
         match opened {
             Opened::Frame => {
-                let start = self.feed.frame_start();
+                let start = self.frames.frame_start();
                 self.pad(start);
             }
             next if self.may_grow(&next) => self.done = true,
             Opened::Padding(end) => self.pad(end),
             Opened::Nothing => {
-                let end = self.feed.stored();
+                let end = self.frames.stored();
                 self.pad(end);
                 self.done = true;
             }
@@ -164,7 +164,7 @@ impl Reader {
             && match opened {
                 Opened::Nothing => true,
                 // Zero bytes may be room kept for what is still to come.
-                Opened::Junk(end, _) | Opened::Padding(end) => *end == self.feed.size(),
+                Opened::Junk(end, _) | Opened::Padding(end) => *end == self.frames.size(),
                 Opened::Frame => false,
             }
     }
@@ -192,7 +192,7 @@ impl Reader {
 
     /// Whether the open frame broke off at the end of a file that may still be growing; then reading is over.
     pub(crate) fn is_unfinished(&mut self) -> bool {
-        if self.settings.growing && matches!(self.feed.end(), Some(End::Cut(_))) {
+        if self.settings.growing && matches!(self.frames.end(), Some(End::Cut(_))) {
             self.done = true;
         }
         self.done

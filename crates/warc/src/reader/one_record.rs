@@ -76,16 +76,16 @@ pub fn raw_from(input: Arc<dyn Input>, name: &str, offset: u64) -> Result<RawRec
     };
     let mut reader = Reader::from_input(Box::new(input.clone()), name, settings)?;
     let container = reader.stand_at_record()?;
-    let begins_frame = reader.feed.frame_start() == offset;
+    let begins_frame = reader.frames.frame_start() == offset;
     let Some(Entry::Record(record)) = reader.next_entry()? else {
         return Err(no_record(name, offset));
     };
-    let alone = container == Container::Plain || (begins_frame && !reader.feed.is_open());
+    let alone = container == Container::Plain || (begins_frame && !reader.frames.is_open());
     if !alone {
         return raw_shared(input, name, record);
     }
     let dictionary_end = match container {
-        Container::Zstd => reader.feed.dictionary_end(),
+        Container::Zstd => reader.frames.dictionary_end(),
         _ => 0,
     };
     let stored = Stored {

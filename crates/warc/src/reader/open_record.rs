@@ -55,7 +55,7 @@ impl OpenRecord {
         let Some(mut head) = reader.next_head()? else {
             return Err(no_record(name, offset));
         };
-        let left = match (reader.feed.is_plain(), head.block) {
+        let left = match (reader.frames.is_plain(), head.block) {
             (true, block) => {
                 let declared = match block {
                     BlockLength::Declared(bytes) => Some(bytes),
@@ -65,10 +65,10 @@ impl OpenRecord {
             }
             (false, block) => block,
         };
-        if reader.feed.window().len() < 4 {
-            reader.feed.more(4)?;
+        if reader.frames.window().len() < 4 {
+            reader.frames.more(4)?;
         }
-        let http = is_http(head.format, head.kind, &head.headers, reader.feed.window());
+        let http = is_http(head.format, head.kind, &head.headers, reader.frames.window());
         Ok(OpenRecord {
             reader,
             head,
@@ -130,7 +130,7 @@ impl OpenRecord {
             let wanted = into.len();
             let taken = self
                 .reader
-                .feed
+                .frames
                 .pass(wanted, |bytes| into[..bytes.len()].copy_from_slice(bytes))?;
             if taken > 0 {
                 return Ok(taken);
@@ -144,11 +144,14 @@ impl OpenRecord {
 
     /// Whether the block goes on in the next frame; then that is open.
     fn goes_on(&mut self) -> Result<bool, ReadError> {
-        let feed = &mut self.reader.feed;
-        if !feed.is_open() || feed.is_plain() || matches!(feed.end(), Some(End::Cut(_) | End::Damaged(_))) {
+        let frames = &mut self.reader.frames;
+        if !frames.is_open()
+            || frames.is_plain()
+            || matches!(frames.end(), Some(End::Cut(_) | End::Damaged(_)))
+        {
             return Ok(false);
         }
-        feed.close()?;
+        frames.close()?;
         Ok(matches!(self.reader.next_frame()?, Opened::Frame) && !self.reader.record_begins()?)
     }
 }
@@ -167,7 +170,7 @@ impl Reader {
     /// The header of the record that begins here, if one does.
     fn next_head(&mut self) -> Result<Option<Box<Head>>, ReadError> {
         self.stand_at_record()?;
-        if !self.feed.is_open() {
+        if !self.frames.is_open() {
             return Ok(None);
         }
         self.skip_line_ends()?;

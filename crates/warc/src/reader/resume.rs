@@ -20,15 +20,14 @@ impl Reader {
 
     /// Opens the frame of the record that comes next; how that is coded.
     pub(crate) fn stand_at_record(&mut self) -> Result<Container, ReadError> {
-        while !self.done && self.ready.is_empty() && !self.feed.is_open() {
+        while !self.done && self.ready.is_empty() && !self.frames.is_open() {
             self.advance()?;
         }
-        Ok(self.feed.container())
+        Ok(self.frames.container())
     }
 
     fn stand_at(&mut self, offset: u64) {
-        self.feed.seek(offset);
-        self.feed.junk_end = None;
+        self.frames.seek(offset);
         self.mark = offset;
         self.done = false;
         self.ready.clear();
@@ -36,15 +35,14 @@ impl Reader {
 
     /// Whether the bytes at `offset` are what frames begin with. (Padding would look like many compressed bytes.)
     fn frame_may_begin(&mut self, offset: u64) -> Result<bool, ReadError> {
-        self.feed.seek(offset);
+        self.frames.seek(offset);
         let mut wanted = 256;
         loop {
-            let available = self.feed.source.ensure(wanted)?;
-            let bytes = self.feed.source.available();
+            let bytes = self.frames.stored_ahead(wanted)?;
             if bytes.is_empty() || container::sniff(bytes).is_some() {
                 return Ok(true);
             }
-            match start::start_of(bytes, available < wanted) {
+            match start::start_of(bytes, bytes.len() < wanted) {
                 Start::Warc | Start::Arc => return Ok(true),
                 Start::Neither => return Ok(false),
                 Start::Unsure => wanted = (wanted * 4).min(start::START_BYTES_MAX + 1),
@@ -57,7 +55,7 @@ impl Reader {
     fn go_inside(&mut self, offset: u64) -> Result<bool, ReadError> {
         let mut before = offset;
         for _ in 0..MEMBERS_TRIED {
-            let Some(member) = self.feed.find_member_before(before)? else {
+            let Some(member) = self.frames.find_member_before(before)? else {
                 break;
             };
             if member == 0 {

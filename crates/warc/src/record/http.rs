@@ -76,11 +76,6 @@ impl Dechunker {
         Dechunker::default()
     }
 
-    /// Whether the payload turned out not to be chunked, or not to its end.
-    pub fn is_raw(&self) -> bool {
-        self.state == Chunk::Raw
-    }
-
     /// Takes the next piece; calls `payload` with the stretches of it (or of what was held back) that are payload.
     pub fn push(&mut self, mut piece: &[u8], mut payload: impl FnMut(&[u8])) {
         while !piece.is_empty() {

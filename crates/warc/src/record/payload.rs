@@ -31,18 +31,6 @@ pub fn payload_digest(record: &Record) -> String {
     base32(&hashers.finish().decoded)
 }
 
-/// The declared payload digest as CDX files show it: without its label, SHA-1 in Base32.
-pub fn declared_payload_digest(headers: &Headers) -> Option<String> {
-    let text = headers.get("WARC-Payload-Digest")?.trim();
-    match Declared::parse(text) {
-        Some(declared) if declared.algorithm == Algorithm::Sha1 => Some(base32(&declared.value)),
-        _ => text
-            .split_once(':')
-            .map(|(_, value)| value.trim().to_owned())
-            .filter(|value| !value.is_empty()),
-    }
-}
-
 /// Hashes a payload in both forms, the block coming in pieces.
 pub(crate) struct PayloadHashers {
     stored: Hasher,
