@@ -28,13 +28,7 @@ pub use document::TEXT_BYTES_MAX;
 
 use scanner::Scanner;
 
-/// By which rules a document is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Markup {
-    Html,
-    /// XHTML: what its declared type makes XML.
-    Xml,
-}
+use crate::mime::{self, Markup};
 
 /// Reads a document. Never fails: the standard gives every input a meaning.
 pub(crate) fn read(html: &str, markup: Markup, wants_text: bool) -> Document {
@@ -49,7 +43,7 @@ pub(crate) fn read(html: &str, markup: Markup, wants_text: bool) -> Document {
 /// The title of a document of a (normalized) type, of which the beginning is enough, as [`Page::title`](crate::Page::title) has it; empty if it
 /// has none.
 pub fn title(html: &str, mime: &str) -> String {
-    read(html, crate::mime::markup(mime), false).title.finish().0
+    read(html, mime::markup(mime), false).title.finish().0
 }
 
 #[cfg(test)]

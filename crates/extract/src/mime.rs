@@ -1,7 +1,5 @@
 //! Declared media types, and the sniff for pages that declare none.
 
-use crate::html::Markup;
-
 /// What a capture carries that declares no usable type.
 pub(crate) const UNKNOWN: &str = "unk";
 
@@ -40,6 +38,14 @@ pub(crate) fn is_html(mime: &str, payload: &[u8]) -> bool {
         UNKNOWN => sniff_html(payload),
         _ => false,
     }
+}
+
+/// By which rules a document is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Markup {
+    Html,
+    /// XHTML: what its declared type makes XML.
+    Xml,
 }
 
 /// By which rules browsers read a page of this (normalized) type.
