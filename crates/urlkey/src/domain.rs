@@ -5,7 +5,7 @@
 //! The list is the one that came with the `psl` crate at build time. A name under no known suffix falls
 //! under the list's default rule: its last two labels.
 
-use psl::Psl;
+use public_suffix::suffix_length;
 
 use crate::host::{host_part, is_ipv6};
 
@@ -62,7 +62,7 @@ fn is_address(top_label: Option<&str>, host: &str) -> bool {
 
 /// Bytes of the registered domain, separators included. `labels` from the top: `uk`, `co`, `example`.
 fn domain_length<'a>(labels: impl Iterator<Item = &'a str> + Clone) -> usize {
-    let known = psl::List.find(labels.clone().map(str::as_bytes)).len;
+    let known = suffix_length(&mut labels.clone().map(str::as_bytes));
     let mut length = 0;
     for (i, label) in labels.enumerate() {
         // One label more than the suffix; an unknown suffix is one label long.

@@ -46,6 +46,8 @@ pub(crate) struct Context {
     pub(crate) json: bool,
     /// How often `-v` was given.
     pub(crate) verbose: u8,
+    /// The whole command line, for what is made of it: completions and the manual. Commands do not know of each other.
+    pub(crate) command_line: fn() -> clap::Command,
     /// Where inputs are read from.
     pub(crate) remote_inputs: RemoteInputs,
     /// Standard output.
@@ -56,13 +58,14 @@ pub(crate) struct Context {
 
 impl Context {
     /// The context of a command line.
-    pub(crate) fn new(args: GlobalArgs) -> Context {
+    pub(crate) fn new(args: GlobalArgs, command_line: fn() -> clap::Command) -> Context {
         Context {
             archive_given: args.archive.is_some(),
             archive: args.archive.unwrap_or_else(|| PathBuf::from("./weft-archive")),
             read_only: args.read_only,
             json: args.json,
             verbose: args.verbose,
+            command_line,
             remote_inputs: RemoteInputs::new(),
             out: Out::stdout(),
             err_style: Style::of_stderr(),

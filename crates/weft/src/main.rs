@@ -8,6 +8,8 @@
 
 use std::process::ExitCode;
 
+use clap::CommandFactory as _;
+
 mod ask;
 mod cli;
 mod commands;
@@ -43,7 +45,7 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     logs::start(cli.global.verbose);
-    let mut context = context::Context::new(cli.global);
+    let mut context = context::Context::new(cli.global, cli::Cli::command);
     let result = commands::run(cli.command, &mut context);
     // Before the report: a connection to a store's nodes is ended in order, however the command went.
     context.remote_inputs.close();

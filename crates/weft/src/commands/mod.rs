@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::exit::Outcome;
 
 mod cdx;
+mod completions;
 mod demo;
 mod domain;
 mod dump;
@@ -13,6 +14,7 @@ mod forget;
 mod inspect;
 mod links;
 mod load;
+mod manual;
 mod pack;
 mod page;
 mod record;
@@ -65,6 +67,10 @@ pub(crate) enum Command {
     Synth(synth::Args),
     /// Write a folder of HTML, Markdown or text as a WARC
     Pack(pack::Args),
+    /// Print what completes commands in a shell
+    Completions(completions::Args),
+    /// Write the manual pages
+    Manual(manual::Args),
 }
 
 /// Runs a command.
@@ -89,5 +95,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> anyhow::Result<Out
         Command::Demo(args) => demo::run(&args, context),
         Command::Synth(args) => synth::run(&args, context),
         Command::Pack(args) => pack::run(&args, context),
+        Command::Completions(args) => completions::run(&args, context),
+        Command::Manual(args) => manual::run(&args, context),
     }
 }

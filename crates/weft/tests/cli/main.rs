@@ -10,6 +10,7 @@ mod demo;
 mod fixture;
 mod generators;
 mod inspect;
+mod install;
 mod load;
 mod real;
 mod s3_face;

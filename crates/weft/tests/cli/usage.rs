@@ -6,8 +6,27 @@ use crate::support::{Place, json_lines};
 
 /// Every subcommand.
 const COMMANDS: &[&str] = &[
-    "load", "inspect", "status", "dump", "page", "inlinks", "outlinks", "domain", "top", "cdx", "search",
-    "forget", "record", "verify", "serve", "store", "demo", "synth", "pack",
+    "load",
+    "inspect",
+    "status",
+    "dump",
+    "page",
+    "inlinks",
+    "outlinks",
+    "domain",
+    "top",
+    "cdx",
+    "search",
+    "forget",
+    "record",
+    "verify",
+    "serve",
+    "store",
+    "demo",
+    "synth",
+    "pack",
+    "completions",
+    "manual",
 ];
 
 #[test]

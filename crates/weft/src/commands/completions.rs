@@ -1,0 +1,31 @@
+//! `weft completions`: what completes commands in a shell.
+
+use std::io::Write as _;
+
+use clap_complete::Shell;
+
+use crate::context::Context;
+use crate::exit::Outcome;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft completions bash >~/.local/share/bash-completion/completions/weft
+  weft completions zsh >~/.zfunc/_weft
+  weft completions fish >~/.config/fish/completions/weft.fish";
+
+/// Flags of `weft completions`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The shell
+    shell: Shell,
+}
+
+/// Runs `weft completions`.
+pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    // Made whole before it is printed: the generator panics where its output cannot be written, as when a pipe is closed.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut (context.command_line)(), "weft", &mut script);
+    context.out.write_all(&script)?;
+    Ok(Outcome::Done)
+}

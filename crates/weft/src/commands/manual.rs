@@ -1,0 +1,28 @@
+//! `weft manual`: one manual page for each command, made of what `--help` says.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+
+use crate::context::Context;
+use crate::exit::Outcome;
+
+const EXAMPLES: &str = "\
+Examples:
+  weft manual ~/.local/share/man/man1 && man weft-load";
+
+/// Flags of `weft manual`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The folder for the pages; it is made if it is missing
+    dir: PathBuf,
+}
+
+/// Runs `weft manual`.
+pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
+    std::fs::create_dir_all(&args.dir)
+        .and_then(|()| clap_mangen::generate_to((context.command_line)(), &args.dir))
+        .withcontext(|| format!("the pages could not be written to {}", args.dir.display()))?;
+    Ok(Outcome::Done)
+}
