@@ -8,12 +8,16 @@
 CARGO ?= cargo
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 WEFT = $(CARGO_TARGET_DIR)/release/weft
+# Where `make install` puts things; packagers set DESTDIR too.
+PREFIX ?= /usr/local
+DESTDIR ?=
 SHARED_DATA = $(or $(WEFT_SHARED_DATA),$(wildcard ../shared/data))
 
-.PHONY: help demo test test-absences bench fuzz screenshots lint lint-format lint-code \
+.PHONY: help demo install install-files test test-absences bench fuzz screenshots lint lint-format lint-code \
     need-cargo need-chromium need-clients need-venv need-boto3 need-field need-s3cmd need-rclone
 
 help:
+	@echo 'make install      the program, its manual pages and shell completions, below PREFIX=$(PREFIX)'
 	@echo 'make demo         build, load a small real web, serve it, say what to try'
 	@echo 'make test         all tests'
 	@echo 'make bench        measurements, beside peers and published figures'
@@ -25,9 +29,25 @@ demo: need-cargo
 	$(CARGO) build --release -p weft
 	$(WEFT) demo $(DEMO_FLAGS)
 
+install: need-cargo
+	$(CARGO) build --release -p weft
+	$(MAKE) install-files
+
+# The program without what only debuggers read, and what it says of itself.
+SHARE = $(DESTDIR)$(PREFIX)/share
+install-files:
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(SHARE)/man/man1' '$(SHARE)/bash-completion/completions' \
+	    '$(SHARE)/zsh/site-functions' '$(SHARE)/fish/vendor_completions.d'
+	install -s -m 755 '$(WEFT)' '$(DESTDIR)$(PREFIX)/bin/weft'
+	'$(WEFT)' manual '$(SHARE)/man/man1'
+	'$(WEFT)' completions bash >'$(SHARE)/bash-completion/completions/weft'
+	'$(WEFT)' completions zsh >'$(SHARE)/zsh/site-functions/_weft'
+	'$(WEFT)' completions fish >'$(SHARE)/fish/vendor_completions.d/weft.fish'
+
 # The benchmarks are not tests: they are built by `make bench` and `make lint`.
 # Built as the user's environment says (proxies, compilers), run without it; one failing suite does not hide the others.
-TESTS = --release --workspace --exclude bench
+# With assertions of our own state, which the program that people get leaves out.
+TESTS = --config .ci/assertions.toml --release --workspace --exclude bench
 test: need-cargo need-chromium need-clients test-absences
 	@if [ -n "$(SHARED_DATA)" ]; then echo 'test data: $(SHARED_DATA)'; \
 	else echo 'test data: ../shared/data is missing; tests of real files are skipped'; fi
