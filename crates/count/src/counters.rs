@@ -13,10 +13,10 @@ pub struct Counters {
     in_flight: AtomicUsize,
 }
 
-/// A request under way, until it is dropped.
+/// A request under way; it ends when this is dropped.
 pub struct InFlight(Arc<Counters>);
 
-/// A request being answered; counted when dropped.
+/// A request under way; it is counted when this is dropped.
 pub struct Counted {
     _in_flight: InFlight,
     operation: Arc<Operation>,
@@ -25,13 +25,14 @@ pub struct Counted {
 }
 
 impl Counters {
-    /// A request begins that somebody else counts by its operation: only the background workers make way for it.
+    /// Notes that a request begins whose operation is counted elsewhere. Only the background workers, which
+    /// make way for requests, look at it.
     pub fn in_flight_now(self: &Arc<Self>) -> InFlight {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         InFlight(self.clone())
     }
 
-    /// A request begins.
+    /// Notes that a request begins.
     pub fn begin(self: &Arc<Self>, operation: &'static str) -> Counted {
         Counted {
             _in_flight: self.in_flight_now(),
@@ -41,29 +42,29 @@ impl Counters {
         }
     }
 
-    /// Requests being answered at this moment.
+    /// Number of requests that are under way now.
     pub fn in_flight(&self) -> usize {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// All operations counted so far, in order of their names.
+    /// All operations counted so far, sorted by name.
     pub fn counts(&self) -> Vec<RequestCount> {
         self.operations.counts()
     }
 }
 
 impl Counted {
-    /// Content came in.
+    /// Adds content bytes that came in.
     pub fn received(&self, bytes: u64) {
         self.operation.received(bytes);
     }
 
-    /// Content went out.
+    /// Adds content bytes that went out.
     pub fn sent(&self, bytes: u64) {
         self.operation.sent(bytes);
     }
 
-    /// It failed, and not for a reason of the client's.
+    /// Notes that the request failed for a reason that is not the client's.
     pub fn failed(&self) {
         self.failed.store(true, Ordering::Relaxed);
     }

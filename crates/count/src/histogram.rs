@@ -1,21 +1,24 @@
-//! Times in buckets.
+//! A histogram of times.
 //!
-//! Invariant: there is one bucket for each bound and one for all times beyond; a time is in exactly one.
+//! Invariant: there is one bucket for each bound and one for all longer times; every time is counted in
+//! exactly one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Times in buckets. Relaxed: a reader may see an observation in the buckets and not yet in the sum.
+/// A histogram of times. Its atomics are relaxed: a reader may see a time in the buckets that is not yet in
+/// the sum.
 #[derive(Debug)]
 pub struct Histogram {
-    /// Upper ends of the buckets in microseconds, ascending; a bound belongs to its bucket.
+    /// Upper ends of the buckets in microseconds, ascending. A time equal to a bound is in that bound's
+    /// bucket.
     bounds_us: &'static [u64],
     counts: Box<[AtomicU64]>,
     sum_us: AtomicU64,
 }
 
 impl Histogram {
-    /// Empty, with buckets up to these bounds in microseconds, which ascend.
+    /// An empty histogram with these bounds in microseconds. They must ascend.
     pub fn new(bounds_us: &'static [u64]) -> Histogram {
         debug_assert!(bounds_us.is_sorted(), "bounds ascend");
         Histogram {
@@ -25,7 +28,7 @@ impl Histogram {
         }
     }
 
-    /// One more time.
+    /// Counts one time.
     pub fn observe(&self, time: Duration) {
         let time_us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         let bucket = self.bounds_us.partition_point(|bound| *bound < time_us);
@@ -40,7 +43,7 @@ impl Histogram {
         self.bounds_us
     }
 
-    /// How many times lie in each bucket alone; the last is for those beyond all bounds.
+    /// Number of times in each bucket alone, not cumulative. The last number is for times beyond all bounds.
     pub fn counts(&self) -> Vec<u64> {
         self.counts
             .iter()

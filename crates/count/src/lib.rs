@@ -1,11 +1,12 @@
-//! Counting: operations with their times, and the text that Prometheus reads.
+//! Counters for operations and their times, and the text format that Prometheus reads.
 //!
 //! - [`Metric`] declares a metric once: its name with the unit, its kind, its help. [`Text`] writes its lines.
 //! - [`Histogram`] counts times in buckets.
-//! - [`Operations`] counts requests by operation; a [`RequestCount`] is what it has counted, as nodes tell each other.
-//!   [`Counters`] knows the requests under way too.
+//! - [`Operations`] counts requests by operation. A [`RequestCount`] holds what it has counted; nodes send it
+//!   to each other. [`Counters`] also knows the requests under way.
 //!
-//! Counters never wait for each other and never fail: they are read for people, and no decision hangs on one.
+//! Counting never fails and never waits, except at an operation's first request. Only people read the
+//! numbers; no decision depends on them.
 
 mod counters;
 mod histogram;

@@ -1,41 +1,41 @@
-//! The one declaration of a metric.
+//! The declaration of a metric.
 
-/// A metric: what it is called, what it is, what it says. docs/operations.md lists all; a test compares.
+/// Name, kind and help of a metric. A test compares all metrics with the list in docs/operations.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
-    /// Name with its unit, most significant word first; a counter's ends with `_total`.
+    /// Name with its unit, most significant word first. The name of a counter ends with `_total`.
     pub name: &'static str,
-    /// What may be done with its values.
+    /// How its values behave.
     pub kind: Kind,
-    /// One sentence.
+    /// One sentence for people.
     pub help: &'static str,
 }
 
-/// What may be done with a metric's values.
+/// How the values of a metric behave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Only grows while the process lives: rates make sense.
+    /// It only grows while the process lives, so rates make sense.
     Counter,
-    /// A state of this moment.
+    /// It describes the present moment.
     Gauge,
-    /// Times in seconds by buckets, each with all that are shorter, with their sum and number.
+    /// Times in seconds. Each bucket includes all shorter times; the sum and the number of all times follow.
     Histogram,
 }
 
 impl Metric {
-    /// A number that only grows.
+    /// Declares a number that only grows.
     pub const fn counter(name: &'static str, help: &'static str) -> Metric {
         let kind = Kind::Counter;
         Metric { name, kind, help }
     }
 
-    /// A number that goes up and down.
+    /// Declares a number that goes up and down.
     pub const fn gauge(name: &'static str, help: &'static str) -> Metric {
         let kind = Kind::Gauge;
         Metric { name, kind, help }
     }
 
-    /// Times in buckets.
+    /// Declares a histogram of times.
     pub const fn histogram(name: &'static str, help: &'static str) -> Metric {
         let kind = Kind::Histogram;
         Metric { name, kind, help }
@@ -43,7 +43,7 @@ impl Metric {
 }
 
 impl Kind {
-    /// In Prometheus' words.
+    /// The word that Prometheus uses.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Counter => "counter",

@@ -9,13 +9,13 @@ use parking_lot::RwLock;
 
 use crate::{Histogram, LATENCY_MICROS, RequestCount};
 
-/// Counters of one process. They wait for each other only at a name that was not counted before.
+/// Counters of one process. Threads wait for each other only at the first request of an operation.
 #[derive(Debug, Default)]
 pub struct Operations {
     by_name: RwLock<BTreeMap<String, Arc<Operation>>>,
 }
 
-/// Counters of one operation. Relaxed: a reader may see a request counted whose bytes are not.
+/// Counters of one operation. They are relaxed: a reader may see a request whose bytes are not counted yet.
 #[derive(Debug)]
 pub struct Operation {
     failures: AtomicU64,
@@ -25,16 +25,18 @@ pub struct Operation {
 }
 
 impl Operations {
-    /// The counters of an operation. Names must come from a list of ours, never from a request: each is kept.
+    /// The counters of an operation. Its name must come from a fixed list, never from a request, because
+    /// every name is kept.
     pub fn of(&self, operation: &str) -> Arc<Operation> {
         if let Some(counters) = self.by_name.read().get(operation) {
             return Arc::clone(counters);
         }
+        // Another thread may have added it since; `entry` looks again.
         let mut by_name = self.by_name.write();
         Arc::clone(by_name.entry(operation.to_owned()).or_default())
     }
 
-    /// All operations counted so far, in order of their names.
+    /// All operations counted so far, sorted by name.
     pub fn counts(&self) -> Vec<RequestCount> {
         let by_name = self.by_name.read();
         by_name
@@ -56,17 +58,18 @@ impl Default for Operation {
 }
 
 impl Operation {
-    /// Content came in.
+    /// Adds content bytes that came in.
     pub fn received(&self, bytes: u64) {
         self.bytes_in.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Content went out.
+    /// Adds content bytes that went out.
     pub fn sent(&self, bytes: u64) {
         self.bytes_out.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// A request ended after `time`; `failed` if it failed for no reason of the asker's.
+    /// Counts a request that took `time`. `failed` means that it failed for a reason that is not the
+    /// client's.
     pub fn ended(&self, time: Duration, failed: bool) {
         self.failures.fetch_add(u64::from(failed), Ordering::Relaxed);
         self.times.observe(time);

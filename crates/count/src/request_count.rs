@@ -1,4 +1,4 @@
-//! What was counted of one operation, as nodes tell each other and the API shows it.
+//! The counts of one operation, in the form that nodes send to each other and the API returns.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,35 +8,36 @@ pub const LATENCY_MICROS: [u64; 18] = [
     2_000_000, 5_000_000, 10_000_000, 20_000_000, 50_000_000,
 ];
 
-/// Requests of one kind.
+/// Counts of one operation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestCount {
-    /// `put`, `get`, `head`, `delete`, `list`, ...
+    /// Name of the operation: `put`, `get`, `head`, `delete`, `list`, ...
     pub operation: String,
-    /// Answered.
+    /// Number of requests answered.
     pub count: u64,
-    /// Of these, answered with a failure of ours (not "no such key").
+    /// Number of requests that failed for a reason of the server's ("no such key" is none).
     pub failures: u64,
-    /// Content bytes received.
+    /// Content received, in bytes.
     pub bytes_in: u64,
-    /// Content bytes sent.
+    /// Content sent, in bytes.
     pub bytes_out: u64,
-    /// Sum of answer times in microseconds.
+    /// Sum of all answer times, in microseconds.
     pub micros: u64,
-    /// Answers by time: how many took at most [`LATENCY_MICROS`]`[i]` and more than the one before; the last counts
-    /// all slower ones. Empty from a node that does not tell.
+    /// Number of answers by time: bucket `i` counts those that took at most [`LATENCY_MICROS`]`[i]` and more
+    /// than the bound before. The last bucket counts all slower ones. Empty if a node does not report them.
     #[serde(default)]
     pub buckets: Vec<u64>,
 }
 
 impl RequestCount {
-    /// Adds what another process has counted of the same operation.
+    /// Adds the counts that another process has of the same operation.
     pub fn add(&mut self, other: &RequestCount) {
         self.count += other.count;
         self.failures += other.failures;
         self.bytes_in += other.bytes_in;
         self.bytes_out += other.bytes_out;
         self.micros += other.micros;
+        // Either side may come from a node that does not report buckets.
         if self.buckets.len() < other.buckets.len() {
             self.buckets.resize(other.buckets.len(), 0);
         }
@@ -45,8 +46,8 @@ impl RequestCount {
         }
     }
 
-    /// The answer time in microseconds that this share of the answers (0 to 1) stayed within, as the upper end of its
-    /// bucket; `None` without answers, `u64::MAX` beyond the last bucket.
+    /// The answer time in microseconds within which this share of the answers (0 to 1) stayed, rounded up to
+    /// the end of its bucket. `None` without answers, `u64::MAX` if it is in the last bucket.
     pub fn quantile_micros(&self, share: f64) -> Option<u64> {
         let total: u64 = self.buckets.iter().sum();
         let wanted = (total as f64 * share).ceil() as u64;

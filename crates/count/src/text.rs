@@ -1,35 +1,36 @@
-//! The text that Prometheus reads (its text format, version 0.0.4).
+//! The text format of Prometheus, version 0.0.4.
 
 use std::fmt::{Display, Write};
 
 use crate::{Histogram, Kind, Metric};
 
-/// Labels of one line: names and values, in the order in which they are written.
+/// Names and values of the labels of one line, in the order in which they are written.
 type Labels<'a> = &'a [(&'a str, &'a str)];
 
-/// The text under way.
+/// A text that is being written.
 #[derive(Debug, Default)]
 pub struct Text(String);
 
-/// The lines of one metric. Every metric begins once: Prometheus refuses a text that declares one twice.
+/// Writes the lines of one metric. Begin every metric only once: Prometheus refuses a text that declares one
+/// twice.
 pub struct Lines<'a> {
     text: &'a mut String,
     metric: &'a Metric,
 }
 
 impl Text {
-    /// The type of its content in HTTP.
+    /// Value of `Content-Type` for the text.
     pub const MEDIA_TYPE: &'static str = "text/plain; version=0.0.4; charset=utf-8";
 
-    /// Nothing yet.
+    /// An empty text.
     pub fn new() -> Text {
         Text(String::with_capacity(8192))
     }
 
-    /// Begins a metric.
+    /// Declares a metric; its values follow.
     pub fn begin<'a>(&'a mut self, metric: &'a Metric) -> Lines<'a> {
         let Metric { name, kind, help } = metric;
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {}", kind.name());
         Lines {
             text: &mut self.0,
@@ -37,34 +38,35 @@ impl Text {
         }
     }
 
-    /// A metric of one value without labels.
+    /// Writes a metric that has one value and no labels.
     pub fn one(&mut self, metric: &Metric, value: impl Display) {
         self.begin(metric).value(&[], value);
     }
 
-    /// All that was written.
+    /// Returns the whole text.
     pub fn into_string(self) -> String {
         self.0
     }
 }
 
 impl Lines<'_> {
-    /// One value.
+    /// Writes one value.
     pub fn value(&mut self, labels: Labels<'_>, value: impl Display) {
         debug_assert!(self.metric.kind != Kind::Histogram, "{}", self.metric.name);
         write_line(self.text, self.metric.name, "", labels, None, value);
     }
 
-    /// The times of a histogram.
+    /// Writes the lines of a histogram.
     pub fn times(&mut self, labels: Labels<'_>, times: &Histogram) {
         self.buckets(labels, times.bounds_us(), &times.counts(), times.sum_us());
     }
 
-    /// Times counted elsewhere: `counts` of each bucket alone, the last beyond all `bounds_us`; their sum in
-    /// microseconds.
+    /// Writes the lines of a histogram that was counted elsewhere: `counts` has each bucket alone, the last
+    /// one for times beyond all `bounds_us`, and `sum_us` their sum in microseconds.
     pub fn buckets(&mut self, labels: Labels<'_>, bounds_us: &[u64], counts: &[u64], sum_us: u64) {
         let Metric { name, kind, .. } = *self.metric;
         debug_assert!(kind == Kind::Histogram, "{name}");
+        // In this format each bucket also counts all shorter times, unlike `counts`.
         let mut within = 0;
         for (bound_us, count) in bounds_us.iter().zip(counts) {
             within += count;
@@ -91,14 +93,16 @@ fn write_line(
     let bound = bound.map(|bound| ("le", bound));
     let mut opening = '{';
     for (label, of_label) in labels.iter().copied().chain(bound) {
+        // Writing to a string cannot fail.
         let _ = write!(text, "{opening}{label}=\"{}\"", escape(of_label));
         opening = ',';
     }
     let closing = if opening == ',' { "}" } else { "" };
+    // Writing to a string cannot fail.
     let _ = writeln!(text, "{closing} {value}");
 }
 
-/// A label's value, which could end its quotes or its line.
+/// Escapes a label's value, which could otherwise end its quotes or its line.
 fn escape(value: &str) -> String {
     value
         .replace('\\', "\\\\")

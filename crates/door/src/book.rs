@@ -1,4 +1,4 @@
-//! Who is inside, counted by network; plain values, without clocks or sockets.
+//! Counts open connections by network. These are plain values, without clocks or sockets.
 //!
 //! Invariants:
 //! - `strangers` is the sum of all counts in `by_network`, none of which is 0;
@@ -15,25 +15,28 @@ const KNOWN_FOR: Duration = Duration::from_secs(600);
 /// Most networks remembered that have no trusted connection open.
 const KNOWN_MAX: usize = 4096;
 
-/// How many connections a port holds.
+/// How many connections a port may have open.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Connections at a time. What comes then waits in the system's queue.
+    /// Most connections at a time. Further ones wait in the system's queue.
     pub connections_max: usize,
-    /// Connections of one address that have not been trusted (all of them, where nobody is ever trusted). What comes
-    /// then is closed at once. An address is an IPv4 address or an IPv6 network of 64 bits: who has one has all of it.
+    /// Most connections of one address that are not trusted (all of them, where no connection is ever
+    /// trusted). Further ones are closed at once. An address is an IPv4 address or an IPv6 network of 64
+    /// bits, because a client with one address of such a network usually has all of them.
     pub per_address_max: usize,
-    /// How many of `connections_max` are kept for networks that were trusted lately; 0 where nobody ever is.
+    /// How many of `connections_max` are kept for networks that were trusted lately; 0 where no connection is
+    /// ever trusted.
     pub reserve: usize,
 }
 
-/// All who can change their address within it at will.
+/// All addresses that one client can choose from at will.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Network(IpAddr);
 
 impl Network {
     pub(crate) fn of(address: IpAddr) -> Network {
         Network(match address.to_canonical() {
+            // The first 64 bits name the network; the client chooses the rest.
             IpAddr::V6(address) => {
                 let high = u128::from(address) >> 64 << 64;
                 IpAddr::V6(Ipv6Addr::from(high))
@@ -43,23 +46,23 @@ impl Network {
     }
 }
 
-/// Why a connection is closed as soon as it came.
+/// Why a connection is closed as soon as it comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Its address has as many as it may.
+    /// Its address has as many connections as it may have.
     Address,
-    /// Only the reserve is left, and its network is not known.
+    /// Only the reserve is free, and its network was not trusted lately.
     Reserve,
 }
 
-/// Whether a connection inside has shown who it is.
+/// Whether a client has proved who it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
     Stranger,
     Trusted,
 }
 
-/// Who is inside.
+/// Open connections and the networks that were trusted lately.
 #[derive(Debug)]
 pub(crate) struct Book {
     limits: Limits,
@@ -68,12 +71,12 @@ pub(crate) struct Book {
     known: HashMap<Network, Known>,
 }
 
-/// A network that was trusted.
+/// A network that was trusted at least once.
 #[derive(Debug)]
 struct Known {
-    /// Its trusted connections now.
+    /// Number of its trusted connections that are open.
     open: usize,
-    /// When it was last trusted, or left.
+    /// When it was last trusted, or when its last trusted connection ended.
     last: Instant,
 }
 
@@ -87,13 +90,13 @@ impl Book {
         }
     }
 
-    /// Lets a connection in as a stranger.
+    /// Admits a connection as a stranger's.
     pub(crate) fn enter(&mut self, network: Network, now: Instant) -> Result<(), Refusal> {
         let held = self.by_network.get(&network).copied().unwrap_or(0);
         if held >= self.limits.per_address_max.max(1) {
             return Err(Refusal::Address);
         }
-        // At least one stranger, or nobody could ever become known.
+        // At least one stranger must get in, or no network could ever become known.
         let strangers_max = self
             .limits
             .connections_max
@@ -107,7 +110,7 @@ impl Book {
         Ok(())
     }
 
-    /// A stranger has shown who it is: it counts no longer against its address.
+    /// Notes that a stranger has proved who it is. Its connection no longer counts against its address.
     pub(crate) fn trust(&mut self, network: Network, now: Instant) {
         self.drop_stranger(network);
         self.make_room(now);
@@ -116,7 +119,7 @@ impl Book {
         known.last = now;
     }
 
-    /// A connection ended.
+    /// Notes that a connection has ended.
     pub(crate) fn leave(&mut self, network: Network, standing: Standing, now: Instant) {
         if standing == Standing::Stranger {
             return self.drop_stranger(network);
@@ -139,14 +142,15 @@ impl Book {
             return;
         };
         *held -= 1;
-        // Without this the map would grow by every address that ever came.
+        // Without this the map would keep an entry for every address that ever came.
         if *held == 0 {
             self.by_network.remove(&network);
         }
         self.strangers -= 1;
     }
 
-    /// Forgets who is known no longer, and when that is not enough who was here longest ago.
+    /// Forgets networks that are no longer known. If that is not enough, forgets the one that left longest
+    /// ago.
     fn make_room(&mut self, now: Instant) {
         if self.known.len() < KNOWN_MAX {
             return;

@@ -1,4 +1,4 @@
-//! Accepting connections within limits, and ending those that say nothing.
+//! Accepts connections within limits, and closes those that ask for nothing.
 //!
 //! An accept loop asks [`Door::accept`] for the next connection and gives its [`Pass`] to the task that serves it:
 //!
@@ -32,10 +32,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::book::{Book, Limits, Network, Standing};
 use crate::patience::{Activity, Patience};
 
-/// Pause after the system refused to accept (out of file descriptors, say).
+/// Pause after the system refused to accept a connection, for example because file descriptors ran out.
+/// Without it the accept loop would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// The door of one port.
+/// Admits the connections of one port.
 pub struct Door {
     places: Arc<Semaphore>,
     book: Mutex<Book>,
@@ -44,7 +45,7 @@ pub struct Door {
 }
 
 impl Door {
-    /// A door that nobody has come through.
+    /// A door without any connection yet.
     pub fn new(limits: Limits) -> Arc<Door> {
         Arc::new(Door {
             places: Arc::new(Semaphore::new(limits.connections_max.max(1))),
@@ -54,12 +55,13 @@ impl Door {
         })
     }
 
-    /// The next connection that may come in. Connections that may not are closed on the way.
+    /// Returns the next connection that may come in. Connections that may not are closed.
     ///
-    /// It may be dropped at any time: no place is lost then, and no connection that was let in.
+    /// The future may be dropped at any time: no place is lost then, and no admitted connection.
     pub async fn accept(self: &Arc<Self>, listener: &TcpListener) -> (TcpStream, SocketAddr, Pass) {
         loop {
-            // A place first, so that what cannot be held stays in the system's queue. Nobody closes the semaphore.
+            // Take a place before accepting: connections that do not fit then stay in the system's queue. The
+            // semaphore is never closed, so this cannot fail.
             let place = Arc::clone(&self.places).acquire_owned().await.ok();
             match listener.accept().await {
                 Ok((stream, peer)) => {
@@ -75,12 +77,12 @@ impl Door {
         }
     }
 
-    /// Connections inside at this moment.
+    /// Number of connections that are open now.
     pub fn open(&self) -> u64 {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// Connections closed as soon as they came, since the start.
+    /// Number of connections that were closed as soon as they came, since the start.
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
@@ -102,7 +104,7 @@ impl Door {
     }
 }
 
-/// The right of one connection to be held. Its place is free when the last clone is dropped.
+/// The right of one connection to stay open. Its place becomes free when the last clone is dropped.
 #[derive(Clone)]
 pub struct Pass(Arc<Inside>);
 
@@ -117,20 +119,22 @@ struct Inside {
 pub struct UnderWay(Pass);
 
 impl Pass {
-    /// A request has arrived whole.
+    /// Notes that a whole request has arrived.
     pub fn heard(&self) {
         self.0.activity.lock().heard = true;
     }
 
-    /// A request begins. It is under way until what is returned is dropped.
+    /// Notes that a request begins. It is under way until the result is dropped.
     pub fn begin(&self) -> UnderWay {
         self.0.activity.lock().under_way += 1;
         UnderWay(self.clone())
     }
 
-    /// A request came whose signature is good: the connection counts no longer against its address, and the reserve is
-    /// open to its network for some minutes.
+    /// Notes that a request had a valid signature. The connection no longer counts against its address, and
+    /// its network may use the reserve for some minutes.
     pub fn trust(&self) {
+        // Lock order: `activity`, then `book`. Keeping `activity` locked makes sure that a connection is
+        // trusted only once.
         let mut activity = self.0.activity.lock();
         if activity.standing == Standing::Stranger {
             self.0.door.book.lock().trust(self.0.network, Instant::now());
@@ -138,8 +142,8 @@ impl Pass {
         }
     }
 
-    /// Returns when the connection has asked for nothing for longer than `patience` allows, from now on; never, once it
-    /// has done what `patience` waits for.
+    /// Returns once the connection has asked for nothing for longer than `patience` allows, counted from now
+    /// on. It never returns once the client has done what `patience` waits for.
     pub async fn outstayed(&self, patience: Patience) {
         self.0.activity.lock().set_usable(Instant::now());
         loop {
@@ -147,7 +151,8 @@ impl Pass {
             match left {
                 None => pending::<()>().await,
                 Some(Duration::ZERO) => return,
-                // What happens meanwhile is seen at the end: no connection is closed too early, and none has to be woken.
+                // What happens meanwhile is noticed at the end of the sleep. So no connection is closed too
+                // early, and no request has to wake this task.
                 Some(left) => tokio::time::sleep(left).await,
             }
         }

@@ -1,10 +1,11 @@
-//! By which names a server may be addressed.
+//! The names that a server accepts requests for.
 //!
-//! A web page may point a name of its own at 127.0.0.1 after it was loaded (DNS rebinding); the browser then counts a
-//! server on this machine as part of that page and lets its scripts read all of it. What gives it away is the name in
-//! the request: so a request for a name that is not ours gets 421.
+//! A web page may point a name of its own at 127.0.0.1 after it was loaded (DNS rebinding). The browser then
+//! treats a server on this machine as part of that page and lets the page's scripts read all of it. Only the
+//! name in the request gives the attack away, so a request for a name that is not ours gets status 421.
 //!
-//! It is no access control: a program can write any name. Ports are not compared, because tunnels and proxies change them.
+//! This is no access control, because a program can write any name. Ports are not compared, because tunnels
+//! and proxies change them.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -17,24 +18,25 @@ use crate::machine;
 #[derive(Debug, Clone)]
 pub struct Hosts {
     listen: IpAddr,
-    /// As [`plain`] makes them.
+    /// Names in the form that [`plain`] returns.
     names: Vec<String>,
 }
 
-/// Why a request is not for a server.
+/// Why a request is not addressed to this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Misaddressed {
-    /// HTTP/1.1 without a `Host`, or any version with two (RFC 9112, 3.2): status 400.
+    /// An HTTP/1.1 request has no `Host`, or a request of any version has two (RFC 9112, 3.2): status 400.
     Malformed,
-    /// It names somebody else: status 421.
+    /// The request names another server: status 421 (RFC 9110, 15.5.20).
     NotOurs,
 }
 
 impl Hosts {
-    /// `localhost`, the names this machine has ([`machine`]), the address `listen`, and `names` (host names or addresses).
+    /// Accepts `localhost`, the names of this machine ([`machine`]), the address `listen`, and `names` (host
+    /// names or addresses).
     ///
-    /// Where `listen` is not one address but all of the machine's, every address is accepted: a page cannot have an
-    /// address for its name unless it was loaded from there.
+    /// If `listen` stands for all addresses of the machine, every address is accepted. That is safe, because
+    /// a page can have an address as its name only if it was loaded from there.
     pub fn new<N: AsRef<str>>(listen: SocketAddr, names: impl IntoIterator<Item = N>) -> Hosts {
         let plain_name = |name: N| match name.as_ref().parse::<Authority>() {
             Ok(authority) => plain(authority.host()),
@@ -51,14 +53,15 @@ impl Hosts {
         }
     }
 
-    /// Whether a request is for this server. One of HTTP/1.0 without any name is: browsers always send one.
+    /// Checks whether a request is for this server. An HTTP/1.0 request without any name is accepted:
+    /// browsers always send one.
     ///
     /// # Errors
-    /// Why it is not.
+    /// [`Misaddressed`] if the request is malformed or names another server.
     pub fn admit(&self, version: Version, uri: &Uri, headers: &HeaderMap) -> Result<(), Misaddressed> {
         let mut given = headers.get_all(header::HOST).iter();
         let (first, second) = (given.next(), given.next());
-        // Two names: a proxy and we could go by different ones.
+        // With two names, a proxy in front of us could use one and we the other.
         if second.is_some() || (first.is_none() && version == Version::HTTP_11) {
             return Err(Misaddressed::Malformed);
         }
@@ -73,20 +76,23 @@ impl Hosts {
     }
 
     fn knows(&self, authority: &Authority) -> bool {
+        // A `Host` has no user name (RFC 9110, 7.2).
         if authority.as_str().contains('@') {
             return false;
         }
         let name = plain(authority.host());
         let ours = match name.parse::<IpAddr>() {
             Ok(address) => address.is_loopback() || self.listen.is_unspecified() || address == self.listen,
-            // Names below `localhost` are this machine by RFC 6761; browsers ask no DNS for them.
+            // Names below `localhost` belong to this machine (RFC 6761, 6.3). Browsers do not ask DNS for
+            // them.
             Err(_) => name == "localhost" || name.ends_with(".localhost"),
         };
         ours || self.names.contains(&name)
     }
 }
 
-/// A name or an address as they are compared.
+/// The form in which names and addresses are compared: lower case, without the final dot and without
+/// brackets.
 fn plain(name: &str) -> String {
     let name = name.strip_suffix('.').unwrap_or(name);
     let name = name

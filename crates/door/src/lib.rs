@@ -1,13 +1,13 @@
-//! Who may come in on a port, for every server of ours alike.
+//! Which clients may use a port, with the same rules for all our servers.
 //!
-//! - [`Door`] accepts connections: so many in all, so many for each address, and a reserve that strangers cannot
-//!   take from those who have shown who they are.
+//! - [`Door`] accepts connections. It limits their number in all and for each address, and keeps a reserve
+//!   for clients that have proved who they are.
 //! - [`Pass`] is held as long as the connection. The service calls [`Pass::heard`] when a request has arrived and
 //!   [`Pass::trust`] when its signature is good; [`Pass::outstayed`] says by [`Patience`] when to close it.
-//! - [`Places`] are things of which there are few, and of which one address may have only some.
-//! - [`Hosts`] knows by which names a server may be addressed, against DNS rebinding.
+//! - [`Places`] shares a scarce resource among addresses, so that one address cannot take all of it.
+//! - [`Hosts`] knows the names that a server accepts requests for, against DNS rebinding.
 //!
-//! It knows no protocol above the request's head, no signatures and no TLS.
+//! This crate knows nothing of protocols beyond the request's head, of signatures, or of TLS.
 
 mod book;
 mod connections;

@@ -1,8 +1,9 @@
 //! The names of this machine.
 //!
-//! A page that points its name here (DNS rebinding) must have one that its author chose and that others resolve for him. The
-//! machine's own names are chosen by who runs it, and it resolves them by itself. Not so a name with a domain that the
-//! network gave it (DHCP): that is believed only where the machine's own files have it too.
+//! An attack by DNS rebinding needs a name that its author chose and that others resolve. The machine's own
+//! names are chosen by its administrator, and the machine resolves them itself, so they are safe. A name with
+//! a domain that the network assigned (DHCP) is different: it is accepted only if the machine's own files
+//! contain it too.
 
 use std::sync::LazyLock;
 
@@ -15,15 +16,18 @@ static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
     )
 });
 
-/// Host names of this machine, alone and with its domain where that is known. Empty where the system does not tell.
+/// Host names of this machine, without and, where it is known, with its domain. Empty if the system does not
+/// report them.
 pub(crate) fn names() -> &'static [String] {
     &NAMES
 }
 
-/// `current` is the name now, `kept` what it is given at start, `hosts` the table of names.
+/// `current` is the present host name, `kept` the one that the machine gets at start, `hosts` the table of
+/// names.
 fn names_in(current: &str, kept: &str, hosts: &str) -> Vec<String> {
     let label = |name: &str| name.trim().split('.').next().unwrap_or("").to_ascii_lowercase();
     let mut names = vec![kept.trim().to_ascii_lowercase(), label(kept)];
+    // A dot means that the network may have assigned the domain.
     if !current.trim().contains('.') {
         names.push(label(current));
     }

@@ -1,20 +1,21 @@
-//! Which connections are closed for asking nothing: a rule and what it looks at, plain values without sockets.
+//! Decides which connections are closed because they ask for nothing. These are plain values without sockets.
 
 use std::time::{Duration, Instant};
 
 use crate::book::Standing;
 
-/// When a connection is closed though it breaks no rule. The time begins when the connection can be used, after its
-/// handshake.
+/// When to close a connection that breaks no other rule. The time begins when the connection can be used,
+/// after its handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Patience {
-    /// No whole request came for so long. Afterwards the limits of whoever reads heads count.
+    /// Close it if no whole request has come within this time. After the first request only the limits of the
+    /// HTTP server apply.
     FirstRequest(Duration),
-    /// No good signature came for so long, whatever else was asked. Where every request has to be signed, others are no
-    /// reason to hold a connection.
+    /// Close it if no request with a valid signature has come within this time, whatever else was asked.
+    /// Where every request has to be signed, other requests give no right to keep a connection.
     FirstSignature(Duration),
-    /// No good signature ever came, and nothing was under way for so long. Where strangers may ask, long answers to them
-    /// must not be cut, but between two requests a place is worth more than their comfort.
+    /// Close it if no valid signature ever came and no request was under way for this time. Where strangers
+    /// may ask, long answers must not be cut off, but an idle connection should not keep its place.
     IdleStranger(Duration),
 }
 
@@ -22,18 +23,18 @@ pub enum Patience {
 #[derive(Debug)]
 pub(crate) struct Activity {
     pub(crate) standing: Standing,
-    /// A whole request came.
+    /// Whether a whole request has come.
     pub(crate) heard: bool,
-    /// Requests under way.
+    /// Number of requests under way.
     pub(crate) under_way: usize,
-    /// When the connection could be used.
+    /// When the handshake was done.
     usable: Instant,
     /// When the last request ended, if one did.
     ended: Option<Instant>,
 }
 
 impl Activity {
-    /// Of a connection that comes now.
+    /// State of a connection that has just come.
     pub(crate) fn new(now: Instant) -> Activity {
         Activity {
             standing: Standing::Stranger,
@@ -44,19 +45,19 @@ impl Activity {
         }
     }
 
-    /// The handshake is done.
+    /// Notes that the handshake is done.
     pub(crate) fn set_usable(&mut self, now: Instant) {
         self.usable = now;
     }
 
-    /// A request ended.
+    /// Notes that a request has ended.
     pub(crate) fn end(&mut self, now: Instant) {
         debug_assert!(self.under_way > 0, "only what began can end");
         self.under_way = self.under_way.saturating_sub(1);
         self.ended = Some(now);
     }
 
-    /// How much longer the connection may stay as it is; zero if it must go, `None` for ever.
+    /// How much longer the connection may stay open if nothing changes. Zero: close it now. `None`: no limit.
     pub(crate) fn left(&self, patience: Patience, now: Instant) -> Option<Duration> {
         if self.standing == Standing::Trusted {
             return None;

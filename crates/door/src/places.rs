@@ -1,8 +1,8 @@
-//! Few places, shared among addresses.
+//! A limited number of places, shared among addresses.
 //!
-//! Invariants: no more places are held than there are, nor by one address than it may have; a place is waited for in the
-//! order of asking, first among those of the address, then among all; what is remembered of an address goes with its last
-//! place.
+//! Invariants: the places held are never more than there are, nor more than one address may have. Waiters get
+//! places in the order of asking, first among those of their address, then among all. An address is forgotten
+//! when its last place is dropped.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::book::Network;
 
-/// Places, so many in all and so many for each address (as [`crate::Limits`] counts addresses).
+/// Places with a limit for all and a limit for each address (see [`crate::Limits`] for what an address is).
 #[derive(Debug)]
 pub struct Places {
     all: Arc<Semaphore>,
@@ -21,7 +21,7 @@ pub struct Places {
     by_address: Mutex<HashMap<Network, Arc<Semaphore>>>,
 }
 
-/// A place, until dropped.
+/// A place. Dropping it frees it.
 #[derive(Debug)]
 pub struct Place {
     _of_all: Option<OwnedSemaphorePermit>,
@@ -29,7 +29,7 @@ pub struct Place {
 }
 
 impl Places {
-    /// `max` in all, at most `per_address_max` for one address.
+    /// `max` places in all, of which one address may hold `per_address_max`. Both are at least 1.
     pub fn new(max: usize, per_address_max: usize) -> Places {
         Places {
             all: Arc::new(Semaphore::new(max.max(1))),
@@ -38,7 +38,7 @@ impl Places {
         }
     }
 
-    /// A place for this server's own use, if one is free now.
+    /// Takes a place for this server's own use, if one is free now.
     pub fn try_take(&self) -> Option<Place> {
         let of_all = Arc::clone(&self.all).try_acquire_owned().ok()?;
         Some(Place {
@@ -51,12 +51,14 @@ impl Places {
     pub async fn take(&self, address: IpAddr) -> Place {
         let own = {
             let mut by_address = self.by_address.lock();
-            // Who holds or waits for a place shares the semaphore.
+            // Everyone who holds or waits for a place has a clone of the semaphore. A count of 1 is the map's
+            // own.
             by_address.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
             let own = by_address.entry(Network::of(address));
             Arc::clone(own.or_insert_with(|| Arc::new(Semaphore::new(self.per_address_max))))
         };
-        // The address first: one that waits for its own must not keep others from what is free. Nobody closes these.
+        // First the address's own limit, then the common one: an address that waits for its own limit must
+        // not keep a common place from others. The semaphores are never closed, so this cannot fail.
         let of_address = own.acquire_owned().await.ok();
         let of_all = Arc::clone(&self.all).acquire_owned().await.ok();
         Place {

@@ -1,4 +1,4 @@
-//! What a request can learn of the connection it came on, and tell it.
+//! What a request can learn about its connection, and what it can tell it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use door::{Pass, UnderWay};
 
 use crate::tls::Agreed;
 
-/// A connection, shared by its requests.
+/// One connection. All requests on it share this value.
 pub struct Connection {
     peer: SocketAddr,
     tls: Option<Agreed>,
@@ -26,28 +26,30 @@ impl Connection {
         }
     }
 
-    /// The other end.
+    /// Address of the client.
     pub fn peer(&self) -> SocketAddr {
         self.peer
     }
 
-    /// What both ends agreed on; `None` without TLS.
+    /// Version and cipher that TLS agreed on; `None` without TLS.
     pub fn tls(&self) -> Option<&Agreed> {
         self.tls.as_ref()
     }
 
-    /// A request begins; it ends when the answer is dropped. Needed only for [`door::Patience::IdleStranger`].
+    /// Notes that a request begins. The request is under way until the result is dropped. Only
+    /// [`door::Patience::IdleStranger`] needs this.
     pub fn begin(&self) -> UnderWay {
         self.pass.begin()
     }
 
-    /// The signature of a request is good.
+    /// Notes that the signature of a request is valid. The connection no longer counts as a stranger's.
     pub fn trust(&self) {
         self.pass.trust();
     }
 
-    /// A request was answered before its body was read to the end. The answer has to say `Connection: close`; what still
-    /// comes is then read for a moment, so that the client sees the answer and not a reset.
+    /// Notes that a request was answered before its body was read to the end. The answer must say
+    /// `Connection: close`. What the client still sends is then read for a moment, so that the client sees
+    /// the answer and not a reset.
     pub fn leave_unread(&self) {
         self.unread.store(true, Ordering::Relaxed);
     }

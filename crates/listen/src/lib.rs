@@ -1,15 +1,16 @@
-//! A port of this process, served over HTTP/1.1: the one accept loop of all our servers.
+//! A port of this process that serves HTTP/1.1. All our servers use this one accept loop.
 //!
-//! [`Port::serve`] accepts what [`door::Door`] lets in, does the TLS handshake, gives every request to a function, and ends
-//! all connections in order. What a server wants otherwise than the others is a field of [`Terms`], and each server says
-//! beside its `Terms` why.
+//! [`Port::serve`] accepts the connections that [`door::Door`] lets in, does the TLS handshake, calls a
+//! function for every request, and ends all connections in order. Where servers differ, [`Terms`] has a
+//! field, and each server gives its reason beside its `Terms`.
 //!
 //! Invariants:
 //! - a connection holds its place in the door from its acceptance to its end, and no longer;
-//! - every wait has a limit: handshake, head, the pause between requests, an answer that nobody takes, the end;
-//! - when [`Port::serve`] returns, nothing listens any more and no connection of the port is left.
+//! - every wait has a limit: the handshake, the request's head, the pause between requests, a client that
+//!   does not read its answer, and the shutdown;
+//! - when [`Port::serve`] returns, the port no longer listens and none of its connections is left.
 //!
-//! It does not know what is asked, who may ask it, or what is counted.
+//! This crate does not know what requests mean, who may send them, or what is counted.
 
 mod connection;
 mod lingering;

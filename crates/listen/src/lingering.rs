@@ -1,8 +1,9 @@
 //! The end of a connection whose client is still sending.
 //!
-//! Closing a socket that has unread bytes makes the system send a reset, and a reset makes the client's system throw away an
-//! answer that it has but the client has not read. So where a body was left unread, what still comes is read and
-//! dropped for a moment after the answer: until the client ends its side, for [`TIME_MAX`] and [`BYTES_MAX`] at most.
+//! Closing a socket that has unread bytes makes the system send a reset. A reset makes the client's system
+//! throw away an answer that has arrived but that the client has not read yet. So where a request's body was
+//! not read to its end, the server reads and drops what still comes after the answer, until the client closes
+//! its side, for at most [`TIME_MAX`] and [`BYTES_MAX`].
 
 use std::io;
 use std::pin::Pin;
@@ -17,14 +18,15 @@ use tokio::time::Sleep;
 /// How long a client may go on sending after its answer.
 const TIME_MAX: Duration = Duration::from_secs(2);
 
-/// How much it may send.
+/// How many bytes a client may go on sending after its answer.
 const BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// A connection that ends gently if `unread` says so by then.
+/// A connection that is closed only after its client has had time to read the answer, if `unread` is set by
+/// then.
 pub(crate) struct Lingering<S> {
     inner: S,
     unread: Arc<AtomicBool>,
-    /// Our side is closed; runs until theirs must be.
+    /// Runs once our side is closed; when it is over, the connection ends whatever the client does.
     closing: Option<Pin<Box<Sleep>>>,
     dropped_bytes: usize,
 }
@@ -74,6 +76,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         if this.closing.is_none() {
+            // First our own side: the client must see the end of the answer while we read what it still
+            // sends.
             ready!(Pin::new(&mut this.inner).poll_shutdown(cx))?;
             if !this.unread.load(Ordering::Relaxed) {
                 return Poll::Ready(Ok(()));

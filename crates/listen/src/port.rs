@@ -1,4 +1,4 @@
-//! Accepting, serving, and the orderly end.
+//! Accepts connections, serves their requests, and ends them in order.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -25,26 +25,27 @@ use crate::lingering::Lingering;
 use crate::tls::Security;
 use crate::write_timeout::WriteTimeout;
 
-/// On what terms a port holds connections.
+/// Limits and rules for the connections of a port.
 #[derive(Clone)]
 pub struct Terms {
     /// Plain HTTP, TLS, or both.
     pub security: Security,
-    /// Longest handshake of TLS.
+    /// Longest time that a TLS handshake may take.
     pub handshake_time_max: Duration,
-    /// Request line and header fields together, in bytes.
+    /// Largest size of the request line and the header fields together, in bytes.
     pub head_bytes_max: usize,
-    /// Longest time for a request's head. It begins with the connection and with the end of every answer, so that it is the
-    /// longest pause between two requests too.
+    /// Longest time until a request's head is complete. It begins with the connection and again with the end
+    /// of every answer, so it also limits the pause between two requests.
     pub head_time_max: Duration,
-    /// Most bytes that are buffered of what comes in and of what goes out; `None` for hyper's own (some 400 KiB), where long
-    /// contents come.
+    /// Most bytes to buffer in each direction. `None` keeps hyper's default (some 400 KiB), for servers with
+    /// large contents.
     pub buffer_bytes_max: Option<usize>,
-    /// How long the other end may take nothing of an answer; `None` where whoever writes the answer has a limit of its own.
+    /// How long a client may read nothing of an answer. `None` where the code that writes the answer has a
+    /// limit of its own.
     pub write_idle_max: Option<Duration>,
-    /// Which connections are closed for asking nothing.
+    /// Which connections are closed because they ask for nothing.
     pub patience: Patience,
-    /// How long requests under way may take to finish when the port ends.
+    /// How long requests under way may go on when the port shuts down.
     pub grace: Duration,
 }
 
@@ -56,10 +57,10 @@ pub struct Port {
 }
 
 impl Port {
-    /// Listens at `address`; its port 0 stands for any free one.
+    /// Listens at `address`. Port 0 chooses any free port.
     ///
     /// # Errors
-    /// The address is taken, not this machine's, or not allowed.
+    /// Fails if the address is in use, does not belong to this machine, or is not allowed.
     pub async fn bind(address: SocketAddr, door: Arc<Door>) -> io::Result<Port> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
@@ -70,13 +71,13 @@ impl Port {
         })
     }
 
-    /// Where it listens, with the real port.
+    /// The address that the port listens at, with the real port number.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Gives every request to `answer` until `stop` is ready. Then nothing is accepted any more, requests under way may
-    /// finish within [`Terms::grace`], and what is left is broken off.
+    /// Calls `answer` for every request until `stop` is ready. Then the port accepts nothing more, requests
+    /// under way may finish within [`Terms::grace`], and connections that are left are closed.
     pub async fn serve<A, F, B, E>(self, terms: Terms, answer: A, stop: impl Future<Output = ()>)
     where
         A: Fn(Request<Incoming>, Arc<Connection>) -> F + Send + Sync + 'static,
@@ -92,14 +93,14 @@ impl Port {
         loop {
             tokio::select! {
                 () = &mut stop => break,
-                // Without this the set would grow by every connection that ever came.
+                // Without this the set would keep an entry for every connection that ever came.
                 Some(_) = connections.join_next() => {}
                 (stream, peer, pass) = self.door.accept(&self.listener) => {
                     connections.spawn(hold(stream, peer, pass, Arc::clone(&held), closed.clone()));
                 }
             }
         }
-        // First, so that who comes now is refused by the system, and does not wait in a queue that nobody reads.
+        // This comes first: the system then refuses new clients, and none waits in a queue that nobody reads.
         drop(self.listener);
         closing.send_replace(true);
         let all = async { while connections.join_next().await.is_some() {} };
@@ -124,7 +125,8 @@ async fn hold<A, F, B, E>(
     E: Into<Box<dyn Error + Send + Sync>> + 'static,
 {
     let (terms, answer) = &*held;
-    // Without it small answers wait for the acknowledgement of the one before; slower, but no error.
+    // Without this, small answers wait until the client has acknowledged the one before. A failure only makes
+    // answers slower, so it is ignored.
     let _ = stream.set_nodelay(true);
     let unread = Arc::new(AtomicBool::new(false));
     let over = |stream| {
@@ -166,7 +168,7 @@ async fn hold<A, F, B, E>(
 
 /// Returns when the port ends.
 async fn closing(closed: &mut watch::Receiver<bool>) {
-    // An error says that the port is gone, which is the same.
+    // An error means that the port is gone, which has the same consequence.
     let _ = closed.wait_for(|closing| *closing).await;
 }
 

@@ -1,4 +1,4 @@
-//! TLS: whether a connection has it, its handshake, and certificates from files.
+//! TLS: which connections use it, its handshake, and certificates from files.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,39 +14,43 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{ServerConfig, ServerConnection};
 
-/// The first byte of a TLS connection: a handshake record. No HTTP method begins with it.
+/// First byte of a TLS connection: the content type of a handshake record (RFC 8446, 5.1). No HTTP method
+/// begins with it.
 const HANDSHAKE: u8 = 0x16;
 
-/// Whether connections have TLS.
+/// Which connections use TLS.
 #[derive(Clone)]
 pub enum Security {
-    /// None has.
+    /// No connection uses TLS.
     Plain,
-    /// All have.
+    /// Every connection uses TLS.
     Tls(Arc<ServerConfig>),
-    /// Those have that begin with a handshake. Somebody between both ends could cut it off: for the time of a change only.
+    /// A connection uses TLS if its first byte is that of a handshake. An attacker between client and server
+    /// can prevent TLS here, so use this only while clients change over.
     Both(Arc<ServerConfig>),
 }
 
-/// What both ends of a connection agreed on, in the names of rustls: `TLSv1.3`, `TLS13_AES_128_GCM_SHA256`.
+/// What client and server agreed on in the handshake, in the names of rustls: `TLSv1.3`,
+/// `TLS13_AES_128_GCM_SHA256`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agreed {
-    /// The version.
+    /// Version of TLS.
     pub version: String,
-    /// The cipher suite.
+    /// Cipher suite.
     pub cipher: String,
 }
 
-/// A connection, with TLS or without.
+/// A connection, whether it uses TLS or not.
 pub(crate) trait Duplex: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Duplex for S {}
 
 impl Security {
-    /// TLS with a certificate chain and its private key.
+    /// Uses TLS with a certificate chain and its private key.
     ///
     /// # Errors
-    /// A file cannot be read or holds no PEM of its kind, or certificate and key do not go together.
+    /// Fails if a file cannot be read or has no PEM of its kind, or if certificate and key do not belong
+    /// together.
     pub fn of_files(files: &TlsFiles) -> Result<Security, TlsError> {
         let wrong = |path: &PathBuf, detail: String| TlsError::File {
             path: path.clone(),
@@ -68,6 +72,7 @@ impl Security {
             .with_no_client_auth()
             .with_single_cert(certificates, key)
             .map_err(pair)?;
+        // Only HTTP/1.1 is served, so HTTP/2 must not be offered.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Security::Tls(Arc::new(config)))
     }
@@ -98,7 +103,7 @@ impl Security {
 }
 
 impl Agreed {
-    /// Both are known once the handshake is done.
+    /// Call this after the handshake: before it, neither version nor cipher is known.
     fn of(connection: &ServerConnection) -> Agreed {
         let version = connection.protocol_version();
         let cipher = connection.negotiated_cipher_suite();
@@ -111,6 +116,7 @@ impl Agreed {
 
 async fn begins_with_handshake(stream: &TcpStream) -> io::Result<bool> {
     let mut first = [0];
+    // `peek` leaves the byte in the socket for whoever reads next, TLS or HTTP.
     stream.peek(&mut first).await?;
     Ok(first == [HANDSHAKE])
 }
@@ -120,7 +126,7 @@ async fn in_time<T>(time_max: Duration, work: impl Future<Output = io::Result<T>
     timeout(time_max, work).await.unwrap_or_else(|_| Err(late()))
 }
 
-/// Files for TLS.
+/// The files that TLS needs.
 #[derive(Debug, Clone)]
 pub struct TlsFiles {
     /// Certificate chain, PEM.
@@ -129,10 +135,10 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
-/// Why TLS cannot be had.
+/// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file that cannot be read, or holds no PEM of its kind.
+    /// A file cannot be read, or has no PEM of its kind.
     #[error("read {path}: {detail}")]
     File {
         /// The file.
@@ -140,7 +146,7 @@ pub enum TlsError {
         /// What failed.
         detail: String,
     },
-    /// Certificate and key do not go together.
+    /// Certificate and key do not belong together.
     #[error("certificate {certificates} with key {key}: {source}")]
     Pair {
         /// File of the certificates.

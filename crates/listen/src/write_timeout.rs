@@ -1,6 +1,7 @@
-//! A connection whose other end must take what is written to it: one that takes nothing for too long is cut.
+//! A connection that fails if its client reads nothing of what is written for too long.
 //!
-//! Reading has no limit here: heads have hyper's timeout, and bodies that of whoever reads them.
+//! Reading has no limit here: hyper limits the time for heads, and the code that reads a body limits the time
+//! for that.
 
 use std::io;
 use std::pin::Pin;
@@ -10,16 +11,17 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// A connection that waits for its reader up to a limit.
+/// A connection whose writes wait for the client only up to a limit.
 pub(crate) struct WriteTimeout<S> {
     inner: S,
     idle_max: Option<Duration>,
-    /// Runs while the other end takes nothing.
+    /// Runs while the client reads nothing.
     stuck: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> WriteTimeout<S> {
-    /// Waits for `idle_max` at most, then writing fails with [`io::ErrorKind::TimedOut`]; for ever with `None`.
+    /// Writing fails with [`io::ErrorKind::TimedOut`] after the client has read nothing for `idle_max`. With
+    /// `None` it waits without limit.
     pub(crate) fn new(inner: S, idle_max: Option<Duration>) -> Self {
         Self {
             inner,

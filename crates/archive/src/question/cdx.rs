@@ -9,49 +9,52 @@ use crate::cdx::{Collapse, Filter, Order};
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CdxQuestion {
-    /// The URL without a star (see [`crate::cdx::url_and_match`]); with an exact match also a key.
+    /// The URL or pattern, without its star (see [`crate::cdx::url_and_match`]). With `match_type` `exact` a
+    /// URL key works too.
     pub url: String,
-    /// What the URL stands for.
+    /// Which URLs belong to `url`.
     pub match_type: MatchType,
-    /// 1 to 14 digits, inclusive.
+    /// Earliest capture time, 1 to 14 digits (`YYYYMMDDhhmmss`), inclusive.
     pub from: Option<String>,
-    /// 1 to 14 digits, inclusive (a prefix covers all it begins).
+    /// Latest capture time, 1 to 14 digits, inclusive: `2024` includes all of 2024.
     pub to: Option<String>,
-    /// Only captures with this label.
+    /// Return only captures from inputs with this label.
     pub collection: Option<String>,
-    /// Most rows; 100 for 0.
+    /// Most rows in one answer; 0 means 100.
     pub limit: usize,
-    /// Opaque cursor from the answer before.
+    /// Cursor to continue from: `next` of the previous answer. Clients must not interpret it.
     pub after: Option<String>,
-    /// Cursor of the last capture that may be given (an end of [`CdxBlocksBody`]); order `Forward` only.
+    /// Cursor of the last capture to return (one of the ends in [`CdxBlocksBody`]). Works with order
+    /// `Forward` only.
     pub until: Option<String>,
-    /// All of them must fit.
+    /// Conditions; a capture is returned only if it meets all of them.
     pub filters: Vec<Filter>,
-    /// Captures that equal the one before in all of these are left out; none are where this is empty.
+    /// Leave out a capture that equals the one before it in all of these fields. An empty list leaves out
+    /// nothing.
     pub collapse: Vec<Collapse>,
-    /// Their order.
+    /// Order of the captures.
     pub order: Order,
-    /// Whether [`CdxRow::filename`] is the last part of the input's name alone.
+    /// Whether [`CdxRow::filename`] contains only the last part of the input's name.
     pub base_names: bool,
 }
 
-/// How a CDX look-up matches.
+/// Which URLs a CDX look-up returns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MatchType {
-    /// The URL alone.
+    /// Only the URL itself.
     #[default]
     Exact,
-    /// All URLs that begin with it.
+    /// All URLs that begin with the URL.
     Prefix,
-    /// All URLs of its host.
+    /// All URLs of the URL's host.
     Host,
-    /// All URLs of its domain and the hosts below.
+    /// All URLs of the URL's domain and of the hosts below it.
     Domain,
 }
 
 impl MatchType {
-    /// All of them.
+    /// Every match type.
     pub const ALL: [MatchType; 4] = [
         MatchType::Exact,
         MatchType::Prefix,
@@ -59,7 +62,7 @@ impl MatchType {
         MatchType::Domain,
     ];
 
-    /// Its name in addresses and on the command line.
+    /// The name that query strings and the command line use.
     pub fn name(self) -> &'static str {
         match self {
             MatchType::Exact => "exact",
@@ -69,18 +72,18 @@ impl MatchType {
         }
     }
 
-    /// By that name.
+    /// Finds a match type by its [`MatchType::name`].
     pub fn named(name: &str) -> Option<MatchType> {
         MatchType::ALL.into_iter().find(|known| known.name() == name)
     }
 }
 
-/// Captures.
+/// One part of a list of captures.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CdxBody {
-    /// In the order asked for.
+    /// The captures, in the order asked for.
     pub rows: Vec<CdxRow>,
-    /// Where the list goes on; nothing at its end. It may go on after an answer without rows.
+    /// Cursor for the next part; absent at the end of the list. It may be present in an answer without rows.
     pub next: Option<String>,
 }
 
@@ -89,56 +92,57 @@ pub struct CdxBody {
 pub struct CdxRow {
     /// Sort key of the URL.
     pub url_key: String,
-    /// 14 digits.
+    /// Capture time in UTC, 14 digits (`YYYYMMDDhhmmss`).
     pub timestamp: String,
-    /// ISO 8601 with milliseconds.
+    /// Capture time in ISO 8601, with milliseconds.
     pub fetch_time: String,
-    /// As the record has it.
+    /// The URL as the record has it.
     pub url: String,
-    /// Media type, `unk` if none was declared.
+    /// Media type; `unk` if the capture declares none.
     pub mime: String,
     /// HTTP status, 0 if the capture has none.
     pub status: u16,
-    /// Payload digest, as declared, else the SHA-1 in Base32.
+    /// Payload digest that the record declares; if it declares none, the payload's SHA-1 in Base32.
     pub digest: String,
-    /// Bytes of the record as stored.
+    /// Length of the stored record in bytes.
     pub length: u64,
-    /// Where the record begins in its input, in bytes.
+    /// Offset in bytes at which the record begins in its input.
     pub offset: u64,
-    /// The input's name, or the last part of it.
+    /// The input's name, or only its last part if the question asked for `base_names`.
     pub filename: String,
     /// The input's label, empty if it has none.
     pub collection: String,
-    /// Kind of the record.
+    /// Type of the record that the capture comes from.
     pub kind: CaptureKind,
 }
 
 impl CdxRow {
-    /// What tells it from every other capture of its URL, also one of the same millisecond: `<offset>,<filename>`.
+    /// Identifies the capture among all captures of its URL, even those of the same millisecond:
+    /// `<offset>,<filename>`.
     pub fn name(&self) -> String {
         format!("{},{}", self.offset, self.filename)
     }
 }
 
-/// Asks where blocks of captures end, so that pages of them can be given by number.
+/// Asks where blocks of captures end, so that a client can ask for pages by number.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CdxBlocksQuestion {
-    /// As in [`CdxQuestion`].
+    /// The URL or pattern, as in [`CdxQuestion::url`].
     pub url: String,
-    /// As in [`CdxQuestion`].
+    /// Which URLs belong to `url`, as in [`CdxQuestion::match_type`].
     pub match_type: MatchType,
-    /// Captures of a block.
+    /// Number of captures in each block.
     pub rows: usize,
-    /// Opaque cursor from the answer before.
+    /// Cursor to continue from: `next` of the previous answer.
     pub after: Option<String>,
 }
 
 /// Where blocks of captures end.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CdxBlocksBody {
-    /// Cursors of the last capture of each block; the last block of all may be a shorter one.
+    /// Cursor of the last capture of each block. The last block of the whole list may have fewer captures.
     pub ends: Vec<String>,
-    /// Where the list goes on; nothing at its end.
+    /// Cursor for the next part; absent at the end of the list.
     pub next: Option<String>,
 }

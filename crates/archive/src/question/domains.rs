@@ -5,26 +5,27 @@ use serde::{Deserialize, Serialize};
 /// Asks for one domain.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Domain {
-    /// A registered domain, or a host or URL of it.
+    /// A registered domain, or a host or URL that belongs to it.
     pub name: String,
 }
 
-/// A domain with its best pages.
+/// A domain with its pages that have most in-links.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DomainBody {
     /// The registered domain.
     pub domain: String,
-    /// Its URIs, captured or linked to.
+    /// URIs of the domain that are captured or linked to.
     pub uris: u64,
-    /// Of these, pages.
+    /// Number of these URIs whose current version is a page.
     pub pages: u64,
-    /// Links to it from other domains.
+    /// Links from other domains to this one.
     pub inlinks_external: u64,
-    /// Its first 20 URIs by in-links.
+    /// The 20 URIs of the domain that have most in-links.
     pub top: Vec<TopRow>,
-    /// Domains linking here, by number of links, from the in-links of `top` (a sample, bounded).
+    /// Domains that link to this one, ordered by number of links. They are counted from a bounded sample: the
+    /// in-links of `top`.
     pub linking_domains: Vec<LinkingDomain>,
-    /// Whether that is all of them, and not a sample.
+    /// Whether `linking_domains` contains every linking domain, not only those of a sample.
     pub linking_domains_complete: bool,
 }
 
@@ -33,42 +34,42 @@ pub struct DomainBody {
 pub struct LinkingDomain {
     /// The registered domain.
     pub domain: String,
-    /// Links that it has there.
+    /// Number of links to the domain asked for.
     pub links: u64,
 }
 
 /// Asks for all domains.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Domains {
-    /// Their order.
+    /// Order of the rows.
     #[serde(default)]
     pub order: DomainOrder,
-    /// `next` of the answer before.
+    /// Cursor to continue from: `next` of the previous answer.
     #[serde(default)]
     pub after: Option<String>,
-    /// Most rows; 100 for 0.
+    /// Most rows in one answer; 0 means 100.
     pub limit: usize,
 }
 
-/// How domains are listed.
+/// Order in which domains are listed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DomainOrder {
-    /// By name, from wherever a list goes on.
+    /// By name. Each part of the list reads only its own domains.
     #[default]
     Name,
-    /// Those with most pages first; reads all domains.
+    /// Most pages first. This reads all domains.
     Pages,
-    /// Those with most in-links from other domains first; reads all domains.
+    /// Most in-links from other domains first. This reads all domains.
     Inlinks,
 }
 
-/// Domains.
+/// One part of the list of domains.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DomainsBody {
-    /// In the order asked for.
+    /// The domains, in the order asked for.
     pub rows: Vec<DomainRow>,
-    /// Where the list goes on; nothing at its end.
+    /// Cursor for the next part; absent at the end of the list.
     pub next: Option<String>,
 }
 
@@ -77,51 +78,51 @@ pub struct DomainsBody {
 pub struct DomainRow {
     /// The registered domain.
     pub domain: String,
-    /// Its URIs, captured or linked to.
+    /// URIs of the domain that are captured or linked to.
     pub uris: u64,
-    /// Of these, pages.
+    /// Number of these URIs whose current version is a page.
     pub pages: u64,
-    /// Links to it from other domains.
+    /// Links from other domains to this one.
     pub inlinks_external: u64,
 }
 
 /// Asks for the URIs with most in-links.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Top {
-    /// Only URIs of this domain.
+    /// Return only URIs of this registered domain.
     #[serde(default)]
     pub domain: Option<String>,
-    /// `next` of the answer before.
+    /// Cursor to continue from: `next` of the previous answer.
     #[serde(default)]
     pub after: Option<String>,
-    /// Most rows; 100 for 0.
+    /// Most rows in one answer; 0 means 100.
     pub limit: usize,
 }
 
 /// The URIs with most in-links.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TopBody {
-    /// By in-links from other domains, then all in-links, then key.
+    /// The URIs, ordered by in-links from other domains, then by all in-links, then by key.
     pub rows: Vec<TopRow>,
-    /// Where the list goes on; nothing at its end.
+    /// Cursor for the next part; absent at the end of the list.
     pub next: Option<String>,
 }
 
 /// One row of a ranking.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TopRow {
-    /// Its place, from 1.
+    /// Position in the ranking, starting at 1.
     pub rank: u64,
-    /// The URI's key.
+    /// Sort key of the URI.
     pub url_key: String,
-    /// Its URL, as far as it is known.
+    /// URL of the URI, as far as it is known.
     pub url: String,
-    /// Title of its current version, empty if it has none.
+    /// Title of the URI's current version; empty if it has none.
     pub title: String,
-    /// Whether any capture of it is held.
+    /// Whether the archive has a capture of the URI.
     pub captured: bool,
-    /// Pages that link to it.
+    /// Number of pages that link to the URI.
     pub inlinks: u64,
-    /// Of these, the ones of other registered domains.
+    /// Number of these pages that belong to another registered domain.
     pub inlinks_external: u64,
 }

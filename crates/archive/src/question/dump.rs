@@ -1,4 +1,4 @@
-//! What can be dumped: every view, and details that `weft verify` compares besides.
+//! What can be dumped: every view, and the details that `weft verify` compares in addition to the views.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,12 +10,13 @@ pub use weave::{Details, DumpFormat, View};
 pub enum Dump {
     /// A view, in either format.
     View(View),
-    /// What no view has a column for; tab-separated in any case.
+    /// Details that no view has a column for. They are always written tab-separated, whatever format is asked
+    /// for.
     Details(Details),
 }
 
 impl Dump {
-    /// Its name on the command line and on the socket.
+    /// The name that the command line and the socket use.
     pub fn name(self) -> &'static str {
         match self {
             Dump::View(view) => view.name(),

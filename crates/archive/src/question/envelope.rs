@@ -1,15 +1,16 @@
-//! Any question and any answer, as the socket carries them.
+//! Any question and any answer, in the form that the socket carries.
 //!
-//! This is the one list of questions: each line ties a variant of [`Question`] to its struct and its answer.
+//! This is the only list of questions: each line connects a variant of [`Question`] with its struct and its
+//! answer.
 
 use serde::{Deserialize, Serialize};
 
 use super::*;
 
-/// Makes [`Question`] and ties its structs to their answers.
+/// Defines [`Question`] and connects each of its structs with its answer.
 macro_rules! questions {
     ($($variant:ident($question:ty) -> $answer:ty,)*) => {
-        /// Something to ask.
+        /// Any of the questions.
         #[derive(Debug, Clone, Serialize, Deserialize)]
         #[serde(tag = "ask", rename_all = "snake_case")]
         pub enum Question {
@@ -33,47 +34,47 @@ macro_rules! questions {
     };
 }
 
-/// What was found.
+/// Any of the answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Body {
     /// Totals and state of the archive.
     Status(StatusBody),
-    /// Whether the index is sound.
+    /// Whether the index is intact.
     Check(CheckBody),
-    /// Stages of loading.
+    /// Statistics of the stages of loading.
     Stages(StagesBody),
-    /// Inputs.
+    /// Inputs and how far each was loaded.
     Ledger(LedgerBody),
-    /// What could not be used.
+    /// Records and spans of bytes that could not be used.
     Quarantine(QuarantineBody),
-    /// Everything known of one URL.
+    /// Everything known about one URL.
     Page(Box<PageBody>),
-    /// Links to a URL, or of a page.
+    /// Links to a URL, or links of a page.
     Links(LinksBody),
-    /// A domain.
+    /// One domain.
     Domain(DomainBody),
-    /// Domains.
+    /// A list of domains.
     Domains(DomainsBody),
-    /// A ranking.
+    /// URIs ranked by in-links.
     Top(TopBody),
-    /// Captures.
+    /// Captures with the fields of CDXJ.
     Cdx(CdxBody),
     /// Where blocks of captures end.
     CdxBlocks(CdxBlocksBody),
     /// Results of a search.
     Search(SearchBody),
-    /// Where a record is.
+    /// Where the bytes of a record are.
     Record(RecordBody),
-    /// A load.
+    /// One load.
     Job(JobBody),
-    /// Loads.
+    /// All loads since the archive was opened.
     Jobs(JobsBody),
-    /// What was taken out of the ledger.
+    /// What was removed from the ledger.
     Forgotten(ForgottenBody),
 }
 
-/// Leads from the structs of [`Body`] to it and back.
+/// Defines the conversions from each struct to [`Body`] and back.
 macro_rules! bodies {
     ($($variant:ident($body:ty),)*) => {
         $(
@@ -114,7 +115,7 @@ impl TryFrom<Body> for PageBody {
     }
 }
 
-/// Whoever holds any question gets any answer.
+/// A question whose kind is known only at run time gets an answer whose kind is known only at run time.
 impl Ask for Question {
     type Answer = Body;
 }

@@ -1,136 +1,140 @@
-//! Inputs: how far each was loaded, what of it could not be used, and taking one out again.
+//! Inputs: how far each was loaded, which parts of it could not be used, and how to remove one from the
+//! ledger.
 
 use serde::{Deserialize, Serialize};
 
 use super::InputState;
 use crate::as_text;
 
-/// Asks for inputs, sorted by name, then digest.
+/// Asks for inputs, sorted by name and then by digest.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Ledger {
-    /// Only those in this state.
+    /// Return only inputs in this state.
     #[serde(default)]
     pub state: Option<LedgerState>,
-    /// `next` of the answer before.
+    /// Cursor to continue from: `next` of the previous answer.
     #[serde(default)]
     pub after: Option<String>,
-    /// Most rows; 100 for 0.
+    /// Most rows in one answer; 0 means 100.
     pub limit: usize,
 }
 
-/// Rows of the ledger that are asked for.
+/// Which rows of the ledger to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LedgerState {
-    /// Known, nothing read yet.
+    /// Inputs that are known, and of which nothing was read yet.
     Pending,
-    /// Read in part.
+    /// Inputs that were read in part.
     Loading,
-    /// Read to its end.
+    /// Inputs that were read to their end.
     Done,
-    /// Given up.
+    /// Inputs whose loading failed for good.
     Failed,
-    /// Ends in the middle of a record.
+    /// Inputs that end in the middle of a record.
     Cut,
-    /// There was nothing to read when it was last asked for.
+    /// Inputs that could not be read, or not be read on, when they were last loaded.
     Missing,
 }
 
 impl LedgerState {
-    /// The state of that name, as JSON has it.
+    /// Finds the state that has this name in JSON.
     pub fn of_name(name: &str) -> Option<LedgerState> {
         serde_json::from_value(name.into()).ok()
     }
 }
 
-/// Inputs.
+/// One part of the ledger.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LedgerBody {
-    /// Sorted by name, then digest.
+    /// The inputs, sorted by name and then by digest.
     pub rows: Vec<LedgerRow>,
-    /// Where the list goes on; nothing at its end.
+    /// Cursor for the next part; absent at the end of the list.
     pub next: Option<String>,
 }
 
-/// One input.
+/// One input and how far it was loaded.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LedgerRow {
-    /// Its name, as given when it was loaded.
+    /// Name of the input, as it was given when it was loaded.
     pub input: String,
     /// `sha256:<hex>` of its first `size` bytes.
     pub digest: String,
-    /// Bytes known when it was last looked at.
+    /// Size of the input in bytes when it was last looked at.
     pub size: u64,
-    /// `pending`, `loading`, `done`, `failed(<reason>)`.
+    /// `pending`, `loading`, `done` or `failed(<reason>)`.
     #[serde(with = "as_text")]
     pub state: InputState,
-    /// Records read and woven.
+    /// Records that were read and woven into the index.
     pub records: u64,
-    /// Of these, captures.
+    /// Number of these records that are captures.
     pub captures: u64,
-    /// Records and spans that could not be used.
+    /// Records and spans of bytes that could not be used.
     pub quarantined: u64,
-    /// Every byte before this offset is accounted for and woven.
+    /// Offset in bytes up to which everything was read and woven into the index.
     pub bytes_done: u64,
-    /// Its label, empty if it has none.
+    /// Label of the input; empty if it has none.
     pub collection: String,
-    /// Absolute path or address the bytes are read from.
+    /// Absolute path or address that the bytes are read from.
     pub location: String,
-    /// How its end is cut off, empty if it is whole.
+    /// How the end of the input is cut off; empty if the input is complete.
     pub cut: String,
-    /// Why there was nothing to read when it was last asked for, empty if there was; what was loaded stays.
+    /// Why the input could not be read, or not be read on, when it was last loaded; empty if it could. What
+    /// was loaded before is kept.
     pub missing: String,
 }
 
-/// Asks for what could not be used, by input in the order of loading, then offset.
+/// Asks for records and spans of bytes that could not be used, by input in the order of loading, then by
+/// offset.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Quarantine {
-    /// Only of inputs with this name, location or digest.
+    /// Return only rows of inputs with this name, location or digest.
     #[serde(default)]
     pub input: Option<String>,
-    /// `next` of the answer before.
+    /// Cursor to continue from: `next` of the previous answer.
     #[serde(default)]
     pub after: Option<String>,
-    /// Most rows; 100 for 0.
+    /// Most rows in one answer; 0 means 100.
     pub limit: usize,
 }
 
-/// What could not be used.
+/// One part of the list of records and spans of bytes that could not be used.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct QuarantineBody {
-    /// By input in the order of loading, then offset.
+    /// The rows, by input in the order of loading, then by offset.
     pub rows: Vec<QuarantineRow>,
-    /// Where the list goes on; nothing at its end.
+    /// Cursor for the next part; absent at the end of the list.
     pub next: Option<String>,
 }
 
 /// A record or a span of bytes that could not be used, or was used with a defect.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct QuarantineRow {
-    /// The input's name.
+    /// Name of the input.
     pub input: String,
-    /// Where it begins, in bytes.
+    /// Offset in bytes at which the record or span begins in the input.
     pub offset: u64,
-    /// A short word for programs.
+    /// A short word that programs can compare.
     pub reason: String,
-    /// The same in words; may be empty.
+    /// The reason in words for people; may be empty.
     pub detail: String,
 }
 
-/// Takes inputs out of the ledger: those not loaded to their end, and those without captures.
+/// Removes inputs from the ledger. Only inputs that were not loaded to their end, or have no captures, can be
+/// removed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Forget {
-    /// By name, location or digest.
+    /// Name, location or digest of each input to remove.
     pub inputs: Vec<String>,
 }
 
-/// What was taken out of the ledger, and of every view with it.
+/// What was removed from the ledger and from every view.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ForgottenBody {
-    /// Names of the inputs.
+    /// Names of the inputs that were removed.
     pub inputs: Vec<String>,
-    /// Captures that left the views.
+    /// Number of captures that were removed from the views.
     pub captures: u64,
-    /// Rows that left the quarantine.
+    /// Number of rows that were removed from the quarantine.
     pub quarantined: u64,
 }

@@ -1,48 +1,48 @@
-//! Links of a URL, from either end.
+//! Links to a URL and links of a page.
 
 use serde::{Deserialize, Serialize};
 
 /// Asks for the links to a URL.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Inlinks {
-    /// The URL linked to, or its key.
+    /// The URL that the links point to, or its key.
     pub url: String,
-    /// `next` of the answer before.
+    /// Cursor to continue from: `next` of the previous answer.
     #[serde(default)]
     pub after: Option<String>,
-    /// Most rows; 100 for 0.
+    /// Most rows in one answer; 0 means 100.
     pub limit: usize,
 }
 
 /// Asks for the links of a page.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Outlinks {
-    /// The page's URL, or its key.
+    /// URL of the page, or its key.
     pub url: String,
-    /// `next` of the answer before.
+    /// Cursor to continue from: `next` of the previous answer.
     #[serde(default)]
     pub after: Option<String>,
-    /// Most rows; 100 for 0.
+    /// Most rows in one answer; 0 means 100.
     pub limit: usize,
 }
 
-/// Links to a URL, or of a page.
+/// One part of the links to a URL or of a page.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinksBody {
     /// Key of the URL that was asked for.
     pub url_key: String,
-    /// By key of the other end.
+    /// The links, sorted by the key of the other end.
     pub rows: Vec<LinkRow>,
-    /// All there are, in this answer or not.
+    /// Number of all links, including those that are not in this answer.
     pub total: u64,
-    /// Where the list goes on; nothing at its end.
+    /// Cursor for the next part; absent at the end of the list.
     pub next: Option<String>,
 }
 
-/// A link, from either end.
+/// One link from a page to a URL.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkRow {
-    /// Key of the page that has the link.
+    /// Key of the page that contains the link.
     pub source_key: String,
     /// URL of that page.
     pub source_url: String,
@@ -50,12 +50,12 @@ pub struct LinkRow {
     pub source_title: String,
     /// Key of the URL linked to.
     pub target_key: String,
-    /// That URL, as the page writes it, resolved.
+    /// URL that the link points to, resolved from what the page writes.
     pub target_url: String,
-    /// The first text of the link that is not empty.
+    /// Text of the link's first occurrence on the page that has any text.
     pub anchor: String,
-    /// Whether all occurrences are `nofollow`, `ugc` or `sponsored`.
+    /// Whether every occurrence of the link on the page is `nofollow`, `ugc` or `sponsored`.
     pub nofollow: bool,
-    /// Whether the registered domains differ.
+    /// Whether source and target belong to different registered domains.
     pub external: bool,
 }

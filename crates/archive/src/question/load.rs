@@ -4,59 +4,61 @@ use serde::{Deserialize, Serialize};
 
 use super::{LedgerRow, LinkScope, QuarantineRow, StageRow};
 
-/// Asks for inputs to be loaded; the answer is the job as it was queued.
+/// Asks to load inputs. The answer is the job in the queue, not its result.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoadRequest {
-    /// Absolute paths and addresses, folders, globs, path lists; the name as given stands beside it.
+    /// Files, folders, globs, path lists and addresses to load.
     pub inputs: Vec<LoadInput>,
-    /// A label for these inputs.
+    /// Label to give to these inputs.
     pub collection: Option<String>,
-    /// The links that the archive keeps; refused if it was created with others.
+    /// Which links the archive keeps. The load is refused if the archive was created with another choice.
     pub links: Option<LinkScope>,
-    /// Load no faster than this.
+    /// Load at most this many pages per second.
     pub rate_pages_per_s: Option<f64>,
-    /// Inputs and records worked on at once; the number of cores if not given.
+    /// Number of inputs and of records to work on at once; the number of cores if absent.
     pub threads: Option<usize>,
-    /// Check declared digests; what does not agree is in [`JobBody::defects`].
+    /// Whether to check declared digests. [`JobBody::defects`] lists the records whose digest does not match.
     pub verify: bool,
-    /// Close epochs with this many bytes of captures instead of 64 MiB: smaller ones are seen sooner and cost more.
+    /// Close an epoch after this many bytes of captures instead of 64 MiB. Smaller epochs become visible
+    /// sooner and cost more.
     pub epoch_bytes: Option<u64>,
-    /// Stages replaced by nothing, to find the slowest one.
+    /// Stages to leave out, to find out which one is slowest.
     pub stages_off: Vec<OptionalStage>,
 }
 
-/// One argument of a load. Paths are bytes, so both texts are those of [`crate::path_text`]: a byte that is not part of
-/// UTF-8 stands as `\xNN`.
+/// One argument of a load. Paths are bytes, so both texts have the form of [`crate::path_text`]: a byte that
+/// is not part of valid UTF-8 is written as `\xNN`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct LoadInput {
-    /// As the user wrote it: the ledger's name for a file.
+    /// The argument as the user wrote it. The ledger uses it as the name of a file.
     pub name: String,
-    /// Absolute, or an address (`scheme://...`); a path list that the user marked with `@` may have the mark here too.
+    /// Absolute path or address (`scheme://...`). A path list that the user marked with `@` may have the mark
+    /// here too.
     pub path: String,
 }
 
-/// A stage that a load can do without.
+/// A stage that a load can leave out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OptionalStage {
-    /// Records are read and not understood.
+    /// Records are read, but nothing is extracted from them.
     Extract,
-    /// Captures are made and not kept.
+    /// Captures are extracted, but not stored.
     Weave,
-    /// Pages are kept and cannot be searched yet.
+    /// Pages are stored, but cannot be searched yet.
     Search,
 }
 
 impl OptionalStage {
-    /// All of them.
+    /// Every optional stage.
     pub const ALL: [OptionalStage; 3] = [
         OptionalStage::Extract,
         OptionalStage::Weave,
         OptionalStage::Search,
     ];
 
-    /// The stage's name.
+    /// Name of the stage in JSON.
     pub fn name(self) -> &'static str {
         match self {
             OptionalStage::Extract => "extract",
@@ -70,48 +72,49 @@ impl OptionalStage {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Jobs {}
 
-/// Asks how far a load is.
+/// Asks how far a load has come.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Job {
     /// The job's number.
     pub id: u64,
 }
 
-/// Stops a load: at its next epoch if it runs, at once if it waits.
+/// Stops a load: at its next epoch if it is running, at once if it is still queued.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Cancel {
     /// The job's number.
     pub id: u64,
 }
 
-/// Loads.
+/// The loads since the archive was opened.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobsBody {
-    /// Newest first; of those that have ended, the last 100.
+    /// The loads, newest first. Only the last 100 of those that have ended are kept.
     pub rows: Vec<JobBody>,
 }
 
-/// Whether a load waits, runs, or how it ended. One load runs at a time, in the order of asking.
+/// Whether a load is queued or running, or how it ended. One load runs at a time, in the order in which they
+/// were asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
-    /// It waits for the load before it.
+    /// It waits for the loads before it.
     #[default]
     Queued,
-    /// It is the one that runs.
+    /// It is the load that is running.
     Running,
-    /// It came to its end; inputs may have failed.
+    /// It ran to its end. Some of its inputs may have failed.
     Done,
-    /// Somebody stopped it.
+    /// A user or a program cancelled it.
     Cancelled,
-    /// Its owner ended; the next one continues it when asked again.
+    /// The process that owned the archive ended. Asking for the same load again continues it.
     Interrupted,
-    /// It could not go on.
+    /// An error stopped it.
     Failed,
 }
 
 impl JobState {
-    /// Its word in JSON.
+    /// The word for the state in JSON.
     pub fn name(self) -> &'static str {
         match self {
             JobState::Queued => "queued",
@@ -123,7 +126,7 @@ impl JobState {
         }
     }
 
-    /// Whether it is over.
+    /// Whether the load has ended, in whatever way.
     pub fn has_ended(self) -> bool {
         !matches!(self, JobState::Queued | JobState::Running)
     }
@@ -133,87 +136,91 @@ impl JobState {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobStage {
-    /// It waits for the load before it.
+    /// It waits for the loads before it.
     #[default]
     Queued,
-    /// Folders, patterns and lists are expanded.
+    /// It expands folders, patterns and path lists.
     Finding,
-    /// Inputs are read for their digests, and none is being loaded yet.
+    /// It reads inputs to compute their digests; none is being loaded yet.
     Digesting,
-    /// Records are read and woven (the next inputs are digested meanwhile).
+    /// It reads records and weaves them into the index. The next inputs are digested at the same time.
     Loading,
-    /// Everything is woven; search follows.
+    /// Everything is woven into the index; the search index follows.
     Finishing,
-    /// It is over.
+    /// It has ended.
     Ended,
 }
 
-/// A file that a load passed over.
+/// A file in a folder that a load did not read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedFile {
-    /// The text of its name (see [`LoadInput`]).
+    /// Name of the file as text (see [`LoadInput`]).
     pub name: String,
-    /// What it is instead of an archive.
+    /// What the file is, as far as it can be told.
     pub why: String,
 }
 
-/// A running or finished load.
+/// A queued, running or finished load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobBody {
-    /// Its number, from 1 since the archive was opened.
+    /// Number of the load, counted from 1 since the archive was opened.
     pub id: u64,
-    /// Whether it waits, runs, or how it ended.
+    /// Whether it is queued or running, or how it ended.
     pub state: JobState,
-    /// What it is doing now.
+    /// What the load is doing now.
     pub stage: JobStage,
-    /// Why it failed, if it did.
+    /// Why the load failed; absent if it did not.
     pub error: Option<String>,
-    /// Time since it began, until its end, in milliseconds.
+    /// Milliseconds from the beginning of the load until its end, or until now.
     pub elapsed_ms: u64,
-    /// Inputs found.
+    /// Number of inputs found.
     pub inputs: u64,
-    /// Inputs read to their end.
+    /// Number of inputs read to their end.
     pub inputs_done: u64,
-    /// Inputs that were loaded before.
+    /// Number of inputs that the archive had loaded before.
     pub inputs_known: u64,
-    /// Inputs given up.
+    /// Number of inputs that failed.
     pub inputs_failed: u64,
-    /// Of those done, the ones that end in the middle of a record.
+    /// Number of inputs in `inputs_done` that end in the middle of a record.
     pub inputs_cut: u64,
-    /// Left `loading`: still being written, or the load was cancelled.
+    /// Number of inputs left in state `loading`, because they are still being written or the load was
+    /// cancelled.
     pub inputs_loading: u64,
-    /// Names of inputs that are cut and were changed a moment ago: whether they grow is seen in a few seconds.
+    /// Names of inputs that end in the middle of a record and were changed a moment ago. The load waits some
+    /// seconds to see whether they grow.
     pub waiting_for: Vec<String>,
-    /// Files in folders that are no archives: neither named nor beginning like one.
+    /// Number of files in folders that were not read, because neither their name nor their first bytes are
+    /// those of an archive file.
     pub files_skipped: u64,
-    /// The first 1,000 of them.
+    /// The first 1,000 of these files.
     pub skipped: Vec<SkippedFile>,
-    /// Bytes of all inputs found.
+    /// Size of all inputs found, in bytes.
     pub bytes: u64,
-    /// Bytes read for digests: the first of two passes over an input.
+    /// Bytes read to compute digests. This is the first of two passes over an input.
     pub bytes_digested: u64,
-    /// Bytes woven, or known already.
+    /// Bytes woven into the index, including those that were known before.
     pub bytes_done: u64,
-    /// Records read.
+    /// Number of records read.
     pub records: u64,
-    /// Captures that the archive did not hold before.
+    /// Number of captures that the archive did not have before.
     pub captures: u64,
-    /// Captures that it held already.
+    /// Number of captures that the archive had already.
     pub captures_known: u64,
-    /// Pages read.
+    /// Number of pages read.
     pub pages: u64,
-    /// Links of those pages.
+    /// Number of links on those pages.
     pub links: u64,
-    /// Records and spans that could not be used.
+    /// Number of records and spans of bytes that could not be used.
     pub quarantined: u64,
-    /// Epochs that the load has added.
+    /// Number of epochs that the load has added.
     pub epochs: u64,
-    /// Ledger rows of this load's inputs that have something to report.
+    /// Ledger rows of inputs that are incomplete, missing or failed, or have records that could not be used;
+    /// at most 1,000.
     pub problems: Vec<LedgerRow>,
-    /// Records that were used although something is wrong with them.
+    /// Number of defects in records that were used in spite of them.
     pub defects_total: u64,
-    /// The first 1,000 of them.
+    /// The first 1,000 of these defects.
     pub defects: Vec<QuarantineRow>,
-    /// Its stages, in the order that records pass them.
+    /// Statistics of the stages, in the order in which records pass them.
     pub stages: Vec<StageRow>,
 }

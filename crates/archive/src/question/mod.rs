@@ -1,9 +1,9 @@
-//! Questions to an archive and their answers: one vocabulary for the program, the socket and the server.
+//! Questions to an archive and their answers. The program, the socket and the server use the same ones.
 //!
-//! A question is a struct that names the type of its answer ([`Ask`]); [`crate::Archive::ask`] takes it in the owner
-//! process and through the owner's socket alike. Where the kind of question is known at run time only, on the socket and
-//! behind the routes of the API, [`Question`] and [`Body`] hold any of them. `--json` and `/api/v1` print [`Answer`] as
-//! it is.
+//! A question is a struct that names the type of its answer ([`Ask`]). [`crate::Archive::ask`] answers it in
+//! the owner's process, or sends it through the owner's socket. Where the kind of question is known only at
+//! run time, on the socket and behind the routes of the API, [`Question`] and [`Body`] hold any of them.
+//! `--json` and `/api/v1` print [`Answer`] unchanged.
 
 mod cdx;
 mod domains;
@@ -39,24 +39,25 @@ pub use weave::InputState;
 
 use crate::AskError;
 
-/// A question, with the type of its answer.
+/// A question that knows the type of its answer.
 pub trait Ask: Into<Question> {
-    /// What answers it.
+    /// The type of the answer.
     type Answer: Into<Body> + TryFrom<Body>;
 }
 
 /// An answer and the epoch it comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer<A = Body> {
-    /// Number of the epoch: all of the answer is as of it (but for search, which names the epoch that it covers).
+    /// Number of the epoch that the whole answer describes. A search names the epoch of its results itself,
+    /// in `search_epoch`.
     pub epoch: u64,
-    /// What was found.
+    /// The answer itself.
     #[serde(flatten)]
     pub body: A,
 }
 
 impl<A: Into<Body>> Answer<A> {
-    /// The same, as JSON has it: with the name of the kind of answer.
+    /// The same answer in the form that JSON has, with the name of its kind.
     pub fn any(self) -> Answer {
         Answer {
             epoch: self.epoch,
@@ -66,10 +67,11 @@ impl<A: Into<Body>> Answer<A> {
 }
 
 impl Answer {
-    /// The answer to a question of type `Q`.
+    /// Converts the answer to the type that a question of type `Q` expects.
     ///
     /// # Errors
-    /// [`AskError::internal`] if it answers another question, as an owner of another version may.
+    /// [`AskError::internal`] if this is the answer to another kind of question. An owner of another version
+    /// may send one.
     pub fn to<Q: Ask>(self) -> Result<Answer<Q::Answer>, AskError> {
         let epoch = self.epoch;
         match self.body.try_into() {

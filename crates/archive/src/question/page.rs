@@ -1,34 +1,35 @@
-//! Everything known of one URL.
+//! Everything known about one URL.
 
 use serde::{Deserialize, Serialize};
 
 use super::CdxRow;
 
-/// Asks for everything known of one URL.
+/// Asks for everything known about one URL.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Page {
     /// The URL, or its key.
     pub url: String,
 }
 
-/// Everything known of one URL.
+/// Everything known about one URL.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PageBody {
-    /// Its sort key.
+    /// Sort key of the URL.
     pub url_key: String,
-    /// As its current version has it, else its newest capture, else the first page that links to it.
+    /// The URL as its current version has it; without one, as its newest capture has it, else as the first
+    /// page that links to it.
     pub url: String,
-    /// Its host.
+    /// Host of the URL.
     pub host: String,
-    /// Its registered domain.
+    /// Registered domain of the URL.
     pub domain: String,
-    /// Whether any capture of it is held (else it is only linked to).
+    /// Whether the archive has a capture of the URL. If not, pages only link to it.
     pub captured: bool,
     /// Whether the current version is a page.
     pub is_page: bool,
-    /// When the current version was captured (ISO 8601), if there is one.
+    /// When the current version was captured (ISO 8601); absent if there is none.
     pub fetch_time: Option<String>,
-    /// When it was last seen unchanged (ISO 8601).
+    /// When the current version was last seen unchanged (ISO 8601).
     pub last_seen: Option<String>,
     /// HTTP status of the current version, 0 if it has none.
     pub status: u16,
@@ -38,26 +39,26 @@ pub struct PageBody {
     pub digest: String,
     /// Title of the page.
     pub title: String,
-    /// BCP 47 language of the page, empty if unknown.
+    /// BCP 47 language of the page; empty if unknown.
     pub language: String,
-    /// `link rel=canonical` of the page, resolved.
+    /// URL in the page's `link rel=canonical`, resolved.
     pub canonical: Option<String>,
-    /// `meta name=robots` of the page, lower case.
+    /// Content of the page's `meta name=robots`, in lower case.
     pub robots: Option<String>,
-    /// Links of the page.
+    /// Number of links on the page that are kept.
     pub links: u64,
-    /// Links of the page that were too many or too long to be kept.
+    /// Number of links on the page that are not kept, because there were too many or they were too long.
     pub links_dropped: u64,
-    /// Pages that link here.
+    /// Number of pages that link to the URL.
     pub inlinks: u64,
-    /// Of these, the ones of other registered domains.
+    /// Number of these pages that belong to another registered domain.
     pub inlinks_external: u64,
     /// The first 2,000 characters of the page's text.
     pub text_preview: String,
-    /// Whether the text that is searched was cut.
+    /// Whether the searchable text of the page was cut because it was too long.
     pub text_truncated: bool,
-    /// The capture that is the current version, if there is one.
+    /// The capture that is the current version; absent if there is none.
     pub current: Option<CdxRow>,
-    /// Newest first, at most 1,000.
+    /// Captures of the URL, newest first, at most 1,000.
     pub captures: Vec<CdxRow>,
 }

@@ -1,4 +1,4 @@
-//! Where a record is: the asker reads the bytes itself.
+//! Where the bytes of a record are. The process that asks reads them itself.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,10 +9,11 @@ use super::CdxRow;
 pub struct Record {
     /// The URL, or its key.
     pub url: String,
-    /// 1 to 17 digits (to the millisecond): the capture nearest to this time; the current version if not given.
+    /// Return the capture nearest to this time, 1 to 17 digits (to the millisecond). If absent, return the
+    /// current version.
     #[serde(default)]
     pub at: Option<String>,
-    /// Exactly this capture of the URL ([`CdxRow::name`]), whatever the time.
+    /// Return exactly this capture of the URL ([`CdxRow::name`]) and ignore `at`.
     #[serde(default)]
     pub capture: Option<String>,
 }
@@ -20,10 +21,11 @@ pub struct Record {
 /// Where a record's bytes are.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecordBody {
-    /// The capture that was made from it.
+    /// The capture that was made from the record.
     pub capture: CdxRow,
-    /// Absolute path or address of the input; over HTTP the address that the record can be had from.
+    /// Absolute path or address of the input. The HTTP API has the address here from which the record can be
+    /// fetched.
     pub location: String,
-    /// For a revisit: the capture that holds the payload, if it is in the archive.
+    /// For a revisit record: the record that has the payload, if it is in the archive.
     pub original: Option<Box<RecordBody>>,
 }

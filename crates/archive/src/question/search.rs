@@ -4,94 +4,94 @@ use serde::{Deserialize, Serialize};
 
 pub use search::{Note as SearchNote, NoteKind as SearchNoteKind, Snippet, SnippetPart};
 
-/// Asks for pages by their text.
+/// Asks for pages that match a query.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SearchQuestion {
-    /// In the query language.
+    /// The query, in the query language.
     pub query: String,
-    /// Most results.
+    /// Most results in one answer.
     pub limit: usize,
-    /// `next` of the answer before.
+    /// Cursor to continue from: `next` of the previous answer.
     pub after: Option<String>,
-    /// Whether each result says how its score came about.
+    /// Whether each result explains its score.
     pub explain: bool,
-    /// Whether all results are counted by field.
+    /// Whether to count all results by domain, year, type and language.
     pub facets: bool,
 }
 
 /// Results of a search.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchBody {
-    /// As it was asked.
+    /// The query as it was asked.
     pub query: String,
-    /// How the query was understood.
+    /// The query as the program understood it.
     pub understood: String,
-    /// What of the query was not used, or was done instead.
+    /// Parts of the query that were ignored or replaced.
     pub notes: Vec<SearchNote>,
-    /// All results, in this answer or not.
+    /// Number of all results, including those that are not in this answer.
     pub total: u64,
-    /// Epoch the search index covers.
+    /// Epoch that the search index covers.
     pub search_epoch: u64,
-    /// Time that the search took, in milliseconds.
+    /// Duration of the search in milliseconds.
     pub took_ms: f64,
-    /// The best first.
+    /// The results, best first.
     pub hits: Vec<SearchHit>,
-    /// Counts by field; with `facets` only.
+    /// Counts by field; empty unless the question set `facets`.
     pub facets: Vec<Facet>,
-    /// Where the results go on; nothing at their end.
+    /// Cursor for the next part; absent after the last result.
     pub next: Option<String>,
 }
 
 /// One result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchHit {
-    /// The page's key.
+    /// Sort key of the page's URL.
     pub url_key: String,
-    /// The page's URL.
+    /// URL of the page.
     pub url: String,
-    /// Its registered domain.
+    /// Registered domain of the page.
     pub domain: String,
-    /// Its title.
+    /// Title of the page.
     pub title: String,
-    /// When its current version was captured (ISO 8601).
+    /// When the page's current version was captured (ISO 8601).
     pub fetch_time: String,
-    /// Its media type.
+    /// Media type of the page.
     pub mime: String,
-    /// Its BCP 47 language, empty if unknown.
+    /// BCP 47 language of the page; empty if unknown.
     pub language: String,
-    /// The label of its input, empty if it has none.
+    /// Label of the input that the page comes from; empty if it has none.
     pub collection: String,
-    /// The best part of its text. In JSON: `snippet_html`, escaped text with `<mark>` around matches, and nothing else
-    /// of HTML.
+    /// The part of the page's text that matches best. JSON has it as `snippet_html`: escaped text with
+    /// `<mark>` around matches and no other markup.
     #[serde(rename = "snippet_html", with = "crate::snippet_html")]
     pub snippet: Snippet,
-    /// Pages that link to it.
+    /// Number of pages that link to the page.
     pub inlinks: u64,
-    /// Of these, the ones of other registered domains.
+    /// Number of these pages that belong to another registered domain.
     pub inlinks_external: u64,
-    /// How well it fits; compared within one answer only.
+    /// How well the page matches. Scores of different answers cannot be compared.
     pub score: f64,
-    /// With `explain`: how the score came about.
+    /// How the score was computed; absent unless the question set `explain`.
     pub explanation: Option<serde_json::Value>,
 }
 
 /// Counts of one field over all results.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facet {
-    /// `domain`, `year`, `type`, `language`.
+    /// Name of the field: `domain`, `year`, `type` or `language`.
     pub field: String,
-    /// The most frequent first.
+    /// Values of the field, most frequent first.
     pub values: Vec<FacetValue>,
 }
 
-/// One facet value.
+/// One value of a field and how many results have it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FacetValue {
-    /// The value.
+    /// The value as text.
     pub value: String,
-    /// Results that have it.
+    /// Number of results that have the value.
     pub count: u64,
-    /// The query that narrows to it.
+    /// The query that returns only these results.
     pub query: String,
 }

@@ -1,4 +1,4 @@
-//! The archive as a whole: totals, whether it is sound, and how loading spends its time.
+//! The archive as a whole: its totals, whether it is intact, and how loading spends its time.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,117 +8,119 @@ use super::LinkScope;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Status {}
 
-/// Asks whether the index is as it was written; reads all of it.
+/// Asks whether the index is still as it was written. Answering reads the whole index.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Check {}
 
-/// Asks for the stages of the load that runs, or ran last.
+/// Asks for the stages of the load that is running or ran last.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Stages {}
 
 /// Totals and state of the archive.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StatusBody {
-    /// The archive's directory, absolute.
+    /// Absolute path of the archive's directory.
     pub archive: String,
     /// Version of the program that answers.
     pub version: String,
-    /// Which links are kept, for good.
+    /// Which links the archive keeps. This never changes after the archive was created.
     pub links_scope: LinkScope,
-    /// Inputs in the ledger.
+    /// Number of inputs in the ledger.
     pub inputs: u64,
-    /// Inputs read to their end.
+    /// Number of inputs read to their end.
     pub inputs_done: u64,
-    /// Inputs read in part, or known and not read yet.
+    /// Number of inputs that were read in part, or not at all yet.
     pub inputs_loading: u64,
-    /// Inputs given up.
+    /// Number of inputs that failed.
     pub inputs_failed: u64,
-    /// Records read.
+    /// Number of records read.
     pub records: u64,
-    /// Captures made from them.
+    /// Number of captures made from these records.
     pub captures: u64,
-    /// URLs whose current version is a page.
+    /// Number of URLs whose current version is a page.
     pub pages: u64,
-    /// Links of those pages.
+    /// Number of links on those pages.
     pub links: u64,
-    /// URL keys captured or linked to.
+    /// Number of URL keys that are captured or linked to.
     pub uris: u64,
-    /// Registered domains of those URIs.
+    /// Number of registered domains of those URL keys.
     pub domains: u64,
-    /// Records and spans that could not be used.
+    /// Number of records and spans of bytes that could not be used.
     pub quarantined: u64,
     /// Epoch that the search index covers.
     pub search_epoch: u64,
-    /// Pages in the search index.
+    /// Number of pages in the search index.
     pub search_documents: u64,
-    /// Time of the earliest capture (ISO 8601), if there is one.
+    /// Time of the earliest capture (ISO 8601); absent if there is none.
     pub fetch_time_first: Option<String>,
-    /// Time of the latest capture (ISO 8601), if there is one.
+    /// Time of the latest capture (ISO 8601); absent if there is none.
     pub fetch_time_last: Option<String>,
-    /// Labels of inputs, in order.
+    /// Labels of inputs, in alphabetical order.
     pub collections: Vec<String>,
-    /// Bytes of all files in the archive's directory.
+    /// Size of all files in the archive's directory, in bytes.
     pub disk_bytes: u64,
-    /// Resident memory of the owner, 0 where the system does not tell.
+    /// Resident memory of the owner's process in bytes; 0 if the system does not report it.
     pub memory_bytes: u64,
-    /// Process that owns the archive and gave this answer.
+    /// Number of the process that owns the archive and gave this answer.
     pub owner_pid: u32,
-    /// Loads running or queued.
+    /// Number of loads that are running or queued.
     pub jobs_active: u64,
-    /// Nothing in the archive can be changed by who gave this answer.
+    /// Whether the process that answers has opened the archive read-only and so cannot change it.
     pub read_only: bool,
-    /// Why the index refuses writes until the next load opens it again: a full disk, mostly. Empty if it does not.
+    /// Why the index refuses writes, mostly a full disk; empty if it accepts them. The next load opens the
+    /// index again.
     pub refuses_writes: String,
-    /// Why the search index, which is behind, could not be written: a full disk, mostly. Empty if it could.
+    /// Why the search index could not be written and is behind, mostly a full disk; empty if it could.
     pub search_failure: String,
 }
 
-/// What is not as it was written, and does not follow from what it should.
+/// Parts of the archive that are not as they were written, or contradict each other.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CheckBody {
-    /// What is damaged.
+    /// The damaged parts.
     pub damages: Vec<DamageRow>,
     /// What was not checked, and why.
     pub notes: Vec<String>,
 }
 
-/// Something that is damaged.
+/// One damaged part.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DamageRow {
-    /// `table <name>`, `search index`.
+    /// Name of the part: `table <name>` or `search index`.
     pub part: String,
-    /// What is wrong with it.
+    /// What is wrong with the part.
     pub found: String,
-    /// What to do about it.
+    /// What to do about the damage.
     pub advice: String,
 }
 
-/// Stages of the load that runs, or ran last; none if nothing was loaded since the archive was opened.
+/// Stages of the load that is running or ran last. There are none if nothing was loaded since the archive was
+/// opened.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StagesBody {
-    /// In the order that records pass them.
+    /// The stages, in the order in which records pass them.
     pub stages: Vec<StageRow>,
 }
 
 /// Statistics of one stage of loading.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageRow {
-    /// Its name: `digest`, `register`, `read`, `extract`, `weave`, `search`.
+    /// Name of the stage: `digest`, `register`, `read`, `extract`, `weave` or `search`.
     pub stage: String,
-    /// Threads that work on it.
+    /// Number of threads that work on the stage.
     pub threads: usize,
-    /// Items in its queue.
+    /// Number of items in the stage's queue.
     pub waiting: u64,
-    /// Items being worked on.
+    /// Number of items that the stage is working on.
     pub running: u64,
-    /// Items that passed it.
+    /// Number of items that have passed the stage.
     pub done: u64,
-    /// Items that entered its queue.
+    /// Number of items that have entered the stage's queue.
     pub total: u64,
-    /// Mean time of work on an item, in milliseconds.
+    /// Mean time that the stage works on an item, in milliseconds.
     pub ms_per_item: f64,
-    /// Share of items that were worked on together with others, 0 to 1.
+    /// Share of items that the stage handled together with others, from 0 to 1.
     pub batched_share: f64,
-    /// Mean number of items worked on together.
+    /// Mean number of items that the stage handled together.
     pub batch_mean: f64,
 }
