@@ -1,4 +1,4 @@
-//! The one place that knows whether a pipeline still runs, and why it does not.
+//! Whether a pipeline still runs, and the reason if it does not. No other module stores this.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::{FlowError, Stopped};
 
-/// Something whose waiters must be woken when the pipeline ends early.
+/// Something on which threads wait; they must be woken when the pipeline ends early.
 pub(crate) trait Cancel: Send + Sync {
     fn cancel(&self);
 }
@@ -26,8 +26,11 @@ struct State {
 }
 
 impl Control {
-    /// Registers something to be woken. Whatever comes after the end is cancelled at once.
+    /// Registers something to be woken at the end. If the pipeline has stopped already, it is cancelled at
+    /// once.
     pub(crate) fn register(&self, waiter: Arc<dyn Cancel>) {
+        // Take the lock before looking at `stopped`: `stop` sets it under the lock, so a waiter is either
+        // cancelled here or found in the list by `stop`.
         let mut state = self.state.lock();
         if self.is_stopped() {
             waiter.cancel();
@@ -35,7 +38,7 @@ impl Control {
         state.waiters.push(waiter);
     }
 
-    /// Ends the pipeline; the first reason counts.
+    /// Ends the pipeline. The first reason is kept, later ones are ignored.
     pub(crate) fn stop(&self, reason: FlowError) {
         let mut state = self.state.lock();
         if state.error.is_none() {

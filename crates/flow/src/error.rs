@@ -1,8 +1,8 @@
-//! How a stage says that it cannot go on, and how a pipeline says why it ended.
+//! Errors of stages, and the reasons why a pipeline ended.
 
 use std::error::Error;
 
-/// The pipeline is ending: whoever sends or waits should return.
+/// The pipeline is ending: a caller that sends or waits should return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the pipeline has stopped")]
 pub struct Stopped;
@@ -10,7 +10,8 @@ pub struct Stopped;
 /// What a handler returns.
 pub type StageResult = Result<(), StageError>;
 
-/// Why a handler returned early. Any error turns into [`StageError::Failed`] by `?`.
+/// Why a handler returned early. The `?` operator turns any error into [`StageError::Failed`], and
+/// [`Stopped`] into [`StageError::Stopped`].
 #[derive(Debug)]
 pub enum StageError {
     /// The pipeline was ending already.
@@ -22,6 +23,8 @@ pub enum StageError {
 impl<E: Error + Send + Sync + 'static> From<E> for StageError {
     fn from(error: E) -> StageError {
         let boxed: Box<dyn Error + Send + Sync> = Box::new(error);
+        // One `From` for all errors leaves no room for a second one for `Stopped`, so it is recognised at run
+        // time.
         match boxed.downcast::<Stopped>() {
             Ok(_) => StageError::Stopped,
             Err(other) => StageError::Failed(other),
@@ -36,9 +39,9 @@ pub enum FlowError {
     /// A stage's handler failed.
     #[error("stage {stage}: {source}")]
     Failed {
-        /// The stage.
+        /// The stage's name.
         stage: &'static str,
-        /// What the handler said.
+        /// The error that the handler returned.
         source: Box<dyn Error + Send + Sync>,
     },
     /// A stage's handler panicked.
@@ -52,9 +55,9 @@ pub enum FlowError {
     /// A thread could not be started.
     #[error("start a thread of stage {stage}: {source}")]
     Spawn {
-        /// The stage.
+        /// The stage's name.
         stage: &'static str,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// [`crate::Monitor::cancel`] was called.

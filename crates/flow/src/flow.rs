@@ -1,4 +1,4 @@
-//! How a pipeline is written down, from source to sink.
+//! Describes a pipeline, from source to sink, and starts it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,12 +23,12 @@ pub struct StageSettings {
     pub queue_items: usize,
     /// Bytes a queue holds at most, unless a single item is larger.
     pub queue_bytes: u64,
-    /// Replace the stage by nothing: items are counted and dropped, to find the slowest stage.
+    /// Do not call the handler: items are counted and dropped. Turning stages off in turn finds the slowest.
     pub off: bool,
 }
 
 impl StageSettings {
-    /// One thread and a queue of 16 items and 16 MiB.
+    /// Returns settings with one thread and a queue of 16 items and 16 MiB.
     pub fn new(name: &'static str) -> StageSettings {
         StageSettings {
             name,
@@ -39,20 +39,20 @@ impl StageSettings {
         }
     }
 
-    /// Sets the number of threads.
+    /// Sets the number of threads; 0 counts as 1.
     pub fn threads(mut self, threads: usize) -> StageSettings {
         self.threads = threads.max(1);
         self
     }
 
-    /// Sets the bounds of the queue.
+    /// Sets the bounds of the queue, in items and in bytes.
     pub fn queue(mut self, items: usize, bytes: u64) -> StageSettings {
         self.queue_items = items;
         self.queue_bytes = bytes;
         self
     }
 
-    /// Replaces the stage by nothing.
+    /// Sets whether the handler is left out; see the field `off`.
     pub fn off(mut self, off: bool) -> StageSettings {
         self.off = off;
         self
@@ -62,24 +62,27 @@ impl StageSettings {
 /// When a batch is full.
 #[derive(Debug, Clone, Copy)]
 pub struct Batch {
-    /// Queue items, at least 1.
+    /// Queue items, at least 1 (a queue item may count for several, see [`Item::count`]).
     pub items_max: usize,
     /// Bytes: no further item is taken once they are reached.
     pub bytes_max: u64,
-    /// Time since the first item was taken; zero takes what is there.
+    /// Longest wait for more items, from the moment the first one was taken. Zero takes only what the queue
+    /// holds.
     pub age_max: Duration,
 }
 
 type Assemble<I, T> = Box<dyn FnOnce(&mut Build, Outlet<T>) -> Result<Outlet<I>, FlowError>>;
 
-/// A pipeline in the making: takes items of type `I`, and its last stage so far gives items of type `T`.
+/// A pipeline that is not started yet. It takes items of type `I`, and its last stage so far sends items of
+/// type `T`.
 #[must_use = "a flow does nothing until it is started"]
 pub struct Flow<I: Item, T: Item> {
-    /// Given the way out, builds everything before it and gives the way in.
+    /// Takes the outlet behind this part, starts all stages before it and returns the outlet into the first
+    /// one.
     assemble: Assemble<I, T>,
 }
 
-/// A flow whose next stage handles items of one key in order: see [`Flow::by_key`].
+/// A flow whose next stage handles the items of one key in order: see [`Flow::by_key`].
 #[must_use = "a flow does nothing until it is started"]
 pub struct Keyed<I: Item, T: Item> {
     flow: Flow<I, T>,
@@ -120,6 +123,7 @@ impl<I: Item, T: Item> Flow<I, T> {
         U: Item,
         H: FnMut(T, &mut Out<'_, U>) -> StageResult + Send + 'static,
     {
+        // Twice the threads: while one item is slow, each other thread may be one item ahead of its turn.
         let order = Arc::new(Order::new(2 * settings.threads as u64));
         let registered = order.clone();
         let flow = self.add(settings, None, move |index| {
@@ -152,7 +156,7 @@ impl<I: Item, T: Item> Flow<I, T> {
         })
     }
 
-    /// The next stage handles items of the same key one after the other, in the order of arrival.
+    /// Makes the next stage handle items of the same key one after the other, in the order of arrival.
     pub fn by_key(self, key: impl Fn(&T) -> u64 + Send + Sync + 'static) -> Keyed<I, T> {
         Keyed {
             flow: self,
@@ -179,7 +183,7 @@ impl<I: Item, T: Item> Flow<I, T> {
 }
 
 impl<I: Item, T: Item> Keyed<I, T> {
-    /// As [`Flow::stage`].
+    /// Like [`Flow::stage`], with the items of one key in order.
     pub fn stage<U, H>(self, settings: StageSettings, make: impl Fn(usize) -> H + 'static) -> Flow<I, U>
     where
         U: Item,
@@ -191,7 +195,7 @@ impl<I: Item, T: Item> Keyed<I, T> {
         })
     }
 
-    /// As [`Flow::batched`]; a batch holds items of the thread's keys only.
+    /// Like [`Flow::batched`]; a batch holds only items whose keys belong to the same thread.
     pub fn batched<U, H>(
         self,
         settings: StageSettings,
@@ -213,7 +217,7 @@ impl<I: Item> Flow<I, ()> {
     /// Starts all threads.
     ///
     /// # Errors
-    /// [`FlowError::Spawn`] where a thread cannot be started; those that were are ended.
+    /// [`FlowError::Spawn`] if a thread cannot be started; the threads started before it are ended.
     pub fn start(self) -> Result<(Feeder<I>, Pipeline), FlowError> {
         let mut build = Build::default();
         match (self.assemble)(&mut build, Outlet::end()) {
@@ -226,7 +230,7 @@ impl<I: Item> Flow<I, ()> {
     }
 }
 
-/// Makes the queues of a stage, starts its threads, and gives the way in.
+/// Makes the queues of a stage, starts its threads, and returns the outlet into the stage.
 fn start_stage<T: Item, U: Item, R>(
     build: &mut Build,
     settings: &StageSettings,
@@ -239,6 +243,7 @@ where
 {
     let stats = Arc::new(StageStats::new(settings.name, settings.threads));
     build.stages.push(stats.clone());
+    // With a key each thread has its own queue, so that one key never meets two threads.
     let queues = make_queues(build, settings, if key.is_some() { settings.threads } else { 1 });
     let outlet = Arc::new(outlet);
     for index in 0..settings.threads {
@@ -256,6 +261,7 @@ where
 }
 
 fn make_queues<T: Item>(build: &Build, settings: &StageSettings, count: usize) -> Vec<Arc<Queue<T>>> {
+    // The bounds of the settings hold for all queues of the stage together.
     let share = settings.queue_bytes / count as u64;
     let queues: Vec<Arc<Queue<T>>> = (0..count)
         .map(|_| Arc::new(Queue::new(settings.queue_items.div_ceil(count), share)))

@@ -48,12 +48,13 @@ pub use stats::{StageReport, table};
 
 /// Something that travels through a pipeline.
 pub trait Item: Send + 'static {
-    /// How many items the statistics shall count this for; a chunk of 64 records says 64.
+    /// How many items the statistics count for this value; a chunk of 64 records returns 64.
     fn count(&self) -> u64 {
         1
     }
 
-    /// Memory it holds, in bytes; what the byte bound of a queue counts. 0 if it does not matter.
+    /// Memory that it holds, in bytes, which the byte bound of a queue counts. Return 0 if it does not
+    /// matter.
     fn bytes(&self) -> u64 {
         0
     }
@@ -67,9 +68,10 @@ impl Item for String {
     }
 }
 
-/// A 64-bit key for [`Flow::by_key`] out of anything that can be hashed; the same in every run.
+/// A 64-bit key for [`Flow::by_key`] from anything that can be hashed. It is the same in every run.
 pub fn key_of<K: std::hash::Hash + ?Sized>(key: &K) -> u64 {
     use std::hash::{DefaultHasher, Hasher};
+    // `DefaultHasher::new` has fixed keys, in contrast to the `RandomState` of a `HashMap`.
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
     hasher.finish()

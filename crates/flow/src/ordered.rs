@@ -1,8 +1,9 @@
-//! Several threads work, results leave in the order of arrival.
+//! Several threads work at a time, and their results leave in the order in which the items arrived.
 //!
 //! Invariants:
 //!  - results of item `n` leave after those of every item before `n`;
-//!  - results wait here for at most `window` items beyond `next`, so one slow item bounds the memory of the rest;
+//!  - results wait here for at most `window` items beyond `next`, so behind one slow item the memory of the
+//!    others is bounded;
 //!  - at most one thread sends at a time (`sending`).
 
 use std::collections::BTreeMap;
@@ -40,16 +41,18 @@ impl<U> Order<U> {
         }
     }
 
-    /// Waits until item `number` is near enough to the front to be worked on.
+    /// Waits until item `number` is within the window, near enough to the front to be worked on.
     pub(crate) fn enter(&self, number: u64) -> Result<(), Stopped> {
         let mut state = self.state.lock();
+        // The item whose turn is next is always inside the window, so a thread can always go on and release
+        // the others.
         while !state.cancelled && number >= state.next + self.window {
             self.moved.wait(&mut state);
         }
         if state.cancelled { Err(Stopped) } else { Ok(()) }
     }
 
-    /// Hands in the results of item `number` and sends everything whose turn has come.
+    /// Hands in the results of item `number` and sends all results whose turn has come.
     pub(crate) fn leave(
         &self,
         number: u64,
@@ -59,7 +62,7 @@ impl<U> Order<U> {
         let mut state = self.state.lock();
         state.ready.insert(number, results);
         if state.sending {
-            // Whoever sends looks again before it stops.
+            // The thread that is sending takes the lock again after each item, and so finds these results.
             return Ok(());
         }
         state.sending = true;
@@ -68,11 +71,13 @@ impl<U> Order<U> {
             let Some(results) = state.ready.remove(&next) else {
                 break;
             };
+            // Sending may wait for room; meanwhile other threads must be able to hand in their results.
             drop(state);
             for result in results {
                 send(result)?;
             }
             state = self.state.lock();
+            // Move on only after the results are sent: this is what bounds the results in memory.
             state.next += 1;
             self.moved.notify_all();
         }

@@ -8,14 +8,15 @@ use crate::queue::Queue;
 use crate::stats::StageStats;
 use crate::{Item, StageError, Stopped};
 
-/// Decides the queue by the item's key.
+/// Returns the key of an item, which decides the queue.
 pub(crate) type KeyFn<T> = Box<dyn Fn(&T) -> u64 + Send + Sync>;
 
-/// The way into a stage. When its last owner drops it, the stage's queues are closed.
+/// Where items enter a stage. When its last owner drops it, the queues of the stage are closed, and so the
+/// end of the input passes from stage to stage.
 pub(crate) struct Outlet<T: Item> {
     queues: Vec<Arc<Queue<T>>>,
     key: Option<KeyFn<T>>,
-    /// Statistics of the stage behind; `None` behind the last stage, where results end.
+    /// Statistics of the stage that receives; `None` after the last stage, where results are dropped.
     stats: Option<Arc<StageStats>>,
 }
 
@@ -28,7 +29,7 @@ impl<T: Item> Outlet<T> {
         }
     }
 
-    /// Behind the last stage.
+    /// The outlet of the last stage: it drops what it is given.
     pub(crate) fn end() -> Self {
         Outlet {
             queues: Vec::new(),
@@ -45,6 +46,7 @@ impl<T: Item> Outlet<T> {
             Some(key) => (key(&item) % self.queues.len() as u64) as usize,
             None => 0,
         };
+        // Count the arrival before the push: the receiver may finish the item before `push` returns.
         stats.arrive(item.count());
         self.queues[index].push(item)
     }
@@ -58,17 +60,17 @@ impl<T: Item> Drop for Outlet<T> {
     }
 }
 
-/// What a handler sends its results through.
+/// Given to a handler, which sends its results through it.
 pub struct Out<'a, T: Item> {
     to: To<'a, T>,
     control: &'a Control,
-    /// Time spent waiting for room.
+    /// Time that this handler call spent waiting for room.
     blocked: Duration,
 }
 
 enum To<'a, T: Item> {
     Next(&'a Outlet<T>),
-    /// Kept until it is this item's turn.
+    /// Results are kept until it is this item's turn.
     Kept(Vec<T>),
 }
 
@@ -89,7 +91,7 @@ impl<'a, T: Item> Out<'a, T> {
         }
     }
 
-    /// Sends a result to the next stage, waiting for room there.
+    /// Sends a result to the next stage. Waits until its queue has room.
     ///
     /// # Errors
     /// [`StageError::Stopped`] once the pipeline is ending.
@@ -106,10 +108,10 @@ impl<'a, T: Item> Out<'a, T> {
         Ok(())
     }
 
-    /// For handlers that run long: an error once the pipeline is ending.
+    /// Returns an error once the pipeline is ending. Handlers that run long call it now and then.
     ///
     /// # Errors
-    /// [`StageError::Stopped`].
+    /// [`StageError::Stopped`] once the pipeline is ending.
     pub fn check(&self) -> Result<(), StageError> {
         Ok(self.control.check()?)
     }

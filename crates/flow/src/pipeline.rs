@@ -1,4 +1,4 @@
-//! A running pipeline: its threads, its way in, its end.
+//! A running pipeline: its threads, the way in for items, and how it ends.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +10,8 @@ use crate::outlet::Outlet;
 use crate::stats::{StageReport, StageStats};
 use crate::{FlowError, Item, StageError, StageResult, Stopped};
 
-/// What is collected while the stages are started, last stage first.
+/// What is collected while the stages start. The last stage starts first, because each stage needs the queue
+/// behind it.
 #[derive(Default)]
 pub(crate) struct Build {
     pub(crate) control: Arc<Control>,
@@ -35,6 +36,7 @@ impl Build {
     }
 
     pub(crate) fn finish(mut self) -> Pipeline {
+        // Stages were started from the last to the first; reports list the first one first.
         self.stages.reverse();
         Pipeline {
             monitor: Monitor {
@@ -52,6 +54,8 @@ impl Build {
 }
 
 fn run_guarded(stage: &'static str, control: &Control, run: impl FnOnce() -> StageResult) {
+    // A panic must stop the pipeline: other stages would wait without end for a thread that is gone. After a
+    // panic the handler is not called again, so nobody sees its broken state.
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(()) | Err(StageError::Stopped)) => {}
         Ok(Err(StageError::Failed(source))) => control.stop(FlowError::Failed { stage, source }),
@@ -64,8 +68,10 @@ fn run_guarded(stage: &'static str, control: &Control, run: impl FnOnce() -> Sta
 
 fn panic_message(panic: &(dyn Any + Send)) -> String {
     if let Some(message) = panic.downcast_ref::<&str>() {
+        // `panic!` with a plain literal carries a `&str`.
         (*message).to_owned()
     } else if let Some(message) = panic.downcast_ref::<String>() {
+        // `panic!` with arguments carries a `String`.
         message.clone()
     } else {
         "no message".to_owned()
@@ -74,7 +80,7 @@ fn panic_message(panic: &(dyn Any + Send)) -> String {
 
 fn join_all(threads: Vec<JoinHandle<()>>) {
     for thread in threads {
-        // Panics were caught inside; a thread's own result carries nothing.
+        // `run_guarded` caught any panic and reported it, so the result of the thread has no news.
         let _ = thread.join();
     }
 }
@@ -99,10 +105,10 @@ impl<T: Item> Feeder<T> {
         }
     }
 
-    /// Sends an item to the first stage, waiting for room.
+    /// Sends an item to the first stage. Waits until its queue has room.
     ///
     /// # Errors
-    /// [`Stopped`] once the pipeline is ending; [`Pipeline::join`] tells why.
+    /// [`Stopped`] once the pipeline is ending; [`Pipeline::join`] returns the reason.
     pub fn send(&self, item: T) -> Result<(), Stopped> {
         self.outlet.send(item)
     }
@@ -121,7 +127,7 @@ impl Monitor {
         self.stages.iter().map(|stage| stage.report()).collect()
     }
 
-    /// Ends the pipeline: what waits in queues is dropped, handlers running now finish their item.
+    /// Ends the pipeline: items in queues are dropped, and handlers that run now finish their item.
     pub fn cancel(&self) {
         self.control.stop(FlowError::Cancelled);
     }
@@ -139,15 +145,16 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Statistics and cancellation, for other threads.
+    /// Returns a handle for statistics and cancellation that other threads can hold.
     pub fn monitor(&self) -> Monitor {
         self.monitor.clone()
     }
 
-    /// Waits until every item is handled (all feeders must be dropped) or the pipeline failed.
+    /// Waits until every item is handled or the pipeline has failed. Drop all feeders first: a feeder that is
+    /// alive keeps the pipeline waiting for items.
     ///
     /// # Errors
-    /// The first failure of a stage, or [`FlowError::Cancelled`].
+    /// The first failure of a stage, or [`FlowError::Cancelled`] if the pipeline was cancelled first.
     pub fn join(mut self) -> Result<(), FlowError> {
         join_all(std::mem::take(&mut self.threads));
         match self.monitor.control.take_error() {

@@ -15,9 +15,9 @@ use crate::{Item, Stopped};
 
 pub(crate) struct Queue<T> {
     state: Mutex<State<T>>,
-    /// Signalled when an item came in, or nothing will come any more.
+    /// Signalled when an item came in, or when no more will come.
     filled: Condvar,
-    /// Signalled when an item went out, or nothing will be taken any more.
+    /// Signalled when items went out, or when no more will be taken.
     emptied: Condvar,
     items_max: usize,
     bytes_max: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Queue<T> {
 struct State<T> {
     items: VecDeque<(T, u64)>,
     bytes: u64,
-    /// Items taken so far; the number of the next one.
+    /// Number of items taken so far, which is also the number of the next one.
     taken: u64,
     closed: bool,
     cancelled: bool,
@@ -56,7 +56,7 @@ impl<T: Item> Queue<T> {
         }
     }
 
-    /// Puts an item at the end, waiting for room.
+    /// Puts an item at the end. Waits until there is room.
     pub(crate) fn push(&self, item: T) -> Result<(), Stopped> {
         let bytes = item.bytes();
         let mut state = self.state.lock();
@@ -73,7 +73,7 @@ impl<T: Item> Queue<T> {
         Ok(())
     }
 
-    /// Takes the first item and its number, waiting for one; `None` once the queue is closed and empty.
+    /// Takes the first item and its number. Waits for one; returns `None` once the queue is closed and empty.
     pub(crate) fn pop(&self) -> Option<(u64, T)> {
         let mut state = self.state.lock();
         while state.items.is_empty() && !state.closed && !state.cancelled {
@@ -81,11 +81,13 @@ impl<T: Item> Queue<T> {
         }
         let taken = state.take();
         drop(state);
+        // Senders wait for room of different sizes, so one that is woken alone may be one that does not fit.
+        // Wake all.
         self.emptied.notify_all();
         taken
     }
 
-    /// As [`Queue::pop`], waiting until `deadline` at most.
+    /// Like [`Queue::pop`], but waits until `deadline` at most.
     pub(crate) fn pop_until(&self, deadline: Instant) -> Popped<T> {
         let mut state = self.state.lock();
         while state.items.is_empty() && !state.closed && !state.cancelled {
@@ -93,6 +95,7 @@ impl<T: Item> Queue<T> {
                 break;
             }
         }
+        // Read under the lock: an item pushed after it, and before a close, must not be answered with `End`.
         let ended = state.closed || state.cancelled;
         let taken = state.take();
         drop(state);
@@ -104,7 +107,7 @@ impl<T: Item> Queue<T> {
         }
     }
 
-    /// Nothing more will be pushed.
+    /// Tells the takers that no more items will be pushed; what is in the queue can still be taken.
     pub(crate) fn close(&self) {
         self.state.lock().closed = true;
         self.filled.notify_all();
@@ -113,6 +116,8 @@ impl<T: Item> Queue<T> {
 
 impl<T> State<T> {
     fn has_room(&self, bytes: u64, items_max: usize, bytes_max: u64) -> bool {
+        // An item larger than `bytes_max` is let into an empty queue; otherwise its sender would wait without
+        // end.
         let alone = self.items.is_empty();
         self.items.len() < items_max && (alone || self.bytes + bytes <= bytes_max)
     }
@@ -136,6 +141,7 @@ impl<T: Item> Cancel for Queue<T> {
         let dropped = std::mem::take(&mut state.items);
         state.bytes = 0;
         drop(state);
+        // Items may be large: free them after the lock is released.
         drop(dropped);
         self.filled.notify_all();
         self.emptied.notify_all();

@@ -10,18 +10,18 @@ use crate::queue::{Popped, Queue};
 use crate::stats::StageStats;
 use crate::{Batch, Item, StageResult};
 
-/// What every thread of a stage holds.
+/// What each thread of a stage needs to run.
 pub(crate) struct Worker<T: Item, U: Item> {
     pub(crate) queue: Arc<Queue<T>>,
     pub(crate) outlet: Arc<Outlet<U>>,
     pub(crate) stats: Arc<StageStats>,
     pub(crate) control: Arc<Control>,
-    /// The stage is replaced by nothing: items are counted and dropped.
+    /// The stage does not call its handler: it counts items and drops them.
     pub(crate) off: bool,
 }
 
 impl<T: Item, U: Item> Worker<T, U> {
-    /// One item at a time, results at once.
+    /// Handles one item at a time and passes each result on at once.
     pub(crate) fn each(&self, mut handler: impl FnMut(T, &mut Out<'_, U>) -> StageResult) -> StageResult {
         while let Some((_, item)) = self.queue.pop() {
             let mut out = Out::next(&self.outlet, &self.control);
@@ -30,7 +30,7 @@ impl<T: Item, U: Item> Worker<T, U> {
         Ok(())
     }
 
-    /// One item at a time, results in the order of arrival.
+    /// Handles one item at a time; results leave in the order in which the items arrived.
     pub(crate) fn ordered(
         &self,
         order: &Order<U>,
@@ -45,7 +45,7 @@ impl<T: Item, U: Item> Worker<T, U> {
         Ok(())
     }
 
-    /// As many items at a time as `batch` allows.
+    /// Handles as many items at a time as `batch` allows.
     pub(crate) fn batched(
         &self,
         batch: Batch,
@@ -70,6 +70,7 @@ impl<T: Item, U: Item> Worker<T, U> {
                     bytes += item.bytes();
                     items.push(item);
                 }
+                // An end met here is met again by the next `pop`, once this batch has been handled.
                 Popped::Late | Popped::End => break,
             }
         }
@@ -82,6 +83,7 @@ impl<T: Item, U: Item> Worker<T, U> {
         out: &mut Out<'_, U>,
         handler: impl FnOnce(&mut Out<'_, U>) -> StageResult,
     ) -> StageResult {
+        // After a stop no further handler starts, even if items are left in the queue.
         self.control.check()?;
         self.stats.start(count);
         if self.off {
@@ -90,6 +92,8 @@ impl<T: Item, U: Item> Worker<T, U> {
         }
         let start = Instant::now();
         handler(out)?;
+        // Waiting for room in the next queue is the fault of a later stage, so it does not count as busy
+        // time.
         let busy = start.elapsed().saturating_sub(out.blocked());
         self.stats.finish(count, busy);
         Ok(())

@@ -15,7 +15,7 @@ pub(crate) struct StageStats {
     calls: AtomicU64,
     /// Calls that got more than one item.
     batches: AtomicU64,
-    /// Items in those.
+    /// Items handled in those calls.
     batched: AtomicU64,
 }
 
@@ -55,7 +55,8 @@ impl StageStats {
     }
 
     pub(crate) fn report(&self) -> StageReport {
-        // Later counters first, so that a difference is never negative by more than a race allows.
+        // Read the later counters first: an item passes arrived, started, done in this order, so the
+        // differences are not negative, up to a race that `saturating_sub` covers.
         let done = self.done.load(Relaxed);
         let started = self.started.load(Relaxed);
         let total = self.arrived.load(Relaxed);
@@ -82,9 +83,9 @@ fn ratio(sum: f64, count: u64) -> f64 {
 /// State of one stage at one moment. Items are counted by [`crate::Item::count`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageReport {
-    /// The stage.
+    /// The stage's name, as its settings give it.
     pub name: &'static str,
-    /// Its threads.
+    /// Number of threads that run it.
     pub threads: usize,
     /// Items in its queue.
     pub waiting: u64,

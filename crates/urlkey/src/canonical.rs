@@ -1,5 +1,5 @@
-//! The full way from the parts of a URL to its key. Order matters: escapes are undone before paths are
-//! cut into segments and queries into arguments, so `%2e%2e` is a dot segment and `%26` a separator.
+//! The full way from the parts of a URL to its key. The order matters: escapes are undone before paths are
+//! split into segments and queries into arguments, so `%2e%2e` is a dot segment and `%26` a separator.
 
 use crate::split::Parts;
 use crate::{KeyError, escape, host, query, session};
@@ -16,7 +16,8 @@ pub(crate) fn append_key(parts: &Parts<'_>, out: &mut Vec<u8>) -> Result<(), Key
     Ok(())
 }
 
-/// Nothing for the default port and for 0; text that is no port number stays, as it names something.
+/// Appends nothing for the default port and for 0. Text that is not a port number is kept, because it still
+/// distinguishes URLs.
 fn append_port(port: &[u8], port_default: u16, out: &mut Vec<u8>) {
     if port.is_empty() {
         return;
@@ -44,12 +45,13 @@ fn append_path(path: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     escape::append_escaped_lower(&without_dot_segments(&plain), out);
     session::strip_from_path(out, start);
+    // A trailing slash is dropped, except that the root path stays `/`.
     if out.len() > start + 1 && out.ends_with(b"/") {
         out.pop();
     }
 }
 
-/// `.` and `..` resolved, runs of slashes made one. A `..` with nothing before it stays.
+/// Resolves `.` and `..` and merges runs of slashes. A `..` with nothing before it stays.
 fn without_dot_segments(path: &[u8]) -> Vec<u8> {
     let mut kept: Vec<&[u8]> = Vec::new();
     for segment in path.split(|&b| b == b'/').skip(1) {
@@ -79,7 +81,7 @@ fn append_query(text: &[u8], out: &mut Vec<u8>) {
     query::finish(out, start);
 }
 
-/// Unescaped as often as possible, then escaped once, lower case.
+/// Appends the bytes unescaped as often as possible, then escaped once, in lower case.
 pub(crate) fn append_minimal(bytes: &[u8], out: &mut Vec<u8>) {
     let mut plain = Vec::with_capacity(bytes.len());
     escape::append_unescaped(bytes, &mut plain);

@@ -1,27 +1,28 @@
-//! Registered domains by the Public Suffix List, its ICANN and its private section both, as the list
-//! says: `example.co.uk` is a domain, and so is `someone.github.io`, because GitHub registered
-//! `github.io` as a suffix under which each name has another owner.
+//! Registered domains by the Public Suffix List, with both its ICANN and its private section: `example.co.uk`
+//! is a domain, and so is `someone.github.io`, because GitHub registered `github.io` as a suffix under which
+//! each name has another owner.
 //!
-//! The list is the one that came with the `psl` crate at build time. A name under no known suffix falls
-//! under the list's default rule: its last two labels.
+//! The list is the one that the `psl` crate contained at build time. A name under no known suffix falls under
+//! the default rule of the list (`*`): its domain is its last two labels.
 
 use public_suffix::suffix_length;
 
 use crate::host::{host_part, is_ipv6};
 
-/// The registered domain of a host by the Public Suffix List; an IP address, a public suffix itself
-/// and a single label are their own domain. `host` is lower case and in punycode, as in keys.
+/// Returns the registered domain of a host by the Public Suffix List. An IP address, a name that is itself a
+/// public suffix, and a single label are their own domain. `host` must be lower case and in punycode, as in
+/// keys.
 pub fn domain_of_host(host: &str) -> &str {
     let host = host.strip_suffix('.').unwrap_or(host);
     if is_address(host.rsplit('.').next(), host) {
         return host;
     }
     let length = domain_length(host.rsplit('.'));
-    // Of the labels counted from the end; they and the dots between them are part of `host`.
+    // The labels were counted from the end; with the dots between them they are a suffix of `host`.
     host.get(host.len().saturating_sub(length)..).unwrap_or(host)
 }
 
-/// The registered domain of a URL key's host; empty for keys of other schemes.
+/// Returns the registered domain of the host of a URL key, or an empty string for keys of other schemes.
 pub fn domain_of_key(url_key: &str) -> String {
     let domain = domain_key_of_key(url_key);
     if is_ipv6(domain) {
@@ -37,8 +38,8 @@ pub fn domain_of_key(url_key: &str) -> String {
     name
 }
 
-/// The registered domain of a URL key as it stands in the key: `uk,co,example` of
-/// `uk,co,example,shop)/x`. Cheap: nothing is copied. Two keys are of one domain if these are equal.
+/// Returns the registered domain in the form it has in the key: `uk,co,example` of `uk,co,example,shop)/x`.
+/// Nothing is copied. Two keys belong to one domain if and only if these are equal.
 pub fn domain_key_of_key(url_key: &str) -> &str {
     let host = host_part(url_key);
     if is_address(host.split(',').next(), host) {
@@ -48,24 +49,25 @@ pub fn domain_key_of_key(url_key: &str) -> &str {
     host.get(..length).unwrap_or(host)
 }
 
-/// Whether two URL keys are of one registered domain.
+/// Whether two URL keys belong to one registered domain.
 pub fn same_domain(url_key: &str, other_key: &str) -> bool {
     domain_key_of_key(url_key) == domain_key_of_key(other_key)
 }
 
-/// A name that ends in a number is no name.
+/// A host whose top label is a number cannot be a name: the WHATWG URL standard reads it as an IPv4 address.
 fn is_address(top_label: Option<&str>, host: &str) -> bool {
     top_label.is_some_and(|label| !label.is_empty() && label.bytes().all(|b| b.is_ascii_digit()))
         || host.starts_with('[')
         || is_ipv6(host)
 }
 
-/// Bytes of the registered domain, separators included. `labels` from the top: `uk`, `co`, `example`.
+/// Returns the length of the registered domain in bytes, separators included. `labels` begin at the top:
+/// `uk`, `co`, `example`.
 fn domain_length<'a>(labels: impl Iterator<Item = &'a str> + Clone) -> usize {
     let known = suffix_length(&mut labels.clone().map(str::as_bytes));
     let mut length = 0;
     for (i, label) in labels.enumerate() {
-        // One label more than the suffix; an unknown suffix is one label long.
+        // The domain is one label longer than the suffix; an unknown suffix is one label long.
         let beyond_suffix = i > 0 && length >= known;
         length += usize::from(i > 0) + label.len();
         if beyond_suffix {

@@ -1,9 +1,9 @@
-//! Percent escapes: undone as often as they can be, then done once where they must be.
+//! Percent escapes: undone as often as possible, then added again only where they are needed.
 
 /// Undoes escapes until none is left (`%2525` is `%`), in one pass.
 ///
-/// No two escapes overlap, so the result does not depend on the order in which they are undone; a
-/// stack undoes each as soon as its last byte is there.
+/// No two escapes overlap, so the result does not depend on the order in which they are undone. The output
+/// serves as a stack: an escape is undone as soon as its last byte is there.
 pub(crate) fn append_unescaped(bytes: &[u8], out: &mut Vec<u8>) {
     let floor = out.len();
     for &byte in bytes {
@@ -31,7 +31,8 @@ fn hex(digit: u8) -> Option<u8> {
     }
 }
 
-/// Lower case, with everything escaped but printable ASCII other than `%`, `#` and space.
+/// Appends the bytes in lower case. Everything is escaped except printable ASCII other than `%`, `#` and
+/// space.
 pub(crate) fn append_escaped_lower(bytes: &[u8], out: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     for &byte in bytes {

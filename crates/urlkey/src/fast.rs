@@ -1,8 +1,8 @@
-//! The fast way to a key: one look at each byte, no memory but the key's.
+//! The fast way to a key: it looks at each byte once and allocates only the key.
 //!
-//! It gives up (returns `false`, leaving `out` in any state) wherever a rule might apply that it does
-//! not know: escapes, letters beyond ASCII, dot segments, userinfo, numbers for hosts, odd ports. What
-//! it does answer equals the full way's answer; a property test holds the two together.
+//! It gives up (returns `false`, leaving `out` in any state) where a rule might apply that it does not know:
+//! escapes, non-ASCII letters, dot segments, userinfo, numbers as hosts, odd ports. If it returns a key, that
+//! is the key of the full way; a property test compares the two.
 
 use crate::{host, query};
 
@@ -10,7 +10,7 @@ const HOST: u8 = 1;
 const PATH: u8 = 2;
 const QUERY: u8 = 4;
 
-/// Where each byte may stand for the fast way to go on.
+/// The parts of a URL in which each byte is allowed; at any other byte the fast way gives up.
 const CLASS: [u8; 256] = classes();
 
 const fn classes() -> [u8; 256] {
@@ -33,7 +33,7 @@ const fn classes() -> [u8; 256] {
     classes
 }
 
-/// Appends the key of `url` if it is a plain absolute http or https URL.
+/// Appends the key of `url` and returns true if it is a plain absolute http or https URL.
 pub(crate) fn append_key(url: &[u8], out: &mut Vec<u8>) -> bool {
     let Some((rest, port_default)) = without_scheme(url) else {
         return false;
@@ -65,7 +65,7 @@ fn run_of(class: u8, bytes: &[u8]) -> (&[u8], &[u8]) {
     bytes.split_at(end.unwrap_or(bytes.len()))
 }
 
-/// No empty label, and no number last: an address has one there.
+/// Whether no label is empty and the last one does not begin with a digit, as that of an address does.
 fn is_plain_name(name: &[u8]) -> bool {
     let mut after_dot = true;
     let mut last_begins = 0;
@@ -100,7 +100,7 @@ fn after_www(name: &[u8]) -> &[u8] {
     }
 }
 
-/// Appends `:port` unless it is the default; gives what follows it, `None` if it is odd.
+/// Appends `:port` unless it is the default. Returns the text after it, or `None` if the port is odd.
 fn append_port<'a>(rest: &'a [u8], port_default: u16, out: &mut Vec<u8>) -> Option<&'a [u8]> {
     let rest = match rest {
         [b':', rest @ ..] => rest,
@@ -109,6 +109,7 @@ fn append_port<'a>(rest: &'a [u8], port_default: u16, out: &mut Vec<u8>) -> Opti
     };
     let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
     let (port, rest) = rest.split_at(digits);
+    // Leading zeros, port 0 and no digits at all are left to the full way.
     let plain = matches!(port, [b'1'..=b'9', ..]) && port.len() <= 5;
     if !plain || !matches!(rest.first(), None | Some(b'/' | b'?' | b'#')) {
         return None;
@@ -124,7 +125,7 @@ fn append_port<'a>(rest: &'a [u8], port_default: u16, out: &mut Vec<u8>) -> Opti
     Some(rest)
 }
 
-/// `false` where a segment may be a dot segment, empty or a session id.
+/// Returns `false` if a segment may be a dot segment, empty or a session id.
 fn append_path(path: &[u8], out: &mut Vec<u8>) -> bool {
     let odd = |pair: &[u8]| pair[0] == b'/' && matches!(pair[1], b'/' | b'.' | b'(');
     if path.windows(2).any(odd) {
@@ -139,7 +140,7 @@ fn append_path(path: &[u8], out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// `false` where the query does not end at a fragment or the end.
+/// Returns `false` if the query ends at anything but a fragment or the end of the text.
 fn append_query(rest: &[u8], out: &mut Vec<u8>) -> bool {
     let Some(rest) = rest.strip_prefix(b"?") else {
         return matches!(rest, [] | [b'#', ..]);

@@ -1,14 +1,15 @@
-//! Hosts: to their form in a key, and back.
+//! Converts hosts to their form in a key, and back.
 
 use std::borrow::Cow;
 use std::net::Ipv6Addr;
 
 use crate::{KeyError, escape, ip};
 
-/// Appends `com,example` for `www.example.com`.
+/// Appends the form of a host in keys: `com,example` for `www.example.com`.
 pub(crate) fn append_host_key(host: &[u8], bracketed: bool, out: &mut Vec<u8>) -> Result<(), KeyError> {
     if bracketed {
         let text = String::from_utf8_lossy(host);
+        // Text in brackets that is no address is kept, so that the URL has a key.
         let address = ip::ipv6(&text).unwrap_or_else(|| text.into_owned());
         escape::append_escaped_lower(address.as_bytes(), out);
         return Ok(());
@@ -21,7 +22,7 @@ pub(crate) fn append_host_key(host: &[u8], bracketed: bool, out: &mut Vec<u8>) -
     Ok(())
 }
 
-/// Labels in reverse order, joined by commas.
+/// Appends the labels in reverse order, joined by commas.
 pub(crate) fn append_reversed(name: &[u8], out: &mut Vec<u8>) {
     for (i, label) in name.rsplit(|&b| b == b'.').enumerate() {
         if i > 0 {
@@ -31,7 +32,8 @@ pub(crate) fn append_reversed(name: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Lower case, punycode, dotted decimal; what cannot stand in a host name is escaped.
+/// Returns the name in lower case and punycode, or the address in dotted decimal. Bytes that a host name
+/// cannot hold are escaped.
 fn canonical_name(host: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(host.len());
     escape::append_unescaped(host, &mut plain);
@@ -48,8 +50,8 @@ fn canonical_name(host: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Punycode by UTS 46 as browsers do it; bytes that are no UTF-8 are left out of a name that holds
-/// letters, and a name that is no domain stays as it is.
+/// Converts a name to punycode by UTS 46, as browsers do. Invalid UTF-8 is removed from a name that holds
+/// letters; a name that is no domain stays as it is.
 fn to_ascii(name: &[u8]) -> Cow<'_, [u8]> {
     if name.is_ascii() {
         return Cow::Borrowed(name);
@@ -64,7 +66,7 @@ fn to_ascii(name: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Each pair of dots made one, once.
+/// Replaces each pair of dots by one, in one pass: four dots become two.
 fn without_double_dots(name: &[u8]) -> Cow<'_, [u8]> {
     if !name.windows(2).any(|pair| pair == b"..") {
         return Cow::Borrowed(name);
@@ -87,7 +89,7 @@ fn trim_dots(mut name: &[u8]) -> &[u8] {
     name
 }
 
-/// `www.`, `www2.` and so on dropped, where a name with a dot is left: `www3288.com` keeps its name.
+/// Drops `www.`, `www2.` and so on if the rest still has a dot: `www3288.com` keeps its name.
 pub(crate) fn without_www(name: &[u8]) -> &[u8] {
     let Some((head, rest)) = name.split_at_checked(3) else {
         return name;
@@ -102,11 +104,11 @@ pub(crate) fn without_www(name: &[u8]) -> &[u8] {
     }
 }
 
-/// The host of a URL key, in its usual order: `org,archive)/x` gives `archive.org`; an IP address is
-/// given as it is written in URLs, so IPv6 in brackets. No port. Empty for keys of other schemes.
+/// Returns the host of a URL key in its usual order: `org,archive)/x` gives `archive.org`. An IP address is
+/// written as in URLs, so IPv6 in brackets. The port is left out. Empty for keys of other schemes.
 ///
-/// An abbreviated IPv6 address with a port cannot always be told from a longer address; it is then
-/// taken for the address.
+/// An abbreviated IPv6 address with a port cannot always be distinguished from a longer address; then the
+/// whole is taken for the address.
 pub fn host_of_key(url_key: &str) -> String {
     let host = host_part(url_key);
     if is_ipv6(host) {
@@ -122,7 +124,7 @@ pub fn host_of_key(url_key: &str) -> String {
     name
 }
 
-/// Host part of a key as it stands there, without port; empty for keys of other schemes.
+/// The host part of a key as written there, without port; empty for keys of other schemes.
 pub(crate) fn host_part(url_key: &str) -> &str {
     let Some((host, _)) = url_key.split_once(')') else {
         return "";
@@ -141,8 +143,8 @@ pub(crate) fn is_ipv6(host: &str) -> bool {
     host.contains(':') && host.parse::<Ipv6Addr>().is_ok()
 }
 
-/// The host of an absolute http or https URL as written there, without userinfo and port (IPv6 in
-/// brackets); `None` for anything else. Nothing is decoded and no case changed.
+/// Returns the host of an absolute http or https URL as written there, without userinfo and port (IPv6 in
+/// brackets), or `None` for anything else. Nothing is decoded, and the case is not changed.
 pub fn host_of_url(url: &str) -> Option<&str> {
     let (scheme, rest) = url.split_once("://")?;
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
@@ -150,6 +152,7 @@ pub fn host_of_url(url: &str) -> Option<&str> {
     }
     let end = rest.bytes().position(|b| matches!(b, b'/' | b'?' | b'#'));
     let authority = &rest[..end.unwrap_or(rest.len())];
+    // The last `@` ends the userinfo: browsers accept further ones within it.
     let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let end = match authority.strip_prefix('[') {
         Some(inner) => inner.find(']').map_or(authority.len(), |at| at + 2),

@@ -1,11 +1,12 @@
-//! Host names that are IP addresses in disguise.
+//! Host names that are IP addresses in another notation.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// The address that browsers and C libraries read out of `host`: up to four numbers, of which the last
-/// fills what is left (`1.2` is `1.0.0.2`), decimal, octal (`0..`) or hexadecimal (`0x..`).
+/// Returns the address that browsers and C libraries (`inet_aton`) read out of `host`: up to four numbers, of
+/// which the last fills the remaining bytes (`1.2` is `1.0.0.2`), decimal, octal (`0..`) or hexadecimal
+/// (`0x..`).
 ///
-/// A single decimal number is taken modulo 2^32, even with leading zeros, as archives have long done.
+/// A single decimal number is taken modulo 2^32, even with leading zeros, because archives have long done so.
 pub(crate) fn ipv4(host: &[u8]) -> Option<Ipv4Addr> {
     if !host.first()?.is_ascii_digit() {
         return None;
@@ -27,6 +28,7 @@ fn dotted(host: &[u8]) -> Option<Ipv4Addr> {
         count += 1;
     }
     let (last, leading) = numbers[..count].split_last()?;
+    // Each leading number is one byte.
     let bits_left = 32 - 8 * leading.len() as u32;
     if leading.iter().any(|&n| n > 255) || *last >> bits_left != 0 {
         return None;
@@ -42,7 +44,7 @@ fn number(part: &[u8]) -> Option<u64> {
         [b'0', _, ..] => (&text[1..], 8),
         _ => (text, 10),
     };
-    // `from_str_radix` would take a sign.
+    // `from_str_radix` accepts a sign, which an address cannot have.
     if digits.starts_with(['+', '-']) {
         return None;
     }
@@ -51,11 +53,13 @@ fn number(part: &[u8]) -> Option<u64> {
         .filter(|&n| n <= u64::from(u32::MAX))
 }
 
-/// An IPv6 address as URLs write it, without brackets and without a dotted tail; `None` if `host` is none.
+/// Returns an IPv6 address as URLs write it, without brackets and without a dotted tail; `None` if `host` is
+/// not an IPv6 address.
 pub(crate) fn ipv6(host: &str) -> Option<String> {
     let address: Ipv6Addr = host.parse().ok()?;
     let [.., high, low] = address.segments();
     Some(match address.to_ipv4_mapped() {
+        // `Ipv6Addr` prints mapped addresses with a dotted tail; the WHATWG URL standard prints hexadecimal.
         Some(_) => format!("::ffff:{high:x}:{low:x}"),
         None => address.to_string(),
     })

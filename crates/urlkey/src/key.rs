@@ -1,6 +1,6 @@
-//! The two ways to a key: the fast one for URLs that are nearly canonical, the full one for the rest.
+//! Two ways to compute a key: a fast one for URLs that are nearly canonical, and a full one for the rest.
 //!
-//! Invariant: where the fast way answers, it answers what the full way would.
+//! Invariant: where the fast way returns a key, the full way would return the same.
 
 use crate::split::Target;
 use crate::{canonical, fast, split};
@@ -9,7 +9,7 @@ use crate::{canonical, fast, split};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// Nothing but white space.
+    /// The text is empty or only white space.
     #[error("empty URL")]
     Empty,
     /// An http or https URL that names no host.
@@ -17,9 +17,9 @@ pub enum KeyError {
     NoHost,
 }
 
-/// The URL key (SURT) of `url`. Text without a scheme is taken for http; other schemes than http and
-/// https (`dns:`, `mailto:`, `ftp:`, ...) are their own key, unchanged but for white space at the ends
-/// and line ends and tabs within.
+/// Returns the URL key (SURT) of `url`. Text without a scheme is taken for http. URLs of other schemes than
+/// http and https (`dns:`, `mailto:`, `ftp:`, ...) are their own key; only white space at the ends, and line
+/// ends and tabs within, are removed.
 ///
 /// # Errors
 /// [`KeyError`] where `url` cannot have a key.
@@ -29,10 +29,10 @@ pub fn url_key(url: &str) -> Result<String, KeyError> {
     Ok(url_key)
 }
 
-/// As [`url_key`], into a buffer whose former content is dropped and whose memory is used again.
+/// Like [`url_key`], but writes into a buffer. The former content is dropped, and the memory is used again.
 ///
 /// # Errors
-/// [`KeyError`] where `url` cannot have a key; the buffer is then empty.
+/// [`KeyError`] if `url` cannot have a key; the buffer is then empty.
 pub fn url_key_into(url: &str, url_key: &mut String) -> Result<(), KeyError> {
     let mut bytes = std::mem::take(url_key).into_bytes();
     bytes.clear();
@@ -40,19 +40,20 @@ pub fn url_key_into(url: &str, url_key: &mut String) -> Result<(), KeyError> {
     let outcome = if fast::append_key(url.as_bytes(), &mut bytes) {
         Ok(())
     } else {
+        // The fast way may have written a part of the key before it gave up.
         bytes.clear();
         append_key(url, &mut bytes)
     };
     if outcome.is_err() {
         bytes.clear();
     }
-    // Never replaces anything: both ways write ASCII, or copy a `str` whole.
+    // This never replaces anything: both ways write ASCII, or copy a whole `str`.
     *url_key =
         String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned());
     outcome
 }
 
-/// The full way, for any input.
+/// The full way. It accepts any input.
 pub(crate) fn append_key(url: &str, out: &mut Vec<u8>) -> Result<(), KeyError> {
     let clean = split::clean(url);
     match split::split(&clean)? {

@@ -1,20 +1,20 @@
 //! URL keys: the sort key of everything in Weft.
 //!
-//! A URL key is the SURT form of a URL (`org,archive)/path?q`): host labels reversed, `www.` and the
-//! scheme dropped, path and query canonicalised, so that all captures of one page, and all pages of one
-//! site, stand together when keys are sorted bytewise.
+//! A URL key is the SURT form of a URL (`org,archive)/path?q`): host labels reversed, `www.` and the scheme
+//! dropped, path and query canonicalised. So the captures of one page, and the pages of one site, are next to
+//! each other when keys are sorted bytewise.
 //!
 //! Invariants:
-//! - A key is a function of the URL alone, and total but for [`KeyError`]: odd bytes, bad ports and
-//!   broken escapes have keys too.
+//! - A key depends on the URL alone, and every URL has one except where [`KeyError`] is returned: odd bytes,
+//!   bad ports and broken escapes have keys too.
 //! - The key of an http or https URL is printable ASCII without spaces and reads
 //!   `host[:port])/path[?query]`; host and port hold no `/` unless the URL escaped one there.
-//! - Time is linear in the length of the URL but for session ids in paths, where the factor is small.
+//! - Time is linear in the length of the URL, except for session ids in paths, where the factor is small.
 //!
-//! The rules are those of the `surt` package that web archives share; where Weft differs from it, the
-//! tests in `tests/reference.rs` list the difference with its reason.
+//! The rules are those of the `surt` package that web archives share. The tests in `tests/reference/` list
+//! each difference with its reason.
 //!
-//! This crate knows nothing but URLs: no archives, no records.
+//! This crate knows only URLs: no archives, no records.
 //!
 //! ```
 //! let url_key = urlkey::url_key("http://www.archive.org/goo/?a=2&b&a=1").unwrap();

@@ -1,12 +1,13 @@
-//! The query's last steps, in place at the end of a key: session ids out, arguments sorted.
+//! The last steps for a query, done in place at the end of a key: session ids are removed and arguments
+//! sorted.
 
 use crate::session;
 
-/// Arguments of a query that are sorted without memory of their own.
+/// Number of arguments that are sorted without allocating.
 const ARGUMENTS_INLINE: usize = 24;
 
-/// Finishes the query that stands in `out[start..]`, lower case and escaped, after its `?`. An empty
-/// query takes its `?` with it.
+/// Finishes the query in `out[start..]`, the text after its `?`, which must be lower case and escaped. If
+/// nothing is left, the `?` is removed as well.
 pub(crate) fn finish(out: &mut Vec<u8>, start: usize) {
     session::strip_from_query(out, start);
     if out.len() == start {
@@ -16,7 +17,7 @@ pub(crate) fn finish(out: &mut Vec<u8>, start: usize) {
     }
 }
 
-/// Sorts the arguments by name, then value; one without `=` before one with an empty value.
+/// Sorts the arguments by name, then value. An argument without `=` comes before one with an empty value.
 fn sort(out: &mut Vec<u8>, start: usize) {
     if is_sorted(&out[start..]) {
         return;
@@ -29,12 +30,12 @@ fn sort(out: &mut Vec<u8>, start: usize) {
     } else {
         sort_places(out, start, &mut vec![(0, 0); count]);
     }
-    // The sorted arguments now stand behind the unsorted ones.
+    // The sorted arguments are now behind the unsorted ones: move them over these.
     out.copy_within(start + text_len.., start);
     out.truncate(start + text_len);
 }
 
-/// Appends the arguments of `out[start..]` to `out` in order. `places` has one slot an argument.
+/// Appends the arguments of `out[start..]` to `out` in order. `places` must have one slot for each argument.
 fn sort_places(out: &mut Vec<u8>, start: usize, places: &mut [(usize, usize)]) {
     let mut at = start;
     for (place, argument) in places.iter_mut().zip(out[start..].split(|&b| b == b'&')) {
@@ -56,7 +57,7 @@ fn is_sorted(query: &[u8]) -> bool {
         .is_sorted_by(|a, b| order(a) <= order(b))
 }
 
-/// Name, and value if there is one.
+/// The sort key of an argument: its name, and its value if there is one.
 fn order(argument: &[u8]) -> (&[u8], Option<&[u8]>) {
     match argument.iter().position(|&b| b == b'=') {
         Some(at) => (&argument[..at], Some(&argument[at + 1..])),

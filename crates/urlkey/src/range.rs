@@ -1,28 +1,28 @@
-//! Stretches of keys: what a question about a URL, a host or a domain has to read.
+//! Ranges of keys: what a query about a URL, a host or a domain must read.
 //!
-//! In bytewise order `)` < `,` < `-` < `:`, so the keys of `example.com` do not stand in one stretch:
+//! In bytewise order `)` < `,` < `-` < `:`, so the keys of `example.com` are not contiguous:
 //!
-//! | keys | of |
+//! | keys | belong to |
 //! |---|---|
 //! | `com,example)/...` | the host |
 //! | `com,example,...` | hosts below it |
-//! | `com,example-x)/...` | somebody else |
+//! | `com,example-x)/...` | another domain |
 //! | `com,example:8080)/...` | the host at another port |
 
 use crate::host::host_part;
 use crate::{KeyError, url_key};
 
-/// Half-open stretch of keys, compared bytewise.
+/// A half-open range of keys, compared bytewise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRange {
-    /// First key that may belong.
+    /// The first key that may be in the range.
     pub start: String,
-    /// First key that does not belong any more; greater than `start`.
+    /// The first key after the range; greater than `start`.
     pub end: String,
 }
 
 impl KeyRange {
-    /// Whether `url_key` belongs.
+    /// Whether `url_key` is in the range.
     pub fn contains(&self, url_key: &str) -> bool {
         self.start.as_str() <= url_key && url_key < self.end.as_str()
     }
@@ -30,6 +30,7 @@ impl KeyRange {
     /// All keys that begin with `prefix`.
     fn of_prefix(prefix: String) -> KeyRange {
         let mut end = prefix.clone();
+        // If the last character has no successor it is dropped and the one before it is increased.
         while let Some(last) = end.pop() {
             if let Some(next) = successor(last) {
                 end.push(next);
@@ -42,29 +43,30 @@ impl KeyRange {
 
 /// The next character in bytewise order; `None` after the last one.
 fn successor(last: char) -> Option<char> {
+    // A range of `char` skips the surrogates, and UTF-8 sorts bytewise as its characters do.
     (last..=char::MAX).nth(1)
 }
 
-/// How a URL stands for captures, as in CDX servers.
+/// Which captures a URL selects, as in CDX servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum MatchType {
-    /// Its own key.
+    /// Captures with exactly its key.
     #[default]
     Exact,
-    /// Keys that begin with its key.
+    /// Captures whose keys begin with its key.
     Prefix,
-    /// Its host, whatever the path, at any port.
+    /// Captures of its host, with any path and any port.
     Host,
-    /// Its host and the hosts below it, at any port.
+    /// Captures of its host and of the hosts below it, at any port.
     Domain,
 }
 
-/// The ranges of keys that `url` stands for, in ascending order and disjoint.
+/// Returns the ranges of keys that `url` selects, in ascending order and disjoint.
 ///
-/// A trailing slash or question mark of a prefix counts: `http://a.org/b/` does not match `/bc`.
+/// A trailing slash or question mark of a prefix is significant: `http://a.org/b/` does not match `/bc`.
 ///
 /// # Errors
-/// [`KeyError`] where `url` has no key, or no host where one is asked for.
+/// [`KeyError`] if `url` has no key, or if it has no host and `match_type` needs one.
 pub fn url_ranges(url: &str, match_type: MatchType) -> Result<Vec<KeyRange>, KeyError> {
     let url_key = url_key(url)?;
     Ok(match match_type {
@@ -75,21 +77,22 @@ pub fn url_ranges(url: &str, match_type: MatchType) -> Result<Vec<KeyRange>, Key
     })
 }
 
-/// The ranges of keys of `domain` and of every host below it, in ascending order and disjoint.
+/// Returns the ranges of keys of `domain` and of every host below it, in ascending order and disjoint.
 ///
 /// # Errors
-/// [`KeyError`] where `domain` is no host.
+/// [`KeyError`] if `domain` is not a host name.
 pub fn domain_ranges(domain: &str) -> Result<Vec<KeyRange>, KeyError> {
     let url_key = url_key(&format!("http://{domain}/"))?;
     host_ranges(&url_key, &[")", ",", ":"])
 }
 
 fn exact(url_key: String) -> KeyRange {
+    // A key followed by the smallest byte is the next string after the key itself.
     let end = format!("{url_key}\0");
     KeyRange { start: url_key, end }
 }
 
-/// The ending that the key lost, as it makes the prefix longer.
+/// Puts back the trailing slash or question mark that the key lost, because it makes the prefix longer.
 fn with_ending(mut url_key: String, url: &str) -> String {
     let url = url.trim_end();
     for ending in ['/', '?'] {

@@ -1,12 +1,12 @@
-//! Session ids, which make many URLs of one page. All texts here are lower case already.
+//! Removes session ids, which give one page many URLs. All texts here are lower case already.
 //!
-//! The forms are those that web archives agreed on, no more: inventing further ones would part Weft's
-//! keys from theirs.
+//! Only the forms that web archives agreed on are removed: with further ones the keys of Weft would differ
+//! from theirs.
 
-/// How many bytes of a text, from its beginning, are a session id of one form.
+/// Returns how many bytes at the beginning of a text are a session id of one form.
 type Form = fn(&[u8]) -> Option<usize>;
 
-/// Takes ASP.NET's cookieless session segment out of the path in `out[start..]`: `(24 letters or
+/// Removes the cookieless session segment of ASP.NET from the path in `out[start..]`: `(24 letters or
 /// digits)`, or a run of `x(24 letters or digits)` in brackets, before a segment with `.aspx`.
 pub(crate) fn strip_from_path(out: &mut Vec<u8>, start: usize) {
     if !out[start..].contains(&b'(') {
@@ -19,7 +19,7 @@ pub(crate) fn strip_from_path(out: &mut Vec<u8>, start: usize) {
     }
 }
 
-/// The last segment that is a session id, and its length with the slash behind it.
+/// Finds the last segment that is a session id. Returns its place and its length with the slash behind it.
 fn find_in_path(path: &[u8], form: Form) -> Option<(usize, usize)> {
     (1..path.len())
         .rev()
@@ -58,7 +58,7 @@ fn is_aspx(rest: &[u8]) -> bool {
     before_mark.len() > 5 && before_mark[1..].windows(5).any(|w| w == b".aspx")
 }
 
-/// Takes session arguments out of the query in `out[start..]`, the last of each form.
+/// Removes session arguments from the query in `out[start..]`: the last one of each form.
 pub(crate) fn strip_from_query(out: &mut Vec<u8>, start: usize) {
     if !may_hold_session(&out[start..]) {
         return;
@@ -75,14 +75,14 @@ pub(crate) fn strip_from_query(out: &mut Vec<u8>, start: usize) {
     }
 }
 
-/// Cheap and sometimes wrongly yes: every form holds `sid=`, `nid=`, `fid=` or `sessionid`.
+/// A cheap test that may wrongly return true: every form holds `sid=`, `nid=`, `fid=` or `sessionid`.
 fn may_hold_session(query: &[u8]) -> bool {
     query
         .windows(4)
         .any(|w| matches!(w, [b's' | b'n' | b'f', b'i', b'd', b'='] | b"onid"))
 }
 
-/// Drops the last place where `form` fits and an argument ends, with the `&` behind it.
+/// Removes the last place where `form` matches and an argument ends, with the `&` behind it.
 fn strip_last(out: &mut Vec<u8>, start: usize, form: Form) {
     let query = &out[start..];
     let found = (0..query.len()).rev().find_map(|at| {
@@ -98,7 +98,7 @@ fn strip_last(out: &mut Vec<u8>, start: usize, form: Form) {
     }
 }
 
-/// `name` and exactly `length` letters or digits: how long the two are.
+/// Matches `name` and exactly `length` letters or digits; returns the length of both.
 fn argument(text: &[u8], name: &[u8], length: usize) -> Option<usize> {
     let value = text.strip_prefix(name)?.get(..length)?;
     is_id(value).then_some(name.len() + length)
@@ -118,7 +118,7 @@ fn cfid_cftoken(text: &[u8]) -> Option<usize> {
     Some(5 + cfid + 9 + value_length(rest)?)
 }
 
-/// Bytes up to the next `&`, if there are any.
+/// Returns the number of bytes up to the next `&`, or `None` if there are none.
 fn value_length(text: &[u8]) -> Option<usize> {
     let length = text.iter().take_while(|&&b| b != b'&').count();
     (length > 0).then_some(length)

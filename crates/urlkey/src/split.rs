@@ -1,36 +1,36 @@
-//! A URL into its parts, before any of them is decoded.
+//! Splits a URL into its parts, before any of them is decoded.
 
 use std::borrow::Cow;
 
 use crate::KeyError;
 
-/// What kind of URL it is.
+/// The kind of a URL.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target<'a> {
     /// http, https, or no scheme at all.
     Http(Parts<'a>),
-    /// Any other scheme: the whole URL.
+    /// Any other scheme, with the whole URL.
     Other(&'a str),
 }
 
 /// The parts of an http or https URL as written; userinfo and fragment are gone.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Parts<'a> {
-    /// Without brackets; not empty.
+    /// The host without brackets; not empty.
     pub host: &'a [u8],
-    /// Whether `host` stood in brackets (an IPv6 address).
+    /// Whether the host was in brackets (an IPv6 address).
     pub bracketed: bool,
-    /// After the colon; empty if there is none.
+    /// The text after the colon; empty if there is none.
     pub port: &'a [u8],
-    /// The port that goes without saying: 80 or 443.
+    /// The port of the scheme, which keys leave out: 80 or 443.
     pub port_default: u16,
-    /// Empty or with a leading slash.
+    /// The path: empty, or with a leading slash.
     pub path: &'a [u8],
-    /// After the question mark; empty if there is none.
+    /// The text after the question mark; empty if there is none.
     pub query: &'a [u8],
 }
 
-/// White space off the ends; line ends and tabs out of the middle, as browsers do.
+/// Removes white space at the ends, and line ends and tabs everywhere, as the WHATWG URL parser does.
 pub(crate) fn clean(url: &str) -> Cow<'_, str> {
     let url = url.trim_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
     if url.bytes().any(|b| matches!(b, b'\t' | b'\n' | b'\r')) {
@@ -56,7 +56,7 @@ pub(crate) fn split(url: &str) -> Result<Target<'_>, KeyError> {
     parts(rest.trim_start_matches('/'), port_default).map(Target::Http)
 }
 
-/// Scheme and what follows its colon.
+/// Returns the scheme and the text after its colon.
 fn scheme(url: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = url.split_once(':')?;
     let legal = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -76,7 +76,7 @@ fn default_port(scheme: &str) -> Option<u16> {
     }
 }
 
-/// `http://https://host/` means the inner URL.
+/// Skips repeated schemes: `http://https://host/` means the inner URL.
 fn innermost(mut port: u16, mut rest: &str) -> (u16, &str) {
     while let Some(inner) = rest.strip_prefix("//") {
         let Some((inner_port, inner_rest)) = scheme(inner)
@@ -90,7 +90,8 @@ fn innermost(mut port: u16, mut rest: &str) -> (u16, &str) {
     (port, rest)
 }
 
-/// `example.com:8080/x` typed without a scheme looks like one.
+/// Whether the text is a host and a port instead of a scheme: `example.com:8080/x` without a scheme looks
+/// like one.
 fn is_host_with_port(scheme: &str, rest: &str) -> bool {
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let ends = matches!(rest.as_bytes().get(digits), None | Some(b'/' | b'?' | b'#'));
@@ -116,12 +117,13 @@ fn parts(rest: &str, port_default: u16) -> Result<Parts<'_>, KeyError> {
     })
 }
 
-/// Host, whether it stood in brackets, and port text.
+/// Returns the host, whether it was in brackets, and the text of the port.
 fn host_and_port(authority: &[u8]) -> (&[u8], bool, &[u8]) {
     let authority = authority
         .iter()
         .rposition(|&b| b == b'@')
         .map_or(authority, |at| &authority[at + 1..]);
+    // Colons without a port (`example.com:`) mean the default port.
     let colons = authority.iter().rev().take_while(|&&b| b == b':').count();
     let authority = &authority[..authority.len() - colons];
     if let Some(inner) = authority.strip_prefix(b"[") {
@@ -133,7 +135,7 @@ fn host_and_port(authority: &[u8]) -> (&[u8], bool, &[u8]) {
     }
 }
 
-/// Before and after the first `mark`; all and nothing if there is none.
+/// Returns the bytes before and after the first `mark`. Without a `mark` that is everything and nothing.
 fn cut(bytes: &[u8], mark: u8) -> (&[u8], &[u8]) {
     match bytes.iter().position(|&b| b == mark) {
         Some(at) => (&bytes[..at], &bytes[at + 1..]),
