@@ -1,14 +1,15 @@
-//! Buckets: what may be called one, and the record that says there is one.
+//! Buckets: valid names, and the record that makes a bucket exist.
 //!
-//! A bucket is there when its record is: the empty object `.s3/buckets/NAME`, whose attributes are what is kept with
-//! the bucket. Whoever writes an object makes its bucket first, so that all who use the store see the same buckets;
-//! stores written before this was so may have objects without one, which [`Store::all_buckets`] tells.
+//! A bucket exists if its record exists: the empty object `.s3/buckets/NAME`, whose attributes are the
+//! bucket's properties. A writer makes the bucket before its first object, so that all users of the store see
+//! the same buckets. Stores written by older versions may hold objects without a bucket;
+//! [`Store::all_buckets`] reports those.
 //!
-//! A process remembers the records that it has read or written, for those who only read objects while a record cannot be
-//! read: [`Store::bucket_as_known`].
+//! A process remembers the records that it has read or written. Requests that only read objects use them
+//! while a record cannot be read: [`Store::bucket_as_known`].
 //!
-//! Nothing ties objects to their bucket: a put that runs while its bucket is being removed may leave an object that is
-//! seen again when the bucket is made again.
+//! Nothing ties objects to their bucket: a put that runs while its bucket is being removed may leave an
+//! object that appears again when the bucket is made again.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -22,17 +23,18 @@ use crate::client::{List, Put, Store, StoreError};
 /// Shortest bucket name in bytes, as in S3.
 const NAME_BYTES_MIN: usize = 3;
 
-/// What the keys of all records begin with. It lies in a hidden bucket: one that begins with a dot, which no client
+/// Prefix of the keys of all records. It names a hidden bucket: one that begins with a dot, which no client
 /// can name.
 const RECORDS: &str = ".s3/buckets/";
 
-/// Attribute: when the bucket was made, in milliseconds since 1970; set when its record is changed.
+/// Attribute: when the bucket was made, in milliseconds since 1970. It is set when the record is changed,
+/// because the record's own time changes then.
 const MADE: &str = "weft-made";
 
-/// How often a change is tried again because somebody else changed the bucket in between.
+/// How often a change is retried after another process changed the bucket in between.
 const CHANGES_MAX: usize = 32;
 
-/// Records asked of the store at once.
+/// Records read from the store per request.
 const PAGE: usize = 1000;
 
 /// A bucket.
@@ -42,7 +44,7 @@ pub struct Bucket {
     pub name: String,
     /// When it was made, in milliseconds since 1970.
     pub created_ms: u64,
-    /// What is kept with it: its owner, where it is, who may read it; names in lower case.
+    /// Its properties, such as owner, region and access rules; names in lower case.
     pub attributes: BTreeMap<String, String>,
 }
 
@@ -55,35 +57,35 @@ pub struct Buckets {
     pub next: Option<String>,
 }
 
-/// The newest records that this process has read or written, by the buckets' names. As many as there are buckets.
+/// The newest records that this process has read or written, by bucket name. It holds at most one entry per
+/// bucket.
 #[derive(Default)]
 pub(crate) struct Records(Mutex<HashMap<String, Meta>>);
 
 /// Why a bucket could not be made, changed or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum BucketError {
-    /// Not a name that S3's clients could use.
+    /// The name does not follow S3's rules.
     #[error(
         "{0:?} is not a bucket name: expected 3 to 63 of a-z, 0-9, dot and hyphen, a letter or digit at both ends, \
          no two dots in a row, no IP address, no xn-- in front"
     )]
     Name(String),
-    /// There is no such bucket.
+    /// The bucket does not exist.
     #[error("there is no bucket {0}")]
     Missing(String),
-    /// There are objects in it.
+    /// The bucket contains objects.
     #[error("bucket {0} is not empty: delete what is in it first")]
     NotEmpty(String),
-    /// The store could not.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Whether `name` may be a bucket's: S3's rule. A key ([`Key::new`]) may say more, for the store's own hidden buckets
-/// and for what was written when any short name would do.
+/// Checks a bucket name against S3's rules. [`Key::new`] allows more: it must accept the store's own hidden
+/// buckets and names written when any short name was allowed.
 ///
-/// # Errors
-/// [`BucketError::Name`]
+/// # Errors [`BucketError::Name`] if `name` breaks a rule.
 pub fn check_name(name: &str) -> Result<(), BucketError> {
     let word = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = name.as_bytes();
@@ -100,13 +102,14 @@ pub fn check_name(name: &str) -> Result<(), BucketError> {
     }
 }
 
-/// Whether a key or the beginning of one belongs to the store itself or the layers above it, and is shown to nobody.
+/// Whether a key, or a prefix of one, belongs to the store itself or to the layers above it. Such keys are
+/// never listed to clients.
 pub fn is_hidden(key: &str) -> bool {
     key.starts_with('.')
 }
 
 impl Records {
-    /// Takes note of a record, unless a newer one is known.
+    /// Remembers a record, unless a newer one is known.
     fn note(&self, name: &str, record: &Meta) {
         let mut known = self.0.lock();
         if known.get(name).is_none_or(|known| known.version < record.version) {
@@ -114,7 +117,7 @@ impl Records {
         }
     }
 
-    /// There is no such bucket any more.
+    /// Removes a bucket from the remembered records.
     fn forget(&self, name: &str) {
         self.0.lock().remove(name);
     }
@@ -125,10 +128,10 @@ impl Records {
 }
 
 impl Store {
-    /// Makes a bucket. `None` if there is one of that name, which is left as it is.
+    /// Makes a bucket. Returns `None`, and changes nothing, if a bucket of that name exists.
     ///
-    /// # Errors
-    /// [`BucketError::Name`] and [`BucketError::Store`]
+    /// # Errors [`BucketError::Name`] for an invalid name, [`BucketError::Store`] if the record cannot be
+    /// read or written.
     pub async fn make_bucket(
         &self,
         name: &str,
@@ -151,23 +154,21 @@ impl Store {
         }
     }
 
-    /// Makes a bucket unless there is one. Whether it was made now.
+    /// Makes a bucket unless it exists. Returns whether this call made it.
     ///
-    /// # Errors
-    /// As [`Store::make_bucket`]
+    /// # Errors As [`Store::make_bucket`].
     pub async fn ensure_bucket(&self, name: &str) -> Result<bool, BucketError> {
         check_name(name)?;
-        // Looking is cheap; deciding who is first is not.
+        // Reading is cheap; a conditional write is not.
         if self.bucket(name).await?.is_some() {
             return Ok(false);
         }
         Ok(self.make_bucket(name, BTreeMap::new()).await?.is_some())
     }
 
-    /// A bucket, if there is one.
+    /// A bucket; `None` if it does not exist.
     ///
-    /// # Errors
-    /// [`StoreError`], but never `NotFound`.
+    /// # Errors [`StoreError`] if the record cannot be read, but never `NotFound`.
     pub async fn bucket(&self, name: &str) -> Result<Option<Bucket>, StoreError> {
         match self.head(&record(name)?).await {
             Ok(meta) => {
@@ -182,12 +183,12 @@ impl Store {
         }
     }
 
-    /// A bucket as far as it can be known now: as [`Store::bucket`] where that is possible, else by the newest state of its
-    /// record that can be reached or that this process has read before. What somebody else has changed since is not in it,
-    /// so it is for reading objects only.
+    /// A bucket as far as it can be known now: like [`Store::bucket`] if that succeeds, otherwise the newest
+    /// state of its record that can be reached or that this process has read before. It may lack recent
+    /// changes by other processes, so use it only to read objects.
     ///
-    /// # Errors
-    /// As [`Store::bucket`]; `Unavailable` when nothing is known of the record, or the last of it that it was removed.
+    /// # Errors As [`Store::bucket`]; `Unavailable` if nothing is known of the record, or if the last known
+    /// event is its removal.
     pub async fn bucket_as_known(&self, name: &str) -> Result<Option<Bucket>, StoreError> {
         let unavailable = match self.bucket(name).await {
             Err(error @ StoreError::Unavailable { .. }) => error,
@@ -202,11 +203,12 @@ impl Store {
         }
     }
 
-    /// Changes what is kept with a bucket: `change` says what its attributes shall be, or refuses. It is called again,
-    /// with what is kept then, when somebody else was faster: changes take effect one after the other.
+    /// Changes a bucket's properties. `change` receives the current attributes and returns the new ones, or
+    /// refuses. It is called again with fresh attributes if another process changed the bucket in between, so
+    /// that changes take effect one after the other.
     ///
-    /// # Errors
-    /// [`BucketError::Missing`] and [`BucketError::Store`]; inside, what `change` refuses with.
+    /// # Errors [`BucketError::Missing`] and [`BucketError::Store`]; the inner error is the refusal of
+    /// `change`.
     pub async fn change_bucket<E>(
         &self,
         name: &str,
@@ -220,7 +222,8 @@ impl Store {
                 other => other?,
             };
             let condition = Condition::Etag(meta.etag.clone());
-            // Contents are all empty: only a tag that no version had tells one state from another.
+            // All contents are empty, so their MD5s are equal: only a tag that no earlier version had tells
+            // two states apart.
             let etag = meta.version.to_string();
             let mut changed = bucket(meta);
             changed.attributes = match change(&changed) {
@@ -249,8 +252,7 @@ impl Store {
 
     /// A page of buckets whose names begin with `prefix`.
     ///
-    /// # Errors
-    /// [`StoreError`]
+    /// # Errors [`StoreError`] if the records cannot be listed.
     pub async fn buckets(
         &self,
         prefix: &str,
@@ -275,10 +277,9 @@ impl Store {
         })
     }
 
-    /// All buckets by name, and the names that have objects but no bucket.
+    /// All buckets by name; the value is `None` for a name that has objects but no bucket.
     ///
-    /// # Errors
-    /// [`StoreError`]
+    /// # Errors [`StoreError`] if the store cannot be listed.
     pub async fn all_buckets(&self) -> Result<BTreeMap<String, Option<Bucket>>, StoreError> {
         let mut all = BTreeMap::new();
         let mut objects = List {
@@ -307,10 +308,9 @@ impl Store {
         }
     }
 
-    /// Removes an empty bucket; uploads to it that were never finished are given up.
+    /// Removes an empty bucket and aborts its unfinished uploads.
     ///
-    /// # Errors
-    /// [`BucketError`]
+    /// # Errors [`BucketError`], `NotEmpty` if the bucket contains objects.
     pub async fn remove_bucket(&self, name: &str) -> Result<(), BucketError> {
         let missing = || BucketError::Missing(name.to_owned());
         self.bucket(name).await?.ok_or_else(missing)?;
@@ -328,7 +328,7 @@ impl Store {
         removed.map(drop).ok_or_else(missing)
     }
 
-    /// Gives up all open uploads of objects whose keys begin with this text.
+    /// Aborts all open uploads of objects whose keys begin with `prefix`.
     async fn abort_uploads(&self, prefix: &str) -> Result<(), StoreError> {
         loop {
             let page = self.list_uploads(prefix, None, PAGE).await?;
@@ -350,7 +350,7 @@ fn record(name: &str) -> Result<Key, StoreError> {
     Ok(Key::parse(&format!("{RECORDS}{name}"))?)
 }
 
-/// What a record says.
+/// Reads a bucket from its record.
 fn bucket(meta: Meta) -> Bucket {
     let mut attributes = meta.attributes;
     let created_ms = attributes.remove(MADE).and_then(|ms| ms.parse().ok());

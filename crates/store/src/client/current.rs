@@ -1,27 +1,21 @@
 //! The current version of a key: the newest that any volume holds.
 //!
-//! Why asking a few volumes is enough. Every acknowledged version was on R different volumes when it was answered, of as
-//! many nodes and zones as [`View::sure`](crate::cluster::View::sure) says, at least one of them of the partition's home in a layout that is still in
-//! force, that is, one of its **places**; and copies go away only after R others of the same or a newer version were
-//! verified, which lie as wide. So:
+//! Why asking a few volumes is enough: every acknowledged version was on R different volumes when it was
+//! acknowledged, on as many nodes and zones as [`View::sure`](crate::cluster::View::sure) says, at least one
+//! of them a **place**: a home volume of the partition in a layout still in force. Copies are dropped only
+//! after R others of the same or a newer version, spread as wide, were verified. So:
+//!  1. When every place has answered and none is being rebuilt, the newest version among the answers is
+//!     current.
+//!  2. When a place is unknown (no answer, or being rebuilt), all other volumes are asked too. The answer is
+//!     certain once
+//!     the unknown volumes are too few, or on too few nodes or zones, to hold all copies.
+//!  3. Otherwise nothing is certain, with one exception: if every volume has answered though some are being
+//!     rebuilt, a
+//!     version found may be read, but "there is none" and decisions are impossible.
 //!
-//!  1. When every place has answered, and none of them is being rebuilt, the newest version among the answers is the
-//!     current one: the acknowledged version has a copy there, or a newer one has replaced it. Hand-offs on other
-//!     volumes need not be looked for.
-//!  2. When a place is unknown (did not answer, or is being rebuilt), the copy there may be the only one at home, the
-//!     others being hand-offs. Then all other volumes are asked too. One of the copies has answered as soon as the
-//!     volumes that are unknown are too few, or of too few nodes or zones, to hold them all.
-//!  3. Otherwise nothing is certain, and nothing is answered; unless every volume has answered, though some are being
-//!     rebuilt: then a version found may be read, as there is none newer, but "there is none" cannot be said and nothing
-//!     can be decided.
-//!
-//! What lies **prepared** counts like what is visible, for it may be visible where nobody was heard: such a version is in
-//! doubt until whoever decides for the key has brought it to its end ([`super::decide`]). While a key is being written
-//! that is the rule for a moment, after a decider was broken off until somebody asks for the key.
-//!
-//! A volume that is only late counts as unknown while the answer can be had without it; nobody waits for it longer
-//! than [`Patience::hedge`](super::Patience::hedge), but that long everyone is waited for, because more answers
-//! than needed are the best protection against a volume that has forgotten something.
+//! A **prepared** version counts like a visible one: it is in doubt until the decider finishes it
+//! ([`super::decide`]). A late volume counts as unknown after [`Patience::hedge`](super::Patience::hedge) if
+//! the answer can be had without it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -36,16 +30,16 @@ use super::volumes::LAYOUT_TRIES;
 use super::{Reading, Store, StoreError};
 use crate::cluster::View;
 
-/// How often a reader has a key settled that is written all the time.
+/// How often a reader settles a key that is written all the time before it fails.
 const SETTLE_TRIES: usize = 4;
 
-/// What the volumes said about one key.
+/// The volumes' answers about one key.
 #[derive(Debug)]
 pub(super) struct Look {
     key: Key,
     /// The newest version found, live or tombstone.
     pub(super) newest: Option<Meta>,
-    /// Volumes that hold it, as far as they were heard.
+    /// Volumes that answered that they hold it.
     pub(super) good: Vec<VolumeId>,
     /// Volumes that hold it and know that their copy is bad.
     pub(super) bad: Vec<VolumeId>,
@@ -53,23 +47,23 @@ pub(super) struct Look {
     pub(super) failed: Vec<VolumeId>,
     /// The newest version prepared on each volume that has one.
     pub(super) pending: Vec<(VolumeId, Pending)>,
-    /// Somebody knows another layout: what was heard may not go together.
+    /// A node knows another layout: the answers may belong to different layouts and must not be combined.
     pub(super) other_layout: bool,
-    /// A node has answered whose word does not count for the decider who asks.
+    /// A node answered that has not promised the term of the decider that asks, so its answer does not count.
     pub(super) has_strangers: bool,
     /// Whether `newest` is the current version beyond doubt.
     certain: bool,
-    /// Everybody has answered: there is nothing newer than `newest` anywhere, though something may have been lost.
+    /// Every volume answered: nothing newer than `newest` exists anywhere, though something may have been
+    /// lost.
     has_heard_all: bool,
-    /// Who is unknown and why, in words.
+    /// Unknown volumes with the reason, as text.
     doubts: Vec<String>,
 }
 
 impl Look {
-    /// The current version's entity tag if it is live.
+    /// The current version if it is live, `None` if there is none.
     ///
-    /// # Errors
-    /// `Unavailable` when it is not certain which version is the current one.
+    /// # Errors `Unavailable` when it is not certain which version is the current one.
     pub(super) fn decided(&self) -> Result<Option<&Meta>, StoreError> {
         if !self.certain || self.in_doubt().is_some() {
             return Err(self.unavailable());
@@ -77,12 +71,12 @@ impl Look {
         Ok(self.newest.as_ref().filter(|meta| !meta.deleted))
     }
 
-    /// Whether `newest` is the current version beyond doubt, but for what is prepared.
+    /// Whether `newest` is certainly the current version, prepared versions left aside.
     pub(super) fn is_certain(&self) -> bool {
         self.certain
     }
 
-    /// The newest version prepared, if it is newer than all that are visible.
+    /// The newest prepared version, if it is newer than every visible one.
     pub(super) fn in_doubt(&self) -> Option<&Meta> {
         let pending = self.pending.iter().map(|(_, pending)| &pending.meta);
         let newest = pending.max_by_key(|meta| meta.version)?;
@@ -94,24 +88,24 @@ impl Look {
         self.newest.as_ref().map(|meta| meta.version)
     }
 
-    /// What a writer notes before it asks for a change: the newest version, if that is certain.
+    /// What a writer notes before it requests a change: the newest version, if it is certain.
     pub(super) fn seen(&self) -> Option<Seen> {
         (self.certain && self.in_doubt().is_none()).then(|| Seen {
             version: self.version(),
         })
     }
 
-    /// The latest term of all versions heard of.
+    /// The latest term of all versions in the answers.
     pub(super) fn latest_term(&self) -> Term {
         let pending = self.pending.iter().map(|(_, pending)| pending.meta.version.term);
         let visible = self.version().map(|version| version.term);
         pending.chain(visible).max().unwrap_or_default()
     }
 
-    /// The version to read: the current one, or while volumes are being rebuilt the newest there is, or if any will do the newest among the volumes that can be reached.
+    /// The version to read: the current one; while volumes are being rebuilt, the newest that exists; with
+    /// [`Reading::Any`], the newest on the volumes that can be reached.
     ///
-    /// # Errors
-    /// `NotFound` for certain, or `Unavailable`.
+    /// # Errors `NotFound` if the key certainly has no live version, otherwise `Unavailable`.
     pub(super) fn live(&self, reading: Reading) -> Result<&Meta, StoreError> {
         let will_do = self.certain || self.has_heard_all || reading == Reading::Any;
         match &self.newest {
@@ -128,7 +122,7 @@ impl Look {
         }
     }
 
-    /// Who is unknown and why, in words.
+    /// Unknown volumes with the reason, as text.
     pub(super) fn doubts(&self) -> String {
         if self.doubts.is_empty() {
             return "it is being written".to_owned();
@@ -146,7 +140,7 @@ struct Asking<'a> {
     /// Volumes of the view that have not given a complete answer.
     unknown: BTreeSet<VolumeId>,
     view: Arc<View>,
-    /// Volumes that have answered, whole or not.
+    /// Number of volumes that have answered, complete or not.
     heard: usize,
     waiting: FuturesUnordered<BoxFuture<'static, (VolumeId, Result<Head, VolumeError>)>>,
 }
@@ -161,11 +155,10 @@ impl Store {
         self.look_now(key).await
     }
 
-    /// Looks for a version to read. One in doubt is brought to its end first, so that whoever reads later does not read
+    /// Looks for a version to read. A version in doubt is settled first, so that no later reader reads
     /// something older.
     ///
-    /// # Errors
-    /// `Unavailable` when that is not possible now.
+    /// # Errors `Unavailable` when the doubt cannot be settled now.
     pub(super) async fn look_to_read(&self, key: &Key) -> Result<Look, StoreError> {
         let mut look = self.look(key).await;
         if self.reading() == Reading::Any {
@@ -176,7 +169,8 @@ impl Store {
             if !is_told || look.in_doubt().is_none() {
                 return Ok(look);
             }
-            // What it had come to when it was settled is old enough: anything newer was decided since we asked.
+            // The version that settling returned is recent enough: anything newer was decided after this read
+            // began.
             let settled = self.settle(key).await?.map(|meta| meta.version);
             look = self.look(key).await;
             if look.version() >= settled {
@@ -186,13 +180,14 @@ impl Store {
         Err(look.unavailable())
     }
 
-    /// The newest version that can be reached, tombstones too; what is only prepared counts, as it may be visible elsewhere.
+    /// The newest version that can be reached, tombstones included. A prepared version counts, because it may
+    /// be visible on another volume.
     pub(crate) async fn newest_reached(&self, key: &Key) -> Option<Meta> {
         let look = self.look(key).await;
         look.in_doubt().or(look.newest.as_ref()).cloned()
     }
 
-    /// A look on a fresh view if the layout had changed.
+    /// A look, repeated once on a fresh view if the layout has changed.
     async fn look_now(&self, key: &Key) -> Look {
         let mut tries = 1;
         loop {
@@ -205,7 +200,7 @@ impl Store {
         }
     }
 
-    /// One look under a view; for a decider, whose seat says whose word counts.
+    /// One look under a view. For a decider, `seat` says which nodes' answers count.
     pub(super) async fn look_under(&self, view: &Arc<View>, key: &Key, seat: Option<&Seat>) -> Look {
         let mut asking = Asking::new(view, key, seat);
         let places = view.places(key.partition());
@@ -258,7 +253,7 @@ impl<'a> Asking<'a> {
         }));
     }
 
-    /// Takes answers until all are there, `enough` says so, or the time is over.
+    /// Collects answers until all have arrived, `enough` returns true, or the time is over.
     async fn hear(&mut self, time: std::time::Duration, enough: impl Fn(&Self) -> bool) {
         let deadline = Instant::now() + time;
         while !self.waiting.is_empty() && !enough(self) {

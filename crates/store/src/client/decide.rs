@@ -1,24 +1,23 @@
-//! Deciding: every write of a key - plain, conditional, deletion, completion, copy - is decided in one place, one after
-//! the other.
+//! Deciding: every write of a key (plain, conditional, deletion, completion, copy) is decided in one place,
+//! in sequence.
 //!
-//! The place is the first node of [`View::deciders`](crate::cluster::View::deciders) that answers. Under the key's lock
-//! and in its seat's term ([`super::seats`]) it looks at the key on nodes that have promised the term, compares the
-//! condition, has the version prepared on safe volumes - from then on it is **chosen** - and makes it visible on them.
-//! Only then it answers.
+//! The place is the first node of [`View::deciders`](crate::cluster::View::deciders) that answers. Under the
+//! key's lock and in its seat's term ([`super::seats`]) it looks at the key on nodes that have promised the
+//! term, compares the condition, has the version prepared on safe volumes (from then on it is **chosen**),
+//! makes it visible, and answers.
 //!
-//! Why this is safe whoever dies, stands still or is cut off, and whatever clocks say:
-//!  - A version is visible only if it was chosen; a chosen one lies on a node of every look, prepared or visible, and what
-//!    is prepared is not given up by crashes. So a look sees the newest chosen version, or something later.
-//!  - What a look finds prepared above everything visible is in doubt: chosen or not, visible where nobody was heard or
-//!    not. It is prepared anew in the term of who looks, and made visible, before anything is decided or read. So it comes
-//!    about before whatever is decided next, or never: versions order by their terms first.
-//!  - Two deciders: the nodes that have promised the later term take nothing of the earlier one any more, so the earlier
-//!    decider chooses nothing after the later one has looked; it finds out and leaves what it had prepared to be found.
-//!  - A request names its write and the newest version that the asker knows of. If the newest version is of that write, it
-//!    has happened; if it is neither that nor the one seen, nothing is done: so a request that arrives late or twice does
-//!    nothing. When an answer was lost and the newest version is neither, nobody knows, and the client is told so.
-//!  - A decision is made under one layout, from its look to the last preparation: volumes refuse what is asked under
-//!    another, and a look under a newer one reaches a node of every safe set under the older.
+//! Why this is safe whatever crashes, hangs or is cut off, and whatever clocks say:
+//!  - Only a chosen version becomes visible, and crashes do not undo a preparation. So every look finds the
+//!    newest chosen version or a later one.
+//!  - A version prepared above everything visible is in doubt. The next decider prepares it again in its own
+//!    term and makes it visible before it decides or reads; so it takes effect before the next decision, or
+//!    never.
+//!  - Nodes that have promised a later term take nothing of an earlier one, so an earlier decider chooses
+//!    nothing more.
+//!  - A request names its write and the newest version that the asker knew. If the newest version is neither,
+//!    nothing is done: a late or repeated request has no effect. If an answer was lost, the client is told
+//!    that nobody knows.
+//!  - A decision uses one layout; volumes refuse requests under another.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,10 +36,11 @@ use super::write::{Write, unavailable};
 use super::{Store, StoreError};
 use crate::cluster::View;
 
-/// Locks for all keys; keys that share one wait for each other needlessly, no more.
+/// Number of locks for all keys. Keys that share a lock wait for each other needlessly, with no other effect.
 const LOCKS: usize = 1024;
 
-/// How often one decision is begun anew: for a write in doubt, a lost seat, a layout, each of them once or twice.
+/// How often one decision is restarted: for a write in doubt, a lost seat or a new layout, each once or
+/// twice.
 const TURNS: u32 = 12;
 
 /// One lock for each key, in effect.
@@ -53,13 +53,13 @@ impl KeyLocks {
 
     async fn lock(&self, key: &Key) -> MutexGuard<'_, ()> {
         let hash = key.hash();
-        // Not the bits of the partition, of which this node may own few.
+        // Bytes other than those that choose the partition, because this node may own few partitions.
         let index = usize::from(u16::from_be_bytes([hash[4], hash[5]])) % LOCKS;
         self.0[index].lock().await
     }
 }
 
-/// A change of a key, with what it takes to ask for it.
+/// A change of a key, with everything needed to request it.
 pub(super) struct Order {
     finish: Finish,
     content: Content,
@@ -67,27 +67,27 @@ pub(super) struct Order {
     staged: Stages,
     /// Volumes that did not answer when the key was looked up.
     failed: Vec<VolumeId>,
-    /// It was asked for, and nobody knows what became of it.
+    /// It was requested before, and its outcome is unknown.
     again: bool,
 }
 
-/// A decision on its way at the decider.
+/// A decision in progress at the decider.
 struct Deciding {
     store: Store,
     finish: Finish,
     content: Content,
     /// The seat must be of this term or a later one.
     least: Term,
-    /// Something of it may have been prepared: from now on others may have brought it to its end.
+    /// Something of it may have been prepared: from now on another decider may finish it.
     begun: bool,
-    /// The seat was claimed anew because nodes answered that had not promised, or too few that had.
+    /// The seat was claimed again because nodes answered that had not promised, or too few that had.
     renewed: bool,
 }
 
-/// How a turn at a decision ends.
+/// How one attempt at a decision ends.
 enum Turn {
     Done(Result<Option<Meta>, NodeError>),
-    /// Once more, at once or after a while.
+    /// Try again, at once or after a pause.
     Again {
         wait: bool,
     },
@@ -110,7 +110,7 @@ impl Order {
         }
     }
 
-    /// The same, of content that lies staged.
+    /// The same order, with content that is staged already.
     pub(super) fn staged(mut self, stages: &mut Stages) -> Self {
         for (volume, stage) in stages.take() {
             self.staged.push(volume, stage);
@@ -118,7 +118,7 @@ impl Order {
         self
     }
 
-    /// What is asked of a decider.
+    /// The request for a decider.
     fn asked(&self) -> Finish {
         let mut finish = self.finish.clone();
         if let Change::Put { stages, .. } = &mut finish.change {
@@ -127,7 +127,7 @@ impl Order {
         finish
     }
 
-    /// What content must prove to be, if there is any.
+    /// Length and digests that the content must have, if there is content.
     fn expected(&self) -> Option<Expected> {
         match &self.finish.change {
             Change::Put { draft, .. } => Some(Expected {
@@ -139,14 +139,15 @@ impl Order {
     }
 }
 
-/// A pause by chance, longer each time: two that take each other's turn must not meet again and again.
+/// Sleeps for a random time that grows with each try: two deciders that keep superseding each other must not
+/// collide again and again.
 pub(super) async fn back_off(tries: u32) {
     let most = 20_u64.saturating_mul(u64::from(tries.clamp(1, 10)));
     sleep(Duration::from_millis(rand::random_range(most / 2..=most))).await;
 }
 
 impl Store {
-    /// Has a key's write that was broken off brought to its end, and answers its newest version.
+    /// Finishes a broken-off write of a key and returns the key's newest version.
     pub(super) async fn settle(&self, key: &Key) -> Result<Option<Meta>, StoreError> {
         let finish = Finish {
             key: key.clone(),
@@ -165,7 +166,8 @@ impl Store {
         self.finish(order).await
     }
 
-    /// Has a change decided, by whoever decides for the key. Waits some seconds for somebody who can.
+    /// Has a change decided by the key's decider. Waits up to [`Patience::decide`](super::Patience::decide)
+    /// for a node that can decide.
     pub(super) async fn finish(&self, mut order: Order) -> Result<Option<Meta>, StoreError> {
         let ended = self.finish_somewhere(&mut order).await;
         if ended.is_ok() && !order.again {
@@ -210,7 +212,7 @@ impl Store {
                         let detail = "the answer of who decided was lost, and the object was written since";
                         return Err(unavailable(&key, detail));
                     }
-                    // It answers, but cannot decide: the next one need not wait for it.
+                    // It answers but cannot decide: try the next node without waiting.
                     NodeError::Undecided { begun, .. } => {
                         order.finish.relayed = true;
                         order.again |= begun;
@@ -241,10 +243,9 @@ impl Store {
         }
     }
 
-    /// Asks one node; this one directly. What another one is to make visible must lie staged.
+    /// Asks one node, or this process directly. Content for another node must be staged first.
     ///
-    /// # Errors
-    /// Why the content could not be staged.
+    /// # Errors The reason why the content could not be staged.
     async fn ask_decider(
         &self,
         view: &Arc<View>,
@@ -257,7 +258,8 @@ impl Store {
         }
         if Some(id) == self.cluster().me() {
             let mut finish = order.asked();
-            // A question within the process arrives at once and once.
+            // A request within the process arrives at once and exactly once, so the version seen matters only
+            // on a repeat.
             finish.seen = finish.seen.filter(|_| order.again);
             return Ok(self.decide(finish, order.content.clone()).await);
         }
@@ -305,7 +307,7 @@ impl Store {
         Ok(node.finish(order.asked()).await)
     }
 
-    /// Decides here, or at a node whose turn comes before this one's if it answers.
+    /// Decides here, or forwards to a node that comes earlier in the order of deciders, if that one answers.
     pub(super) async fn decide_or_relay(&self, mut finish: Finish) -> Result<Option<Meta>, NodeError> {
         if finish.relayed {
             return self.decide(finish, Content::Passed).await;
@@ -318,12 +320,12 @@ impl Store {
                 break;
             }
             let Some(node) = view.nodes.get(&id) else { continue };
-            // Who asked us did not reach it; that may be their trouble alone.
+            // The asker could not reach it, but that may be the asker's trouble alone.
             if !matches!(timeout(self.patience().probe, node.layouts()).await, Ok(Ok(_))) {
                 continue;
             }
             match node.finish(finish.clone()).await {
-                // If it has happened there, that shows: the version seen is not the newest any more.
+                // If the change took effect there, it shows: the version seen is not the newest any more.
                 Err(NodeError::Unreachable { asked, .. }) => was_asked |= asked,
                 Err(NodeError::Undecided { begun, .. }) => was_asked |= begun,
                 ended => return ended,
@@ -343,7 +345,7 @@ impl Store {
         }
     }
 
-    /// Decides here.
+    /// Decides in this process.
     pub(super) async fn decide(&self, finish: Finish, content: Content) -> Result<Option<Meta>, NodeError> {
         let deciding = Deciding {
             store: self.clone(),
@@ -353,7 +355,7 @@ impl Store {
             begun: false,
             renewed: false,
         };
-        // To its end, even if whoever asked has gone.
+        // A task of its own, so that the decision is finished even if the asker has gone.
         let ended = tokio::spawn(async move {
             let store = deciding.store.clone();
             let _ordered = store.locks().lock(&deciding.finish.key).await;
@@ -382,7 +384,7 @@ impl Deciding {
         Err(NodeError::Superseded { term: self.least })
     }
 
-    /// Gives up content that was staged for a decision which was then made with copies of it.
+    /// Discards staged content that was not needed, because the decision used copies of it.
     async fn clear_away(&self) {
         if let Change::Put { stages, .. } = &self.finish.change {
             Stages::of(&self.store, stages.clone()).abort().await;
@@ -412,7 +414,7 @@ impl Deciding {
             return self.undecided(look.doubts());
         }
         if look.latest_term() > seat.term {
-            // Versions of this seat would be earlier than what is there.
+            // Versions written in this seat's term would order before what is there.
             self.least = if seat.is_alone() {
                 look.latest_term()
             } else {
@@ -426,7 +428,7 @@ impl Deciding {
         }
     }
 
-    /// Prepares a version in doubt anew, in this seat's term, and makes it visible.
+    /// Prepares a version in doubt again, in this seat's term, and makes it visible.
     async fn bring_to_its_end(&mut self, view: &Arc<View>, seat: &Seat, look: &Look, meta: Meta) -> Turn {
         let of_it = look
             .pending
@@ -440,8 +442,8 @@ impl Deciding {
         } else {
             Content::Prepared(prepared.clone())
         };
-        // With a number of this process's own clock, as all of this term have: one that was given up in this term, and
-        // still turns up somewhere, must be earlier than what is decided after it.
+        // The number comes from this process's own clock, like all of this term: a version that was abandoned
+        // in this term and turns up later must order before what is decided after it.
         let clock = &self.store.cluster().clock;
         let version = clock.after(Some(meta.version), seat.term);
         let again = Meta { version, ..meta };
@@ -449,7 +451,7 @@ impl Deciding {
         let spread = Spread::of_version(&self.store, view, &again, content, &look.failed);
         match Write::new(&self.store, again, spread).complete().await {
             Ok(_) => {
-                // What it was prepared as before is not needed by anybody any more.
+                // Its earlier preparation is not needed any more.
                 Stages::of(&self.store, prepared)
                     .prepared_as(meta.version)
                     .abort()
@@ -460,8 +462,9 @@ impl Deciding {
         }
     }
 
-    /// Brings to its end what an earlier decider left half done of the version that is current: where it lies prepared it
-    /// becomes visible, and what is older and prepared is given up. Whoever fails has it tried again by the next one.
+    /// Completes what an earlier decider left half done of the current version: where it is prepared it
+    /// becomes visible, and older preparations are discarded. A failure here is left to the next decider of
+    /// the key.
     async fn tidy(&self, look: &Look) {
         for (volume, pending) in &look.pending {
             let (stage, version) = (pending.stage, pending.meta.version);
@@ -479,7 +482,7 @@ impl Deciding {
         }
     }
 
-    /// Decides on what is beyond doubt the current version.
+    /// Decides, once the current version is known beyond doubt.
     async fn settled(&mut self, view: &Arc<View>, seat: &Seat, look: &Look) -> Turn {
         self.tidy(look).await;
         let newest = look.newest.as_ref();
@@ -516,7 +519,7 @@ impl Deciding {
         if draft.deleted && current.is_none() {
             return Turn::Done(Ok(None));
         }
-        // From here on something of this request may be found by whoever looks.
+        // From here on other nodes may find something of this request.
         self.finish.seen = Some(Seen {
             version: look.version(),
         });
@@ -550,7 +553,7 @@ impl Deciding {
         match short {
             Short::Stopped(Stop::OtherLayout) => Turn::Again { wait: false },
             Short::Stopped(Stop::Superseded(term)) => {
-                // It may be this node's own later turn.
+                // It may be a later term of this same node.
                 self.least = term;
                 Turn::Again { wait: true }
             }
@@ -560,7 +563,7 @@ impl Deciding {
     }
 }
 
-/// What a deletion writes.
+/// The draft of a deletion.
 fn tombstone() -> Draft {
     Draft {
         deleted: true,

@@ -1,7 +1,7 @@
-//! MD5, SHA-256 and BLAKE3 of a content, each once per byte, side by side on different cores.
+//! MD5, SHA-256 and BLAKE3 of a content, each computed once, in parallel on different cores.
 //!
-//! No thread is held while a content is waited for: hashing is done in short pieces of work, so that any number of
-//! slow uploads cannot use up the threads that the volumes need.
+//! No thread waits for content: hashing runs in short tasks, so that any number of slow uploads cannot use up
+//! the threads that the volumes need.
 
 use bytes::Bytes;
 use contract::{ByteStream, Digests};
@@ -12,7 +12,7 @@ use tokio::task::{JoinError, spawn_blocking};
 
 use super::intake::{Sink, channel};
 
-/// Up to this length all digests are computed on the spot, in less time than handing the work over takes twice.
+/// Up to this length all digests are computed in the calling task: handing the work over twice takes longer.
 const INLINE_BYTES_MAX: usize = 32 * 1024;
 
 /// Digests of a short content.
@@ -24,10 +24,9 @@ pub(super) fn digest_now(content: &[u8]) -> Digests {
     }
 }
 
-/// Digests of a content at hand.
+/// Digests of a content in memory.
 ///
-/// # Errors
-/// When the process is ending.
+/// # Errors [`JoinError`] when the process is shutting down.
 pub(super) async fn digest_whole(content: &Bytes) -> Result<Digests, JoinError> {
     if content.len() <= INLINE_BYTES_MAX {
         return Ok(digest_now(content));
@@ -42,7 +41,8 @@ pub(super) async fn digest_whole(content: &Bytes) -> Result<Digests, JoinError> 
     Ok(Digests { md5, sha256, blake3 })
 }
 
-/// Computes digests while content passes; give [`Digesting::sinks`] the content, then [`Digesting::finish`].
+/// Computes digests while content passes: feed the sinks that [`Digesting::begin`] returns, then call
+/// [`Digesting::finish`].
 pub(super) struct Digesting {
     md5: tokio::task::JoinHandle<Option<Md5>>,
     sha256: tokio::task::JoinHandle<Option<Sha256>>,
@@ -50,7 +50,7 @@ pub(super) struct Digesting {
 }
 
 impl Digesting {
-    /// Begins, with the sinks for the content.
+    /// Starts the computation and returns the sinks for the content.
     pub(super) fn begin() -> (Self, Vec<Sink>) {
         let (md5_sink, md5) = channel();
         let (sha256_sink, sha256) = channel();
@@ -67,7 +67,7 @@ impl Digesting {
         (digesting, vec![md5_sink, sha256_sink, blake3_sink])
     }
 
-    /// The digests; `None` if the content broke off or the process is ending.
+    /// The digests; `None` if the content broke off or the process is shutting down.
     pub(super) async fn finish(self) -> Option<Digests> {
         let (md5, sha256, blake3) = try_join3(self.md5, self.sha256, self.blake3).await.ok()?;
         Some(Digests {
@@ -78,7 +78,7 @@ impl Digesting {
     }
 }
 
-/// Runs a digest over a content, as many pieces at a time as wait.
+/// Runs a digest over a content and hashes all pieces that are waiting in one task.
 async fn fold<S: Send + 'static>(body: ByteStream, mut state: S, update: fn(&mut S, &[u8])) -> Option<S> {
     let mut waiting = body.ready_chunks(super::intake::SINK_PIECES);
     while let Some(pieces) = waiting.next().await {

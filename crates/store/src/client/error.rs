@@ -1,9 +1,9 @@
-//! Why the store did not do what it was asked.
+//! Errors of the store's operations.
 
-/// Why the store did not do what it was asked.
+/// Why the store did not carry out a request.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// No such object, for certain.
+    /// The object certainly does not exist.
     #[error("no object {0}")]
     NotFound(String),
     /// The condition does not hold.
@@ -14,19 +14,19 @@ pub enum StoreError {
         /// Entity tag of the current version.
         current: Option<String>,
     },
-    /// The content differs from what the client declared of it. Nothing is visible.
+    /// The content differs from what the client declared. Nothing became visible.
     #[error("{key}: {what} is {found}, declared was {expected}")]
     Declared {
         /// The object.
         key: String,
         /// `length`, `MD5`, `SHA-256`, or another digest.
         what: String,
-        /// As received.
+        /// The value computed from the content.
         found: String,
-        /// As declared.
+        /// The value that the client declared.
         expected: String,
     },
-    /// The client's content broke off. Nothing is visible.
+    /// The client's content broke off. Nothing became visible.
     #[error("{key}: the content broke off: {detail}")]
     Body {
         /// The object.
@@ -34,7 +34,7 @@ pub enum StoreError {
         /// What happened.
         detail: String,
     },
-    /// A last look refused the content ([`Put::finisher`]).
+    /// The finisher refused the content ([`Put::finisher`]).
     #[error("{key}: {detail}")]
     Refused {
         /// The object.
@@ -42,7 +42,7 @@ pub enum StoreError {
         /// Why.
         detail: String,
     },
-    /// A range outside the object.
+    /// The range lies outside the object.
     #[error("{key}: range {start}..{end} is outside of {size} bytes")]
     Range {
         /// The object.
@@ -54,15 +54,15 @@ pub enum StoreError {
         /// Size of the object.
         size: u64,
     },
-    /// Too many volumes or the partition's owner cannot be reached: ask again later (503).
+    /// Too many volumes, or all deciders of the key, cannot be reached: ask again later (HTTP 503).
     #[error("{key}: cannot be answered for certain now: {detail}")]
     Unavailable {
         /// The object.
         key: String,
-        /// Who did not answer.
+        /// Which volumes or nodes did not answer.
         detail: String,
     },
-    /// No volume has room (507).
+    /// No volume has room (HTTP 507).
     #[error("{key}: no room: {detail}")]
     Full {
         /// The object.
@@ -70,31 +70,31 @@ pub enum StoreError {
         /// The volumes asked.
         detail: String,
     },
-    /// Every replica is damaged or missing. The object is not served; nothing false is.
+    /// Every replica is damaged or missing. The store returns no bytes rather than wrong ones.
     #[error("{key}: no good replica: {detail}")]
     Lost {
         /// The object.
         key: String,
-        /// What each replica said.
+        /// The error of each replica.
         detail: String,
     },
-    /// No such multipart upload: finished, given up, expired, or never begun.
+    /// No such multipart upload: it was completed, aborted or expired, or never existed.
     #[error("{key}: no upload {upload}")]
     NoUpload {
-        /// The object that was to be.
+        /// The object that the upload is for.
         key: String,
         /// Id of the upload.
         upload: String,
     },
-    /// The parts given to finish a multipart upload are not those received, or not in order.
+    /// The parts named to complete a multipart upload are not those received, or are out of order.
     #[error("{key}: {detail}")]
     Part {
-        /// The object that was to be.
+        /// The object that the upload is for.
         key: String,
         /// Which part, what was found and expected.
         detail: String,
     },
-    /// A key that cannot be one.
+    /// The key is invalid.
     #[error(transparent)]
     Key(#[from] contract::KeyError),
 }

@@ -1,10 +1,10 @@
-//! The one pass over a client's content: cut into pieces, counted, and given to everyone who needs the bytes.
+//! The one pass over a client's content: cut into pieces, counted, and given to every reader of the bytes.
 //!
-//! Memory is bounded: content up to [`WHOLE_BYTES_MAX`] is collected, of all writes together [`COLLECTED_BYTES_MAX`];
-//! anything more passes through channels that hold at most [`SINK_PIECES`] pieces of at most [`PIECE_BYTES_MAX`], shared
-//! between all who read them. The slowest reader sets the pace of the client, but a volume that takes nothing for a
-//! while is given up, and the content goes on to the others. How long a client may be silent is for whoever takes its
-//! bytes to say.
+//! Memory is bounded. Content up to [`WHOLE_BYTES_MAX`] is collected, at most [`COLLECTED_BYTES_MAX`] for all
+//! writes together. Longer content passes through channels of at most [`SINK_PIECES`] pieces of at most
+//! [`PIECE_BYTES_MAX`], shared by all readers. The slowest reader sets the pace of the client; a volume that
+//! takes nothing for too long is dropped, and the content goes on to the others. The caller limits how long a
+//! client may be silent.
 
 use std::io;
 use std::sync::Arc;
@@ -25,20 +25,20 @@ pub(super) const WHOLE_BYTES_MAX: usize = 1024 * 1024;
 /// small object hold no more than this.
 const COLLECTED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Longest piece passed on.
+/// Longest piece passed on, in bytes.
 const PIECE_BYTES_MAX: usize = 256 * 1024;
 
 /// Pieces shorter than this are joined: passing one on costs as much as copying a good part of it.
 const PIECE_BYTES_MIN: usize = 64 * 1024;
 
-/// Pieces that wait for one reader.
+/// Pieces that may wait for one reader.
 pub(super) const SINK_PIECES: usize = 4;
 
 /// The memory that is left for contents being collected.
 #[derive(Debug, Clone)]
 pub(super) struct Budget(Arc<Semaphore>);
 
-/// A content that was collected; what it took of the budget is given back with the last of its bytes.
+/// A content that was collected. Its share of the budget is returned when the last of its bytes is freed.
 struct Collected {
     bytes: Bytes,
     _taken: OwnedSemaphorePermit,
@@ -55,7 +55,7 @@ impl Budget {
         Self(Arc::new(Semaphore::new(bytes_max)))
     }
 
-    /// Room for so many bytes, if there is any.
+    /// Takes room for `bytes` out of the budget; `None` if there is too little.
     fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
         let bytes = u32::try_from(bytes).ok()?;
         self.0.clone().try_acquire_many_owned(bytes).ok()
@@ -68,24 +68,25 @@ impl AsRef<[u8]> for Collected {
     }
 }
 
-/// The beginning of a content, looked at to choose how it is written.
+/// The beginning of a content, read to choose how the content is written.
 pub(super) enum Opening {
     /// All of it.
     Whole(Bytes),
-    /// More than fits, or than there is memory for: the whole stream, with what was read of it put back.
+    /// More than fits, or more than there is memory for: the whole stream, with the bytes already read put
+    /// back in front.
     Long(ByteStream),
 }
 
-/// Where pieces go.
+/// The sending end of one reader's channel.
 pub(super) struct Sink {
-    /// `None` says that the content ended well. A reader that sees the channel closed without it knows that the content
+    /// `None` marks a complete end. A reader that sees the channel closed without it knows that the content
     /// broke off.
     pieces: mpsc::Sender<Option<Bytes>>,
-    /// Of a reader that can be done without.
+    /// Set for a reader that the write can do without.
     stall: Option<Stall>,
 }
 
-/// When a reader is given up.
+/// When a reader is dropped.
 struct Stall {
     /// How long it may take no piece.
     time_max: Duration,
@@ -93,7 +94,7 @@ struct Stall {
 }
 
 impl Sink {
-    /// Whether the reader took the piece, or will.
+    /// Sends a piece. Returns whether the reader took it, or will.
     async fn give(&mut self, piece: Option<Bytes>) -> bool {
         let sending = self.pieces.send(piece);
         let Some(stall) = &self.stall else {
@@ -103,17 +104,17 @@ impl Sink {
             return sent.is_ok();
         }
         if let Some(stall) = self.stall.take() {
-            // Who does not wait for it any more has given up already.
+            // The send fails only if nobody waits for this reader any more.
             let _ = stall.given_up.send(());
         }
         false
     }
 }
 
-/// Reads the beginning.
+/// Reads the beginning of a content.
 ///
-/// # Errors
-/// `Body` when the content breaks off, or whatever the reader of this store said that it came from.
+/// # Errors `Body` when the content breaks off; if the content is read from this store, the error of that
+/// read.
 pub(super) async fn open(key: &Key, mut body: ByteStream, budget: &Budget) -> Result<Opening, StoreError> {
     let Some(first) = body.next().await else {
         return Ok(Opening::Whole(Bytes::new()));
@@ -142,11 +143,11 @@ pub(super) async fn open(key: &Key, mut body: ByteStream, budget: &Budget) -> Re
     Ok(Opening::Long(Box::pin(beginning.chain(body))))
 }
 
-/// What has come of a content. Pieces are joined as they come: a client that sends them byte by byte must not cost a
-/// description for each.
+/// The content received so far. Pieces are joined as they arrive: a client that sends single bytes must not
+/// cost the bookkeeping of a piece for each.
 struct Beginning {
     first: Bytes,
-    /// `first` and all that came after it; empty while that is nothing.
+    /// `first` and everything after it; empty while nothing has followed `first`.
     joined: BytesMut,
 }
 
@@ -170,7 +171,7 @@ impl Beginning {
         self.joined.freeze()
     }
 
-    /// The content, with what it took of the budget.
+    /// The content, holding its share of the budget.
     fn collected(self, taken: Option<OwnedSemaphorePermit>) -> Bytes {
         let bytes = self.bytes();
         match taken {
@@ -195,12 +196,12 @@ pub(super) fn channel() -> (Sink, ByteStream) {
         pieces: sink,
         stall: None,
     };
-    // Readers may ask once more after the end, which an unfolded stream does not bear.
+    // Readers may poll once more after the end, and an unfolded stream panics then.
     (sink, Box::pin(body.fuse()))
 }
 
-/// The same for a reader that can be done without: it is given up when it takes no piece for `stall`. Whoever waits for
-/// the reader learns that from the receiver, which says nothing otherwise.
+/// The same for a reader that the write can do without: it is dropped when it takes no piece for `stall`. The
+/// receiver then gets a message; otherwise it gets none.
 pub(super) fn channel_for(stall: Duration) -> (Sink, ByteStream, oneshot::Receiver<()>) {
     let (mut sink, content) = channel();
     let (given_up, told) = oneshot::channel();
@@ -211,12 +212,11 @@ pub(super) fn channel_for(stall: Duration) -> (Sink, ByteStream, oneshot::Receiv
     (sink, content, told)
 }
 
-/// Gives a content to all sinks and answers its length. A sink whose reader has gone or was given up is left out from
-/// then on; with none of the first `needed` left, the rest of the content is not read.
+/// Gives a content to all sinks and returns its length. A sink whose reader has gone or was dropped is left
+/// out from then on. When none of the first `needed` sinks is left, the rest of the content is not read.
 ///
-/// # Errors
-/// `Body` when the content breaks off; `Declared` as soon as it is longer than `size_max`. The sinks' readers see that
-/// it did not end well.
+/// # Errors `Body` when the content breaks off; `Declared` as soon as it is longer than `size_max`. The
+/// sinks' readers see then that the content is incomplete.
 pub(super) async fn pour(
     key: &Key,
     mut body: ByteStream,
@@ -252,7 +252,7 @@ pub(super) async fn pour(
 
 /// Several sinks, and short pieces waiting to be joined.
 struct Fan {
-    /// `None` once the reader has gone or was given up.
+    /// `None` once the reader has gone or was dropped.
     sinks: Vec<Option<Sink>>,
     short: BytesMut,
 }
@@ -291,7 +291,7 @@ impl Fan {
     }
 }
 
-/// Why a content broke off; if it was read from this store, the reader's error as it is.
+/// The error for a content that broke off; if the content was read from this store, that read's own error.
 fn broke_off(key: &Key, error: io::Error) -> StoreError {
     let detail = error.to_string();
     let inner = error

@@ -1,10 +1,12 @@
-//! Listing: the sorted listings of all volumes merged, the newest version of each key counting, tombstones hiding.
+//! Listing: the sorted listings of all volumes are merged; the newest version of each key counts, tombstones
+//! hide keys.
 //!
-//! Memory is bounded by volumes times entries asked for at once. With a delimiter, the volumes are asked to go on
-//! after each rolled-up prefix, so that a page costs about as many entries as it shows, not as it hides.
+//! Memory is bounded by volumes times entries per request. With a delimiter, the volumes are asked to skip
+//! each rolled-up prefix, so that a page costs about as many entries as it shows, not as many as it hides.
 //!
-//! A page is certain when the volumes that are unknown (failed, late, or being rebuilt) are too few, or of too few nodes
-//! or zones, to hold all copies of an acknowledged version: then each is on a volume that was heard.
+//! A page is certain when the unknown volumes (failed, late, or being rebuilt) are too few, or on too few
+//! nodes or zones, to hold all copies of an acknowledged version: then each such version is on a volume that
+//! answered.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -17,14 +19,14 @@ use tokio::time::{Instant, sleep_until};
 use super::{List, Listing, Reading, Store, StoreError};
 use crate::cluster::View;
 
-/// Fewest and most entries asked of a volume at once.
+/// Fewest entries asked of a volume per request; the next constant is the most.
 const ASK_MIN: usize = 32;
 const ASK_MAX: usize = 1000;
 
-/// Keys whose writes are brought to their end at once.
+/// Keys whose unfinished writes are settled at once.
 const SETTLED_AT_ONCE: usize = 16;
 
-/// Sorts after every continuation of a prefix but itself repeated.
+/// Sorts after every continuation of a prefix, except its own repetition.
 const LAST_CHAR: char = char::MAX;
 
 /// One volume's listing.
@@ -32,7 +34,7 @@ struct Source {
     volume: VolumeId,
     /// Entries received and not merged yet.
     waiting: VecDeque<Held>,
-    /// Ask for entries after this.
+    /// Key after which the next request continues.
     after: Option<String>,
     /// The volume has no more.
     ended: bool,
@@ -43,11 +45,11 @@ struct Merge<'a> {
     store: &'a Store,
     list: &'a List,
     sources: Vec<Source>,
-    /// The last prefix given, or the text that all must be after.
+    /// The last prefix returned, or the text that all entries must come after.
     rolled_up: Option<String>,
-    /// Entries asked of a volume at once.
+    /// Entries asked of a volume per request.
     ask: usize,
-    /// Volumes that cannot be counted on.
+    /// Volumes that failed, were late, or are being rebuilt.
     unknown: BTreeSet<VolumeId>,
     doubts: Vec<String>,
     /// [`View::sure_everywhere`].
@@ -128,8 +130,8 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Finds out which volumes are being rebuilt (their listings are welcome, but prove nothing), and has writes that were
-    /// broken off brought to their end: their versions may be listed by one volume and not by another.
+    /// Finds out which volumes are being rebuilt (their listings are used, but prove nothing), and settles
+    /// broken-off writes: one volume may list their versions and another not.
     async fn probe(&mut self) -> Result<(), StoreError> {
         let prefix = self.list.prefix.clone();
         let mut unsettled = BTreeSet::new();
@@ -167,8 +169,8 @@ impl<'a> Merge<'a> {
         Ok(())
     }
 
-    /// Has keys brought to their end, and merges what they have come to like one more volume's listing: the volumes that
-    /// hold it may be others than those that are heard.
+    /// Settles keys, and merges the resulting versions like the listing of one more volume: the volumes that
+    /// hold them may be others than those that answered.
     async fn settle(&mut self, unsettled: BTreeSet<Key>) -> Result<(), StoreError> {
         let store = self.store;
         let settling = unsettled
@@ -213,7 +215,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Takes the smallest key off all sources, and gives its newest version.
+    /// Removes the smallest key from all sources and returns its newest version.
     fn pop(&mut self) -> Option<Meta> {
         let heads = self.sources.iter().filter_map(|source| source.waiting.front());
         let key = heads.map(|held| &held.meta.key).min()?.clone();
@@ -224,7 +226,7 @@ impl<'a> Merge<'a> {
         same.map(|held| held.meta).max_by_key(|meta| meta.version)
     }
 
-    /// Goes on after everything that begins with a prefix.
+    /// Continues after everything that begins with `prefix`.
     fn skip(&mut self, prefix: &str) {
         let past = past(prefix);
         for source in &mut self.sources {
@@ -241,7 +243,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Asks all sources that have run dry.
+    /// Asks every source that has no waiting entries.
     async fn refill(&mut self) -> Result<(), StoreError> {
         loop {
             let dry = |source: &&Source| source.waiting.is_empty() && !source.ended;
@@ -258,7 +260,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Asks volumes for what comes after the texts given.
+    /// Asks volumes for the entries after the given texts.
     async fn fetch(&mut self, dry: BTreeMap<VolumeId, Option<String>>) -> Result<(), StoreError> {
         let (prefix, limit) = (self.list.prefix.clone(), self.ask);
         let answers = self
@@ -299,7 +301,8 @@ impl<'a> Merge<'a> {
         source.waiting = entries.into();
     }
 
-    /// Asks volumes at once. Once those that have not answered can be done without, the rest is waited for only a little longer.
+    /// Asks volumes in parallel. Once the volumes that have not answered are not needed any more, the
+    /// function waits only a little longer for them.
     async fn gather<T, F>(
         &self,
         volumes: Vec<VolumeId>,
@@ -338,7 +341,7 @@ impl<'a> Merge<'a> {
         answers
     }
 
-    /// Goes on without a volume.
+    /// Continues without a volume.
     fn lose(&mut self, volume: VolumeId, error: &VolumeError) {
         if let Some(source) = self.sources.iter_mut().find(|source| source.volume == volume) {
             source.ended = true;
@@ -351,7 +354,7 @@ impl<'a> Merge<'a> {
         self.doubts.push(why);
     }
 
-    /// Whether nothing acknowledged lies on these volumes only.
+    /// Whether no acknowledged version can lie on these volumes only.
     fn is_seen_without(&self, unknown: &BTreeSet<VolumeId>) -> bool {
         self.sure.is_seen_without(&self.view.domains.width(unknown))
     }
@@ -371,7 +374,7 @@ impl<'a> Merge<'a> {
     }
 }
 
-/// What a key is rolled up to, if it is.
+/// The rolled-up prefix of a key, if the list rolls it up.
 fn rolled(list: &List, key: &str) -> Option<String> {
     let delimiter = list
         .delimiter
@@ -382,8 +385,8 @@ fn rolled(list: &List, key: &str) -> Option<String> {
     Some(key[..list.prefix.len() + at + delimiter.len()].to_owned())
 }
 
-/// A text after all keys that begin with a prefix, but for those that go on with the last character there is: they
-/// are met and rolled up again.
+/// A text after all keys that begin with `prefix`, except those that continue with the last character of
+/// Unicode: these are met again and rolled up again.
 fn past(prefix: &str) -> String {
     let mut past = prefix.to_owned();
     past.push(LAST_CHAR);

@@ -1,5 +1,6 @@
-//! The store as its clients see it: put, get, list, delete, with conditions. What was answered is what everybody reads
-//! afterwards, through whichever node (linearizable for each key); how is said in [`decide`] and [`current`].
+//! The store as its clients see it: put, get, list, delete, with conditions. Every acknowledged write is
+//! visible to all later reads through any node (linearizable for each key); [`decide`] and [`current`] say
+//! how.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -34,15 +35,15 @@ pub use multipart::{Complete, PART_NUMBER_MAX, Part, Parts, UPLOAD_AGE_MAX, Uplo
 use seats::Seats;
 use spread::Content;
 
-/// Looked at when the whole content has passed, before anything becomes visible: an error refuses the write. May
-/// add attributes (checksums that came in a trailer).
+/// Called once the whole content has arrived and before it is visible. An error cancels the write. It may add
+/// attributes (checksums from a trailer).
 pub type Finisher =
     Box<dyn FnOnce(&Digests, u64, &mut BTreeMap<String, String>) -> Result<(), String> + Send>;
 
-/// A write.
+/// Parameters of a write.
 #[derive(Default)]
 pub struct Put {
-    /// Length that the client declared, if it did: another length refuses the write.
+    /// Length that the client declared; the write fails if the content has another length.
     pub size: Option<u64>,
     /// MD5 that the client declared (`Content-MD5`).
     pub md5: Option<[u8; 16]>,
@@ -54,17 +55,17 @@ pub struct Put {
     pub etag: Option<String>,
     /// What must hold of the current version.
     pub condition: Condition,
-    /// A last look.
+    /// Check of the whole content before it becomes visible.
     pub finisher: Option<Finisher>,
 }
 
-/// An object opened for reading; its bytes are verified as they pass.
+/// An object opened for reading. Its bytes are verified as they pass.
 pub struct Object {
     /// The object.
     pub meta: Meta,
     /// Range of the content that `body` gives.
     pub range: Range<u64>,
-    /// The bytes. An error ends them: no replica had the block right.
+    /// The bytes. The stream ends with an error if no replica holds a block intact.
     pub body: ByteStream,
 }
 
@@ -86,13 +87,13 @@ pub struct List {
     pub prefix: String,
     /// Roll names up to the next occurrence of this text after the prefix.
     pub delimiter: Option<String>,
-    /// Entries after this text only (bytewise, `bucket/name` or a rolled-up prefix).
+    /// Only entries after this text (bytewise; `bucket/name` or a rolled-up prefix).
     pub after: Option<String>,
-    /// At most so many objects and prefixes together.
+    /// At most this many objects and prefixes together.
     pub limit: usize,
 }
 
-/// Something seen in passing that repair has to put right: a bad or missing replica, a copy away from home.
+/// Damage that a read or write found and repair must fix: a bad or missing replica, or a copy away from home.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
     /// The object.
@@ -105,26 +106,26 @@ pub struct Damage {
     pub detail: String,
 }
 
-/// How long the store waits for a volume before it goes around it.
+/// How long the store waits for a volume or node before it goes on without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// For an answer from an index: then others are asked too, and the late one is done without if possible.
-    /// A disk under load answers within some tens of milliseconds.
+    /// For an answer from an index. After it other volumes are asked too, and the late one is left out if
+    /// possible. A disk under load answers within some tens of milliseconds.
     pub hedge: Duration,
-    /// For an answer from an index that cannot be done without.
+    /// For an answer from an index that is indispensable.
     pub answer: Duration,
     /// For the next block of a replica; then another replica is read.
     pub stall: Duration,
-    /// For somebody who can decide a write, before the client is told to ask again later.
+    /// For a node that can decide a write, before the client is told to ask again later.
     pub decide: Duration,
-    /// For a sign of life of a node whose turn to decide comes first, before one after it takes over.
+    /// For a reply from a node that decides first, before the next node takes over.
     pub probe: Duration,
 }
 
 /// Which versions may be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reading {
-    /// The current one; `Unavailable` when too few nodes answer to know which that is.
+    /// The current one; `Unavailable` when too few nodes answer to know which version that is.
     #[default]
     Current,
     /// The newest that can be reached, which may have been replaced or deleted.
@@ -143,11 +144,11 @@ impl Default for Patience {
     }
 }
 
-/// Who is told of damage.
+/// The callback for damage.
 type DamageHook = Arc<dyn Fn(Damage) + Send + Sync>;
 
-/// The whole store from one process. Cheap to clone; a process makes one and clones it, because conditions are decided
-/// under locks that the clones share.
+/// The whole store, seen from one process. Cheap to clone. A process makes one and clones it, because
+/// conditions are decided under locks that the clones share.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -170,7 +171,7 @@ impl Store {
         Self::with_patience(cluster, Patience::default())
     }
 
-    /// The store of a cluster whose volumes answer sooner or later than usual.
+    /// The store of a cluster whose volumes answer faster or slower than usual.
     pub fn with_patience(cluster: Arc<Cluster>, patience: Patience) -> Self {
         let inner = Inner {
             cluster,
@@ -187,7 +188,7 @@ impl Store {
         }
     }
 
-    /// The same store, whose `get`, `head` and `list` answer as said.
+    /// The same store, with `reading` applied to `get`, `head` and `list`.
     #[must_use]
     pub fn reading_as(&self, reading: Reading) -> Self {
         Self {
@@ -200,48 +201,45 @@ impl Store {
         self.reading
     }
 
-    /// The cluster it stands on.
+    /// The cluster that the store runs on.
     pub fn cluster(&self) -> &Arc<Cluster> {
         &self.inner.cluster
     }
 
-    /// Names who is told of damage met by readers and writers. The hook must not wait; the last one named is told.
+    /// Sets the callback for damage that reads and writes find. It must not block; a second call replaces the
+    /// first.
     pub fn on_damage(&self, hook: impl Fn(Damage) + Send + Sync + 'static) {
         *self.inner.damage.write() = Some(Arc::new(hook));
     }
 
-    /// Writes a version. Answered only when R different volumes hold it, synced.
+    /// Writes a version. Returns only when R different volumes hold it, synced.
     ///
-    /// # Errors
-    /// [`StoreError`]; `Unavailable` may leave the version visible (complete, on fewer volumes) when a volume failed between
-    /// syncing it and making it visible; all others leave nothing.
+    /// # Errors [`StoreError`]. After `Unavailable` the version may be visible (complete, on fewer volumes)
+    /// if a volume failed between syncing it and making it visible; any other error leaves nothing.
     pub async fn put(&self, key: &Key, body: ByteStream, put: Put) -> Result<Meta, StoreError> {
         self.take(key, body, put).await
     }
 
-    /// Opens the newest version for reading, a range of it or all. Ranges end at the object's end.
+    /// Opens the newest version for reading, whole or a range of it. A range is cut at the object's end.
     ///
-    /// # Errors
-    /// [`StoreError`]; `Range` for a range that begins behind the end or is empty.
+    /// # Errors [`StoreError`]; `Range` for a range that begins after the end or is empty.
     pub async fn get(&self, key: &Key, range: Option<Range<u64>>) -> Result<Object, StoreError> {
         self.open(key, range).await
     }
 
     /// The newest version, without its content.
     ///
-    /// # Errors
-    /// [`StoreError`]
+    /// # Errors [`StoreError`]; `NotFound` if there is no live version.
     pub async fn head(&self, key: &Key) -> Result<Meta, StoreError> {
         self.look_to_read(key).await?.live(self.reading()).cloned()
     }
 
-    /// Deletes: writes a tombstone. `None` if there was nothing to delete (no tombstone is written then).
+    /// Deletes: writes a tombstone. Returns `None`, and writes no tombstone, if there is nothing to delete.
     ///
-    /// # Errors
-    /// [`StoreError`]; `Condition` also when a condition names an entity tag and there is nothing.
+    /// # Errors [`StoreError`]; also `Condition` if the condition names an entity tag and there is no object.
     pub async fn delete(&self, key: &Key, condition: Condition) -> Result<Option<Meta>, StoreError> {
         let look = self.look(key).await;
-        // Beyond doubt there is nothing: nobody has to decide that.
+        // The key certainly has no live version, so no decision is needed.
         if condition == Condition::Always && matches!(look.decided(), Ok(None)) {
             return Ok(None);
         }
@@ -249,10 +247,10 @@ impl Store {
         self.finish(order).await
     }
 
-    /// Writes the newest version of `from` as `to`, read verified. Attributes are taken along unless others are given.
+    /// Writes the newest version of `from` as `to`, verified while it is read. Attributes are copied unless
+    /// others are given.
     ///
-    /// # Errors
-    /// [`StoreError`]; `NotFound` speaks of `from`, `Condition` of `to`.
+    /// # Errors [`StoreError`]; `NotFound` is about `from`, `Condition` about `to`.
     pub async fn copy(
         &self,
         from: &Key,
@@ -275,16 +273,15 @@ impl Store {
 
     /// A page of live objects.
     ///
-    /// # Errors
-    /// `Unavailable` when R or more volumes do not answer: then objects could be missing from the page.
+    /// # Errors `Unavailable` when R or more volumes do not answer, because objects could be missing from the
+    /// page.
     pub async fn list(&self, list: &List) -> Result<Listing, StoreError> {
         self.page(list).await
     }
 
     /// Decides and finishes a change ([`contract::Node::finish`] of this process's node).
     ///
-    /// # Errors
-    /// [`NodeError`]
+    /// # Errors [`NodeError`] if this node cannot decide or the change is refused.
     pub async fn finish_here(&self, finish: Finish) -> Result<Option<Meta>, NodeError> {
         self.decide_or_relay(finish).await
     }
@@ -305,7 +302,7 @@ impl Store {
         &self.inner.seats
     }
 
-    /// Tells whoever wants to know.
+    /// Calls the damage callback, if one is set.
     fn damaged(&self, damage: Damage) {
         let hook = self.inner.damage.read().clone();
         if let Some(hook) = hook {

@@ -1,11 +1,13 @@
 //! Uploads in parts: received in any order, joined into one object at the end.
 //!
-//! An open upload is an object `.uploads/u/BUCKET/NAME/ID` without content, described in one attribute; its parts are
-//! objects `.uploads/p/ID/NNNNN`. All of them are as safe as any object, and nobody has to remember anything.
+//! An open upload is an object `.uploads/u/BUCKET/NAME/ID` without content, described in one attribute; its
+//! parts are objects `.uploads/p/ID/NNNNN`. All of them are as safe as any object, and no process keeps state
+//! of its own.
 //!
-//! Cases at the end: the object is written first, as any object (all or nothing); then the upload is removed, then its
-//! parts. Who is cut off in between leaves parts without an upload, which [`Store::expire_uploads`] clears away; a part
-//! that arrives while its upload ends is removed by whoever brought it.
+//! Order at the end: the object is written first, like any object (all or nothing); then the upload is
+//! removed, then its parts. A crash in between leaves parts without an upload, which
+//! [`Store::expire_uploads`] removes. A part that arrives while its upload ends is removed by the request
+//! that brought it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -27,21 +29,21 @@ const ATTRIBUTE: &str = "upload";
 /// Highest number of a part, as in S3.
 pub const PART_NUMBER_MAX: u32 = 10_000;
 
-/// How old an upload may get before it is given up, unless somebody says otherwise.
+/// Default age at which an unfinished upload is aborted.
 pub const UPLOAD_AGE_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Parts removed at once.
+/// Parts removed in parallel.
 const REMOVALS: usize = 8;
 
-/// Entries of a page when everything is gone through.
+/// Entries of a page when a whole listing is read.
 const PAGE: usize = 1000;
 
-/// A multipart upload that was begun and neither finished nor given up.
+/// A multipart upload that was begun and neither completed nor aborted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Upload {
     /// Its name: 32 hexadecimal digits.
     pub id: String,
-    /// The object that it is to become.
+    /// The object that it will become.
     pub key: Key,
     /// Headers to keep with the object, names in lower case.
     pub attributes: BTreeMap<String, String>,
@@ -77,16 +79,16 @@ pub struct Parts {
     pub more: bool,
 }
 
-/// How an upload ends.
+/// Parameters of the completion of an upload.
 #[derive(Default)]
 pub struct Complete {
-    /// Numbers, rising, and entity tags without quotes of the parts that make up the object.
+    /// Part numbers in rising order, with entity tags without quotes, of the parts that make up the object.
     pub parts: Vec<(u32, String)>,
-    /// Attributes kept besides those given at the beginning.
+    /// Attributes to add to those given at the beginning.
     pub attributes: BTreeMap<String, String>,
     /// What must hold of the current version.
     pub condition: Condition,
-    /// A last look at the digests of the whole content.
+    /// Check of the digests of the whole content before it becomes visible.
     pub finisher: Option<Finisher>,
 }
 
@@ -116,10 +118,9 @@ impl Store {
         Ok(upload)
     }
 
-    /// An upload that stands open.
+    /// An open upload.
     ///
-    /// # Errors
-    /// `NoUpload`, and as [`Store::head`].
+    /// # Errors `NoUpload` if it is not open; otherwise as [`Store::head`].
     pub async fn upload(&self, key: &Key, id: &str) -> Result<Upload, StoreError> {
         let control = control(key, id)?;
         match self.head(&control).await {
@@ -129,11 +130,11 @@ impl Store {
         }
     }
 
-    /// Receives a part, in place of an earlier one of that number. Answered when it is as safe as an object. A condition
-    /// in `put` counts for nothing.
+    /// Receives a part and replaces an earlier one of that number. Returns when it is as safe as an object. A
+    /// condition in `put` is ignored.
     ///
-    /// # Errors
-    /// `NoUpload`, `Part` for a number out of range, and as [`Store::put`].
+    /// # Errors `NoUpload` if the upload is not open, `Part` for a number out of range; otherwise as
+    /// [`Store::put`].
     pub async fn put_part(
         &self,
         key: &Key,
@@ -152,7 +153,7 @@ impl Store {
         put.condition = Condition::Always;
         let part = part_key(id, number)?;
         let meta = self.put(&part, body, put).await?;
-        // Ended meanwhile: then nobody else will remove this part.
+        // The upload ended in the meantime: nobody else will remove this part.
         if let Err(error @ StoreError::NoUpload { .. }) = self.upload(key, id).await {
             self.delete(&part, Condition::Always).await?;
             return Err(error);
@@ -160,10 +161,9 @@ impl Store {
         Ok(meta)
     }
 
-    /// Parts received, of numbers above `after`.
+    /// Parts received, with numbers above `after`.
     ///
-    /// # Errors
-    /// `NoUpload`, and as [`Store::list`].
+    /// # Errors `NoUpload` if the upload is not open; otherwise as [`Store::list`].
     pub async fn list_parts(
         &self,
         key: &Key,
@@ -196,7 +196,7 @@ impl Store {
         let mut uploads = Vec::new();
         for meta in &page.objects {
             let upload = described(meta)?;
-            // The text listed ends with the upload's id, which the prefix may have met.
+            // The listed text ends with the upload's id, which the prefix may have matched.
             if upload.key.as_str().starts_with(prefix) {
                 uploads.push(upload);
             }
@@ -207,21 +207,20 @@ impl Store {
         Ok(Uploads { uploads, next })
     }
 
-    /// Gives an upload up and removes its parts.
+    /// Aborts an upload and removes its parts.
     ///
-    /// # Errors
-    /// `NoUpload`, and as [`Store::delete`].
+    /// # Errors `NoUpload` if the upload is not open; otherwise as [`Store::delete`].
     pub async fn abort_upload(&self, key: &Key, id: &str) -> Result<(), StoreError> {
         self.upload(key, id).await?;
         self.delete(&control(key, id)?, Condition::Always).await?;
         self.remove_parts(id).await
     }
 
-    /// Joins parts into the object, in one pass over their verified bytes, and removes them. The object's entity tag is the
-    /// MD5 over the parts' MD5s, `-`, and their number.
+    /// Joins parts into the object, in one pass over their verified bytes, and removes them. The object's
+    /// entity tag is the MD5 over the parts' MD5s, `-`, and their number.
     ///
-    /// # Errors
-    /// `NoUpload`, `Part`, and as [`Store::put`]; the upload stays open then.
+    /// # Errors `NoUpload` if the upload is not open, `Part` if the named parts are wrong; otherwise as
+    /// [`Store::put`]. The upload stays open after any of them.
     pub async fn complete_upload(&self, key: &Key, id: &str, complete: Complete) -> Result<Meta, StoreError> {
         let upload = self.upload(key, id).await?;
         let parts = self.chosen(key, id, &complete.parts).await?;
@@ -236,7 +235,7 @@ impl Store {
             ..Put::default()
         };
         let meta = self.put(key, self.joined(parts), put).await?;
-        // The object is safe; what cannot be cleared away now is cleared away when it has aged.
+        // The object is safe; what cannot be removed now is removed when it has aged.
         let cleared = match self.delete(&control(key, id)?, Condition::Always).await {
             Ok(_) => self.remove_parts(id).await,
             Err(error) => Err(error),
@@ -247,10 +246,10 @@ impl Store {
         Ok(meta)
     }
 
-    /// Gives up all uploads begun longer than `age` ago, and parts as old that belong to none. Answers how many uploads.
+    /// Aborts all uploads begun longer than `age` ago, and removes parts of that age that belong to none.
+    /// Returns the number of uploads aborted.
     ///
-    /// # Errors
-    /// As [`Store::list`] and [`Store::delete`].
+    /// # Errors As [`Store::list`] and [`Store::delete`].
     pub async fn expire_uploads(&self, age: Duration) -> Result<u64, StoreError> {
         let age_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
         let before_ms = now_ms().saturating_sub(age_ms);
@@ -264,7 +263,7 @@ impl Store {
                 }
                 match self.abort_upload(&upload.key, &upload.id).await {
                     Ok(()) => expired += 1,
-                    // Ended by its client meanwhile.
+                    // The client ended it in the meantime.
                     Err(StoreError::NoUpload { .. }) => {}
                     Err(error) => return Err(error),
                 }
@@ -326,7 +325,7 @@ impl Store {
         })
     }
 
-    /// The parts that a client names, as received.
+    /// The parts that a client names, as they were received.
     async fn chosen(&self, key: &Key, id: &str, named: &[(u32, String)]) -> Result<Vec<Meta>, StoreError> {
         if named.is_empty() || !named.is_sorted_by(|a, b| a.0 < b.0) {
             return Err(part_error(
@@ -382,7 +381,7 @@ impl Store {
     }
 }
 
-/// Where an upload is described.
+/// The key of the object that describes an upload.
 fn control(key: &Key, id: &str) -> Result<Key, StoreError> {
     if id.len() != 32 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(no_upload(key, id));
@@ -399,7 +398,7 @@ fn described(meta: &Meta) -> Result<Upload, StoreError> {
     serde_json::from_str(text).map_err(|error| lost(&meta.key, error))
 }
 
-/// MD5 of the parts' MD5s, and how many they are.
+/// The MD5 of the parts' MD5s, `-`, and the number of parts.
 fn joined_etag(parts: &[Meta]) -> String {
     let mut md5 = Md5::default();
     parts.iter().for_each(|part| md5.update(&part.digests.md5));
@@ -424,7 +423,7 @@ fn part_error(key: &Key, detail: String) -> StoreError {
     }
 }
 
-/// An upload that does not describe itself as it must.
+/// The error for an upload whose description cannot be parsed.
 fn lost(key: &Key, error: serde_json::Error) -> StoreError {
     StoreError::Lost {
         key: key.to_string(),

@@ -1,4 +1,4 @@
-//! Taking a client's write: its content in one pass, its declarations compared; then it is decided.
+//! A client's write: read its content in one pass, compare it with the declarations, then have it decided.
 
 use bytes::Bytes;
 use contract::{
@@ -19,9 +19,10 @@ use super::{Put, Store, StoreError};
 
 impl Store {
     pub(super) async fn take(&self, key: &Key, body: ByteStream, put: Put) -> Result<Meta, StoreError> {
-        // The look tells which volumes need not be tried, and what there was before. Who decides looks again.
+        // The look tells which volumes to avoid and which version exists now. The decider looks again.
         let (opening, look) = tokio::join!(intake::open(key, body, &self.inner.intake), self.look(key));
-        // No content is sent for a condition that does not hold already; whether it holds, the owner says.
+        // Send no content for a condition that is false already; whether a true one still holds, the decider
+        // says.
         if put.condition != Condition::Always
             && let Ok(current) = look.decided()
             && !put.condition.holds(current)
@@ -54,7 +55,7 @@ impl Store {
         self.written(key, order).await
     }
 
-    /// Has a put decided.
+    /// Has a put decided and returns the version written.
     async fn written(&self, key: &Key, order: Order) -> Result<Meta, StoreError> {
         let written = self.finish(order).await?;
         written.ok_or_else(|| unavailable(key, "a put was answered without a version"))
@@ -72,7 +73,7 @@ impl Store {
         if poured.is_ok()
             && let Some(error) = all_failed(key, &results)
         {
-            // The rest of the content was not read, so nothing can be said of its length and digests.
+            // The rest of the content was not read, so its length and digests are unknown.
             stages.abort().await;
             return Err(error);
         }
@@ -97,7 +98,7 @@ impl Store {
         self.written(key, order.staged(spread.stages())).await
     }
 
-    /// Streams a long content to volumes and digests at once. A volume that stands still is left out.
+    /// Streams a long content to volumes and digests in parallel. A volume that stalls is left out.
     async fn stage_long(
         &self,
         key: &Key,
@@ -148,7 +149,7 @@ impl Store {
     }
 }
 
-/// The change that a put asks for; who asks says where the content lies staged.
+/// The change for a put; the caller adds where the content is staged.
 fn changed(condition: Condition, draft: Draft) -> Change {
     Change::Put {
         condition,
@@ -157,7 +158,7 @@ fn changed(condition: Condition, draft: Draft) -> Change {
     }
 }
 
-/// Why no volume at all took a content, if that is so.
+/// The error if every volume refused a content; `None` if at least one took it.
 fn all_failed(key: &Key, results: &[Result<Staged, VolumeError>]) -> Option<StoreError> {
     let errors: Vec<&VolumeError> = results
         .iter()
@@ -178,7 +179,7 @@ fn all_failed(key: &Key, results: &[Result<Staged, VolumeError>]) -> Option<Stor
     })
 }
 
-/// Compares a content that has passed with everything declared of it.
+/// Compares a received content with everything declared about it.
 fn draft(key: &Key, digests: Digests, size: u64, put: Put) -> Result<Draft, StoreError> {
     let hex = |bytes: &[u8]| data_encoding::HEXLOWER.encode(bytes);
     if let Some(expected) = put.size.filter(|expected| *expected != size) {

@@ -1,9 +1,9 @@
-//! Reading: every block compared with its digest before it goes on, and taken from another replica when one has it
-//! wrong, breaks off or stalls.
+//! Reading: every block is compared with its digest before it is returned. If a replica has it wrong, breaks
+//! off or stalls, the block is read from another replica.
 //!
-//! No byte leaves here that was not verified: the table must make up the BLAKE3 that the version's description names,
-//! and each block must be what the table says ([`crate::union`]). A replica that is known to be bad comes last, and is
-//! read all the same: what it has right may be right nowhere else.
+//! No unverified byte leaves this module: the block table must hash to the BLAKE3 that the version's
+//! description names, and each block must match the table ([`crate::union`]). A replica that is known to be
+//! bad comes last but is still read, because its intact blocks may exist nowhere else.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -28,12 +28,12 @@ struct Reader {
     range: Range<u64>,
 }
 
-/// Who may have a version, best first.
+/// Volumes that may hold a version, best first.
 struct Candidates {
     volumes: Vec<VolumeId>,
-    /// Those that said so: that one of them has no file is damage.
+    /// Volumes that reported the version: if one of them has no file, that is damage.
     holders: BTreeSet<VolumeId>,
-    /// Those that know that their replica is bad: nobody needs to tell them.
+    /// Volumes that know that their replica is bad, so no damage is reported for them.
     bad: BTreeSet<VolumeId>,
 }
 
@@ -45,7 +45,8 @@ impl Store {
             let meta = look.live(self.reading())?.clone();
             let range = cut(&meta, range.clone())?;
             let mut reader = Reader::new(self, meta, range.clone(), self.candidates(&look));
-            // The first block is read before anything is answered, so that a lost object is an error and no answer.
+            // The first block is read before the response begins, so that a lost object is an error and not a
+            // broken response.
             match reader.next().await {
                 Ok(first) => {
                     let meta = reader.union.meta().clone();
@@ -79,8 +80,8 @@ impl Store {
         Box::pin(reader.into_stream())
     }
 
-    /// This node's volumes first, then the others that said so in random order, then those whose replica is bad, then
-    /// whoever was not heard or did not know of it.
+    /// This node's volumes first, then the others that reported the version in random order, then those whose
+    /// replica is bad, then the volumes that did not answer or did not know the version.
     fn candidates(&self, look: &Look) -> Candidates {
         let view = self.cluster().view();
         let is_here = |volume: &VolumeId| {
@@ -153,7 +154,7 @@ impl Reader {
     }
 }
 
-/// What of a block that begins at `start` lies in the range.
+/// The part of a block, beginning at `start`, that lies in the range.
 fn wanted(block: &Bytes, start: u64, range: &Range<u64>) -> Bytes {
     let place = |byte: u64| {
         usize::try_from(byte.saturating_sub(start))
@@ -164,7 +165,8 @@ fn wanted(block: &Bytes, start: u64, range: &Range<u64>) -> Bytes {
 }
 
 impl Store {
-    /// The ways to the replicas of a version: asked under whichever layout is in force, and looked at when they fail.
+    /// Access to the replicas of a version: requests use the layout in force at that moment, and failures
+    /// lead to a check of the replica.
     fn ways(&self, meta: &Meta, holders: BTreeSet<VolumeId>, bad: BTreeSet<VolumeId>) -> Ways {
         let (store, key, version) = (self.clone(), meta.key.clone(), meta.version);
         let open = move |volume: &VolumeId, blocks: Range<u64>| {
@@ -193,7 +195,7 @@ impl Store {
         }
     }
 
-    /// Notes why a replica was left, and has it looked at if the way to it is not to blame.
+    /// Notes why a replica was abandoned, and has it checked unless the connection is to blame.
     fn failed(&self, meta: &Meta, volume: &VolumeId, error: &VolumeError) {
         use VolumeError::{Corrupt, Failed, Missing};
         tracing::warn!(key = %meta.key, version = %meta.version, %volume, %error, "a replica could not be read");
@@ -202,7 +204,8 @@ impl Store {
         }
     }
 
-    /// Has a replica re-read, marked if it is bad, and told to repair unless it proves good; nobody waits for it.
+    /// Has a replica re-read in the background, marked if it is bad, and reported to repair unless it proves
+    /// good.
     fn suspect(&self, meta: &Meta, volume: VolumeId, detail: String) {
         let (store, key, version) = (self.clone(), meta.key.clone(), meta.version);
         let damage = Damage {
