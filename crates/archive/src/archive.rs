@@ -16,41 +16,43 @@ use crate::question::{Answer, Ask, Cancel, Dump, DumpFormat, Job, JobBody, JobSt
 use crate::socket::client::{Client, ClientError};
 use crate::{AskError, ErrorCode, OpenError};
 
-/// How long an archive may be held by somebody who does not answer: an owner that opens or closes.
+/// How long to wait while another process holds the lock and does not answer, because it is opening or
+/// closing the archive.
 const HELD_TIME_MAX: Duration = Duration::from_secs(15);
 
-/// The same for somebody who must be the owner: a command that asks one question is gone by then.
+/// The same for a process that must become the owner. A command that asks a single question has ended by
+/// then.
 const OWNED_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// Time between two tries.
+/// Time between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Time between two looks at a load.
+/// Time between two questions about the progress of a load.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How to open.
+/// How to open an archive.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct OpenSettings {
-    /// Create the archive where there is none.
+    /// Create the archive if there is none.
     pub create: bool,
-    /// Become the owner or fail; never go through a socket.
+    /// Become the owner or fail; never use another owner's socket.
     pub own: bool,
-    /// Change nothing in the archive's directory: for one that must stay as it is. Loads are refused then. Where the
-    /// directory cannot be written to, an archive is opened so in any case.
+    /// Change nothing in the archive's directory, and refuse loads. An archive in a directory that cannot be
+    /// written is opened like this in any case.
     pub read_only: bool,
-    /// Nothing but questions will be asked: where others have the archive open for reading only, so that nobody can own
-    /// it, it is opened read-only as well.
+    /// The caller will only ask questions. If other processes have the archive open read-only, so that nobody
+    /// can own it, it is then opened read-only here as well.
     pub asks_only: bool,
-    /// Which links an archive keeps that is created now; all if not given. An existing archive keeps its own.
+    /// Which links a new archive keeps; all if absent. An existing archive keeps its own choice.
     pub links: Option<LinkScope>,
 }
 
-/// An archive opened by this process, which owns it (lock file), or the owner reached over its socket.
+/// An archive. Either this process owns it (it holds the lock file), or it reaches the owner over its socket.
 ///
-/// Both kinds answer every call alike. Where the owner goes away, the next call finds the new owner or
-/// becomes it. When the owner's last clone is dropped, running loads end at their next epoch; another load
-/// of the same inputs continues them.
+/// Both kinds behave the same. If the owner ends, the next call finds the new owner or becomes the owner.
+/// When the owner drops its last clone, running loads end at their next epoch; another load of the same
+/// inputs continues them.
 #[derive(Clone)]
 pub struct Archive {
     shared: Arc<Shared>,
@@ -58,7 +60,7 @@ pub struct Archive {
 
 struct Shared {
     layout: Layout,
-    /// Settings to find another owner with.
+    /// Settings for finding another owner when this one has ended.
     settings: OpenSettings,
     sources: Sources,
     role: RwLock<Role>,
@@ -70,16 +72,17 @@ enum Role {
 }
 
 impl Archive {
-    /// Opens `dir`: as owner if nobody is, else through the owner's socket.
+    /// Opens `dir`, as its owner if it has none, otherwise through the owner's socket.
     ///
     /// # Errors
-    /// [`OpenError`]; [`OpenError::Owned`] only if the owner does not answer, or with `settings.own`.
+    /// [`OpenError`]. [`OpenError::Owned`] means that the owner does not answer, or that `settings.own` was
+    /// set.
     pub fn open(dir: &Path, settings: OpenSettings) -> Result<Archive, OpenError> {
         Archive::open_with(dir, settings, Sources::default())
     }
 
-    /// Like [`Archive::open`], with inputs from more places than the files of this machine. The owner reads what is
-    /// loaded, with its own sources; records are read by who asks for them.
+    /// Like [`Archive::open`], with inputs from more places than the files of this machine. The owner reads
+    /// the inputs of a load with its own `sources`; the process that asks for a record reads it with these.
     ///
     /// # Errors
     /// As [`Archive::open`].
@@ -128,10 +131,11 @@ impl Archive {
         answer.to::<Q>()
     }
 
-    /// Writes all rows of a view (docs/views.md has its columns), as of one epoch; gives the number of rows.
+    /// Writes all rows of a view (docs/views.md lists its columns) as of one epoch. Returns the number of
+    /// rows.
     ///
     /// # Errors
-    /// [`AskError`]; part of the rows may have been written then.
+    /// [`AskError`]; some rows may have been written already.
     pub fn dump(
         &self,
         rows: impl Into<Dump>,
@@ -142,7 +146,7 @@ impl Archive {
         let mut out = Noting { out, written: false };
         self.with_retry(|role| match role {
             Role::Owner(owner) => owner.dump(rows, format, &mut out).map_err(ClientError::Answered),
-            // Rows that are out cannot be taken back: no second try then.
+            // Rows that are written cannot be taken back, so there is no second attempt once there are any.
             Role::Client(client) => client.dump(rows, format, &mut out).map_err(|error| match error {
                 ClientError::Lost(error) if out.written => ClientError::Answered(lost(&error)),
                 other => other,
@@ -150,12 +154,12 @@ impl Archive {
         })
     }
 
-    /// Loads, and waits for the end. `progress` is called several times a second with the epoch and the job;
-    /// when it returns `false` the load is cancelled. If the owner goes away meanwhile, the load is asked for
-    /// again and so continued.
+    /// Loads and waits for the end. `progress` is called several times a second with the epoch and the job;
+    /// if it returns `false`, the load is cancelled. If the owner ends meanwhile, the load is requested again
+    /// from the next owner, which continues it.
     ///
     /// # Errors
-    /// [`AskError`]; a load that ran and failed is no error here but says so in its state.
+    /// [`AskError`]. A load that ran and failed is no error here: its state says so.
     pub fn load(
         &self,
         request: &LoadRequest,
@@ -176,7 +180,7 @@ impl Archive {
                 }
                 std::thread::sleep(LOOK_INTERVAL);
                 (epoch, job) = match self.ask(Job { id: job.id }) {
-                    // Another owner: it knows nothing of this job.
+                    // A new owner does not know this job, so request the load again.
                     Err(error) if error.code == ErrorCode::NotFound && !cancelled => break,
                     answer => answer.map(|answer| (answer.epoch, answer.body))?,
                 };
@@ -184,7 +188,7 @@ impl Archive {
         }
     }
 
-    /// Asks for a load; an owner that is just ending is waited for.
+    /// Requests a load. While the owner is ending, it tries again.
     fn submit(&self, request: &LoadRequest) -> Result<(u64, JobBody), AskError> {
         let deadline = Instant::now() + HELD_TIME_MAX;
         loop {
@@ -198,7 +202,8 @@ impl Archive {
     }
 
     fn with_retry<T>(&self, mut call: impl FnMut(&Role) -> Result<T, ClientError>) -> Result<T, AskError> {
-        // Where owners come and go, each for one question, the next one may be gone as well.
+        // If short-lived commands own the archive one after another, the next owner may be gone as well, so
+        // try until the deadline.
         let deadline = Instant::now() + HELD_TIME_MAX;
         let outcome = loop {
             let outcome = call(&self.shared.role.read());
@@ -218,9 +223,10 @@ impl Archive {
         })
     }
 
-    /// The owner went away: finds the new one, or becomes it.
+    /// Finds the new owner after the last one ended, or becomes it.
     fn reopen(&self) -> Result<(), AskError> {
         let mut role = self.shared.role.write();
+        // Another thread has done it already while this one waited for the lock.
         if let Role::Owner(_) = *role {
             return Ok(());
         }
@@ -292,7 +298,8 @@ fn find_role(layout: &Layout, settings: &OpenSettings, sources: &Sources) -> Res
     }
 }
 
-/// Becomes the owner, or one of those who only read; `None` while somebody else is the owner.
+/// Becomes the owner, or a reader if the archive is to be read only. Returns `None` while another process
+/// owns it.
 fn try_own(
     layout: &Layout,
     create: Option<LinkScope>,
@@ -312,7 +319,7 @@ fn try_own(
     try_read(layout, sources)
 }
 
-/// Becomes one of those who only read; `None` while somebody is the owner.
+/// Becomes a reader. Returns `None` while another process owns the archive.
 fn try_read(layout: &Layout, sources: &Sources) -> Result<Option<Owner>, OpenError> {
     match Lock::try_share(&layout.lock())? {
         Some(lock) => Ok(Some(Owner::open_read_only(layout, lock, sources)?)),
@@ -320,7 +327,7 @@ fn try_read(layout: &Layout, sources: &Sources) -> Result<Option<Owner>, OpenErr
     }
 }
 
-/// Notes whether anything was written.
+/// Passes output on and notes whether there was any.
 struct Noting<'a> {
     out: &'a mut dyn Write,
     written: bool,

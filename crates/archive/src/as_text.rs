@@ -1,5 +1,5 @@
-//! Fields that are an enum here and one text in JSON, for `#[serde(with = "as_text")]`: what `Display` writes and `FromStr`
-//! reads.
+//! Serialises a value as the text that `Display` writes and `FromStr` reads, for `#[serde(with =
+//! "as_text")]`.
 
 use std::fmt::Display;
 use std::str::FromStr;

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// No archive there.
+    /// There is no archive in the directory.
     #[error("{dir} is not an archive; load something first: weft load INPUT --archive {dir}")]
     Missing {
         /// The directory.
         dir: String,
     },
-    /// A folder with other things in it.
+    /// The directory contains other files.
     #[error("{dir} is not an archive and not empty; it holds {found}")]
     NotEmpty {
         /// The directory.
@@ -22,7 +22,7 @@ pub enum OpenError {
         /// Something that is in it.
         found: String,
     },
-    /// Written by a newer program.
+    /// The archive was written by a program with another format.
     #[error("{dir} has format {found}, this program reads format {expected}")]
     Format {
         /// The directory.
@@ -40,20 +40,22 @@ pub enum OpenError {
         /// What is wrong with it.
         message: String,
     },
-    /// Another process owns it and this one was to be the owner, or the owner does not answer.
+    /// Another process owns the archive, and this process had to become the owner, or the owner does not
+    /// answer.
     #[error("{dir} is owned by {owner}{hint}")]
     Owned {
         /// The directory.
         dir: String,
         /// `process 123`, or `another process`.
         owner: String,
-        /// Why it could not be asked instead, or nothing.
+        /// Why the owner could not be asked instead; may be empty.
         hint: String,
     },
     /// Others have it open for reading only, and this process was to change it.
     #[error(
         "{dir} is open for reading only by {readers} (weft serve --read-only, for example), so nothing in it can be \
          changed: end that first, then try again"
+    /// Other processes have the archive open read-only, and this process had to change it.
     )]
     Read {
         /// The directory.
@@ -74,11 +76,11 @@ pub enum OpenError {
     /// An I/O call failed.
     #[error("{action} {path}: {source}")]
     Io {
-        /// What was tried, for example `create`.
+        /// What was attempted, for example `create`.
         action: &'static str,
-        /// On what.
+        /// The file or directory.
         path: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The index cannot be opened.
@@ -86,7 +88,7 @@ pub enum OpenError {
     Index {
         /// The directory.
         dir: String,
-        /// What the index said.
+        /// The index's error.
         message: String,
     },
     /// The search index cannot be opened.
@@ -96,13 +98,13 @@ pub enum OpenError {
     Search {
         /// The directory.
         dir: String,
-        /// What the search index said.
+        /// The search index's error.
         message: String,
     },
 }
 
 impl OpenError {
-    /// Whether a place cannot be written to, for good.
+    /// Whether the error means that the place can never be written to.
     pub(crate) fn forbids_writing(&self) -> bool {
         use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         matches!(self, OpenError::Io { source, .. } if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem))
@@ -117,7 +119,7 @@ impl OpenError {
     }
 }
 
-/// What kind of reason there is for a question without an answer.
+/// Why a question has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
@@ -125,14 +127,14 @@ pub enum ErrorCode {
     NotFound,
     /// The question itself is wrong.
     BadRequest,
-    /// It cannot be answered now; asking again later may help.
+    /// The question cannot be answered now. Asking again later may help.
     Unavailable,
     /// The archive or the disk failed.
     Internal,
 }
 
 impl ErrorCode {
-    /// Its word in JSON.
+    /// The word for the code in JSON.
     pub fn name(self) -> &'static str {
         match self {
             ErrorCode::NotFound => "not_found",
@@ -147,9 +149,9 @@ impl ErrorCode {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{message}")]
 pub struct AskError {
-    /// What the asker can do about it.
+    /// Tells the asker what to do about it.
     pub code: ErrorCode,
-    /// For people.
+    /// The reason in words for people.
     pub message: String,
 }
 
@@ -164,7 +166,7 @@ impl AskError {
         AskError::new(ErrorCode::BadRequest, message)
     }
 
-    /// It cannot be answered now; asking again later may help.
+    /// The question cannot be answered now. Asking again later may help.
     pub fn unavailable(message: impl Display) -> AskError {
         AskError::new(ErrorCode::Unavailable, message)
     }

@@ -1,7 +1,8 @@
-//! Feeding the search index from the views: during loads, and when it fell behind.
+//! Feeds the search index from the views, during loads and when it is behind.
 //!
-//! Invariant: after a successful feed the search index covers the epoch given, or will after its next commit.
-//! A crash between the epoch and the commit leaves it behind; [`pages_changed_since`] then says what it missed.
+//! Invariant: after a successful feed the search index covers the given epoch, or will after its next commit.
+//! A crash between the epoch and the commit leaves it behind; [`pages_changed_since`] then lists what it
+//! missed.
 //!
 //! [`pages_changed_since`]: weave::Snapshot::pages_changed_since
 
@@ -19,8 +20,9 @@ pub(crate) enum FeedError {
     Search(#[from] search::ApplyError),
 }
 
-/// Feeds the changes of epochs in order; of each page its last change, as the last epoch has it. `fed` is the
-/// epoch fed before them: what lies between is fed as well, since registering inputs makes epochs too.
+/// Feeds the changes of epochs in order. A page that changed several times is fed once, as the last epoch has
+/// it. `fed` is the last epoch fed before. Epochs between it and the first one here are fed as well, because
+/// registering inputs makes epochs too.
 pub(crate) fn feed(
     search: &SearchIndex,
     fed: &mut u64,
@@ -53,11 +55,12 @@ pub(crate) fn feed(
     }
 }
 
-/// Feeds what changed since the epoch that the search index covers; it can be found at once.
+/// Feeds what changed since the epoch that the search index covers, and makes it searchable at once.
 pub(crate) fn catch_up(search: &SearchIndex, snapshot: &Snapshot) -> Result<(), FeedError> {
     let covered = search.covered_epoch();
     if covered > snapshot.epoch().0 {
-        // The index was taken back to an older state, or made anew: nothing in here can be relied on.
+        // The index is older than the search index, because it was restored or rebuilt. Nothing in the search
+        // index can be relied on.
         search.clear()?;
     }
     let since = weave::Epoch(search.covered_epoch());
@@ -75,7 +78,8 @@ fn key_of(change: &PageChange) -> &str {
     }
 }
 
-/// A row that cannot be read ends the epoch half applied: then everything is to be fed again.
+/// Applies changes. If a row cannot be read, only part of the epoch is applied; the search index is then
+/// cleared, so that everything is fed again.
 fn apply(
     search: &SearchIndex,
     snapshot: &Snapshot,

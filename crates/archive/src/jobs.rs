@@ -1,4 +1,4 @@
-//! Loads, one after the other: asked for, watched and cancelled from any thread.
+//! Loads, one after the other. Any thread may request, watch and cancel them.
 //!
 //! Invariants:
 //!  - at most one job runs; the others wait in the order of asking;
@@ -19,7 +19,7 @@ pub(crate) use job::Job;
 use crate::AskError;
 use crate::question::{JobBody, LoadRequest};
 
-/// Finished jobs that are remembered.
+/// Most finished jobs that are kept.
 const FINISHED_MAX: usize = 100;
 
 /// The jobs of an archive.
@@ -31,7 +31,7 @@ pub(crate) struct Jobs {
 
 #[derive(Default)]
 struct State {
-    /// All that are remembered, oldest first.
+    /// All jobs that are kept, oldest first.
     all: Vec<Arc<Job>>,
     waiting: VecDeque<Arc<Job>>,
     last_id: u64,
@@ -39,8 +39,8 @@ struct State {
 }
 
 impl Jobs {
-    /// Puts a load at the end of the queue. It is given as it stood before it could begin: without a ledger
-    /// nothing can be said of its inputs.
+    /// Puts a load at the end of the queue. Returns it as it is before it begins, without its inputs, because
+    /// those are known only from the ledger.
     pub(crate) fn submit(&self, request: LoadRequest) -> Result<JobBody, AskError> {
         let mut state = self.state.lock();
         if state.closing {
@@ -64,7 +64,7 @@ impl Jobs {
             .ok_or_else(|| AskError::not_found(format!("no job {id}")))
     }
 
-    /// Newest first.
+    /// All jobs that are kept, newest first.
     pub(crate) fn all(&self) -> Vec<Arc<Job>> {
         self.state.lock().all.iter().rev().cloned().collect()
     }
@@ -82,7 +82,7 @@ impl Jobs {
         self.all().into_iter().find(|job| job.has_begun())
     }
 
-    /// Jobs that have not ended.
+    /// Number of jobs that have not ended.
     pub(crate) fn active(&self) -> u64 {
         self.state
             .lock()
@@ -92,7 +92,7 @@ impl Jobs {
             .count() as u64
     }
 
-    /// Does something while no job runs or waits, and none can be asked for.
+    /// Runs `work` if no job is running or waiting. The lock is held meanwhile, so that none can be added.
     pub(crate) fn while_idle<T>(&self, work: impl FnOnce() -> T) -> Result<T, AskError> {
         let state = self.state.lock();
         if state.all.iter().any(|job| !job.has_ended()) {
@@ -103,7 +103,7 @@ impl Jobs {
         Ok(work())
     }
 
-    /// Stops a job: at the next epoch if it runs, at once if it waits.
+    /// Stops a job: at its next epoch if it is running, at once if it waits.
     pub(crate) fn cancel(&self, id: u64) -> Result<Arc<Job>, AskError> {
         let job = self.get(id)?;
         job.stop();
@@ -115,7 +115,7 @@ impl Jobs {
         Ok(job)
     }
 
-    /// Starts the thread that runs them.
+    /// Starts the thread that runs the jobs.
     pub(crate) fn start(
         self: &Arc<Jobs>,
         run: impl Fn(&Arc<Job>) -> Result<(), String> + Send + 'static,
@@ -124,6 +124,7 @@ impl Jobs {
         std::thread::Builder::new().name("jobs".into()).spawn(move || {
             while let Some(job) = jobs.next() {
                 job.begin();
+                // A panic must not end the thread: the jobs behind this one would wait without end.
                 let outcome = catch_unwind(AssertUnwindSafe(|| run(&job)));
                 job.end(outcome.unwrap_or_else(|_| Err("the load panicked".to_owned())));
             }
@@ -143,7 +144,7 @@ impl Jobs {
         }
     }
 
-    /// Stops everything; the caller then joins the thread.
+    /// Interrupts all jobs. The caller then joins the thread.
     pub(crate) fn close(&self) {
         let mut state = self.state.lock();
         state.closing = true;

@@ -2,8 +2,9 @@
 //!
 //! Invariants:
 //!  - a directory is an archive if and only if it holds `weft.json`;
-//!  - `weft.json` appears whole (written aside, synced, renamed) and only under the lock;
-//!  - nothing but the lock file is created before it.
+//! - `weft.json` appears complete (it is written under another name, synced and renamed) and only under the
+//!   lock;
+//! - only the lock file is created before it.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -26,7 +27,7 @@ const SEARCH: &str = "search";
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
     dir: PathBuf,
-    /// Where index and search index are instead, in an archive that is only read.
+    /// Contains index and search index instead, if the archive is only read.
     overlay: Option<Arc<Overlay>>,
 }
 
@@ -34,9 +35,9 @@ pub(crate) struct Layout {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ArchiveSettings {
     pub(crate) format: u32,
-    /// Version of the program that made the archive; for people.
+    /// Version of the program that created the archive, for people.
     pub(crate) created_by: String,
-    /// Which links are kept, for good.
+    /// Which links the archive keeps. This never changes.
     pub(crate) links: LinkScope,
 }
 
@@ -51,7 +52,7 @@ impl Layout {
         &self.dir
     }
 
-    /// The same archive with an overlay, to be opened without a change to it. The caller holds the lock.
+    /// The same archive with an overlay, so that opening it changes nothing. The caller holds the lock.
     pub(crate) fn read_only(&self) -> Result<Layout, OpenError> {
         let overlay = Overlay::over(&self.dir, &[INDEX, SEARCH])
             .map_err(|source| OpenError::io("open read-only", &self.dir, source))?;
@@ -97,7 +98,7 @@ impl Layout {
         self.dir.join("weft.json.new")
     }
 
-    /// The settings, or `None` where there is no archive.
+    /// Reads the settings. Returns `None` if there is no archive.
     pub(crate) fn read_settings(&self) -> Result<Option<ArchiveSettings>, OpenError> {
         let path = self.settings();
         let text = match fs::read(&path) {
@@ -130,7 +131,7 @@ impl Layout {
         }
     }
 
-    /// Makes the directory, or checks that an existing one holds nothing of somebody else.
+    /// Creates the directory, or checks that an existing one contains only files of an archive.
     pub(crate) fn prepare(&self) -> Result<(), OpenError> {
         fs::create_dir_all(&self.dir).map_err(|source| OpenError::io("create", &self.dir, source))?;
         let ours = ["lock", "socket", "weft.json", "weft.json.new", INDEX, SEARCH];
@@ -148,13 +149,15 @@ impl Layout {
         Ok(())
     }
 
-    /// Makes the directory an archive. The caller holds the lock.
+    /// Writes `weft.json`, which makes the directory an archive. The caller holds the lock.
     pub(crate) fn write_settings(&self, settings: &ArchiveSettings) -> Result<(), OpenError> {
         let aside = self.settings_aside();
         let write = || -> std::io::Result<()> {
             let mut file = fs::File::create(&aside)?;
             serde_json::to_writer_pretty(&mut file, settings)?;
             file.write_all(b"\n")?;
+            // The content must be on disk before the rename, and the rename before anything else: after a
+            // crash the file is either missing or complete.
             file.sync_all()?;
             fs::rename(&aside, self.settings())?;
             fs::File::open(&self.dir)?.sync_all()
@@ -163,7 +166,7 @@ impl Layout {
     }
 }
 
-/// Bytes of all files below `dir`; files that vanish meanwhile count nothing.
+/// Size of all files below `dir` in bytes. Files that vanish meanwhile are not counted.
 pub(crate) fn bytes_below(dir: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(dir) else { return 0 };
     entries

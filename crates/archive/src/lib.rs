@@ -1,12 +1,15 @@
-//! The facade: open, load, ask. What server and program talk to.
+//! The facade of an archive: open, load, ask. The server and the program use archives only through this
+//! crate.
 //!
-//! An archive is a directory with one owner process at a time. [`Archive::open`] makes this process the owner,
-//! or finds the owner through the socket in the directory; both answer every [`question::Question`] alike.
+//! An archive is a directory with one owner process at a time. [`Archive::open`] makes this process the
+//! owner, or finds the owner through the socket in the directory. Either way every [`question::Question`]
+//! gets the same answer.
 //!
 //! Invariants:
 //!  - index and search index are opened only under the lock;
-//!  - everything durable goes through an epoch of the index; the search index follows it and can be made anew;
-//!  - one load runs at a time; killed at any moment, the next load of the same inputs goes on where it stood.
+//! - everything durable goes through an epoch of the index; the search index follows it and can be rebuilt
+//!   from it;
+//! - one load runs at a time; if it is killed at any moment, the next load of the same inputs continues it.
 
 mod archive;
 mod as_text;
@@ -34,5 +37,5 @@ pub use record::{Interrupt, RecordError, open_record, raw_record};
 
 pub use weave::refusal;
 
-/// Version of this program; owner and askers must have the same.
+/// Version of this program. The owner and the processes that ask it must have the same one.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,7 +1,7 @@
-//! The lock file: whoever holds it owns the archive.
+//! The lock file. The process that holds its lock owns the archive.
 //!
-//! The lock belongs to the open file, so it ends with the process however that ends. The owner's process
-//! number is written into the file for people; it is not trusted for anything.
+//! The lock belongs to the open file, so it ends with the process, however the process ends. The owner writes
+//! its process number into the file for people; no code relies on it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -13,12 +13,12 @@ use crate::OpenError;
 /// A held lock; dropping it releases it.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    /// `None` where an archive that is only read has no lock file.
+    /// `None` if an archive that is only read has no lock file.
     _file: Option<File>,
 }
 
 impl Lock {
-    /// The lock, or `None` while somebody else holds it.
+    /// Takes the lock. Returns `None` while another process holds it.
     pub(crate) fn try_acquire(path: &Path) -> Result<Option<Lock>, OpenError> {
         let mut file = OpenOptions::new()
             .read(true)
@@ -32,7 +32,8 @@ impl Lock {
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(source)) => return Err(OpenError::io("lock", path, source)),
         }
-        // Nobody relies on the number: a full disk must not keep an archive from being opened.
+        // The number is only for people, so a failure is ignored: a full disk must not keep an archive from
+        // being opened.
         let _ = file
             .set_len(0)
             .and_then(|()| file.rewind())
@@ -40,8 +41,7 @@ impl Lock {
         Ok(Some(Lock { _file: Some(file) }))
     }
 
-    /// A lock that others who only read may hold as well, or `None` while somebody owns the archive. Nothing is
-    /// written.
+    /// Takes a lock that readers share. Returns `None` while a process owns the archive. Writes nothing.
     pub(crate) fn try_share(path: &Path) -> Result<Option<Lock>, OpenError> {
         let file = match File::open(path) {
             Ok(file) => file,
@@ -55,7 +55,7 @@ impl Lock {
         }
     }
 
-    /// Who shares the lock to read, in words; `None` if nobody does.
+    /// The processes that share the lock for reading, in words; `None` if there are none.
     pub(crate) fn readers(path: &Path) -> Option<String> {
         let file = File::open(path).ok()?;
         if file.try_lock().is_ok() || file.try_lock_shared().is_err() {
@@ -63,7 +63,7 @@ impl Lock {
         }
         let inode = file.metadata().ok()?.ino();
         drop(file);
-        // Readers write nothing into the file, but the system may tell who they are.
+        // Readers write nothing into the file, but the system may report their process numbers.
         let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
         let readers: Vec<&str> = locks.lines().filter_map(|line| reader_of(line, inode)).collect();
         Some(match readers[..] {
@@ -73,7 +73,7 @@ impl Lock {
         })
     }
 
-    /// Who holds the lock, in words.
+    /// The process that holds the lock, in words.
     pub(crate) fn owner(path: &Path) -> String {
         let mut text = String::new();
         let read = File::open(path).and_then(|mut file| file.read_to_string(&mut text));
@@ -84,8 +84,9 @@ impl Lock {
     }
 }
 
-/// The process that a line of `/proc/locks` names, if it says that the file of this number is locked to be shared:
-/// `1: FLOCK  ADVISORY  READ 4711 fe:00:1234 0 EOF`. Devices are not compared: some file systems give others here.
+/// The process that a line of `/proc/locks` names, if the line is a shared lock on the file with this inode:
+/// `1: FLOCK  ADVISORY  READ 4711 fe:00:1234 0 EOF`. Devices are not compared, because some file systems
+/// report other ones here.
 fn reader_of(line: &str, inode: u64) -> Option<&str> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let ["FLOCK", _, "READ", process, file, ..] = fields.get(1..)? else {

@@ -1,6 +1,6 @@
 //! This process as the owner of an archive.
 //!
-//! Invariant: whatever of the archive is open is open only while the lock is held: the end runs jobs down,
+//! Invariant: index and search index are open only while the lock is held. Dropping the owner stops the jobs,
 //! ends the socket's threads, closes index and search index, and releases the lock, in this order.
 
 use std::io::Write;
@@ -18,17 +18,19 @@ use crate::socket::server::{Answerer, Server};
 use crate::{AskError, OpenError, load};
 
 pub(crate) struct Owner {
-    /// `None` only while it is being dropped.
+    /// `None` only while the owner is being dropped.
     parts: Option<Arc<Parts>>,
     server: Option<Server>,
     runner: Option<JoinHandle<()>>,
-    /// Keeps an overlay until the parts are closed.
+    /// Keeps an overlay until the parts are closed. Fields are dropped in order, so it comes after `parts`.
     _layout: Layout,
+    // Last, so that the lock is released after everything else is closed.
     _lock: Lock,
 }
 
 impl Owner {
-    /// Opens the archive behind a lock; makes it if there is none and `links` says with which scope.
+    /// Opens the archive under its lock. If there is none, creates it with the scope of links in `create`, or
+    /// fails without one.
     pub(crate) fn open(
         layout: &Layout,
         lock: Lock,
@@ -63,8 +65,8 @@ impl Owner {
         Ok(owner)
     }
 
-    /// Opens the archive behind a shared lock, to answer questions and change nothing: it has no jobs, and no socket
-    /// that others could find it by.
+    /// Opens the archive under a shared lock, to answer questions and change nothing. It runs no jobs, and
+    /// has no socket through which others could find it.
     pub(crate) fn open_read_only(layout: &Layout, lock: Lock, sources: &Sources) -> Result<Owner, OpenError> {
         let settings = layout.read_settings()?.ok_or_else(|| OpenError::Missing {
             dir: layout.dir().display().to_string(),
@@ -109,7 +111,7 @@ impl Drop for Owner {
         let Some(parts) = self.parts.take() else { return };
         parts.jobs.close();
         if let Some(runner) = self.runner.take() {
-            // A panic in it was reported when it happened.
+            // A job's panic was reported when it happened; there is nothing more to do here.
             let _ = runner.join();
         }
         if let Some(mut server) = self.server.take() {

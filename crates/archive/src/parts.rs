@@ -16,10 +16,10 @@ use crate::question::{Answer, Dump, DumpFormat, Question};
 use crate::socket::server::Answerer;
 use crate::{AskError, OpenError, ask};
 
-/// Time between two tries to write a search index that could not be written.
+/// Time between two attempts to write a search index that could not be written.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// What answers are made from, and what loads write to.
+/// The parts that answer questions and that loads write to.
 pub(crate) struct Parts {
     pub(crate) layout: Layout,
     pub(crate) settings: ArchiveSettings,
@@ -29,14 +29,15 @@ pub(crate) struct Parts {
     pub(crate) weave: Weave,
     pub(crate) search: SearchIndex,
     pub(crate) jobs: Arc<Jobs>,
-    /// Held while the search index is fed, so that epochs reach it in order: the last one that did.
+    /// The last epoch that was fed to the search index. Locked while feeding, so that epochs reach it in
+    /// order.
     feeding: Mutex<u64>,
-    /// Why the search index could not be written when that was last tried, and when that was.
+    /// When and why the last attempt to write the search index failed; `None` if it succeeded.
     search_failure: Mutex<Option<(Instant, String)>>,
 }
 
 impl Parts {
-    /// Opens everything. The caller holds the lock.
+    /// Opens index and search index. The caller holds the lock.
     pub(crate) fn open(
         layout: Layout,
         settings: ArchiveSettings,
@@ -68,7 +69,7 @@ impl Parts {
         })
     }
 
-    /// Refuses what would change the archive where it is open read-only.
+    /// Fails if the archive is open read-only.
     pub(crate) fn writable(&self) -> Result<(), AskError> {
         match self.layout.is_read_only() {
             true => Err(AskError::unavailable(format!(
@@ -79,7 +80,7 @@ impl Parts {
         }
     }
 
-    /// Feeds the search index what it missed, if it missed anything.
+    /// Feeds to the search index what it missed, if it missed anything.
     pub(crate) fn catch_up_search(&self) -> Result<(), FeedError> {
         let mut fed = self.feeding.lock();
         self.catch_up(&mut fed)
@@ -97,8 +98,9 @@ impl Parts {
         Ok(())
     }
 
-    /// Brings the search index up to date for an answer: after a crash it may be behind; while a load runs, that load
-    /// keeps it up to date. Where it cannot be written, on a full disk say, it answers from what it covers.
+    /// Brings the search index up to date before an answer, because it may be behind after a crash. While a
+    /// load runs, that load keeps it up to date. If the index cannot be written, for example because the disk
+    /// is full, it answers with the epoch it covers.
     pub(crate) fn freshen_search(&self) -> Result<(), FeedError> {
         let failed_lately =
             matches!(&*self.search_failure.lock(), Some((at, _)) if at.elapsed() < RETRY_INTERVAL);
@@ -106,7 +108,8 @@ impl Parts {
             return Ok(());
         }
         match self.catch_up_search() {
-            // One that covers epochs that are not in the index shows what is not there.
+            // A search index that covers a later epoch than the index would return pages that the index does
+            // not have, so it must not answer.
             Err(FeedError::Search(error)) if error.covered_epoch <= self.weave.snapshot().epoch().0 => {
                 tracing::warn!(%error, "search is behind");
                 Ok(())
@@ -126,7 +129,7 @@ impl Parts {
         self.layout.dir().join("search").display().to_string()
     }
 
-    /// What is to be done about a damaged search index.
+    /// Advice for a damaged search index.
     pub(crate) fn remake_search(&self) -> String {
         format!(
             "remove {} while no process has the archive open; it is made again when it is searched next",
@@ -142,10 +145,11 @@ impl Parts {
         feed::feed(&self.search, &mut fed, epochs)
     }
 
-    /// Everything fed is searchable and durable afterwards.
+    /// Makes everything that was fed searchable and durable.
     pub(crate) fn flush_search(&self) -> Result<(), FeedError> {
         let mut fed = self.feeding.lock();
-        // What could not be kept is fed once more, and so is what no stage saw; a second failure is the caller's.
+        // The first flush may fail: whatever it could not keep, and whatever no stage fed, is fed again here.
+        // A second failure goes to the caller.
         let _ = self.search.flush();
         self.catch_up(&mut fed)?;
         self.search.flush()?;

@@ -1,11 +1,12 @@
-//! An archive in a place where nothing may be written, opened all the same.
+//! Opens an archive without writing to its directory.
 //!
-//! Index and search index want to write: locks, journals, lists of their files, sometimes a new format. They get a folder
-//! of their own to do so (an overlay): small files are copied there, tables and segments, which never change once they are
-//! written, are links. What the engines delete there is a link; what they add goes away with the overlay.
+//! Index and search index write when they open: locks, journals, lists of their files, sometimes a new
+//! format. So they get a folder of their own (an overlay). Small files are copied there. Tables and segments
+//! never change once they are written, so they are links. If an engine deletes a file there, it deletes a
+//! link; what it adds is removed with the overlay.
 //!
-//! Invariant: nothing below the archive's directory is written, created or removed. Links stay valid as long as the lock
-//! is held, which is shared with others that only read and keeps owners out.
+//! Invariant: nothing below the archive's directory is written, created or removed. The links stay valid
+//! while the lock is held: it is shared with other readers and keeps owners out.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -18,20 +19,21 @@ use tempfile::TempDir;
 /// Folders of the index whose files never change.
 const UNCHANGING: [&str; 2] = ["tables", "blobs"];
 
-/// Hexadecimal digits in the name of a file of a search segment, which never changes.
+/// Hexadecimal digits at the beginning of the name of a search segment's file. Such files never change.
 const SEGMENT_DIGITS: usize = 32;
 
-/// The folder that stands for index and search index while an archive is open; removed when dropped.
+/// The folder that replaces index and search index while an archive is open. Dropping it removes the folder.
 #[derive(Debug)]
 pub(crate) struct Overlay {
     folder: TempDir,
 }
 
 impl Overlay {
-    /// Over the folders `names` of the archive at `dir`, those that are there.
+    /// Makes an overlay over those folders `names` that exist in the archive at `dir`.
     ///
     /// # Errors
-    /// The system's error if the archive cannot be read, or the folder for temporary files cannot be written.
+    /// The system's error if the archive cannot be read, or if the folder for temporary files cannot be
+    /// written.
     pub(crate) fn over(dir: &Path, names: &[&str]) -> io::Result<Overlay> {
         let folder = tempfile::Builder::new().prefix("weft-read-only-").tempdir()?;
         for name in names {
@@ -73,7 +75,7 @@ fn is_of_segment(name: &OsStr) -> bool {
         && name[SEGMENT_DIGITS] == b'.'
 }
 
-/// Without the permissions, which may forbid writing.
+/// Copies a file without its permissions, because they may forbid writing.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     io::copy(&mut fs::File::open(from)?, &mut fs::File::create_new(to)?)?;
     Ok(())

@@ -1,10 +1,12 @@
-//! Reading a record where an answer says that it is: in a file, or at an address by ranges.
+//! Reads a record from the place that an answer names: in a file, or at an address by ranges.
 //!
-//! A record is read piece by piece, never whole, and reading ends when it is no longer wanted ([`Interrupt`]): to find
-//! where a record ends, or to reach one inside a member, any number of bytes may have to be decoded first.
+//! A record is read piece by piece, never whole, and reading ends when an [`Interrupt`] asks for it. This is
+//! needed because any number of bytes may have to be decoded to find the end of a record, or to reach one
+//! inside a compressed member.
 //!
-//! Invariant: what is given is the record that the capture was made from, as far as its header tells (kind, URL, date and
-//! declared digest): where a file was replaced, another record may begin at the same offset. The block is not compared.
+//! Invariant: the record returned is the one that the capture was made from, as far as its header shows
+//! (kind, URL, date and declared digest). If a file was replaced, another record may begin at the same
+//! offset. The block itself is not compared.
 
 use std::io;
 use std::sync::Arc;
@@ -17,30 +19,31 @@ use warc::{Format, Headers, Input, Kind, OpenRecord, RawRecord, ReadError};
 use crate::inputs::Sources;
 use crate::question::{CdxRow, RecordBody};
 
-/// Why a record cannot be given.
+/// Why a record cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The input cannot be read; with [`ReadError::NoRecord`] it has changed.
+    /// The input cannot be read. [`ReadError::NoRecord`] means that the input has changed.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// Another record is there now.
     #[error(
         "read {path} at offset {offset}: found {found}, expected {expected}; the file was changed since it was loaded; \
          load it again"
+    /// Another record is at this offset now.
     )]
     Changed {
-        /// Where the input is.
+        /// Path or address of the input.
         path: String,
-        /// Where the record was.
+        /// Offset of the record in bytes.
         offset: u64,
-        /// What is there.
+        /// The record that is there.
         found: String,
-        /// What was loaded from there.
+        /// The record that was loaded from there.
         expected: String,
     },
 }
 
-/// Ends reading that is no longer wanted, from any thread: within 256 KiB of input.
+/// Ends reading from any thread. Reading ends within 256 KiB of input.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
     asked: Arc<AtomicBool>,
@@ -48,12 +51,12 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// One that nobody has asked for yet.
+    /// An interrupt that has not been asked for yet.
     pub fn new() -> Interrupt {
         Interrupt::default()
     }
 
-    /// One that comes by itself after `time`.
+    /// An interrupt that comes by itself after `time`.
     pub fn after(time: Duration) -> Interrupt {
         Interrupt {
             until: Instant::now().checked_add(time),
@@ -61,7 +64,7 @@ impl Interrupt {
         }
     }
 
-    /// Ends the reading.
+    /// Asks the reading to end.
     pub fn ask(&self) {
         self.asked.store(true, Ordering::Relaxed);
     }
@@ -72,7 +75,7 @@ impl Interrupt {
     }
 }
 
-/// An input that gives an error once its interrupt has come.
+/// An input whose reads fail after its interrupt.
 struct Interruptible {
     input: Arc<dyn Input>,
     interrupt: Interrupt,
@@ -97,7 +100,7 @@ impl Input for Interruptible {
 /// Opens a record that [`crate::question::Question::Record`] found.
 ///
 /// # Errors
-/// [`RecordError`]; where reading fails after the interrupt, an I/O error of kind `TimedOut`.
+/// [`RecordError`]. After an interrupt it is an I/O error of kind `TimedOut`.
 pub fn open_record(
     sources: &Sources,
     record: &RecordBody,
@@ -110,7 +113,7 @@ pub fn open_record(
     Ok(opened)
 }
 
-/// The stored bytes of such a record, as a file that holds it alone.
+/// The stored bytes of such a record, as a file that contains only this record.
 ///
 /// # Errors
 /// As [`open_record`].
@@ -126,7 +129,7 @@ pub fn raw_record(
     Ok(raw)
 }
 
-/// Whether the record with this header is the one that the capture was made from.
+/// Fails unless the record with this header is the one that the capture was made from.
 fn compare(record: &RecordBody, format: Format, kind: Kind, headers: &Headers) -> Result<(), RecordError> {
     let capture = &record.capture;
     let found = extract::header_facts(format, kind, headers);

@@ -1,7 +1,7 @@
-//! Snippets as HTML, the form in which JSON has them: text with `& < > " '` escaped and `<mark>` around matches,
-//! each closed, none nested; no other markup. A page may show it as it is.
+//! Snippets as HTML, as JSON has them: text with `& < > " '` escaped and `<mark>` around matches. Every mark
+//! is closed, none is nested, and there is no other markup, so a page may show the HTML unchanged.
 //!
-//! Reading it back gives the parts it was made of.
+//! Reading the HTML back returns the parts that it was made from.
 
 use search::{Snippet, SnippetPart};
 use serde::{Deserialize, Deserializer, Serializer};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serializer};
 const OPEN: &str = "<mark>";
 const CLOSE: &str = "</mark>";
 
-/// How these characters stand in HTML.
+/// Characters and how they are escaped in HTML.
 const ESCAPES: [(char, &str); 5] = [
     ('&', "&amp;"),
     ('<', "&lt;"),
@@ -38,7 +38,8 @@ pub fn encode(snippet: &Snippet) -> String {
     html
 }
 
-/// The snippet that `html` was made of. Whatever is no mark and no escape of [`encode`] is text.
+/// The snippet that `html` was made from. Everything except marks and the escapes of [`encode`] is text, so
+/// foreign markup becomes text and is escaped when it is written again.
 fn decode(html: &str) -> Snippet {
     let mut snippet = Snippet::default();
     let (mut matched, mut begins) = (false, true);

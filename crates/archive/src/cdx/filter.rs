@@ -1,4 +1,4 @@
-//! Filters and collapsing.
+//! Filters and collapsing of CDX look-ups.
 //!
 //! | written | pywb | Internet Archive |
 //! |---|---|---|
@@ -7,8 +7,9 @@
 //! | `~field:text` | an expression matches the beginning | as above |
 //! | `!` before any | the opposite | the opposite |
 //!
-//! Without a field the whole line is meant. Expressions take time linear in what they are matched with, so a
-//! stranger's cannot hold a server up; look-around and back-references are not there for that reason.
+//! A filter without a field tests the whole line. Expressions take time linear in the text that they are
+//! matched with, so a stranger's expression cannot stall a server. For that reason there are no look-around
+//! and no back-references.
 
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
@@ -17,13 +18,13 @@ use super::Dialect;
 use super::field::{Field, text_line};
 use crate::question::CdxRow;
 
-/// Bytes that a compiled expression may take.
+/// Most bytes that a compiled expression may take.
 const EXPRESSION_BYTES_MAX: usize = 1 << 20;
 
-/// Filters of one look-up: each costs time for every capture looked at.
+/// Most filters of one look-up. Each one takes time for every capture that is looked at.
 const FILTERS_MAX: usize = 16;
 
-/// What a value is tested for.
+/// How a value is tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
@@ -36,25 +37,25 @@ pub enum Test {
     Matches,
 }
 
-/// One condition.
+/// One condition that captures must meet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filter {
-    /// `None`: the whole line.
+    /// The field to test; `None` for the whole line.
     pub field: Option<Field>,
-    /// What it is tested for.
+    /// How the field is tested.
     pub test: Test,
-    /// Text or expression.
+    /// The text or expression.
     pub text: String,
-    /// Whether the opposite is wanted.
+    /// Whether the test must fail.
     pub negated: bool,
 }
 
-/// Adjacent captures of which all but the first are left out: those equal in these fields.
+/// Of adjacent captures that are equal in these fields, only the first is returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Collapse {
-    /// The field compared.
+    /// The field to compare.
     pub field: Field,
-    /// Only its first characters; all where absent.
+    /// How many of its first characters to compare; all if absent.
     pub chars: Option<usize>,
 }
 
@@ -75,11 +76,12 @@ pub enum FilterError {
 }
 
 impl Filter {
-    /// Reads a filter as `dialect` writes it. On pywb's side the names that only the Internet Archive has
-    /// (`mimetype`, `statuscode`, `original`) make an expression of it, so that its filters mean the same everywhere.
+    /// Reads a filter as `dialect` writes it. A field name that only the Internet Archive uses (`mimetype`,
+    /// `statuscode`, `original`) makes the text an expression in pywb's dialect too, so that such a filter
+    /// means the same everywhere.
     ///
     /// # Errors
-    /// [`FilterError`] for a field or an expression that is not known.
+    /// [`FilterError`] if the field is not known or the expression is not valid.
     pub fn read(text: &str, dialect: Dialect) -> Result<Filter, FilterError> {
         let (negated, rest) = strip(text, '!');
         let (is, rest) = strip(rest, '=');
@@ -101,7 +103,7 @@ impl Filter {
             text: text.to_owned(),
             negated,
         };
-        // An expression that is none is told where it was written, not by each question.
+        // Compile now, so that an invalid expression is reported here and not by each question.
         Ready::new(&filter)?;
         Ok(filter)
     }
@@ -111,7 +113,7 @@ impl Collapse {
     /// Reads `field` or `field:CHARS`.
     ///
     /// # Errors
-    /// [`FilterError`] for a field or a number that is not known.
+    /// [`FilterError`] if the field is not known or the number is not valid.
     pub fn read(text: &str) -> Result<Collapse, FilterError> {
         let (name, chars) = match text.split_once(':') {
             Some((name, chars)) => (name, Some(chars)),
@@ -143,7 +145,7 @@ fn strip(text: &str, mark: char) -> (bool, &str) {
     }
 }
 
-/// The Internet Archive also takes the number of a column.
+/// Finds a field by name. The Internet Archive also accepts the number of a column.
 fn field_of(name: &str, dialect: Dialect) -> Result<Field, FilterError> {
     let numbered = || {
         name.parse::<usize>()
@@ -196,7 +198,7 @@ fn expression(text: &str, before: &str, after: &str) -> Result<Regex, FilterErro
         reason: reason.to_string().lines().last().unwrap_or_default().to_owned(),
     };
     let compile = |text: &str| RegexBuilder::new(text).size_limit(EXPRESSION_BYTES_MAX).build();
-    // Alone first: `a)|(b` is none, although it is one between brackets.
+    // First compile it alone: `a)|(b` is invalid, although it would be valid between brackets.
     compile(text).map_err(failed)?;
     compile(&format!("{before}{text}{after}")).map_err(failed)
 }
@@ -221,15 +223,15 @@ impl<'f> Filters<'f> {
     }
 }
 
-/// Leaves out what equals the capture before it. With several fields, all of them must be equal.
+/// Leaves out captures that equal the one before in all `fields`.
 pub(crate) struct Collapsing<'c> {
     fields: &'c [Collapse],
-    /// Values of the capture let through last; empty before the first.
+    /// Values of the last capture that was let through; empty before the first.
     last: Vec<String>,
 }
 
 impl<'c> Collapsing<'c> {
-    /// Goes on after a capture with the values `last`.
+    /// Continues after a capture with the values `last`.
     pub(crate) fn new(fields: &'c [Collapse], last: Vec<String>) -> Collapsing<'c> {
         Collapsing { fields, last }
     }

@@ -1,9 +1,9 @@
-//! What a CDX look-up can ask for, and how the field writes it: patterns of URLs, names of fields, filters,
-//! collapsing, order, and the forms that captures are written in.
+//! The text forms of CDX look-ups: patterns of URLs, names of fields, filters, collapsing, order, and the
+//! forms in which captures are written.
 //!
-//! The program, `/cdx` and `/api/v1/captures` all read and write these with the functions here, so that one text means
-//! one thing. Two servers are followed, the Internet Archive's wayback-cdx-server and pywb's; where they
-//! differ, a [`Dialect`] says which of them is meant.
+//! The program, `/cdx` and `/api/v1/captures` all read and write these with the functions here, so that a
+//! text means the same everywhere. They follow two servers, the Internet Archive's wayback-cdx-server and
+//! pywb's. Where the two differ, a [`Dialect`] says which one is meant.
 
 mod field;
 mod filter;
@@ -18,12 +18,12 @@ pub(crate) use filter::{Collapsing, Filters};
 pub use form::{Column, Form, Writer, cdxj_line};
 pub use pattern::url_and_match;
 
-/// Whose rules a text is read by.
+/// Which server's rules to read a text by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// pywb's CDXJ server, whose index the OutbackCDX recipe reads too.
     Pywb,
-    /// The Internet Archive's.
+    /// The Internet Archive's wayback-cdx-server.
     WaybackMachine,
 }
 
@@ -34,9 +34,9 @@ pub enum Order {
     /// By URL key, then time.
     #[default]
     Forward,
-    /// The same from the end.
+    /// By URL key, then time, descending.
     Reverse,
-    /// By distance in time from this one (1 to 14 digits), the earlier of two as near first. Only captures of one
-    /// URL key can be put so; others come forward.
+    /// By distance from this time (1 to 14 digits); of two equally distant captures the earlier comes first.
+    /// This works only for captures of one URL key; others are returned in forward order.
     Closest(String),
 }

@@ -1,10 +1,11 @@
-//! Stars in URLs: `example.com/*` asks for all that begins so, `*.example.com` for a whole domain.
+//! Stars in URLs: `example.com/*` means all URLs that begin so, `*.example.com` a whole domain.
 
 use crate::question::MatchType;
 
-/// The URL without its star, and how it matches. A match type given by name wins over the star.
+/// Returns the URL without its star, and how it matches. A match type given by name takes precedence over the
+/// star.
 ///
-/// `*.` is looked for first, as both servers do it: in `*.example.com/*` the second star says nothing more.
+/// As in both servers, `*.` is checked first: in `*.example.com/*` the second star adds nothing.
 pub fn url_and_match(text: &str, named: Option<MatchType>) -> (&str, MatchType) {
     let text = text.trim();
     let (bare, starred) = match text.strip_prefix("*.") {
@@ -15,7 +16,7 @@ pub fn url_and_match(text: &str, named: Option<MatchType>) -> (&str, MatchType) 
         },
     };
     match named {
-        // A star may be part of a URL.
+        // With an exact match the star is part of the URL.
         Some(MatchType::Exact) => (text, MatchType::Exact),
         Some(named) => (bare, named),
         None => (bare, starred),

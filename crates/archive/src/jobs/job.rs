@@ -1,4 +1,4 @@
-//! One load: what was asked, how far it is, how it ended.
+//! One load: its request, its progress and its end.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -13,13 +13,13 @@ use crate::question::{
     JobBody, JobStage, JobState, LedgerRow, LoadRequest, OptionalStage, QuarantineRow, SkippedFile, StageRow,
 };
 
-/// Defects that are listed; all are counted.
+/// Most defects that are listed. All are counted.
 const DEFECTS_MAX: usize = 1000;
 
-/// Files passed over that are named; all are counted.
+/// Most skipped files that are listed. All are counted.
 const SKIPPED_MAX: usize = 1000;
 
-/// Ledger rows that are listed as problems.
+/// Most ledger rows that are listed as problems.
 const PROBLEMS_MAX: usize = 1000;
 
 /// A number that only grows.
@@ -36,7 +36,7 @@ impl Counter {
     }
 }
 
-/// What is counted while a load runs; named as in [`JobBody`].
+/// Counters of a running load. [`JobBody`] describes them under the same names.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) inputs: Counter,
@@ -64,14 +64,14 @@ pub(crate) struct Job {
     pub(crate) request: LoadRequest,
     pub(crate) counters: Counters,
     stopped: AtomicBool,
-    /// Stopped because the owner ends, not because somebody asked for it.
+    /// Whether the load was stopped because the owner ends, not because somebody cancelled it.
     interrupted: AtomicBool,
     state: Mutex<State>,
-    /// Inputs of this load, with the position each has reached.
+    /// Inputs of this load, with the offset up to which each is woven.
     touched: Mutex<HashMap<InputId, u64>>,
     defects: Mutex<Vec<(InputId, QuarantineRow)>>,
     skipped: Mutex<Vec<SkippedFile>>,
-    /// Names of inputs whose growth is waited for.
+    /// Names of inputs that the load waits for, to see whether they grow.
     waiting_for: Mutex<Vec<String>>,
 }
 
@@ -82,7 +82,7 @@ struct State {
     elapsed: Duration,
     error: Option<String>,
     monitor: Option<Monitor>,
-    /// Last report of the stages, once they have ended.
+    /// Last report of the stages, kept after they have ended.
     stages: Vec<StageReport>,
 }
 
@@ -125,13 +125,14 @@ impl Job {
         state.error = outcome.err();
     }
 
-    /// Stops reading; what was read is still woven.
+    /// Stops reading. Records that were read are still woven.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Relaxed);
     }
 
-    /// Stops because the owner ends; whoever waits for this load asks the next owner.
+    /// Stops because the owner ends. A client that waits for this load requests it from the next owner.
     pub(super) fn interrupt(&self) {
+        // A load that was cancelled before stays cancelled: it must not be continued.
         if !self.stopped.swap(true, Relaxed) {
             self.interrupted.store(true, Relaxed);
         }
@@ -149,7 +150,7 @@ impl Job {
         self.state.lock().phase.has_ended()
     }
 
-    /// Whether a stage is replaced by nothing.
+    /// Whether the request leaves out this stage.
     pub(crate) fn is_off(&self, stage: OptionalStage) -> bool {
         self.request.stages_off.contains(&stage)
     }
@@ -158,12 +159,12 @@ impl Job {
         self.state.lock().monitor = Some(monitor);
     }
 
-    /// An input belongs to this load and stands at `bytes_done`.
+    /// Notes that an input belongs to this load and is woven up to `bytes_done`.
     pub(crate) fn touch(&self, input: InputId, bytes_done: u64) {
         self.touched.lock().entry(input).or_insert(bytes_done);
     }
 
-    /// An input was woven up to `bytes_done`.
+    /// Notes that an input is now woven up to `bytes_done`.
     pub(crate) fn reach(&self, input: InputId, bytes_done: u64) {
         let mut touched = self.touched.lock();
         let before = touched.entry(input).or_insert(0);
@@ -171,7 +172,7 @@ impl Job {
         *before = bytes_done.max(*before);
     }
 
-    /// Notes what was passed over.
+    /// Notes the files that the load does not read.
     pub(crate) fn skip(&self, skipped: &[Skipped]) {
         self.counters.files_skipped.add(skipped.len() as u64);
         let named = skipped.iter().take(SKIPPED_MAX).map(|skipped| SkippedFile {
@@ -195,7 +196,7 @@ impl Job {
         }
     }
 
-    /// Says for as long as `wait` takes that it is waited for `input`.
+    /// Lists `input` as waited for while `wait` runs.
     pub(crate) fn while_waiting_for<T>(&self, input: &str, wait: impl FnOnce() -> T) -> T {
         self.waiting_for.lock().push(input.to_owned());
         let outcome = wait();
@@ -215,12 +216,13 @@ impl Job {
         reports.into_iter().map(stage_row).collect()
     }
 
-    /// How it stands, with what the ledger says of its inputs.
+    /// The progress of the load, with the ledger's rows for its inputs.
     pub(crate) fn body(&self, ledger: &[(InputId, LedgerEntry)]) -> JobBody {
         let inputs: Vec<&(InputId, LedgerEntry)> = {
             let touched = self.touched.lock();
             ledger.iter().filter(|(id, _)| touched.contains_key(id)).collect()
         };
+        // Before `state` is locked: `stages` locks it too.
         let stages = self.stages();
         let state = self.state.lock();
         let running = state.begun.map(|begun| begun.elapsed()).unwrap_or_default();
@@ -276,7 +278,7 @@ impl Job {
     }
 }
 
-/// What a load is doing, by what its pipeline has in hand.
+/// What a load is doing, judged by the stages that have items.
 fn stage(state: &State, stages: &[StageRow]) -> JobStage {
     let in_hand = |names: &[&str]| {
         let named = stages.iter().filter(|row| names.contains(&&*row.stage));
@@ -292,7 +294,7 @@ fn stage(state: &State, stages: &[StageRow]) -> JobStage {
     }
 }
 
-/// Whether an input can be read on: one that is gone, or whose file was replaced, cannot.
+/// Whether an input can still be read on. A missing input cannot, nor one whose file was replaced.
 fn is_unfinished(entry: &LedgerEntry) -> bool {
     matches!(entry.state, InputState::Pending | InputState::Loading) && entry.missing.is_empty()
 }

@@ -22,8 +22,8 @@ pub struct DomainBody {
     pub inlinks_external: u64,
     /// The 20 URIs of the domain that have most in-links.
     pub top: Vec<TopRow>,
-    /// Domains that link to this one, ordered by number of links. They are counted from a bounded sample: the
-    /// in-links of `top`.
+    /// Domains that link to this one, ordered by number of links, at most 50. They are counted from a bounded
+    /// sample: the in-links of `top`.
     pub linking_domains: Vec<LinkingDomain>,
     /// Whether `linking_domains` contains every linking domain, not only those of a sample.
     pub linking_domains_complete: bool,

@@ -12,10 +12,10 @@ use super::{Hello, Reply, Request, path};
 use crate::AskError;
 use crate::question::{Answer, Dump, DumpFormat, Question};
 
-/// How long the owner may take to greet; it is a process that accepts within milliseconds.
+/// How long the owner may take to greet. A live owner accepts within milliseconds.
 const GREETING_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// Idle connections kept for the next question.
+/// Most idle connections kept for the next question.
 const IDLE_MAX: usize = 4;
 
 /// Connections to the owner of an archive.
@@ -26,9 +26,9 @@ pub(crate) struct Client {
 
 /// Why a client has no answer.
 pub(crate) enum ClientError {
-    /// The owner is gone or never was.
+    /// The owner has ended, or never existed.
     Lost(io::Error),
-    /// The owner is another version.
+    /// The owner is another version of the program.
     Version { found: String },
     /// The owner answered with an error.
     Answered(AskError),
@@ -79,7 +79,8 @@ impl Client {
         }
     }
 
-    /// A connection goes back to the idle ones only after a whole exchange.
+    /// Sends a request. The connection becomes idle again only after a complete exchange: after an error its
+    /// state is unknown, so it is dropped.
     fn request(&self, request: &Request, data: &mut dyn Write) -> Result<Reply, ClientError> {
         let idle = self.idle.lock().pop();
         let mut connection = match idle {
@@ -108,6 +109,7 @@ impl Connection {
         if hello.weft != crate::VERSION {
             return Err(ClientError::Version { found: hello.weft });
         }
+        // From here on answers may take any time: a dump or a check reads the whole index.
         connection.input.get_ref().set_read_timeout(None)?;
         Ok(connection)
     }

@@ -11,17 +11,17 @@ use std::io::{self, ErrorKind, Read, Write};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Longest content: far more than any answer, little enough to be held in memory.
+/// Longest content: far more than any answer has, but small enough for memory.
 const LENGTH_MAX: u32 = 64 << 20;
 
-/// One frame read.
+/// A frame that was read.
 pub(super) enum Frame {
     Message(Vec<u8>),
     Data(Vec<u8>),
 }
 
 impl Frame {
-    /// The message in it.
+    /// Reads the message in the frame. Fails for data.
     pub(super) fn message<T: DeserializeOwned>(self) -> io::Result<T> {
         match self {
             Frame::Message(content) => Ok(serde_json::from_slice(&content)?),
@@ -58,7 +58,7 @@ fn write_frame(out: &mut impl Write, kind: u8, content: &[u8]) -> io::Result<()>
     out.flush()
 }
 
-/// The next frame, or `None` at the end of the stream.
+/// Reads the next frame. Returns `None` at the end of the stream.
 pub(super) fn read_frame(input: &mut impl Read) -> io::Result<Option<Frame>> {
     let mut kind = [0];
     if input.read(&mut kind)? == 0 {
@@ -74,6 +74,7 @@ pub(super) fn read_frame(input: &mut impl Read) -> io::Result<Option<Frame>> {
         ));
     }
     let mut content = Vec::new();
+    // The buffer grows with the bytes that arrive, not with the length that the other side claims.
     input.take(u64::from(length)).read_to_end(&mut content)?;
     if content.len() != length as usize {
         return Err(ErrorKind::UnexpectedEof.into());

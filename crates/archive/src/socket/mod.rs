@@ -1,4 +1,4 @@
-//! Asking the owner: a Unix socket in the archive directory, spoken to in frames.
+//! The protocol for asking the owner: frames over a Unix socket in the archive directory.
 //!
 //! | from | frame | content |
 //! |---|---|---|
@@ -23,9 +23,9 @@ use crate::{AskError, as_text};
 /// First message of both sides.
 #[derive(Debug, Serialize, Deserialize)]
 struct Hello {
-    /// Version of the program: both sides must be the same.
+    /// Version of the program. Both sides must have the same.
     weft: String,
-    /// Process, for messages to people.
+    /// Process number, for messages to people.
     pid: u32,
 }
 
@@ -38,7 +38,7 @@ impl Hello {
     }
 }
 
-/// What a client wants.
+/// A request of a client.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Request {
@@ -51,12 +51,12 @@ enum Request {
     },
 }
 
-/// What the owner says.
+/// A reply of the owner.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Reply {
     Answer(Box<Answer>),
-    /// End of a dump: its rows.
+    /// End of a dump, with the number of rows.
     Dumped(u64),
     Error(AskError),
 }

@@ -1,6 +1,7 @@
-//! Binding and connecting where the path is longer than a socket address allows (108 bytes on Linux).
+//! Binds and connects even if the path is longer than a socket address allows (108 bytes on Linux).
 //!
-//! Such a path is reached through its folder, opened first: `/proc/self/fd/N/socket` is always short.
+//! A long path is reached through its folder, which is opened first: `/proc/self/fd/N/socket` is always
+//! short.
 
 use std::fs::File;
 use std::io;
@@ -9,10 +10,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Longest path given to the system as it is; some systems allow no more than 104 bytes with the final zero.
+/// Longest path that is given to the system unchanged. Some systems allow only 104 bytes with the final zero.
 const DIRECT_MAX: usize = 100;
 
-/// Binds `path`, replacing a socket that a crashed owner left behind. The caller holds the lock.
+/// Binds `path` and replaces a socket that a crashed owner left behind. The caller holds the lock, so no
+/// living owner uses it.
 pub(super) fn bind(path: &Path) -> io::Result<UnixListener> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

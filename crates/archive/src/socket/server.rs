@@ -1,6 +1,6 @@
-//! The owner's side of the socket: one thread that accepts, one thread a connection.
+//! The owner's side of the socket: one thread that accepts, and one thread for each connection.
 //!
-//! Invariant: after [`Server::stop`] no thread of it runs and none holds the parts of the archive.
+//! Invariant: after [`Server::stop`] none of its threads runs and none holds the parts of the archive.
 
 use std::io::{self, BufReader, BufWriter, ErrorKind, Write};
 use std::net::Shutdown;
@@ -17,13 +17,14 @@ use super::{Hello, Reply, Request, path};
 use crate::AskError;
 use crate::question::{Answer, Dump, DumpFormat, Question};
 
-/// Connections at once; more are turned away, so that a loop elsewhere cannot take all threads.
+/// Most connections at once. Further ones are refused, so that a loop in another program cannot take all
+/// threads.
 const CONNECTIONS_MAX: usize = 256;
 
-/// Bytes of a dump sent in one frame.
+/// Bytes of a dump in one frame.
 const DATA_BYTES: usize = 256 << 10;
 
-/// What the server answers from.
+/// Answers the requests of clients.
 pub(crate) trait Answerer: Send + Sync + 'static {
     fn ask(&self, question: &Question) -> Result<Answer, AskError>;
     fn dump(&self, rows: Dump, format: DumpFormat, out: &mut dyn Write) -> Result<u64, AskError>;
@@ -43,7 +44,7 @@ struct Shared {
 }
 
 struct Connection {
-    /// A second handle, to end the connection from outside.
+    /// A second handle, for ending the connection from outside.
     stream: UnixStream,
     thread: JoinHandle<()>,
 }
@@ -70,11 +71,17 @@ impl Server {
             return;
         };
         self.shared.stopping.store(true, Ordering::SeqCst);
-        // The accepting thread wakes by a connection; that fails only if it has already ended.
+        // This connection wakes the accepting thread, which then sees `stopping`. It fails only if that
+        // thread has already ended.
         let _ = path::connect(&self.path);
+        // A panic was reported when it happened. After the join no new connection can be added, so the loop
+        // below ends all of them.
         let _ = accepting.join();
+        // A socket left behind does no harm: the next owner replaces it.
         let _ = std::fs::remove_file(&self.path);
         for connection in self.shared.connections.lock().drain(..) {
+            // This fails if the client has gone already. The shutdown must come before the join, because the
+            // thread may be waiting for a request.
             let _ = connection.stream.shutdown(Shutdown::Both);
             let _ = connection.thread.join();
         }
@@ -95,7 +102,8 @@ fn accept_loop(listener: &UnixListener, shared: &Arc<Shared>, parts: &Arc<dyn An
         let started = stream.and_then(|stream| start_connection(stream, shared, parts));
         if let Err(error) = started {
             tracing::warn!(%error, "a connection to the archive's socket was not answered");
-            // Out of descriptors, most likely: let others end before trying again.
+            // File descriptors have probably run out. Wait for other connections to end before the next
+            // attempt.
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
     }
