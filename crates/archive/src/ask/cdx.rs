@@ -1,7 +1,8 @@
 //! Captures by URL, prefix, host or domain, in the order asked for.
 //!
-//! An answer looks at [`LOOKED_AT_MAX`] captures at most, whatever is asked, and names in its cursor where the
-//! next one goes on: a filter that fits few of very many ends in time, and nothing is held but the rows given.
+//! An answer looks at [`LOOKED_AT_MAX`] captures at most, whatever is asked, and its cursor says where the
+//! next answer continues. So a filter that matches few of very many captures ends in time, and memory holds
+//! only the rows returned.
 
 use urlkey::url_ranges;
 use weave::{CaptureRow, KeyRange, Snapshot};
@@ -12,10 +13,10 @@ use crate::AskError;
 use crate::cdx::{Collapsing, FilterError, Filters};
 use crate::question::{Body, CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion, CdxRow, MatchType};
 
-/// Captures looked at for one answer.
+/// Most captures that are looked at for one answer.
 const LOOKED_AT_MAX: usize = 200_000;
 
-/// Blocks in one answer.
+/// Most blocks in one answer.
 const BLOCKS_MAX: usize = 100;
 
 pub(super) fn cdx(snapshot: &Snapshot, question: &CdxQuestion) -> Result<Body, AskError> {
@@ -62,13 +63,13 @@ pub(super) fn cdx(snapshot: &Snapshot, question: &CdxQuestion) -> Result<Body, A
     Ok(Body::Cdx(CdxBody { rows, next: None }))
 }
 
-/// An answer that goes on after `before`, the place of the row before the first one not given.
+/// An answer whose cursor continues after `before`, the place just before the first row that is not returned.
 fn page(rows: Vec<CdxRow>, before: Place) -> Body {
     let next = Some(cursor::encode(&before));
     Body::Cdx(CdxBody { rows, next })
 }
 
-/// Where blocks of captures end, without reading what is in them.
+/// Finds where blocks of captures end, without reading the captures.
 pub(super) fn blocks(snapshot: &Snapshot, question: &CdxBlocksQuestion) -> Result<Body, AskError> {
     let rows = question.rows.clamp(1, LOOKED_AT_MAX);
     let ranges = ranges(&question.url, question.match_type)?;
@@ -88,8 +89,8 @@ pub(super) fn blocks(snapshot: &Snapshot, question: &CdxBlocksQuestion) -> Resul
     Ok(Body::CdxBlocks(CdxBlocksBody { ends, next }))
 }
 
-/// Last part of a path or an address; without what follows a question mark in the address of a web server, which may
-/// be a signature.
+/// Last part of a path or an address. In the address of a web server the part after a question mark is
+/// removed, because it may be a signature.
 pub(super) fn base_name(name: &str) -> &str {
     let is_web = name.starts_with("http://") || name.starts_with("https://");
     let path = match name.split_once('?') {
@@ -116,7 +117,7 @@ impl Times {
         };
         Ok(Times {
             from: bound(&question.from, "")?.0,
-            // Greater than any time.
+            // `:` sorts after all digits, so this is greater than any time.
             to: bound(&question.to, ":")?.1,
         })
     }
@@ -127,7 +128,7 @@ impl Times {
     }
 }
 
-/// Ascending and disjoint, so that rows come in the order of keys.
+/// The ranges of keys to read. They are ascending and disjoint, so that rows come in the order of keys.
 fn ranges(url: &str, match_type: MatchType) -> Result<Vec<KeyRange>, AskError> {
     let match_type = match match_type {
         MatchType::Exact => return Ok(vec![KeyRange::Exact(key::url_key(url)?)]),

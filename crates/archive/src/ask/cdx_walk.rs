@@ -1,7 +1,8 @@
-//! Going through captures: forward or back through ranges of keys, or from one time of a URL in both directions.
+//! Walks through captures: forward or backward through ranges of keys, or from one time of a URL in both
+//! directions.
 //!
-//! Memory does not depend on how many captures there are: also the nearest in time are found by two walks away
-//! from it, of which the nearer one goes on.
+//! Memory does not depend on the number of captures. Even the captures nearest in time are found with two
+//! walks away from that time, of which the nearer one advances.
 
 use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
@@ -11,18 +12,18 @@ use super::time;
 use crate::AskError;
 use crate::cdx::Order;
 
-/// A place between two captures of a walk, to go on from. Row keys stand in it as text, which is a third as long as
-/// lists of numbers: a key may have 60,000 bytes, and a cursor stands in an address.
+/// A place between two captures, from which a walk can continue. It contains row keys as Base64 text, which
+/// is a third as long as lists of numbers: a key may have 60,000 bytes, and a cursor is part of an address.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Place {
-    /// Which range.
+    /// Index of the range.
     range: usize,
-    /// The capture given last; empty before the first.
+    /// Row key of the last capture returned; empty before the first.
     at: String,
-    /// Of a walk in both directions: the one given last on the way back.
+    /// In a walk in both directions: the last capture returned by the backward walk.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     back: String,
-    /// What collapsing compares the next capture with.
+    /// Values that collapsing compares the next capture with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) collapsed: Vec<String>,
 }
@@ -62,7 +63,7 @@ impl Walk {
         }
     }
 
-    /// Where the capture given last stands.
+    /// The place just after the last capture returned.
     pub(super) fn place(&self) -> Place {
         match self {
             Walk::Along(walk) => walk.place(),
@@ -70,7 +71,7 @@ impl Walk {
         }
     }
 
-    /// Whether the capture given last stands behind `end`; only walks forward have an end.
+    /// Whether the last capture returned is after `end`. Only forward walks have an end.
     pub(super) fn is_past(&self, end: &Place) -> bool {
         match self {
             Walk::Along(walk) if !walk.reversed => {
@@ -81,7 +82,7 @@ impl Walk {
         }
     }
 
-    /// Passes over `count` captures; gives how many there were.
+    /// Skips `count` captures. Returns how many there were.
     pub(super) fn skip_rows(&mut self, count: usize) -> Result<usize, SnapshotError> {
         match self {
             Walk::Along(walk) => walk.skip_rows(count),
@@ -97,7 +98,7 @@ impl Walk {
     }
 }
 
-/// Through ranges in ascending order, or through all of them backwards.
+/// A walk through ranges in ascending order, or through all of them backward.
 pub(super) struct Along {
     snapshot: Snapshot,
     ranges: Vec<KeyRange>,
@@ -105,7 +106,7 @@ pub(super) struct Along {
     /// The range that `captures` goes through; `ranges.len()` after the end.
     index: usize,
     captures: Option<Captures>,
-    /// Row key of the capture given last in this range; empty before the first.
+    /// Row key of the last capture returned from this range; empty before the first.
     at: Vec<u8>,
 }
 
@@ -128,7 +129,7 @@ impl Along {
         Ok(walk)
     }
 
-    /// Begins with the range of `index`, after the row key `at`.
+    /// Enters the range of `index`, after the row key `at`.
     fn enter(&mut self) {
         let last = self.ranges.len().checked_sub(1 + self.index);
         let wanted = if self.reversed { last } else { Some(self.index) };
@@ -169,7 +170,8 @@ impl Along {
             }
             passed += here;
             if passed < count {
-                // A place in an empty range would not be the end of anything.
+                // Keep the last place if there is no further range: it is the end of a block, and a place
+                // beyond it would not be.
                 let (index, at) = (self.index, self.at.clone());
                 self.enter_next();
                 if self.captures.is_none() {
@@ -196,13 +198,13 @@ pub(super) struct Nearest {
     earlier: Side,
 }
 
-/// Captures away from the time, the nearest first.
+/// A walk away from the time, nearest captures first.
 struct Side {
     captures: Captures,
     ahead: Option<CaptureRow>,
     /// Row key of `ahead`.
     ahead_at: Vec<u8>,
-    /// Row key of the capture given last, or where the walk began.
+    /// Row key of the last capture returned, or where the walk began.
     at: Vec<u8>,
 }
 

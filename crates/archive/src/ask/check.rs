@@ -1,4 +1,4 @@
-//! Whether index and search index are as they were written, and agree with each other.
+//! Checks that index and search index are as they were written and agree with each other.
 
 use weave::{DumpError, Snapshot};
 
@@ -6,7 +6,7 @@ use crate::AskError;
 use crate::parts::Parts;
 use crate::question::{Body, CheckBody, DamageRow};
 
-/// What is to be done about a damaged index.
+/// Advice for a damaged index.
 const LOAD_AGAIN: &str = "restore a copy of the archive, or load its inputs into a new one";
 
 pub(super) fn check(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskError> {
@@ -30,7 +30,7 @@ pub(super) fn check(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskError
 }
 
 fn check_search(parts: &Parts, snapshot: &Snapshot, body: &mut CheckBody) {
-    // Where it cannot be brought up to date it is behind, which is said below.
+    // If this fails, the search index stays behind, which is reported below.
     let _ = parts.freshen_search();
     let (covered, epoch) = (parts.search.covered_epoch(), snapshot.epoch().0);
     if covered != epoch {

@@ -1,4 +1,5 @@
-//! Cursors as askers see them: opaque text that fits into a URL, made of the parts of a row's key.
+//! Cursors in the form that clients see: opaque text that fits into a URL, made from the parts of a row's
+//! key.
 
 use data_encoding::BASE64URL_NOPAD;
 use serde::Serialize;

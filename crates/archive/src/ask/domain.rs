@@ -8,13 +8,13 @@ use super::{clamp, cursor, key, page_of};
 use crate::AskError;
 use crate::question::{Body, DomainBody, LinkingDomain, TopBody, TopRow};
 
-/// URIs of a domain shown with it.
+/// Number of URIs shown with a domain.
 const TOP_OF_DOMAIN: usize = 20;
 
-/// In-links looked at for each of them, to find linking domains.
+/// Most in-links of each of these URIs that are read to find linking domains.
 const INLINKS_OF_EACH: usize = 500;
 
-/// Linking domains shown.
+/// Most linking domains in an answer.
 const LINKING_MAX: usize = 50;
 
 /// A place in a ranking: rank, external in-links, in-links, key.
@@ -38,7 +38,7 @@ pub(super) fn domain(snapshot: &Snapshot, name: &str) -> Result<Body, AskError> 
     }))
 }
 
-/// The domain that a reader means by a domain, a host or a URL.
+/// The registered domain of a domain, a host or a URL.
 fn registered(name: &str) -> Result<String, AskError> {
     let url_key = key::url_key(name)?;
     let domain = urlkey::domain_of_key(&url_key).to_string();
@@ -49,7 +49,7 @@ fn registered(name: &str) -> Result<String, AskError> {
     }
 }
 
-/// Domains by external links to the given URIs, and the number of links looked at.
+/// Domains by their links to the given URIs, and the number of links that were read.
 fn linking_domains(
     snapshot: &Snapshot,
     name: &str,

@@ -1,7 +1,8 @@
 //! The list of domains, by name or by a count.
 //!
-//! By name it is read from where the cursor stands. By a count there is no view: all domains are read, and
-//! as many are held as the answer has rows. Either way a cursor names the last row, not a number of rows.
+//! By name, the list is read from the cursor on. There is no view ordered by a count, so for that order all
+//! domains are read, and only as many are kept as the answer has rows. Either way the cursor names the last
+//! row, not a number of rows.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -39,7 +40,7 @@ pub(super) fn domains(
     }))
 }
 
-/// Rows, and the cursor behind them if there are more.
+/// Rows, and the cursor after them if there are more.
 type Rows = (Vec<weave::DomainRow>, Option<String>);
 
 fn by_name(snapshot: &Snapshot, after: Option<&str>, limit: usize) -> Result<Rows, AskError> {
@@ -62,7 +63,7 @@ fn by_count(
     Ok((rows, next))
 }
 
-/// The first `wanted` rows behind `after`, in the order of their places.
+/// The first `wanted` rows after `after`, in the order of their places.
 fn best<E>(
     rows: impl Iterator<Item = Result<weave::DomainRow, E>>,
     after: Option<&Place>,

@@ -1,7 +1,7 @@
-//! Taking inputs out of the ledger: those that were not loaded to their end, and those without captures.
+//! Removes inputs from the ledger: those that were not loaded to their end, and those without captures.
 //!
-//! What they left in quarantine goes with them, and their captures leave every view. Captures of inputs that are loaded
-//! whole are not touched here.
+//! Their rows in the quarantine are removed too, and their captures from every view. Captures of completely
+//! loaded inputs are not touched.
 
 use weave::{InputId, InputState, LedgerEntry};
 
@@ -11,10 +11,11 @@ use crate::load::forget_input;
 use crate::parts::Parts;
 use crate::question::{Body, ForgottenBody};
 
-/// Takes out the inputs that go by one of these names, or none where all of one name are to stay.
+/// Removes the inputs with one of these names. If a name has no input that may be removed, nothing is removed
+/// at all.
 pub(super) fn forget(parts: &Parts, names: &[String]) -> Result<Body, AskError> {
     parts.writable()?;
-    // No load may begin or go on meanwhile: it might be reading one of them.
+    // No load may run meanwhile, because it might be reading one of these inputs.
     parts.jobs.while_idle(|| {
         let found = found(parts, names)?;
         for (id, _) in &found {
@@ -34,8 +35,8 @@ fn may_be_forgotten(entry: &LedgerEntry) -> bool {
     entry.captures == 0 || entry.state != InputState::Done
 }
 
-/// Of each name the inputs that may be forgotten: where a file was replaced, what is left of the earlier one goes by the
-/// same name as the one that took its place.
+/// The inputs of each name that may be forgotten. If a file was replaced, what is left of the earlier file
+/// has the same name as its replacement.
 fn found(parts: &Parts, names: &[String]) -> Result<Vec<(InputId, LedgerEntry)>, AskError> {
     for name in names {
         let named = parts.weave.inputs(|entry| is_named(entry, name));

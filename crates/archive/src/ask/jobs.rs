@@ -1,4 +1,4 @@
-//! Loads: asking for them, watching them, cancelling them.
+//! Requests, reports and cancels loads.
 
 use weave::Snapshot;
 
@@ -25,7 +25,8 @@ pub(super) fn load(parts: &Parts, request: &LoadRequest) -> Result<Body, AskErro
     Ok(Body::Job(parts.jobs.submit(request.clone())?))
 }
 
-/// An archive keeps the links that it was created with: it could not tell what is missing of another scope.
+/// Refuses another scope of links than the archive was created with, because it could not tell which links
+/// are missing.
 fn check_links(parts: &Parts, links: LinkScope) -> Result<(), AskError> {
     if links == parts.settings.links {
         return Ok(());
@@ -54,7 +55,7 @@ fn body(job: &Job, snapshot: &Snapshot) -> Result<Body, AskError> {
     Ok(Body::Job(job.body(&snapshot.ledger()?)))
 }
 
-/// Stages of the load that runs, or ran last.
+/// Stages of the load that is running or ran last.
 pub(super) fn stages(parts: &Parts) -> Body {
     Body::Stages(StagesBody {
         stages: parts.jobs.current().map(|job| job.stages()).unwrap_or_default(),

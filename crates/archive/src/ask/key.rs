@@ -1,8 +1,8 @@
-//! From what a reader types to a URL key.
+//! Turns what a user types into a URL key.
 
 use crate::AskError;
 
-/// A URL with its scheme: `iana.org/about` means `http://iana.org/about`.
+/// Adds a scheme if there is none: `iana.org/about` becomes `http://iana.org/about`.
 pub(super) fn with_scheme(url: &str) -> String {
     let url = url.trim();
     if url.contains("://") || url.starts_with("dns:") {
@@ -12,7 +12,7 @@ pub(super) fn with_scheme(url: &str) -> String {
     }
 }
 
-/// The URL key that is meant: of a URL, or a key as it is (`org,iana)/about`).
+/// The key of a URL. A key itself (`org,iana)/about`) is returned unchanged.
 pub(super) fn url_key(url: &str) -> Result<String, AskError> {
     if is_key(url.trim()) {
         return Ok(url.trim().to_owned());
@@ -21,7 +21,7 @@ pub(super) fn url_key(url: &str) -> Result<String, AskError> {
         .map_err(|error| AskError::bad_request(format!("{url:?} has no URL key: {error}")))
 }
 
-/// A key closes its host with a bracket before any slash; a URL has none there.
+/// A key has a closing bracket after its host, before any slash; a URL has none there.
 fn is_key(text: &str) -> bool {
     let host = text.split('/').next().unwrap_or_default();
     host.ends_with(')') && !host.contains("://")

@@ -1,4 +1,4 @@
-//! Inputs, and what of them could not be used.
+//! Inputs, and the parts of them that could not be used.
 
 use weave::{InputId, InputState, LedgerEntry, QuarantineEntry, Snapshot};
 
@@ -6,7 +6,7 @@ use super::{clamp, cursor, page_of};
 use crate::AskError;
 use crate::question::{Body, LedgerBody, LedgerRow, LedgerState, QuarantineBody, QuarantineRow};
 
-/// Rows sorted by name, then digest; those in one state, or all.
+/// Rows sorted by name, then digest. With `state`, only inputs in that state.
 pub(super) fn ledger(
     snapshot: &Snapshot,
     state: Option<LedgerState>,
@@ -40,8 +40,8 @@ fn is_in(entry: &LedgerEntry, state: LedgerState) -> bool {
     }
 }
 
-/// Whether an input goes by this name, is at this location or has this digest. Names and locations as they are shown, or
-/// as they are (a name with a backslash in it may be shown otherwise).
+/// Whether an input has this name, location or digest. Names and locations may be given as they are shown or
+/// as they really are; the two differ if a name contains a backslash.
 pub(super) fn is_named(entry: &LedgerEntry, name: &str) -> bool {
     let text = weave::name_text(name.as_bytes());
     let goes_by = |name: &&str| entry.input == **name || entry.location == **name;

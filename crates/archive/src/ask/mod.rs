@@ -1,8 +1,8 @@
-//! Answers in the owner process: every question of [`Question`] from one snapshot each.
+//! Answers questions in the owner's process, each from one snapshot.
 //!
 //! Invariants:
-//!  - everything in an answer belongs to the epoch it names (search names the epoch it covers itself);
-//!  - a page of rows goes on by key, never by count: its cursor names the last row given.
+//! - everything in an answer belongs to the epoch it names (a search names the epoch that it covers);
+//! - lists continue by key, never by count: a cursor names the last row returned.
 
 mod cdx;
 mod cdx_walk;
@@ -32,16 +32,16 @@ use crate::question::{
     Quarantine, Question, Record, Top,
 };
 
-/// Rows of an answer at most.
+/// Most rows in an answer.
 const LIMIT_MAX: usize = 10_000;
 
-/// Rows of an answer that asks for 0.
+/// Rows in an answer if the question asks for 0.
 const LIMIT_DEFAULT: usize = 100;
 
 /// Answers a question.
 pub(crate) fn answer(parts: &Parts, question: &Question) -> Result<Answer, AskError> {
-    // A load that ends between the snapshot and the look at it would be called done beside a ledger in which it
-    // is not. A load begins once and ends once, so this comes to an end.
+    // If a load ended after the snapshot was taken, the answer would call it done next to a ledger in which
+    // it is not, so ask again. A load begins once and ends once, so this loop ends.
     loop {
         let phases = parts.jobs.phases();
         let answer = answer_at_once(parts, question)?;
@@ -99,7 +99,7 @@ fn answer_at_once(parts: &Parts, question: &Question) -> Result<Answer, AskError
     })
 }
 
-/// Writes a whole view, or details (`tsv` in any case).
+/// Writes a whole view, or details (which are always tab-separated).
 pub(crate) fn dump(
     parts: &Parts,
     rows: Dump,
@@ -123,7 +123,7 @@ impl From<SnapshotError> for AskError {
     }
 }
 
-/// Rows to give for a limit asked for.
+/// Number of rows to return for the limit asked for.
 fn clamp(limit: usize) -> usize {
     match limit {
         0 => LIMIT_DEFAULT,
@@ -131,8 +131,8 @@ fn clamp(limit: usize) -> usize {
     }
 }
 
-/// Cuts `rows`, of which one more than `limit` was asked for, and gives the cursor of the last one left if
-/// there are more.
+/// Cuts `rows` to `limit`; the caller asks for one more. Returns the cursor of the last row left if there are
+/// more.
 fn page_of<R>(rows: &mut Vec<R>, limit: usize, cursor: impl Fn(&R) -> String) -> Option<String> {
     if rows.len() <= limit {
         return None;
@@ -141,7 +141,7 @@ fn page_of<R>(rows: &mut Vec<R>, limit: usize, cursor: impl Fn(&R) -> String) ->
     rows.last().map(cursor)
 }
 
-/// Title of a key's current version, empty if it has none.
+/// URL and title of a key's current version, empty if it has none.
 fn title(snapshot: &Snapshot, url_key: &str) -> Result<(String, String), SnapshotError> {
     let version = snapshot.version(url_key)?;
     Ok(version
@@ -149,7 +149,7 @@ fn title(snapshot: &Snapshot, url_key: &str) -> Result<(String, String), Snapsho
         .unwrap_or_default())
 }
 
-/// What the answer to every question about a URL that is not there says.
+/// The error for every question about a URL that is not in the archive.
 fn unknown(url: &str, url_key: &str) -> AskError {
     AskError::not_found(format!("no capture of {url} and no link to it (key {url_key})"))
 }

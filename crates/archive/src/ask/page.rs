@@ -1,4 +1,4 @@
-//! Everything known of one URL.
+//! Everything known about one URL.
 
 use weave::Snapshot;
 
@@ -6,10 +6,10 @@ use super::{cdx, key, record, unknown};
 use crate::AskError;
 use crate::question::{Body, CdxRow, PageBody};
 
-/// Captures of a page that are listed, newest first.
+/// Most captures listed for a page, newest first.
 const CAPTURES_MAX: usize = 1000;
 
-/// Characters of text that are shown.
+/// Characters of text in the preview.
 const PREVIEW_CHARS: usize = 2000;
 
 pub(super) fn page(snapshot: &Snapshot, url: &str) -> Result<Body, AskError> {
@@ -37,7 +37,7 @@ pub(super) fn page(snapshot: &Snapshot, url: &str) -> Result<Body, AskError> {
     if body.captured {
         add_version(snapshot, &url_key, &mut body)?;
     } else {
-        // Only linked to: as the first page that links to it writes it.
+        // It was never captured: use the URL as the first page that links to it writes it.
         let link = snapshot.inlinks(&url_key, None, 1)?.pop();
         body.url = link.map_or(body.url, |link| link.target_url);
     }
@@ -45,7 +45,7 @@ pub(super) fn page(snapshot: &Snapshot, url: &str) -> Result<Body, AskError> {
     Ok(Body::Page(Box::new(body)))
 }
 
-/// The current version, if there is one: captures of errors alone have none.
+/// Adds the current version, if there is one. A URL with captures of errors only has none.
 fn add_version(snapshot: &Snapshot, url_key: &str, body: &mut PageBody) -> Result<(), AskError> {
     let Some(version) = snapshot.version(url_key)? else {
         return Ok(());

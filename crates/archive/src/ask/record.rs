@@ -1,4 +1,4 @@
-//! Where a record is, and reading it there.
+//! Finds where a record is.
 
 use extract::CaptureKind;
 use weave::{CaptureRow, KeyRange, Snapshot};
@@ -7,10 +7,10 @@ use super::{cdx, key, time, unknown};
 use crate::AskError;
 use crate::question::{Body, RecordBody};
 
-/// Captures of one key looked at to find the nearest in time.
+/// Most captures of one key that are read to find the nearest in time.
 const LOOKED_AT_MAX: usize = 100_000;
 
-/// `name` names a capture exactly, `at` by its time; without either it is the current version.
+/// `capture` names a capture exactly, `at` by its time. Without either, the current version is meant.
 pub(super) fn record(
     snapshot: &Snapshot,
     url: &str,
@@ -60,7 +60,7 @@ fn captures(
         .take(LOOKED_AT_MAX)
 }
 
-/// The current version, or the newest capture where nothing is current.
+/// The current version, or the newest capture if there is no current version.
 fn newest(snapshot: &Snapshot, url_key: &str) -> Result<Option<CaptureRow>, AskError> {
     match current(snapshot, url_key)? {
         Some(capture) => Ok(Some(capture)),
@@ -86,8 +86,8 @@ pub(super) fn current(snapshot: &Snapshot, url_key: &str) -> Result<Option<Captu
     Ok(None)
 }
 
-/// The capture that [`CdxRow::name`](crate::question::CdxRow::name) gives this name, with the whole name of its input
-/// or, as in CDX, the last part of it.
+/// The capture that has this [`CdxRow::name`](crate::question::CdxRow::name), with the whole name of its
+/// input or, as in CDX, the last part of it.
 fn named(snapshot: &Snapshot, url_key: &str, url: &str, name: &str) -> Result<Option<CaptureRow>, AskError> {
     let parsed = name
         .split_once(',')
@@ -114,12 +114,12 @@ fn named(snapshot: &Snapshot, url_key: &str, url: &str, name: &str) -> Result<Op
     }
 }
 
-/// The capture nearest to a time; of two as near, the earlier. A time of fewer digits means its beginning,
-/// and any capture that begins with them is nearer than all others.
+/// The capture nearest to a time; of two equally near, the earlier. A time with fewer digits means its
+/// beginning, and a capture whose time begins with these digits is nearer than all others.
 ///
-/// Several may be as near: those of one second, or of one millisecond where the time says which. Of them it is
-/// the current version, else one with status 2xx, else one whose URL is written as asked for (a key has several
-/// spellings), else the latest.
+/// Several captures may be equally near: those of one second, or of one millisecond if the time is that
+/// precise. Of these the current version is taken, else one with status 2xx, else one whose URL is written as
+/// asked for (a key has several spellings), else the latest.
 fn nearest(snapshot: &Snapshot, url_key: &str, url: &str, at: &str) -> Result<Option<CaptureRow>, AskError> {
     let has_fraction = at.len() > civil::digits(0).len();
     let instant = |ms: i64| if has_fraction { ms } else { ms.div_euclid(1000) };
@@ -154,7 +154,7 @@ fn nearest(snapshot: &Snapshot, url_key: &str, url: &str, at: &str) -> Result<Op
     Ok(best.map(|(_, capture)| capture))
 }
 
-/// The capture of the same key with the payload that a revisit saw again: the latest up to it, else any.
+/// The capture of the same key that has the payload of a revisit: the latest one up to the revisit, else any.
 fn original(snapshot: &Snapshot, revisit: &CaptureRow) -> Result<Option<CaptureRow>, AskError> {
     let mut found: Option<CaptureRow> = None;
     for capture in captures(snapshot, &revisit.url_key) {

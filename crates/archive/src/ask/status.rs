@@ -7,8 +7,8 @@ use crate::layout::bytes_below;
 use crate::parts::Parts;
 use crate::question::{Body, StatusBody};
 
-/// With less room than this on its disk a search index that is behind has most likely found none: a segment that it could
-/// not finish is gone by the time that somebody asks.
+/// If the disk has less room than this and the search index is behind, the disk was most likely full: an
+/// unfinished segment has already been removed when somebody asks.
 const ROOM_BYTES_MIN: u64 = 64 << 20;
 
 pub(super) fn status(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskError> {
@@ -43,8 +43,8 @@ pub(super) fn status(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskErro
     }))
 }
 
-/// Why search is behind, if that is because its index cannot be written: by the room that is left (the search engine
-/// often says only that a thread of it ended), else as it was found when that was last tried.
+/// Why search is behind, if its index cannot be written. The room on the disk decides, because the search
+/// engine often reports only that one of its threads ended; otherwise it is the error of the last attempt.
 fn search_failure(parts: &Parts, epoch: u64) -> String {
     let is_behind = parts.search.covered_epoch() < epoch && parts.jobs.active() == 0;
     if !is_behind {
@@ -58,7 +58,7 @@ fn search_failure(parts: &Parts, epoch: u64) -> String {
     }
 }
 
-/// Resident memory of this process, as Linux tells it; 0 elsewhere.
+/// Resident memory of this process in bytes, as Linux reports it; 0 on other systems.
 fn memory_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,4 +1,4 @@
-//! Times as captures are asked for: 1 to 14 digits, or 17 with milliseconds.
+//! Times in questions about captures: 1 to 14 digits, or 17 with milliseconds.
 
 use civil::{DIGITS, DIGITS_MS};
 

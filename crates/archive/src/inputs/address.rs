@@ -1,8 +1,8 @@
-//! What an address leads to: an input, a folder, a pattern or a path list, as paths do.
+//! Expands an address to an input, a folder, a pattern or a path list, like a path.
 //!
-//! An address that is an input is that input, whatever characters are in it. A folder is what lies below
-//! `address/`; of it everything is taken that holds records, judged by the name where the name says so, because
-//! a look at the first bytes is a request each.
+//! An address of an existing input means that input, even if it contains characters of a pattern. A folder is
+//! everything below `address/`. In a folder every object that holds records is taken. The name decides where
+//! it can, because looking at the first bytes costs a request for each object.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
@@ -70,7 +70,7 @@ impl Discovery<'_> {
         }
     }
 
-    /// Everything below `folder`, or what there is to say instead.
+    /// Everything below `folder`, or the reason why there is nothing.
     fn listing(&self, folder: &str) -> Result<Vec<(String, Stat)>, String> {
         let source = self.sources.of(folder).map_err(|error| error.to_string())?;
         source.list(folder).map_err(|error| match error.kind() {
@@ -96,7 +96,7 @@ impl Discovery<'_> {
         }
     }
 
-    /// An input in a folder: taken if it holds records.
+    /// Takes an object in a folder if it holds records.
     fn member(&mut self, address: &str, stat: Stat) {
         let name = last_part(address);
         if warc::is_record_file_name(name.as_bytes()) {
@@ -121,7 +121,7 @@ impl Discovery<'_> {
         warc::begins_like_records(FromStart::of(input))
     }
 
-    /// Inputs whose parts match those of the pattern, and those below a folder that does.
+    /// Takes the inputs whose parts match those of the pattern, and the inputs below folders that match.
     fn address_glob(&mut self, address: &str) {
         let (root, path) = split(address);
         let parts: Vec<&str> = path.split('/').collect();
@@ -149,7 +149,7 @@ impl Discovery<'_> {
         }
     }
 
-    /// The entries of a list at an address.
+    /// Takes the entries of a path list at an address.
     pub(super) fn address_list(&mut self, address: &str) {
         let opened = self.sources.open_address(address);
         let entries = match opened.and_then(|input| list::read(FromStart::of(input))) {
@@ -178,7 +178,7 @@ impl Discovery<'_> {
         }
     }
 
-    /// Looks at all these addresses at once.
+    /// Asks for all these addresses at once.
     pub(super) fn look_at_all<'a>(
         &self,
         addresses: impl Iterator<Item = &'a str>,
@@ -190,7 +190,7 @@ impl Discovery<'_> {
             addresses.into_iter().partition(|a| self.sources.of(a).is_ok());
         let foreign = foreign.into_iter().map(|a| (a, self.look(a)));
         let mut looked: HashMap<&str, Looked> = foreign.collect();
-        // One source serves all that is served.
+        // There is only one source, so it serves all of them.
         if let Some(source) = served.first().and_then(|first| self.sources.of(first).ok()) {
             let stats = source.stat(&served);
             looked.extend(served.into_iter().zip(stats));
@@ -199,8 +199,8 @@ impl Discovery<'_> {
     }
 }
 
-/// Where a path in the list at `list` leads: it is relative to the list's folder; from the root
-/// of host or bucket if it begins with a slash, or repeats the folder, as in the lists of Common Crawl.
+/// Resolves a path in the list at `list`. It is relative to the list's folder. If it begins with a slash or
+/// repeats the folder, as in the lists of Common Crawl, it is relative to the root of the host or bucket.
 fn resolve(list: &str, entry: &str) -> String {
     let (root, path) = split(list);
     let folder = path.rfind('/').map_or("", |slash| &path[..=slash]);

@@ -1,5 +1,5 @@
-//! Content digests of inputs, with those of some prefixes taken in the same pass: an input that was
-//! loaded while it grew, or was renamed since, is known by the digest of its first bytes.
+//! Content digests of inputs. Digests of some prefixes are computed in the same pass: an input that was
+//! loaded while it grew, or was renamed since, is recognised by the digest of its first bytes.
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -9,18 +9,18 @@ use sha2::{Digest, Sha256};
 /// Bytes read at a time.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// Digest of an input as far as it was there.
+/// Digest of the bytes that an input had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ContentDigest {
     /// Bytes read.
     pub(crate) size: u64,
-    /// `sha256:<hex>` of them.
+    /// `sha256:<hex>` of these bytes.
     pub(crate) digest: String,
-    /// The same of the first `n` bytes, for every `n` asked for that the file reaches.
+    /// Digest of the first `n` bytes, for every requested `n` that the input reaches.
     pub(crate) prefixes: HashMap<u64, String>,
 }
 
-/// Digests `content` to its end, and its prefixes of the given sizes; `each` is shown every piece.
+/// Digests `content` to its end, and its prefixes of the given sizes. Calls `each` with every piece.
 pub(crate) fn digest(
     mut content: impl Read,
     sizes: &[u64],
@@ -60,7 +60,7 @@ pub(crate) fn digest(
     }
 }
 
-/// A digest as the ledger has it.
+/// A digest in the form that the ledger has.
 pub(crate) fn text(sha256: &[u8]) -> String {
     format!("sha256:{}", data_encoding::HEXLOWER.encode(sha256))
 }

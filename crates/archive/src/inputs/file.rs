@@ -1,4 +1,5 @@
-//! Opening files of this machine: regular ones only, so that nothing is waited for that may never come.
+//! Opens files of this machine. Only regular files are opened, because reading anything else may block
+//! forever.
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -8,11 +9,13 @@ use std::path::Path;
 /// Opens a regular file for reading.
 ///
 /// # Errors
-/// The system's error if the file cannot be opened; [`ErrorKind::InvalidInput`], naming what it is, if it is no regular file.
+/// The system's error if the file cannot be opened. [`ErrorKind::InvalidInput`], naming what it is, if it is
+/// not a regular file.
 pub(crate) fn open_file(path: &Path) -> io::Result<File> {
-    // Opening alone waits for ever where a pipe has no writer, and moves the tape of some devices.
+    // Check before opening: opening a pipe without a writer blocks forever, and opening some devices moves
+    // their tape.
     check(&fs::metadata(path)?)?;
-    // Something else may have taken the name since; without this flag its opening could wait all the same.
+    // Another file may have got the name since the check; this flag keeps its opening from blocking.
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
@@ -21,8 +24,9 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// What tells one version of a file from another without reading it: writing to the file changes it, and so does renaming
-/// it. It is no proof: within one tick of the file system's clock, or where a clock is set back on purpose, it may stay.
+/// Distinguishes versions of a file without reading it. Writing to a file or renaming it changes its version.
+/// This is no proof: within one tick of the file system's clock, or if a clock is set back on purpose, the
+/// version may stay the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileVersion {
     device: u64,
@@ -30,15 +34,12 @@ pub(crate) struct FileVersion {
     size: u64,
     /// Seconds and nanoseconds of the last change of the content.
     modified: (i64, i64),
-    /// The same of the content, the name or the permissions; no program can set it.
+    /// Seconds and nanoseconds of the last change of content, name or permissions. No program can set it.
     changed: (i64, i64),
 }
 
 impl FileVersion {
     /// The version that an open file has now.
-    ///
-    /// # Errors
-    /// The system's error if the file cannot be looked at.
     pub(crate) fn of(file: &File) -> io::Result<FileVersion> {
         let now = file.metadata()?;
         Ok(FileVersion {
@@ -51,8 +52,8 @@ impl FileVersion {
     }
 }
 
-/// Opens what is read once, from front to back: a regular file, or an input that this process was given open
-/// (`/dev/stdin`, `/dev/fd/63` of a shell's `<(...)`), which has a writer.
+/// Opens a file that is read once from front to back: a regular file, or one that this process was given open
+/// (`/dev/stdin`, or `/dev/fd/63` from a shell's `<(...)`), which has a writer and so does not block forever.
 pub(super) fn open_stream(path: &Path) -> io::Result<File> {
     let given_open = ["/dev/stdin", "/dev/fd", "/proc/self/fd"];
     match given_open.iter().any(|folder| path.starts_with(folder)) {
@@ -68,12 +69,12 @@ fn check(metadata: &Metadata) -> io::Result<()> {
     }
 }
 
-/// What is wrong with an input that is `what`.
+/// The message for an input that is `what` and not a regular file.
 pub(super) fn not_regular(what: &str) -> String {
     format!("not a regular file but {what}")
 }
 
-/// What a file is that is no regular one, in words; `None` for a regular one.
+/// What kind of file this is, in words; `None` for a regular file.
 pub(super) fn irregular(kind: FileType) -> Option<&'static str> {
     match kind {
         kind if kind.is_file() => None,

@@ -1,8 +1,8 @@
-//! What is in a folder: inputs, and what is passed over, by name.
+//! Finds the inputs in a folder, and lists by name what it skips.
 //!
-//! A file with an archive's name is an input whatever it holds, and whether or not it can be opened: an empty or damaged
-//! file or a link that leads nowhere then fails, visibly. Of all others the first bytes decide. Links to
-//! folders are not followed, so that a loop ends.
+//! A file with the name of an archive file is an input, whatever it contains and even if it cannot be opened:
+//! an empty or damaged file, or a link to nothing, then fails visibly. For all other files the first bytes
+//! decide. Links to folders are not followed, so that a circle of links cannot trap the search.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -12,7 +12,7 @@ use std::path::Path;
 use super::file::{irregular, open_file};
 use super::{Discovery, list, path_text};
 
-/// Something that is passed over.
+/// A file that is skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Skipped {
     /// The text of its name.
@@ -31,7 +31,7 @@ impl Discovery<'_> {
         self.skipped.push(Skipped { name, why });
     }
 
-    /// Everything below a folder.
+    /// Takes everything below a folder.
     pub(super) fn folder(&mut self, name: &Path, path: &Path) {
         let entries = match sorted_entries(path) {
             Ok(entries) => entries,
@@ -54,7 +54,8 @@ impl Discovery<'_> {
         if target.as_ref().is_ok_and(Metadata::is_dir) {
             return self.skip(path_text(name), LINK_TO_FOLDER);
         }
-        // Before the file is opened: what has the name is told of even where it cannot be.
+        // Check the name before opening the file: a file with such a name is reported even if it cannot be
+        // opened.
         if warc::is_record_file_name(path.file_name().unwrap_or_default().as_bytes()) {
             return self.file(path_text(name), path);
         }

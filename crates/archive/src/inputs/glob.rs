@@ -1,7 +1,7 @@
 //! File name patterns: `*`, `?`, `[a-z]`, `[!a-z]` within a name, and `**` for any number of folders.
 //!
-//! Names that begin with a dot match only patterns that do. Names are bytes: one that is not part of UTF-8 is a character
-//! of its own.
+//! Names that begin with a dot match only patterns that begin with one. Names are bytes: a byte that is not
+//! part of valid UTF-8 counts as a character of its own.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -12,17 +12,17 @@ pub(super) fn is_pattern(path: impl AsRef<[u8]>) -> bool {
     path.as_ref().iter().any(|byte| b"*?[".contains(byte))
 }
 
-/// What a pattern leads to: each with its name as the pattern `given` (the same one, as the user wrote it) would
-/// have it.
+/// The paths that match a pattern, each with the name that it has if the pattern is written as `given` by the
+/// user.
 #[derive(Default)]
 pub(super) struct Expanded {
     /// Existing paths that match, sorted.
     pub(super) matches: Vec<(PathBuf, PathBuf)>,
-    /// Folders that may hold more, and cannot be listed.
+    /// Folders that may contain more matches but cannot be listed.
     pub(super) unlisted: Vec<(PathBuf, PathBuf, io::Error)>,
 }
 
-/// What the absolute pattern `path` leads to.
+/// Finds the paths that match the absolute pattern `path`.
 pub(super) fn expand(given: &Path, path: &Path) -> Expanded {
     let (root, pattern) = split(path);
     let (given_root, _) = split(given);
@@ -78,7 +78,7 @@ impl Walk<'_> {
         for name in self.names(below, &folder) {
             let path = folder.join(&name);
             if any_depth {
-                // A link to a folder may lead in a circle.
+                // Links are not followed here, because they may lead in a circle.
                 let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
                 if is_folder && !name.as_bytes().starts_with(b".") {
                     self.below(&below.join(&name), pattern);
@@ -89,7 +89,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What is in a folder; one that is not there holds nothing that matches.
+    /// The names in a folder. A folder that does not exist has none.
     fn names(&mut self, below: &Path, folder: &Path) -> Vec<OsString> {
         let folder = match folder.as_os_str().is_empty() {
             true => Path::new("."),
@@ -103,7 +103,7 @@ impl Walk<'_> {
         match listed {
             Ok(names) => names,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            // `**` comes by twice.
+            // `**` visits a folder twice; report it once.
             Err(_) if self.unlisted.iter().any(|(known, _)| known == below) => Vec::new(),
             Err(error) => {
                 self.unlisted.push((below.to_owned(), error));
@@ -135,7 +135,7 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
     matches_units(&units(pattern), &units(name))
 }
 
-/// A character, or a byte that is part of none: those stand above all characters.
+/// A character, or a byte that is not part of valid UTF-8. Such bytes are numbered above all characters.
 type Unit = u32;
 
 fn units(name: &[u8]) -> Vec<Unit> {
@@ -152,7 +152,7 @@ const fn unit(c: char) -> Unit {
     c as Unit
 }
 
-/// Goes back to the last `*` only, so the time is at most the product of the lengths.
+/// Matches with backtracking to the last `*` only, so the time is at most the product of both lengths.
 fn matches_units(pattern: &[Unit], name: &[Unit]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
@@ -188,7 +188,7 @@ fn one(pattern: &[Unit], c: Unit) -> Option<usize> {
 
 /// A `[...]` in a pattern.
 struct Set {
-    /// Characters of the pattern.
+    /// Its length in characters of the pattern.
     length: usize,
     negated: bool,
     /// First and last character of each range.
@@ -196,11 +196,11 @@ struct Set {
 }
 
 impl Set {
-    /// `None` if it is not closed and so stands for itself.
+    /// Returns `None` if the bracket is not closed; it then means itself.
     fn parse(pattern: &[Unit]) -> Option<Set> {
         let negated = pattern.get(1).is_some_and(|c| [unit('!'), unit('^')].contains(c));
         let start = if negated { 2 } else { 1 };
-        // A bracket right at the start is a member.
+        // A closing bracket right at the start is a member.
         let end = start + 1 + pattern.get(start + 1..)?.iter().position(|c| *c == unit(']'))?;
         let mut members = Vec::new();
         let mut at = start;

@@ -1,7 +1,8 @@
-//! Digests of inputs at addresses, remembered: what was read once is not read again to learn its name.
+//! Remembers digests of inputs at addresses, so that an input is read only once to compute its digest.
 //!
-//! A file of JSON lines in the archive's directory, appended to. It is a convenience: without it, or with lines of it
-//! missing or torn, inputs are read once more. An entry holds for one validator and size only.
+//! They are stored in a file of JSON lines in the archive's directory, which is appended to. The file is
+//! optional: if it or some of its lines are missing or torn, inputs are read once more. A line is valid for
+//! one validator and size only.
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Stat;
 
-/// What is remembered. The file is read at the first question.
+/// The remembered digests. The file is read at the first question.
 pub(crate) struct KnownDigests {
     path: PathBuf,
     known: Mutex<Option<HashMap<String, Line>>>,
@@ -28,7 +29,7 @@ struct Line {
 }
 
 impl KnownDigests {
-    /// Those of the file at `path`, which need not exist.
+    /// The digests in the file at `path`, which need not exist.
     pub(crate) fn at(path: PathBuf) -> KnownDigests {
         KnownDigests {
             path,
@@ -36,7 +37,7 @@ impl KnownDigests {
         }
     }
 
-    /// The digest of what was seen at an address, if that was read before.
+    /// The digest of the object at an address, if it was read before and has not changed.
     pub(crate) fn get(&self, address: &str, stat: &Stat) -> Option<String> {
         let mut known = self.known.lock();
         let known = known.get_or_insert_with(|| self.read());
@@ -45,7 +46,8 @@ impl KnownDigests {
         same.then(|| line.digest.clone())
     }
 
-    /// Remembers a digest, where there is a validator to know the content by.
+    /// Remembers a digest. Without a validator there is no way to recognise the content, so nothing is
+    /// remembered.
     pub(crate) fn put(&self, address: &str, stat: &Stat, digest: &str) {
         let Some(validator) = stat.validator.clone() else {
             return;
@@ -57,6 +59,7 @@ impl KnownDigests {
             digest: digest.to_owned(),
         };
         let mut known = self.known.lock();
+        // A failure costs only another reading of the input in a later load.
         if let Err(error) = self.append(&line) {
             tracing::warn!(%error, path = %self.path.display(), "a digest is not remembered");
         }
@@ -73,7 +76,7 @@ impl KnownDigests {
             .collect()
     }
 
-    /// The line end comes first: a torn line before it stays a line of its own.
+    /// Appends a line. The line end comes first, so that a torn line before it stays a separate line.
     fn append(&self, line: &Line) -> io::Result<()> {
         let mut text = vec![b'\n'];
         serde_json::to_writer(&mut text, line)?;

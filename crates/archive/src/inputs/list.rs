@@ -1,4 +1,4 @@
-//! Path lists: one path or address a line, as Common Crawl publishes them; `#` begins a comment line.
+//! Path lists: one path or address on each line, as Common Crawl publishes them. `#` begins a comment line.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read};
@@ -9,7 +9,7 @@ use warc::Decompressed;
 
 use super::is_address;
 
-/// Longest list, decompressed: about a million paths.
+/// Longest list in bytes, decompressed. This is about a million paths.
 const LIST_BYTES_MAX: u64 = 256 << 20;
 
 /// A line of a list.
@@ -26,7 +26,7 @@ pub(super) fn is_path_list(path: &Path) -> bool {
     name.ends_with(b".paths") || name.ends_with(b".paths.gz")
 }
 
-/// The entries of a list, compressed or plain by content.
+/// Reads the entries of a list. Its content shows whether it is compressed.
 pub(super) fn read(list: impl Read) -> io::Result<Vec<Entry>> {
     let mut bytes = Vec::new();
     let content = Decompressed::new(list);
@@ -39,7 +39,7 @@ pub(super) fn read(list: impl Read) -> io::Result<Vec<Entry>> {
         .collect())
 }
 
-/// Each line of a file that is no list would become an input that fails.
+/// Refuses a file that is not a list, because each of its lines would become an input that fails.
 fn check(bytes: &[u8]) -> io::Result<()> {
     let wrong = |kind, text: String| Err(io::Error::new(kind, text));
     let is_control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();

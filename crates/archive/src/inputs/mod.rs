@@ -1,11 +1,11 @@
-//! From the arguments of a load to the inputs to read: files, and what an [`InputSource`] reaches.
+//! Finds the inputs that the arguments of a load mean: files, and objects that an [`InputSource`] reaches.
 //!
 //! Invariants:
-//!  - a file, glob or path list that leads nowhere gives an entry with a problem; what a folder holds is an
-//!    entry or named as skipped: nothing vanishes silently;
+//! - a file, glob or path list that leads nowhere gives an entry with a problem; everything in a folder is an
+//!   entry or is listed as skipped. Nothing is dropped silently;
 //!  - paths are bytes; names and locations are their text ([`path_text`]);
-//!  - no two entries name the same file (links resolved), the first mention wins;
-//!  - the order is that of the arguments, within a folder or glob that of the names.
+//! - no two entries name the same file (links are resolved); the first mention wins;
+//! - entries are in the order of the arguments, and within a folder or glob in the order of names.
 
 mod address;
 mod digest;
@@ -41,10 +41,10 @@ use crate::question::LoadInput;
 /// An input to load, or a name that leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Name for the ledger: the text of it.
+    /// Name for the ledger, as text.
     pub(crate) name: String,
     pub(crate) place: Place,
-    /// Bytes now, 0 if there is a problem.
+    /// Size in bytes now; 0 if there is a problem.
     pub(crate) size: u64,
     /// Why it cannot be read.
     pub(crate) problem: Option<String>,
@@ -55,12 +55,12 @@ pub(crate) struct Found {
 pub(crate) enum Place {
     /// An absolute path.
     File(PathBuf),
-    /// An address, and what was seen there.
+    /// An address, and what was known about its object when it was found.
     Address(String, Stat),
 }
 
 impl Place {
-    /// The text of path or address, as the ledger keeps it.
+    /// Path or address as text, as the ledger has it.
     pub(crate) fn location(&self) -> String {
         match self {
             Place::File(path) => path_text(path),
@@ -68,7 +68,7 @@ impl Place {
         }
     }
 
-    /// Opens the input as it was seen.
+    /// Opens the version of the input that was found.
     pub(crate) fn open(&self, sources: &Sources) -> io::Result<Arc<dyn Input>> {
         match self {
             Place::File(path) => Ok(Arc::new(open_file(path)?)),
@@ -88,15 +88,15 @@ impl Place {
 /// An input as a load would find it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundInput {
-    /// Its name in the ledger.
+    /// Name of the input in the ledger.
     pub name: String,
     /// Absolute path or address (the text of it, see [`path_text`]).
     pub location: String,
-    /// Why it cannot be read.
+    /// Why the input cannot be read.
     pub problem: Option<String>,
 }
 
-/// What the arguments of a load lead to: folders, patterns and path lists expanded.
+/// Finds the inputs that the arguments of a load mean. Folders, patterns and path lists are expanded.
 pub fn found_inputs(inputs: &[LoadInput], sources: &Sources) -> Vec<FoundInput> {
     let found = discover(inputs, sources).found.into_iter();
     found
@@ -108,20 +108,21 @@ pub fn found_inputs(inputs: &[LoadInput], sources: &Sources) -> Vec<FoundInput> 
         .collect()
 }
 
-/// Everything the arguments of a load lead to.
+/// Everything that the arguments of a load mean.
 #[derive(Debug)]
 pub(crate) struct Discovery<'a> {
     pub(crate) found: Vec<Found>,
-    /// What is in folders, or matches patterns, and is no archive.
+    /// Files in folders, or that match patterns, but are not archive files.
     pub(crate) skipped: Vec<Skipped>,
-    /// Path lists are expanded without a mark: nothing but lists was named, so that is what is meant.
+    /// Whether path lists are expanded without a mark. They are if only lists were named, because nothing
+    /// else can be meant.
     expands_lists: bool,
     sources: &'a Sources,
-    /// Real paths and addresses.
+    /// Resolved paths, and addresses, that were taken already.
     seen: HashSet<PathBuf>,
 }
 
-/// Whether an input begins like records, or cannot be looked at.
+/// Whether an input begins like records. Also true if it cannot be read.
 pub(crate) fn may_hold_records(content: impl Read, name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
     warc::is_record_file_name(name.as_bytes()) || warc::begins_like_records(content).unwrap_or(true)
@@ -172,8 +173,8 @@ impl Discovery<'_> {
         self.named(&name, &path);
     }
 
-    /// What an argument or a glob leads to. A path list among other files was most likely caught by a pattern, of
-    /// the shell or ours: what it lists is not loaded by surprise.
+    /// Takes what an argument or a glob means. A path list among other files was most likely matched by a
+    /// pattern, of the shell or ours, so its entries are not loaded.
     fn named(&mut self, name: &Path, path: &Path) {
         if !(list::is_path_list(path) && path.is_file()) {
             self.listed(name, path);
@@ -184,7 +185,7 @@ impl Discovery<'_> {
         }
     }
 
-    /// What an entry of a path list leads to: a list in a list is a plain file.
+    /// Takes an entry of a path list. A list in a list is treated as a plain file.
     fn listed(&mut self, name: &Path, path: &Path) {
         if path.is_dir() {
             self.folder(name, path);
@@ -193,7 +194,7 @@ impl Discovery<'_> {
         }
     }
 
-    /// A file named explicitly or by a glob or list: whatever it is, it gets an entry.
+    /// Takes a file named explicitly or by a glob or list. It gets an entry whatever it is.
     fn file(&mut self, name: String, path: &Path) {
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if !self.seen.insert(real) {
@@ -237,7 +238,7 @@ impl Discovery<'_> {
         }
     }
 
-    /// Entries of a path list are relative to the list's folder, absolute, or addresses.
+    /// Takes the entries of a path list, which are relative to the list's folder, absolute, or addresses.
     fn list(&mut self, name: &Path, path: &Path) {
         let entries = match file::open_stream(path).and_then(list::read) {
             Ok(entries) => entries,
@@ -258,7 +259,8 @@ impl Discovery<'_> {
         for entry in &entries {
             match entry {
                 list::Entry::Path(entry) => self.listed(&beside(name, entry), &beside(path, entry)),
-                // The second line with the same address finds nothing: the first one has taken it.
+                // A second line with the same address finds nothing, because the first one has taken the
+                // answer.
                 list::Entry::Address(address) => {
                     if let Some(looked) = looked.remove(address.as_str()) {
                         self.looked(address, looked);

@@ -1,11 +1,12 @@
-//! Paths as text and back: whatever bytes a path has, it survives the ledger, the socket and JSON.
+//! Converts paths to text and back. Any bytes of a path survive the ledger, the socket and JSON.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// The text of a path, as requests, answers and the ledger have it: the path itself where it is UTF-8; a byte that is
-/// not stands as `\xNN`, and a backslash that would be read so as `\x5c`.
+/// The text of a path in requests, answers and the ledger. It is the path itself if that is UTF-8. A byte
+/// that is not part of valid UTF-8 is written as `\xNN`, and a backslash that could be mistaken for this as
+/// `\x5c`.
 pub fn path_text(path: &Path) -> String {
     weave::name_text(path.as_os_str().as_bytes())
 }
@@ -15,7 +16,7 @@ pub fn path_of(text: &str) -> PathBuf {
     PathBuf::from(OsString::from_vec(weave::name_bytes(text)))
 }
 
-/// The address that has this text; `None` where its bytes are no text, as no address's are.
+/// The address that has this text; `None` if its bytes are not UTF-8, which no address has.
 pub(super) fn address_of(text: &str) -> Option<String> {
     String::from_utf8(weave::name_bytes(text)).ok()
 }

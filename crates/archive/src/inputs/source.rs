@@ -1,4 +1,4 @@
-//! Where inputs are: files of this machine, and what an [`InputSource`] of the program's choice reaches.
+//! Where inputs are: files of this machine, and objects that an [`InputSource`] of the program reaches.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -11,40 +11,41 @@ use super::path::{address_of, path_of};
 
 /// Inputs that are not files of this machine, named by addresses (`scheme://...`).
 ///
-/// Errors carry a kind and a text that says what to do next; the address is named by who reports them. Calls block.
+/// An error has a kind and a text that says what to do next; the caller adds the address. Calls block.
 pub trait InputSource: Send + Sync + 'static {
-    /// Whether addresses of this form are its own. Cheap: nothing is asked of anybody.
+    /// Whether this source serves addresses of this form. It is cheap: no request is sent.
     fn serves(&self, address: &str) -> bool;
 
-    /// What stands at each address, `None` for nothing, in the order of `addresses`; many at once where it can.
+    /// What is known about the object at each address, in the order of `addresses`; `None` if there is no
+    /// object. A source asks for many at once if it can.
     fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>>;
 
-    /// Every input whose address begins with `folder`, which ends in a slash, sorted by address.
-    /// [`ErrorKind::Unsupported`] where nothing can be listed.
+    /// Every input whose address begins with `folder`, which ends with a slash, sorted by address. Fails with
+    /// [`ErrorKind::Unsupported`] if the source cannot list.
     fn list(&self, folder: &str) -> io::Result<Vec<(String, Stat)>>;
 
-    /// Opens an input for reading at any position. All that is read belongs to one version of it: that of `seen`
-    /// if given, else the first one met. Where another version has taken its place, reading is an error.
+    /// Opens an input for reading at any position. All bytes belong to one version: the version `seen` if
+    /// given, otherwise the first one met. Reading fails if another version has replaced it.
     fn open(&self, address: &str, seen: Option<&Stat>) -> io::Result<Arc<dyn Input>>;
 }
 
-/// What is known of an input before reading it.
+/// What is known about an input before reading it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stat {
-    /// Bytes; 0 where it is not told before reading.
+    /// Size in bytes; 0 if it is not known before reading.
     pub size: u64,
-    /// Changes whenever the content does (a strong entity tag); `None` if there is nothing of the kind.
+    /// A value that changes whenever the content does (a strong entity tag); `None` if there is none.
     pub validator: Option<String>,
-    /// SHA-256 of the content, where it is kept with it.
+    /// SHA-256 of the content, if it is stored with it.
     pub sha256: Option<[u8; 32]>,
 }
 
-/// Every place that inputs are read from: the files of this machine, and those of a source if one is given.
+/// All places that inputs are read from: the files of this machine, and a source if one is given.
 #[derive(Clone, Default)]
 pub struct Sources(Option<Arc<dyn InputSource>>);
 
 impl Sources {
-    /// Files, and what `source` reaches.
+    /// Files of this machine, and the objects that `source` reaches.
     pub fn with(source: Arc<dyn InputSource>) -> Sources {
         Sources(Some(source))
     }
@@ -52,7 +53,7 @@ impl Sources {
     /// Opens the input at a location: the text of an absolute path or an address (see [`path_text`](crate::path_text)).
     ///
     /// # Errors
-    /// As the file system or the source says it; what is no regular file is refused at once.
+    /// The error of the file system or the source. A file that is not regular is refused at once.
     pub fn open(&self, location: &str) -> io::Result<Arc<dyn Input>> {
         if is_address(location)
             && let Some(address) = address_of(location)
@@ -67,10 +68,10 @@ impl Sources {
         self.of(address)?.open(address, None)
     }
 
-    /// The input at an address, or all below it if it is a folder, whatever they hold.
+    /// The input at an address, or all inputs below it if it is a folder, whatever they contain.
     ///
     /// # Errors
-    /// As the source says it; [`ErrorKind::NotFound`] where there is nothing.
+    /// The error of the source; [`ErrorKind::NotFound`] if there is nothing.
     pub fn expand(&self, address: &str) -> io::Result<Vec<String>> {
         let source = self.of(address)?;
         if let Some(Some(_)) = source.stat(&[address]).pop().transpose()? {
@@ -111,7 +112,7 @@ impl fmt::Debug for Sources {
     }
 }
 
-/// Whether a location is an address, `scheme://...`, and no path.
+/// Whether a location is an address (`scheme://...`) and not a path.
 pub fn is_address(location: &str) -> bool {
     let Some((scheme, _)) = location.split_once("://") else {
         return false;
@@ -122,7 +123,7 @@ pub fn is_address(location: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
-/// `scheme://authority` of an address, and the rest without its leading slash.
+/// Splits an address into `scheme://authority` and the rest without its leading slash.
 pub(super) fn split(address: &str) -> (&str, &str) {
     let start = address.find("://").map_or(0, |at| at + 3);
     match address[start..].find('/') {
@@ -131,7 +132,7 @@ pub(super) fn split(address: &str) -> (&str, &str) {
     }
 }
 
-/// An input read from front to back.
+/// Reads an input from front to back.
 pub(crate) struct FromStart {
     pub(crate) input: Arc<dyn Input>,
     /// Bytes read so far.

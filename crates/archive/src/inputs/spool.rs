@@ -1,8 +1,9 @@
-//! A copy of an input between its digest and its load, so that what comes over a network comes once.
+//! A copy of an input, made while it is digested and read while it is loaded, so that the input crosses the
+//! network only once.
 //!
-//! The copies of a load have room for [`SPOOL_BYTES_MAX`] and at most a quarter of the free space of the archive's
-//! disk. An input that finds no room is read twice. A copy has no name: it is gone when it was used, or when the
-//! process ends, however it ends.
+//! All copies of a load together take at most [`SPOOL_BYTES_MAX`] and a quarter of the free space of the
+//! archive's disk. An input that finds no room is read twice. A copy is a file without a name, so it
+//! disappears after its use, or with the process, however that ends.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,17 +13,17 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use warc::Input;
 
-/// Bytes of all copies of a load together.
+/// Most bytes of all copies of a load together.
 const SPOOL_BYTES_MAX: u64 = 4 << 30;
 
-/// Room for copies, shared by all inputs of a load.
+/// Room for copies. All inputs of a load share it.
 pub(crate) struct SpoolRoom {
     folder: PathBuf,
     taken: Arc<AtomicU64>,
 }
 
 impl SpoolRoom {
-    /// Room in `folder`.
+    /// The room that `folder` has.
     pub(crate) fn of(folder: &Path) -> SpoolRoom {
         SpoolRoom {
             folder: folder.to_owned(),
@@ -30,7 +31,7 @@ impl SpoolRoom {
         }
     }
 
-    /// Begins a copy of `size` bytes; `None` where there is no room, or no file can be made.
+    /// Begins a copy of `size` bytes. Returns `None` if there is no room or no file can be created.
     pub(crate) fn begin(&self, size: u64) -> Option<Spool> {
         let disk = rustix::fs::statvfs(&self.folder).ok()?;
         let room = SPOOL_BYTES_MAX.min(disk.f_bavail.saturating_mul(disk.f_frsize) / 4);
@@ -45,7 +46,7 @@ impl SpoolRoom {
     }
 }
 
-/// A copy, being written or whole.
+/// A copy, being written or complete.
 pub(crate) struct Spool {
     file: File,
     _share: Share,
@@ -63,7 +64,7 @@ impl Drop for Share {
 }
 
 impl Spool {
-    /// Adds a piece of the input at the end.
+    /// Appends a piece of the input.
     pub(crate) fn push(&mut self, piece: &[u8]) -> io::Result<()> {
         self.file.write_all(piece)
     }

@@ -1,4 +1,4 @@
-//! Stage `weave`: one epoch a batch.
+//! Stage `weave`: each batch becomes one epoch.
 
 use std::collections::HashMap;
 
@@ -32,15 +32,16 @@ pub(super) fn apply(context: &Context, extracts: Vec<Extract>, out: &mut Out<'_,
     count(context, &report, &progress);
     let snapshot = context.parts.weave.snapshot();
     out.send(Woven { report, snapshot })?;
-    // Every chunk of theirs is woven now.
+    // Every chunk of these inputs is woven now, so all of it can be taken back.
     for (input, state) in changed {
         take_back_changed(context, input, state)?;
     }
     Ok(())
 }
 
-/// Takes back all of an input whose content changed while it was read. Where that fails, the input stays as its last chunk
-/// left it, which says what to do. Search follows with the next epoch, or at the end of the load.
+/// Takes back everything of an input whose content changed while it was read. If that fails, the input keeps
+/// the state of its last chunk, which tells the user what to do. The search index follows with the next
+/// epoch, or at the end of the load.
 fn take_back_changed(context: &Context, input: InputId, state: InputState) -> StageResult {
     match take_back::to_the_beginning(&context.parts, &context.extract, input, state, None) {
         Ok(()) => Ok(()),
@@ -52,7 +53,7 @@ fn take_back_changed(context: &Context, input: InputId, state: InputState) -> St
     }
 }
 
-/// Later progress of the same input goes on where the earlier one ended.
+/// Appends later progress of the same input, which begins where the earlier one ended.
 fn append(whole: &mut InputProgress, next: InputProgress) {
     whole.bytes_done = next.bytes_done;
     whole.records += next.records;

@@ -1,4 +1,4 @@
-//! What travels through the load pipeline, and what each weighs.
+//! The items that pass through the load pipeline, and how much each weighs.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -9,19 +9,19 @@ use weave::{EpochReport, InputId, InputProgress, InputState, LedgerEntry, Snapsh
 
 use crate::inputs::{ContentDigest, FileVersion, Found, Spool};
 
-/// Memory of a record or capture besides its texts, in bytes.
+/// Memory of a record or capture in addition to its texts, in bytes.
 const OVERHEAD_BYTES: u64 = 256;
 
 impl Item for Found {}
 
-/// An input whose content is known.
+/// An input whose content digest is known.
 pub(super) struct Digested {
     pub(super) found: Found,
-    /// The content, or why it cannot be read.
+    /// Digest of the content, or why it cannot be read.
     pub(super) content: Result<ContentDigest, String>,
-    /// What was read for the digest, to be read from here.
+    /// A copy made while digesting. If there is one, the input is read from it.
     pub(super) copy: Option<Arc<Spool>>,
-    /// The version of the file just before it was digested, where it is a file.
+    /// Version of the file just before it was digested; `None` if the input is not a file.
     pub(super) version: Option<FileVersion>,
     pub(super) growing: Growing,
 }
@@ -31,23 +31,24 @@ impl Item for Digested {}
 /// Whether an input may still be written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Growing {
-    /// Finished: an incomplete tail is a defect.
+    /// It is finished: an incomplete tail is a defect.
     No,
-    /// Changed a moment ago: if its tail is incomplete, it is waited for until it grows or was left alone long enough.
+    /// It was changed a moment ago. If its tail is incomplete, the load waits until it grows, or until nobody
+    /// has changed it for some seconds.
     Recent {
-        /// When that was.
+        /// Time of the last change.
         modified: SystemTime,
     },
-    /// Its name ends in `.open`: the rest is expected later in any case.
+    /// Its name ends in `.open`: more is expected later in any case.
     Open,
 }
 
-/// An input with its place in the ledger, to be read from `entry.bytes_done`.
+/// An input with its ledger row. Reading begins at `entry.bytes_done`.
 pub(super) struct Registered {
     pub(super) id: InputId,
     pub(super) found: Found,
     pub(super) entry: LedgerEntry,
-    /// To be read instead of the input itself.
+    /// If there is a copy, it is read instead of the input.
     pub(super) copy: Option<Arc<Spool>>,
     /// As [`Digested::version`].
     pub(super) version: Option<FileVersion>,
@@ -64,10 +65,10 @@ pub(super) struct Chunk {
     pub(super) bytes_done: u64,
     /// State of the input after this chunk.
     pub(super) state: InputState,
-    /// How the end of the input is cut off, in its last chunk, if it is.
+    /// In an input's last chunk: how its end is cut off, if it is.
     pub(super) cut: Option<String>,
-    /// In the last chunk of an input whose content changed while it was read: its state once all that was woven of it is
-    /// taken back.
+    /// In the last chunk of an input whose content changed while it was read: the state it gets once
+    /// everything woven of it is taken back.
     pub(super) taken_back: Option<InputState>,
     pub(super) bytes: u64,
 }
@@ -108,7 +109,7 @@ impl Item for Chunk {
     }
 }
 
-/// A chunk's captures and what is to be noted in the ledger.
+/// The captures of a chunk, and what the ledger is to record about it.
 pub(super) struct Extract {
     pub(super) progress: InputProgress,
     pub(super) captures: Vec<Capture>,
@@ -144,7 +145,7 @@ pub(super) fn capture_bytes(capture: &Capture) -> u64 {
     OVERHEAD_BYTES + (2 * capture.url.len() + page + links) as u64
 }
 
-/// An epoch that search has yet to see.
+/// An epoch that the search index does not have yet.
 pub(super) struct Woven {
     pub(super) report: EpochReport,
     pub(super) snapshot: Snapshot,

@@ -1,9 +1,10 @@
-//! Stage `digest`: the content's name, and where it is read from afterwards.
+//! Stage `digest`: computes the content digest, and decides where the input is read from afterwards.
 //!
-//! A file is read for its digest. So is an input at an address, once: it is copied aside meanwhile where there is
-//! room, and its digest is remembered. Nothing is read where the digest is kept with the input (our own store) or
-//! remembered; what an input of known digest continues is then looked for only among those of its own address,
-//! with or without `.open` at the end, because comparing means reading.
+//! A file is read to compute its digest. So is an input at an address; if there is room, it is copied at the
+//! same time, so that it is read only once, and its digest is remembered. An input is not read at all if its
+//! digest is stored with it (in our own store) or remembered. Whether such an input continues an earlier one
+//! is checked only for earlier inputs of its own address, with or without `.open` at the end, because
+//! comparing means reading.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -48,10 +49,10 @@ fn no_read(error: io::Error) -> String {
     format!("cannot be read: {error}")
 }
 
-/// Of a growing file, only what was there when it was found.
+/// Digests a file. Of a growing file, only what was there when it was found is read.
 fn file(context: &Context, path: &Path, found: &Found) -> io::Result<(ContentDigest, FileVersion)> {
     let file = inputs::open_file(path)?;
-    // Before reading: what is written meanwhile is to be seen at the end of the load.
+    // Taken before reading, so that a change during the read is noticed at the end of the load.
     let version = FileVersion::of(&file)?;
     let content = inputs::digest(file.take(found.size), &context.earlier.sizes(found), |piece| {
         count(context, piece)
@@ -59,7 +60,7 @@ fn file(context: &Context, path: &Path, found: &Found) -> io::Result<(ContentDig
     Ok((content, version))
 }
 
-/// Digest of the first `size` bytes that are in a file now.
+/// Digest of the first `size` bytes that the file has now.
 pub(super) fn digest_again(context: &Context, file: Arc<File>, size: u64) -> io::Result<ContentDigest> {
     inputs::digest(Stoppable::of(context, file).take(size), &[], |_| {})
 }
@@ -80,12 +81,12 @@ fn at_address(
     }
 }
 
-/// So that a load that reads the first of two times over a large input is seen to do so.
+/// Counts bytes read for digests, so that users see progress in the first pass over a large input.
 fn count(context: &Context, piece: &[u8]) {
     context.job.counters.bytes_digested.add(piece.len() as u64);
 }
 
-/// Content of known digest: read only as far as an input reaches that it may continue.
+/// Content whose digest is known. It is read only as far as the largest input that it may continue.
 fn known(context: &Context, address: &str, stat: &Stat, digest: String) -> io::Result<ContentDigest> {
     let sizes = context.earlier.sizes_at(address, &digest, stat.size);
     let mut prefixes = match sizes.iter().max() {
@@ -125,7 +126,7 @@ fn read_whole(
     Ok((content, copy))
 }
 
-/// Reading that ends with an error when the load is stopped: it may take long.
+/// A read that fails when the load is stopped, because it may take long.
 struct Stoppable<'a> {
     context: &'a Context,
     input: FromStart,

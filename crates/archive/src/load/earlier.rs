@@ -1,7 +1,7 @@
-//! Inputs of earlier loads that an input of this one may be a continuation of.
+//! Inputs of earlier loads that an input of this load may continue.
 //!
-//! An input that was not finished may have any name now: its first bytes tell. One that was done is continued only by
-//! content of the same name or place, so only there more digests are taken.
+//! An unfinished input may have been renamed since, so its first bytes identify it. A finished input is
+//! continued only by content of the same name or place, so more digests are computed only there.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,18 +9,18 @@ use weave::{InputId, InputState, LedgerEntry, Weave};
 
 use crate::inputs::{ContentDigest, Found};
 
-/// What earlier loads left.
+/// The inputs of earlier loads.
 pub(super) struct Earlier {
-    /// In state `pending`, `loading` or `failed`.
+    /// Inputs in state `pending`, `loading` or `failed`.
     unfinished: Vec<(InputId, LedgerEntry)>,
-    /// Those done at a place, or under a name, of this load.
+    /// Finished inputs at a place, or with a name, of this load.
     done: Vec<(InputId, LedgerEntry)>,
-    /// Places and names of `done`.
+    /// Indices into `done` by place and by name.
     done_at: HashMap<String, Vec<usize>>,
 }
 
 impl Earlier {
-    /// As far as it concerns the inputs found.
+    /// Collects the earlier inputs that matter for the inputs found.
     pub(super) fn of(weave: &Weave, found: &[Found]) -> Earlier {
         let locations: HashSet<String> = found.iter().map(|found| found.place.location()).collect();
         let names: HashSet<&str> = found.iter().map(|found| found.name.as_str()).collect();
@@ -49,7 +49,7 @@ impl Earlier {
         places.flatten().map(|&at| &self.done[at]).collect()
     }
 
-    /// Sizes of all that `found` may continue.
+    /// Sizes of all inputs that `found` may continue.
     pub(super) fn sizes(&self, found: &Found) -> Vec<u64> {
         let location = found.place.location();
         let done = self.done_like(&found.name, &location);
@@ -57,8 +57,8 @@ impl Earlier {
         all.map(|(_, entry)| entry.size).collect()
     }
 
-    /// Sizes of those at an address, with or without `.open` at its end, that are shorter than `size` and no content of
-    /// digest `digest`.
+    /// Sizes of the inputs at an address, with or without `.open` at its end, that are shorter than `size`
+    /// and have another digest than `digest`.
     pub(super) fn sizes_at(&self, address: &str, digest: &str, size: u64) -> Vec<u64> {
         let location = weave::name_text(address.as_bytes());
         let own =
@@ -70,9 +70,10 @@ impl Earlier {
         shorter.map(|entry| entry.size).collect()
     }
 
-    /// The input that this content continues: it begins with the very bytes of the other, which is unfinished (it
-    /// grew or was renamed) or stands at the same place or under the same name; or nothing was ever found at its place,
-    /// or nothing is woven of what was. Not one that this load has already: that keeps its name.
+    /// The input that this content continues, if there is one: the content begins with exactly its bytes, and
+    /// it is unfinished (it grew or was renamed) or has the same place or name. It may also be an input at
+    /// whose place nothing was ever found, or of which nothing is woven. Inputs that this load has already
+    /// claimed are excluded, so that they keep their names.
     pub(super) fn continued_by(
         &self,
         found: &Found,
@@ -85,7 +86,7 @@ impl Earlier {
         let unfinished = self.unfinished.iter().filter(|(_, entry)| {
             let is_here = entry.location == location;
             let is_like = entry.input == found.name || entry.state == InputState::Loading;
-            // Every content begins with nothing: a name alone is no sign then.
+            // Every content begins with no bytes, so for an empty input the name alone proves nothing.
             is_here && (entry.digest == absent || entry.bytes_done == 0 || begins_with(entry))
                 || is_like && entry.size > 0 && begins_with(entry)
         });

@@ -1,4 +1,4 @@
-//! Loading: inputs through the pipeline into the index and the search index.
+//! Loading: inputs pass through the pipeline into the index and the search index.
 //!
 //! ```text
 //! found ─> digest ─> register ─> read ─> extract ─> weave ─> search
@@ -7,7 +7,8 @@
 //!
 //! Invariants:
 //!  - captures reach `weave` in file order for each input, so a ledger position is a contiguous prefix;
-//!  - a load that is stopped, killed or fails leaves each input at such a position, and the next one goes on there;
+//! - if a load is stopped, killed or fails, each input is left at such a position, and the next load
+//!   continues there;
 //!  - memory is bounded: each queue by bytes, an epoch by [`EPOCH_BYTES`], a reader by one chunk.
 
 mod apply;
@@ -36,16 +37,16 @@ use crate::jobs::Job;
 use crate::parts::Parts;
 use crate::question::OptionalStage;
 
-/// An epoch closes with this many bytes of captures, if the load does not ask for less.
+/// An epoch closes after this many bytes of captures, unless the load asks for less.
 const EPOCH_BYTES: u64 = 64 << 20;
 
-/// An epoch closes at this age: what was read is to be seen soon.
+/// An epoch closes at this age, so that what was read becomes visible soon.
 const EPOCH_AGE: Duration = Duration::from_secs(2);
 
-/// Bytes of records waiting to be extracted.
+/// Most bytes of records that wait to be extracted.
 const RECORDS_BYTES: u64 = 32 << 20;
 
-/// Inputs read at once at most: each holds a file and a buffer.
+/// Most inputs read at once. Each has an open file and a buffer.
 const READERS_MAX: usize = 16;
 
 /// What all stages of one load share.
@@ -57,9 +58,9 @@ pub(crate) struct Context {
     extract: extract::Settings,
     rate: Option<Rate>,
     chunk_entries_max: usize,
-    /// Inputs that one of this load may continue.
+    /// Earlier inputs that an input of this load may continue.
     earlier: Earlier,
-    /// Room for copies of inputs from far away.
+    /// Room for copies of inputs that come over a network.
     spool_room: SpoolRoom,
 }
 
@@ -76,7 +77,7 @@ pub(crate) enum LoadError {
 
 /// Runs one load to its end or until the job is stopped.
 pub(crate) fn run(parts: &Arc<Parts>, job: &Arc<Job>) -> Result<(), LoadError> {
-    // After a full disk, say, the index refuses writes until it is opened again.
+    // After an error, such as a full disk, the index refuses writes until it is opened again.
     parts.weave.recover()?;
     parts.catch_up_search()?;
     let discovery = inputs::discover(&job.request.inputs, &parts.sources);
@@ -90,7 +91,8 @@ pub(crate) fn run(parts: &Arc<Parts>, job: &Arc<Job>) -> Result<(), LoadError> {
     job.watch(pipeline.monitor());
     feed(&context, feeder, discovery.found);
     let outcome = pipeline.join();
-    // Even after a failure what was woven is to be found; the first error is the one to report.
+    // Even after a failure, everything that was woven must become searchable. The first error is the one to
+    // report.
     let flushed = if job.is_off(OptionalStage::Search) {
         Ok(())
     } else {
@@ -193,12 +195,12 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pip
     flow.start()
 }
 
-/// A stage that can be replaced by nothing.
+/// A stage that a load can leave out.
 fn stage(context: &Context, stage: OptionalStage) -> StageSettings {
     StageSettings::new(stage.name()).off(context.job.is_off(stage))
 }
 
-/// Gives each thread of a stage its handler, made with the shared context.
+/// Makes a handler with the shared context for each thread of a stage.
 fn with<H>(
     context: &Arc<Context>,
     make: impl Fn(Arc<Context>) -> H + 'static,
@@ -212,7 +214,7 @@ fn threads(asked: Option<usize>) -> usize {
     asked.unwrap_or(cores).clamp(1, 256)
 }
 
-/// Takes an input out of the ledger, and whatever it left out of every view.
+/// Removes an input from the ledger, and everything it left from every view.
 pub(crate) fn forget_input(parts: &Parts, id: InputId) -> Result<(), String> {
     let settings = extract_settings(parts);
     take_back::into_nothing(parts, &settings, id, None).map_err(|failure| failure.to_string())

@@ -10,15 +10,15 @@ use crate::inputs::Place;
 /// A file changed this recently may still be written to.
 const RECENT: Duration = Duration::from_secs(5);
 
-/// Time between two looks at a file.
+/// Time between two checks of a file.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What name and times of an input say; to be asked before it is digested.
+/// What an input's name and times say. Call this before the input is digested.
 pub(super) fn growing(place: &Place) -> Growing {
     if place.is_named_open() {
         return Growing::Open;
     }
-    // What is at an address comes into being whole.
+    // An object at an address appears only when it is complete.
     let Place::File(path) = place else {
         return Growing::No;
     };
@@ -28,10 +28,10 @@ pub(super) fn growing(place: &Place) -> Growing {
     }
 }
 
-/// Waits until a file last changed at `modified` was left alone for [`RECENT`]. `false` as soon as it is seen to
-/// change, or not to be `size` bytes long any more, and when the load is stopped.
+/// Waits until a file that was last changed at `modified` has not been changed for [`RECENT`]. Returns
+/// `false` as soon as it changes, is no longer `size` bytes long, or the load is stopped.
 pub(super) fn is_left_alone(context: &Context, path: &Path, size: u64, modified: SystemTime) -> bool {
-    // Counted from here on: clocks of other machines may have written a time that is still to come.
+    // Wait by this process's clock: the clock of another machine may have written a time in the future.
     let (begun, patience) = (Instant::now(), RECENT.saturating_sub(age(modified)));
     while is_unchanged(path, size, modified) {
         if begun.elapsed() >= patience {
@@ -50,7 +50,7 @@ fn is_unchanged(path: &Path, size: u64, modified: SystemTime) -> bool {
         .is_ok_and(|now| now.len() == size && now.modified().is_ok_and(|time| time == modified))
 }
 
-/// Zero for a time to come.
+/// Time since `modified`; zero if that is in the future.
 fn age(modified: SystemTime) -> Duration {
     SystemTime::now().duration_since(modified).unwrap_or_default()
 }

@@ -1,19 +1,19 @@
 //! A limit on pages per second, shared by all threads of a load.
 //!
-//! Whoever takes pages pays afterwards by waiting: a chunk is never split, and over any longer time the
-//! rate holds.
+//! A thread takes pages first and waits afterwards, so a chunk is never split. Over any longer time the rate
+//! is kept.
 
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// How long a stopped load may go on waiting.
+/// Longest time that a stopped load goes on waiting.
 const SLICE: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
 pub(super) struct Rate {
     pages_per_s: f64,
-    /// When everything taken so far is paid for.
+    /// Time until which the pages taken so far use up the rate.
     paid_until: Mutex<Instant>,
 }
 
@@ -25,7 +25,7 @@ impl Rate {
         }
     }
 
-    /// Takes `pages` and waits until they are paid for, or until `stopped`.
+    /// Takes `pages` and waits until the rate allows them, or until `stopped`.
     pub(super) fn take(&self, pages: u64, stopped: impl Fn() -> bool) {
         let until = self.book(pages, Instant::now());
         while !stopped() {
@@ -37,11 +37,11 @@ impl Rate {
         }
     }
 
-    /// When these pages are paid for. Time in which nothing was taken is not saved up.
+    /// When the rate allows these pages. Unused time is not saved up.
     fn book(&self, pages: u64, now: Instant) -> Instant {
         let mut paid_until = self.paid_until.lock();
         let from = (*paid_until).max(now);
-        // A day at most: a rate near zero must not overflow.
+        // At most a day, because a rate near zero would overflow.
         let price = (pages as f64 / self.pages_per_s).min(86_400.0);
         *paid_until = from + Duration::from_secs_f64(price);
         *paid_until

@@ -1,13 +1,13 @@
-//! Stage `read`: an input's entries, in chunks.
+//! Stage `read`: reads an input's entries and sends them in chunks.
 //!
 //! Invariants:
 //!  - the chunks of an input follow one another without gap from the ledger's `bytes_done`;
 //!  - only the last chunk of an input carries a state other than `loading`;
-//!  - what is woven of a file is the content that was digested: at its end, or where reading it stops for now, a file
-//!    that was written to, renamed or replaced since is digested again as far as it was read, and if that gives
-//!    another digest, all that was woven of the input is taken back and the input has failed;
-//!  - an input is done when its end is known: where a file is cut and was changed a moment ago, that is when it was
-//!    left alone for some seconds. Its last record is then used as far as it goes.
+//! - what is woven of a file is the content that was digested. When reading ends, a file that was written to,
+//!   renamed or replaced meanwhile is digested again as far as it was read. If the digest differs, everything
+//!   woven of the input is taken back and the input has failed;
+//! - an input is done when its end is known. A file that is cut and was changed a moment ago is done once
+//!   nobody has changed it for some seconds; its last record is then used as far as it goes.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use super::chunk::{Chunk, Growing, Registered};
 use super::{Context, content, quiet};
 use crate::inputs::{self, FileVersion, Found, FromStart, Place};
 
-/// A chunk is full with this many entries.
+/// Most entries in a chunk.
 const ENTRIES_MAX: usize = 64;
 
-/// A chunk is full with this many bytes; one record may be larger.
+/// A chunk is full at this size in bytes. A single record may be larger.
 const CHUNK_BYTES: u64 = 1 << 20;
 
-/// Stage `read`. A stopped load sends nothing more: what was read but not sent is read again by the load that
+/// Stage `read`. A stopped load sends nothing more. What was read but not sent is read again by the load that
 /// continues.
 pub(super) fn read(context: &Context, registered: Registered, out: &mut Out<'_, Chunk>) -> StageResult {
     let mut reading = Reading::of(context, registered);
@@ -35,7 +35,7 @@ pub(super) fn read(context: &Context, registered: Registered, out: &mut Out<'_, 
         && let Growing::Recent { modified } = reading.registered.growing
         && let Place::File(path) = reading.registered.found.place.clone()
     {
-        // What is whole is woven meanwhile.
+        // Send the complete records first, so that they are woven during the wait.
         reading.send(out)?;
         let Registered { found, entry, .. } = &reading.registered;
         let left_alone = context.job.while_waiting_for(&found.name, || {
@@ -50,29 +50,29 @@ pub(super) fn read(context: &Context, registered: Registered, out: &mut Out<'_, 
     reading.finish(end, out)
 }
 
-/// One input on its way.
+/// An input that is being read.
 struct Reading<'a> {
     context: &'a Context,
     registered: Registered,
-    /// The file that is read, where it is one.
+    /// The open file, if the input is a file.
     file: Option<Arc<File>>,
-    /// What is not sent yet.
+    /// Entries that are not sent yet.
     chunk: Chunk,
-    /// Nothing of it was a record so far.
+    /// Whether no record was found so far.
     useless: bool,
-    /// How the last entry is cut off, if it reaches up to the end of the file and is.
+    /// How the last entry is cut off, if it is and reaches the end of the file.
     cut: Option<String>,
 }
 
-/// How reading came to its end.
+/// Why reading ended.
 enum End {
     Stopped,
     Failed(String),
-    /// Other content than was digested, in words.
+    /// The content is not the content that was digested; the text says how it differs.
     Changed(String),
-    /// The end of the file, and of its last entry.
+    /// The file ends where its last entry ends.
     Whole,
-    /// The rest is no whole entry, or the file is not as long any more as when it was digested (`changed`).
+    /// The rest is not a whole entry, or the file's length differs from when it was digested (`changed`).
     Cut {
         changed: bool,
     },
@@ -90,7 +90,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Reads from where the last chunk ended.
+    /// Reads on from where the last chunk ended.
     fn read_on(&mut self, out: &mut Out<'_, Chunk>) -> Result<End, flow::StageError> {
         let mut reader = match self.open() {
             Ok(reader) => reader,
@@ -114,7 +114,8 @@ impl<'a> Reading<'a> {
         Ok(End::Stopped)
     }
 
-    /// Opens the input where the last chunk ended, from its copy if there is one, or says why it failed.
+    /// Opens the input where the last chunk ended, from its copy if there is one. The error says why it
+    /// failed.
     fn open(&mut self) -> Result<Reader, String> {
         let Registered {
             found, copy, growing, ..
@@ -154,8 +155,8 @@ impl<'a> Reading<'a> {
         out.send(std::mem::replace(&mut self.chunk, rest))
     }
 
-    /// The end that reading came to, or [`End::Changed`] where what was read is not what was digested. What was read and
-    /// sent before a load was stopped is compared by the load that goes on, which digests the file anew.
+    /// Returns `end`, or [`End::Changed`] if the content read is not the content digested. After a stop
+    /// nothing is compared: the load that continues digests the file again, and so compares it.
     fn compare(&self, end: End) -> End {
         let (Some(file), Some(digested)) = (&self.file, self.registered.version) else {
             return end;
@@ -177,7 +178,7 @@ impl<'a> Reading<'a> {
         ))
     }
 
-    /// Sends the last chunk, with the state that the input has from now on.
+    /// Sends the last chunk, with the input's new state.
     fn finish(mut self, end: End, out: &mut Out<'_, Chunk>) -> StageResult {
         let is_cut = matches!(end, End::Cut { .. });
         let useless = self.useless && !(is_cut && may_hold_records(self.context, &self.registered.found));
@@ -190,7 +191,7 @@ impl<'a> Reading<'a> {
                         "{what}; what was read of it is taken back: load it again when nobody writes to it"
                     ),
                 });
-                // Until then, and where that fails.
+                // The state until everything is taken back, and if that fails.
                 InputState::Failed {
                     reason: format!("{what}; forget the input (weft forget --input), then load it again"),
                 }
@@ -210,7 +211,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// How an entry at the end of a file is cut off, in the reader's words.
+/// How an entry at the end of a file is cut off, as the reader describes it.
 fn cut_of(entry: &Entry) -> Option<String> {
     let defects: &[Defect] = match entry {
         Entry::Record(record) => &record.defects,
@@ -230,7 +231,7 @@ fn is_cut(reason: &str) -> bool {
     .contains(&reason)
 }
 
-/// Whether an input begins like records, or cannot be looked at.
+/// Whether an input begins like records. Also true if it cannot be opened.
 fn may_hold_records(context: &Context, found: &Found) -> bool {
     let input = found.place.open(&context.parts.sources);
     input.map_or(true, |input| {
@@ -238,7 +239,8 @@ fn may_hold_records(context: &Context, found: &Found) -> bool {
     })
 }
 
-/// Entries of a chunk under a rate limit: a chunk is paid for as a whole, so small ones pass more evenly.
+/// Most entries of a chunk. Under a rate limit it is smaller, because a chunk waits as a whole and small ones
+/// pass more evenly.
 pub(super) fn chunk_entries_max(rate_pages_per_s: Option<f64>) -> usize {
     match rate_pages_per_s {
         Some(rate) => ((rate / 4.0) as usize).clamp(1, ENTRIES_MAX),

@@ -1,12 +1,12 @@
-//! Stage `register`: inputs get their place in the ledger, where reading begins.
+//! Stage `register`: gives inputs their row in the ledger, which says where reading begins.
 //!
 //! Invariants:
 //!  - inputs are registered one at a time, in the order of the arguments: of two with the same content the
 //!    first gives the name, whatever the number of threads;
-//!  - one input has one row: content that is known or continues what is known, and what was loaded once and is gone
-//!    now, gets no other;
-//!  - what continues an input that was taken for whole begins where that was whole;
-//!  - an input that was not finished, and at whose place other content is now, stays as it is, and its row says so.
+//! - an input has one row: it gets no new row if its content is known or continues known content, or if it
+//!   was loaded before and is missing now;
+//! - if an input continues one that was taken for complete, reading begins where that one was complete;
+//! - an unfinished input keeps its state if other content is at its place now, and its row says so.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use super::chunk::{Digested, Registered};
 use super::take_back::{self, Failure};
 use crate::inputs::{Found, Spool};
 
-/// Why an input cannot be read on whose file was replaced or rewritten.
+/// Why an input cannot be read on if its file was replaced or rewritten.
 const OTHER_CONTENT: &str =
     "other content is at its place, so it cannot be read on; weft forget --input takes it back";
 
-/// Stage `register`: the input's place in the ledger. `claimed` are the inputs of this load so far.
+/// Stage `register`: finds or makes the input's row. `claimed` contains the inputs that this load has so far.
 pub(super) fn register(
     context: &Context,
     claimed: &mut HashSet<InputId>,
@@ -49,7 +49,7 @@ pub(super) fn register(
     }
     let absent = no_content(&location);
     let (digest, size) = match &content {
-        // All empty files have one content: each has a row of its own all the same.
+        // All empty files have the same content, but each gets a row of its own.
         Ok(content) if content.size > 0 => (content.digest.clone(), content.size),
         _ => (absent.clone(), 0),
     };
@@ -99,8 +99,8 @@ pub(super) fn register(
     })
 }
 
-/// Makes an earlier input ready to be continued by content of this digest and size. `false` where it is no more: all
-/// that it holds is in an input of that very content.
+/// Prepares an earlier input to be continued by content of this digest and size. Returns `false` if the input
+/// no longer exists, because another input already has exactly that content.
 fn undo_end(
     context: &Context,
     (id, entry): (InputId, &LedgerEntry),
@@ -134,7 +134,8 @@ fn undo_end(
     Ok(true)
 }
 
-/// What was loaded from here, wholly or in part, stays as it is: its row tells that it is gone now.
+/// Keeps what was loaded from this location before, and notes in its row that it is missing now. Returns
+/// whether there is such an input.
 fn note_missing(
     context: &Context,
     claimed: &mut HashSet<InputId>,
@@ -152,7 +153,8 @@ fn note_missing(
     Ok(true)
 }
 
-/// Inputs that were read from here in part and cannot be read on, because other content is here now: their rows tell.
+/// Notes in the rows of inputs that were read in part from this location that they cannot be read on, because
+/// other content is there now.
 fn note_other_content(
     context: &Context,
     claimed: &HashSet<InputId>,
@@ -178,7 +180,8 @@ fn note_other_content(
     Ok(())
 }
 
-/// An input that failed at its very end fails again: there is nothing more to read.
+/// An input that failed at its very end fails again for the same reason, because there is nothing more to
+/// read.
 fn exhausted(entry: &LedgerEntry) -> Option<String> {
     match &entry.state {
         InputState::Failed { reason } if entry.bytes_done >= entry.size => Some(reason.clone()),
@@ -186,7 +189,7 @@ fn exhausted(entry: &LedgerEntry) -> Option<String> {
     }
 }
 
-/// In place of a digest where there is no content: one row a location.
+/// Replaces the digest of an input without content, so that each location has one row.
 fn no_content(location: &str) -> String {
     let hash = Sha256::digest(location);
     format!("{NO_CONTENT}{}", data_encoding::HEXLOWER.encode(&hash))

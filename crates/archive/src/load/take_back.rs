@@ -1,11 +1,13 @@
-//! What was woven of an input leaves again.
+//! Takes back what was woven of an input.
 //!
-//! An input may go on where an earlier, shorter one had ended: a copy that was interrupted, a file that was cut.
-//! The earlier one was woven with its last record as far as that went. So it is first taken back to the end of its last
-//! whole record, which a reader finds that is told that the file grows; then it is read on like any other that has
-//! grown. Where the whole content is known under another name already, the earlier input goes for good.
+//! An input may continue an earlier, shorter one: a copy that was interrupted, or a file that was cut. The
+//! earlier one was woven with its incomplete last record. So it is first taken back to the end of its last
+//! complete record, which a reader with the setting `growing` finds; then it is read on like any input that
+//! has grown. If the whole content is already known under another name, the earlier input is removed for
+//! good.
 //!
-//! An input whose content changed while it was read is a mixture, and leaves whole; so does one that is forgotten.
+//! An input whose content changed while it was read is a mixture, so all of it is taken back; the same
+//! happens to a forgotten input.
 
 use std::io;
 use std::sync::Arc;
@@ -21,10 +23,10 @@ use crate::parts::Parts;
 /// Why an input cannot be taken back.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
-    /// The index, as at any other step.
+    /// The index failed, as it may at any other step.
     #[error(transparent)]
     Index(weave::ApplyError),
-    /// Something could not be read: this input stays as it was.
+    /// Something could not be read. The input stays as it was.
     #[error("its earlier end cannot be undone: {0}")]
     Input(String),
 }
@@ -38,7 +40,7 @@ impl From<TakeBackError> for Failure {
     }
 }
 
-/// Takes the input `id` back to the end of its last whole record. `input` begins with its bytes.
+/// Takes the input `id` back to the end of its last complete record. `input` begins with its bytes.
 pub(super) fn to_last_whole_record(
     context: &Context,
     (id, entry): (InputId, &LedgerEntry),
@@ -55,7 +57,8 @@ pub(super) fn to_last_whole_record(
     take_back(&context.parts, &context.extract, id, &to, Some(input))
 }
 
-/// Takes an input back whole and out of the ledger. `input` is what is there now in its place, if anything is.
+/// Takes all of an input back and removes it from the ledger. `input` is what is at its place now, if
+/// anything.
 pub(super) fn into_nothing(
     parts: &Parts,
     settings: &extract::Settings,
@@ -65,7 +68,7 @@ pub(super) fn into_nothing(
     to_the_beginning(parts, settings, id, InputState::Forgotten, input)
 }
 
-/// Takes an input back whole, and gives it a state. `input` as for [`into_nothing`].
+/// Takes all of an input back and gives it a state. `input` is as in [`into_nothing`].
 pub(super) fn to_the_beginning(
     parts: &Parts,
     settings: &extract::Settings,
@@ -99,7 +102,7 @@ fn take_back(
     Ok(())
 }
 
-/// The capture of a row, as a load makes it.
+/// Makes the capture of a row again, as a load does.
 fn reread(
     settings: &extract::Settings,
     row: &CaptureRow,
@@ -114,7 +117,7 @@ fn reread(
     }
 }
 
-/// How far the first `size` bytes are whole, and the records in there.
+/// How many of the first `size` bytes are complete records, and how many records they are.
 fn whole_part(context: &Context, input: &Arc<dyn Input>, size: u64) -> Result<(u64, u64), warc::ReadError> {
     let part = Beginning {
         input: input.clone(),
@@ -141,7 +144,7 @@ fn whole_part(context: &Context, input: &Arc<dyn Input>, size: u64) -> Result<(u
     Ok((reader.position(), records))
 }
 
-/// The first bytes of an input, as if there were no more.
+/// The first `size` bytes of an input, as if it ended there.
 struct Beginning {
     input: Arc<dyn Input>,
     size: u64,

@@ -1,4 +1,4 @@
-//! Stage `extract`: records to captures, captures and defects to what the ledger is to note.
+//! Stage `extract`: turns records into captures, and into what the ledger is to record.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -51,7 +51,7 @@ fn add_record(context: &Context, result: &mut Extract, record: &Record) {
     note_defects(context, result.progress.input, record);
     match extract_guarded(&context.extract, record) {
         Extracted::Counted => {}
-        // Refused here as the index would, so that it is counted as the loss that it is.
+        // The index would refuse it too. Refusing it here lets it be counted as a loss.
         Extracted::Capture(capture) => match weave::refusal(&capture) {
             None => add_capture(context, result, *capture),
             Some((reason, detail)) => {
@@ -63,7 +63,7 @@ fn add_record(context: &Context, result: &mut Extract, record: &Record) {
     }
 }
 
-/// One record must not end a load, whatever is wrong with it or with us.
+/// Extracts a record. A panic becomes a defect, because one record must not end a load.
 pub(super) fn extract_guarded(settings: &extract::Settings, record: &Record) -> Extracted {
     let extracted = catch_unwind(AssertUnwindSafe(|| extract::extract(record, settings)));
     extracted.unwrap_or_else(|_| {
