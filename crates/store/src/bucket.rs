@@ -85,7 +85,8 @@ pub enum BucketError {
 /// Checks a bucket name against S3's rules. [`Key::new`] allows more: it must accept the store's own hidden
 /// buckets and names written when any short name was allowed.
 ///
-/// # Errors [`BucketError::Name`] if `name` breaks a rule.
+/// # Errors
+/// [`BucketError::Name`] if `name` breaks a rule.
 pub fn check_name(name: &str) -> Result<(), BucketError> {
     let word = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = name.as_bytes();
@@ -130,8 +131,9 @@ impl Records {
 impl Store {
     /// Makes a bucket. Returns `None`, and changes nothing, if a bucket of that name exists.
     ///
-    /// # Errors [`BucketError::Name`] for an invalid name, [`BucketError::Store`] if the record cannot be
-    /// read or written.
+    /// # Errors
+    /// [`BucketError::Name`] for an invalid name, [`BucketError::Store`] if the record cannot be read or
+    /// written.
     pub async fn make_bucket(
         &self,
         name: &str,
@@ -156,7 +158,8 @@ impl Store {
 
     /// Makes a bucket unless it exists. Returns whether this call made it.
     ///
-    /// # Errors As [`Store::make_bucket`].
+    /// # Errors
+    /// As [`Store::make_bucket`].
     pub async fn ensure_bucket(&self, name: &str) -> Result<bool, BucketError> {
         check_name(name)?;
         // Reading is cheap; a conditional write is not.
@@ -168,7 +171,8 @@ impl Store {
 
     /// A bucket; `None` if it does not exist.
     ///
-    /// # Errors [`StoreError`] if the record cannot be read, but never `NotFound`.
+    /// # Errors
+    /// [`StoreError`] if the record cannot be read, but never `NotFound`.
     pub async fn bucket(&self, name: &str) -> Result<Option<Bucket>, StoreError> {
         match self.head(&record(name)?).await {
             Ok(meta) => {
@@ -187,8 +191,9 @@ impl Store {
     /// state of its record that can be reached or that this process has read before. It may lack recent
     /// changes by other processes, so use it only to read objects.
     ///
-    /// # Errors As [`Store::bucket`]; `Unavailable` if nothing is known of the record, or if the last known
-    /// event is its removal.
+    /// # Errors
+    /// As [`Store::bucket`]; `Unavailable` if nothing is known of the record, or if the last known event is
+    /// its removal.
     pub async fn bucket_as_known(&self, name: &str) -> Result<Option<Bucket>, StoreError> {
         let unavailable = match self.bucket(name).await {
             Err(error @ StoreError::Unavailable { .. }) => error,
@@ -207,8 +212,8 @@ impl Store {
     /// refuses. It is called again with fresh attributes if another process changed the bucket in between, so
     /// that changes take effect one after the other.
     ///
-    /// # Errors [`BucketError::Missing`] and [`BucketError::Store`]; the inner error is the refusal of
-    /// `change`.
+    /// # Errors
+    /// [`BucketError::Missing`] and [`BucketError::Store`]; the inner error is the refusal of `change`.
     pub async fn change_bucket<E>(
         &self,
         name: &str,
@@ -252,7 +257,8 @@ impl Store {
 
     /// A page of buckets whose names begin with `prefix`.
     ///
-    /// # Errors [`StoreError`] if the records cannot be listed.
+    /// # Errors
+    /// [`StoreError`] if the records cannot be listed.
     pub async fn buckets(
         &self,
         prefix: &str,
@@ -279,7 +285,8 @@ impl Store {
 
     /// All buckets by name; the value is `None` for a name that has objects but no bucket.
     ///
-    /// # Errors [`StoreError`] if the store cannot be listed.
+    /// # Errors
+    /// [`StoreError`] if the store cannot be listed.
     pub async fn all_buckets(&self) -> Result<BTreeMap<String, Option<Bucket>>, StoreError> {
         let mut all = BTreeMap::new();
         let mut objects = List {
@@ -310,7 +317,8 @@ impl Store {
 
     /// Removes an empty bucket and aborts its unfinished uploads.
     ///
-    /// # Errors [`BucketError`], `NotEmpty` if the bucket contains objects.
+    /// # Errors
+    /// [`BucketError`], `NotEmpty` if the bucket contains objects.
     pub async fn remove_bucket(&self, name: &str) -> Result<(), BucketError> {
         let missing = || BucketError::Missing(name.to_owned());
         self.bucket(name).await?.ok_or_else(missing)?;

@@ -9,18 +9,18 @@ use parking_lot::{Mutex, RwLock};
 use placement::{Domains, Layout, Layouts, NodeRole, Placement, VolumeRole, Width};
 use serde::{Deserialize, Serialize};
 
-/// Makes handles: local volumes as they are, others as clients of their node. Handles are made lazily connecting:
-/// making one never fails and never waits. A handle asks under the layout that it was made for, so that an operation
-/// that began under an older one is refused by those who know a newer.
+/// Makes handles: local volumes directly, others as clients of their node. Handles connect on first use, so
+/// making one never fails and never waits. A handle sends the layout that it was made for, so that nodes that
+/// know a newer layout refuse an operation that began under an older one.
 pub trait Connect: Send + Sync + 'static {
-    /// A handle to a volume, to be asked under this layout.
+    /// A handle to a volume whose requests name this layout.
     fn volume(&self, under: LayoutTag, volume: &VolumeRole, node: &NodeRole) -> Arc<dyn Volume>;
 
-    /// A handle to a node, to be asked under this layout.
+    /// A handle to a node whose requests name this layout.
     fn node(&self, under: LayoutTag, node: &NodeRole) -> Arc<dyn Node>;
 }
 
-/// Says which layout is meant: its number, and a digest because a number alone could be claimed twice.
+/// Identifies a layout: its number, and a digest because two layouts could claim the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutTag {
     /// [`Layout::number`].
@@ -31,17 +31,17 @@ pub struct LayoutTag {
 
 /// The cluster as this process knows it.
 pub struct Cluster {
-    /// This process, if it is a node of the cluster; a mere client has `None`.
+    /// This process's node; `None` if the process is only a client.
     me: Option<NodeId>,
-    /// Gives out versions.
+    /// Makes version numbers.
     pub clock: Clock,
     connect: Box<dyn Connect>,
     view: RwLock<Arc<View>>,
-    /// Held while a new view is made.
+    /// Held while a new view is made, so that two changes cannot overwrite each other.
     adopting: Mutex<()>,
 }
 
-/// A consistent set of layouts and handles; an operation works on one view from beginning to end.
+/// A consistent set of layouts and handles. An operation uses one view from beginning to end.
 pub struct View {
     /// The layouts in force.
     pub layouts: Layouts,
@@ -53,17 +53,17 @@ pub struct View {
     pub nodes: BTreeMap<NodeId, Arc<dyn Node>>,
     /// Node and zone of every volume.
     pub domains: Domains,
-    /// [`View::sure`] of the partition where it is least.
+    /// [`View::sure`] of the partition where it is smallest.
     sure_everywhere: OnceLock<Width>,
 }
 
 impl Cluster {
-    /// A cluster of these layouts.
+    /// A cluster with these layouts.
     pub fn new(me: Option<NodeId>, layouts: Layouts, connect: Box<dyn Connect>) -> Arc<Self> {
         Self::beside(None, me, layouts, connect)
     }
 
-    /// The same, with the tables of a view that has them already.
+    /// The same, reusing the tables that another cluster's view has computed.
     pub fn beside(
         before: Option<&View>,
         me: Option<NodeId>,
@@ -89,27 +89,27 @@ impl Cluster {
         self.me.as_ref()
     }
 
-    /// The view to work on.
+    /// The current view.
     pub fn view(&self) -> Arc<View> {
         self.view.read().clone()
     }
 
-    /// Takes newer layouts into force; older ones change nothing. Of the same current layout, those older ones stay
-    /// that both sides still look into. Making them durable is the node's business.
+    /// Puts newer layouts into force and ignores older ones. If the current layout is the same, only those
+    /// older layouts stay that both sides still read. The node makes the result durable.
     pub fn adopt(&self, layouts: Layouts) {
         let _one = self.adopting.lock();
         if let Some(merged) = merge(&self.view().layouts, layouts) {
-            // Computed before the lock is taken: nobody waits for it.
+            // Computed before the lock is taken, so that readers do not wait for it.
             let view = Arc::new(View::new(merged, self.connect.as_ref(), Some(&self.view())));
             *self.view.write() = view;
         }
     }
 }
 
-/// Takes layouts that a majority has accepted into force here and on every node of theirs that can be reached: what
-/// rebalance uses when an older layout need not be looked into any more.
+/// Puts layouts that a majority has accepted into force here and on every node of theirs that can be reached.
+/// Rebalance calls it when an older layout need not be read any more.
 pub async fn announce(cluster: &Arc<Cluster>, layouts: &Layouts) {
-    // The handles of the new view know every node of the new layouts, also those that were not there before.
+    // Adopted first: the handles of the new view include nodes that joined with the new layouts.
     cluster.adopt(layouts.clone());
     let view = cluster.view();
     let told = join_all(view.nodes.values().map(|node| node.adopt(layouts))).await;
@@ -123,7 +123,7 @@ pub async fn announce(cluster: &Arc<Cluster>, layouts: &Layouts) {
 }
 
 impl LayoutTag {
-    /// No layout at all: of questions that do not depend on one.
+    /// No layout: the tag of requests that do not depend on one.
     pub const NONE: Self = Self {
         number: 0,
         digest: [0; 32],
@@ -131,7 +131,8 @@ impl LayoutTag {
 
     /// The tag of a layout.
     pub fn of(layout: &Layout) -> Self {
-        // A layout is plain data with text keys: writing it as JSON cannot fail. An empty text would match nothing.
+        // A layout is plain data with text keys: writing it as JSON cannot fail. An empty text would match
+        // nothing.
         let text = serde_json::to_vec(layout).unwrap_or_default();
         Self {
             number: layout.number,
@@ -140,11 +141,11 @@ impl LayoutTag {
     }
 }
 
-/// What is in force after `ours` met `theirs`; `None` if nothing changes.
+/// The layouts in force after `ours` and `theirs` were merged; `None` if nothing changes.
 ///
-/// For one current layout the list of older ones only ever shrinks, so that nodes agree whatever the order in which
-/// they hear of it. Two different layouts of one number never meet where layouts are accepted by a majority; should
-/// they, each side keeps its own.
+/// For one current layout the list of older ones only shrinks, so nodes agree in whatever order they learn of
+/// it. Two different layouts of one number cannot both be accepted by a majority; if they meet all the same,
+/// each side keeps its own.
 pub fn merge(ours: &Layouts, theirs: Layouts) -> Option<Layouts> {
     if theirs.current.number != ours.current.number {
         return (theirs.current.number > ours.current.number).then_some(theirs);
@@ -165,7 +166,7 @@ pub fn merge(ours: &Layouts, theirs: Layouts) -> Option<Layouts> {
 }
 
 impl View {
-    /// Tables that the view before has already are taken from it.
+    /// Reuses the tables that the earlier view has computed.
     fn new(layouts: Layouts, connect: &dyn Connect, before: Option<&View>) -> Self {
         let under = LayoutTag::of(&layouts.current);
         let all = || std::iter::once(&layouts.current).chain(&layouts.older);
@@ -201,7 +202,7 @@ impl View {
         }
     }
 
-    /// The same view, of some of its volumes only.
+    /// The same view with only these volumes.
     #[must_use]
     pub fn of_volumes(&self, volumes: BTreeMap<VolumeId, Arc<dyn Volume>>) -> Self {
         let layouts = || std::iter::once(&self.layouts.current).chain(&self.layouts.older);
@@ -236,13 +237,14 @@ impl View {
             .map_or(&[], |placement| placement.replicas(partition))
     }
 
-    /// How wide the copies of a version of this partition must lie before it is answered: as wide as its home.
+    /// On how many nodes and zones the copies of a version of this partition must be before it is
+    /// acknowledged: as many as its home has.
     pub fn wanted(&self, partition: Partition) -> Width {
         self.domains.width(self.home(partition))
     }
 
-    /// How wide every acknowledged version of this partition lies at least, whichever layout in force it was written
-    /// under.
+    /// On how many nodes and zones every acknowledged version of this partition is at least, whichever layout
+    /// in force it was written under.
     pub fn sure(&self, partition: Partition) -> Width {
         let widths = self
             .placements
@@ -251,7 +253,7 @@ impl View {
         widths.reduce(|a, b| a.min(&b)).unwrap_or_default()
     }
 
-    /// The same of all partitions.
+    /// The least [`View::sure`] of all partitions.
     pub fn sure_everywhere(&self) -> Width {
         *self.sure_everywhere.get_or_init(|| {
             let widths = (0..PARTITIONS).map(|partition| self.sure(Partition(partition)));
@@ -259,8 +261,8 @@ impl View {
         })
     }
 
-    /// Whether every version that was safe is also on a volume besides these: when all places of the partition are, or
-    /// when these are too few, or of too few nodes or zones, to hold all its copies.
+    /// Whether every safe version is also on a volume outside `unknown`: either no place of the partition is
+    /// unknown, or the unknown volumes are too few, or on too few nodes or zones, to hold all its copies.
     pub fn is_heard(&self, partition: Partition, unknown: &BTreeSet<VolumeId>) -> bool {
         let sure = self.sure(partition);
         let places = self.places(partition);
@@ -269,14 +271,16 @@ impl View {
                 || sure.is_seen_without(&self.domains.width(unknown)))
     }
 
-    /// Whether a version on these volumes may be answered: they are wide enough, and one of them is at home.
+    /// Whether a version on these volumes may be acknowledged: R of them, on enough nodes and zones, and one
+    /// at home.
     pub fn is_safe(&self, partition: Partition, held: &[VolumeId]) -> bool {
         let home = self.home(partition);
         held.iter().any(|volume| home.contains(volume))
             && self.domains.width(held).reaches(&self.wanted(partition))
     }
 
-    /// The volumes where a partition's objects may lie by any layout in force: home first, each once.
+    /// The volumes where any layout in force may have put a partition's objects: home first, each volume
+    /// once.
     pub fn places(&self, partition: Partition) -> Vec<VolumeId> {
         let mut places = Vec::new();
         for volume in self
@@ -291,8 +295,8 @@ impl View {
         places
     }
 
-    /// The nodes that decide for a partition, each when those before it do not answer: first those of its home volumes,
-    /// then the others, beginning with another one for each partition.
+    /// The nodes that may decide for a partition, each if those before it do not answer: first those of its
+    /// home volumes, then the others, starting at a different one for each partition.
     pub fn deciders(&self, partition: Partition) -> Vec<NodeId> {
         let mut deciders: Vec<NodeId> = Vec::new();
         let home = self.home(partition).iter();

@@ -1,17 +1,17 @@
 //! Replicas of objects on volumes: placement, durable writes, verified reads, scrub, repair, census.
 //!
-//! A [`Store`] is the view of a whole cluster from one process. It keeps nothing itself: it places every object by
-//! the hash of its key ([`placement`]), writes it to several [`contract::Volume`]s, and reads the newest version among them.
-//! Volumes are whatever [`Connect`] makes of their names.
+//! A [`Store`] is one process's view of a whole cluster. It has no data of its own: it places every object by
+//! the hash of its key ([`placement`]), writes it to several [`contract::Volume`]s, and reads the newest
+//! version among them. [`Connect`] turns the names of volumes into handles.
 //!
 //! Invariants:
-//!  - a write is answered only after R different volumes hold it, synced, on different nodes and zones as far as the
-//!    layout has them, at least one of them a volume of the key's partition;
+//!  - a write is acknowledged only after R different volumes hold it, synced, on different nodes and zones as
+//!    far as the layout has them, at least one of them a volume of the key's partition;
 //!  - bytes leave the store only after their block was compared with its BLAKE3 digest;
-//!  - "no such object" is said only when the volumes that are unreachable or still being rebuilt are too few, or of too
-//!    few nodes or zones, to hold all copies of an acknowledged write;
-//!  - a copy is dropped only after R copies of the same or a newer version were verified on the volumes of the
-//!    partition.
+//!  - the store reports "no such object" only if the volumes that are unreachable or being rebuilt are too
+//!    few, or on too few nodes or zones, to hold all copies of an acknowledged write;
+//!  - a copy is dropped only after R copies of the same or a newer version were verified on the partition's
+//!    volumes.
 
 pub mod bucket;
 pub mod object;

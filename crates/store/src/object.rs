@@ -1,9 +1,9 @@
-//! The store as an [`ObjectStore`]: how the other parts of Weft use it, none the wiser whether it is this store, a
-//! folder, or somebody else's S3.
+//! The store as an [`ObjectStore`]. The other parts of Weft use this interface for our store, a folder and S3
+//! alike.
 //!
-//! A path is a name in one bucket, or, for all buckets, the bucket and then the name. Buckets beginning with a dot are
-//! not shown; what is written makes its bucket when there is none. Entity tags are those of the store, without quotes. Only the newest version of an object is kept, so
-//! that no version is named in answers.
+//! A path is a name in one bucket, or, for all buckets, the bucket and then the name. Buckets beginning with
+//! a dot are hidden; a write makes its bucket if it does not exist. Entity tags are those of the store,
+//! without quotes. Only the newest version of an object is kept, so results name no version.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,10 +30,10 @@ use crate::client::{Complete, List, Object, Put, Store, StoreError, Upload};
 /// The name in errors.
 const STORE: &str = "weft";
 
-/// Objects asked of the store at once when everything is listed.
+/// Objects per request when everything is listed.
 const PAGE: usize = 1000;
 
-/// Deletions under way at once.
+/// Deletions running at once.
 const DELETIONS: usize = 8;
 
 /// Header names of attributes; user metadata follows the prefix.
@@ -51,7 +51,7 @@ const USER_HEADER: &str = "x-amz-meta-";
 #[derive(Clone)]
 pub struct StoreObjects {
     store: Store,
-    /// All buckets if `None`.
+    /// `None` for all buckets.
     bucket: Option<Arc<str>>,
 }
 
@@ -59,7 +59,7 @@ impl Store {
     /// The objects of a bucket.
     ///
     /// # Errors
-    /// [`KeyError`] for what cannot be a bucket's name.
+    /// [`KeyError`] if `bucket` cannot be a bucket's name.
     pub fn object_store(&self, bucket: &str) -> std::result::Result<StoreObjects, KeyError> {
         Key::new(bucket, "any")?;
         Ok(StoreObjects {
@@ -89,7 +89,7 @@ impl StoreObjects {
         })
     }
 
-    /// The key of what is to be written, in a bucket that is there.
+    /// The key for a write; makes its bucket if it does not exist.
     async fn key_to_write(&self, path: &Path) -> Result<Key> {
         let key = self.key(path)?;
         let made = self.store.ensure_bucket(key.bucket()).await;
@@ -105,11 +105,11 @@ impl StoreObjects {
             Some(bucket) => text.strip_prefix(bucket.as_ref()).unwrap_or(text),
             None => text,
         };
-        // A path has no slash at its ends.
+        // A path has no slash at either end.
         Ok(Path::parse(text.strip_prefix('/').unwrap_or(text))?)
     }
 
-    /// The beginning of the keys below a path.
+    /// The prefix of the keys below a path.
     fn prefix(&self, path: Option<&Path>) -> String {
         let below = path
             .filter(|path| !path.as_ref().is_empty())
@@ -128,12 +128,12 @@ impl StoreObjects {
         })
     }
 
-    /// Whether clients are shown a key or prefix.
+    /// Whether clients may see a key or prefix.
     fn is_shown(&self, text: &str) -> bool {
         self.bucket.is_some() || !is_hidden(text)
     }
 
-    /// All buckets as prefixes, empty ones too.
+    /// All buckets as prefixes, including empty ones.
     async fn buckets(&self) -> Result<ListResult> {
         let all = self.store.all_buckets().await;
         let names = all.map_err(|error| failed(error, false))?.into_keys();
@@ -181,7 +181,7 @@ impl StoreObjects {
             let meta = self.store.head(key).await?;
             let range = meta.size.saturating_sub(length)..meta.size;
             let object = self.store.get(key, (!range.is_empty()).then_some(range)).await?;
-            // Another version has another end.
+            // For the suffix of a newer version the range must be computed again.
             if object.meta.version == meta.version {
                 return Ok(object);
             }
@@ -366,7 +366,7 @@ impl ObjectStore for StoreObjects {
 struct PartsUpload {
     store: Store,
     upload: Upload,
-    /// Parts begun.
+    /// Number of parts begun.
     parts: u32,
     received: Arc<Mutex<BTreeMap<u32, String>>>,
 }
@@ -457,7 +457,7 @@ fn headers(attributes: &Attributes) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Headers as attributes; those that have no attribute are left out.
+/// Headers as attributes; a header without a matching attribute is dropped.
 fn attributes(headers: &BTreeMap<String, String>) -> Attributes {
     let attribute = |header: &str| match header.strip_prefix(USER_HEADER) {
         Some(name) => Some(Attribute::Metadata(name.to_owned().into())),
@@ -472,7 +472,7 @@ fn attributes(headers: &BTreeMap<String, String>) -> Attributes {
         .collect()
 }
 
-/// What a caller is told; a condition that does not hold is another error for one who creates.
+/// Converts an error. A condition that does not hold is `AlreadyExists` for a caller that creates.
 fn failed(error: StoreError, creates: bool) -> Error {
     let source = |error: StoreError| Box::new(error) as Box<dyn std::error::Error + Send + Sync>;
     match error {

@@ -7,11 +7,9 @@
 //!  1. When every place has answered and none is being rebuilt, the newest version among the answers is
 //!     current.
 //!  2. When a place is unknown (no answer, or being rebuilt), all other volumes are asked too. The answer is
-//!     certain once
-//!     the unknown volumes are too few, or on too few nodes or zones, to hold all copies.
+//!     certain once the unknown volumes are too few, or on too few nodes or zones, to hold all copies.
 //!  3. Otherwise nothing is certain, with one exception: if every volume has answered though some are being
-//!     rebuilt, a
-//!     version found may be read, but "there is none" and decisions are impossible.
+//!     rebuilt, a version found may be read, but "there is none" and decisions are impossible.
 //!
 //! A **prepared** version counts like a visible one: it is in doubt until the decider finishes it
 //! ([`super::decide`]). A late volume counts as unknown after [`Patience::hedge`](super::Patience::hedge) if
@@ -63,7 +61,8 @@ pub(super) struct Look {
 impl Look {
     /// The current version if it is live, `None` if there is none.
     ///
-    /// # Errors `Unavailable` when it is not certain which version is the current one.
+    /// # Errors
+    /// `Unavailable` when it is not certain which version is the current one.
     pub(super) fn decided(&self) -> Result<Option<&Meta>, StoreError> {
         if !self.certain || self.in_doubt().is_some() {
             return Err(self.unavailable());
@@ -105,7 +104,8 @@ impl Look {
     /// The version to read: the current one; while volumes are being rebuilt, the newest that exists; with
     /// [`Reading::Any`], the newest on the volumes that can be reached.
     ///
-    /// # Errors `NotFound` if the key certainly has no live version, otherwise `Unavailable`.
+    /// # Errors
+    /// `NotFound` if the key certainly has no live version, otherwise `Unavailable`.
     pub(super) fn live(&self, reading: Reading) -> Result<&Meta, StoreError> {
         let will_do = self.certain || self.has_heard_all || reading == Reading::Any;
         match &self.newest {
@@ -158,7 +158,8 @@ impl Store {
     /// Looks for a version to read. A version in doubt is settled first, so that no later reader reads
     /// something older.
     ///
-    /// # Errors `Unavailable` when the doubt cannot be settled now.
+    /// # Errors
+    /// `Unavailable` when the doubt cannot be settled now.
     pub(super) async fn look_to_read(&self, key: &Key) -> Result<Look, StoreError> {
         let mut look = self.look(key).await;
         if self.reading() == Reading::Any {

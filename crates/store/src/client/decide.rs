@@ -245,7 +245,8 @@ impl Store {
 
     /// Asks one node, or this process directly. Content for another node must be staged first.
     ///
-    /// # Errors The reason why the content could not be staged.
+    /// # Errors
+    /// The reason why the content could not be staged.
     async fn ask_decider(
         &self,
         view: &Arc<View>,

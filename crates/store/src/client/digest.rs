@@ -26,7 +26,8 @@ pub(super) fn digest_now(content: &[u8]) -> Digests {
 
 /// Digests of a content in memory.
 ///
-/// # Errors [`JoinError`] when the process is shutting down.
+/// # Errors
+/// [`JoinError`] when the process is shutting down.
 pub(super) async fn digest_whole(content: &Bytes) -> Result<Digests, JoinError> {
     if content.len() <= INLINE_BYTES_MAX {
         return Ok(digest_now(content));

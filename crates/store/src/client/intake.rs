@@ -21,8 +21,8 @@ use super::StoreError;
 /// Content up to this length is collected before it is written, and goes to each volume in one request.
 pub(super) const WHOLE_BYTES_MAX: usize = 1024 * 1024;
 
-/// Memory for contents being collected, of all clients together: any number of clients that stall half-way through a
-/// small object hold no more than this.
+/// Memory for contents being collected, of all clients together: any number of clients that stall half-way
+/// through a small object hold no more than this.
 const COLLECTED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Longest piece passed on, in bytes.
@@ -113,8 +113,8 @@ impl Sink {
 
 /// Reads the beginning of a content.
 ///
-/// # Errors `Body` when the content breaks off; if the content is read from this store, the error of that
-/// read.
+/// # Errors
+/// `Body` when the content breaks off; if the content is read from this store, the error of that read.
 pub(super) async fn open(key: &Key, mut body: ByteStream, budget: &Budget) -> Result<Opening, StoreError> {
     let Some(first) = body.next().await else {
         return Ok(Opening::Whole(Bytes::new()));
@@ -215,8 +215,9 @@ pub(super) fn channel_for(stall: Duration) -> (Sink, ByteStream, oneshot::Receiv
 /// Gives a content to all sinks and returns its length. A sink whose reader has gone or was dropped is left
 /// out from then on. When none of the first `needed` sinks is left, the rest of the content is not read.
 ///
-/// # Errors `Body` when the content breaks off; `Declared` as soon as it is longer than `size_max`. The
-/// sinks' readers see then that the content is incomplete.
+/// # Errors
+/// `Body` when the content breaks off; `Declared` as soon as it is longer than `size_max`. The sinks' readers
+/// see then that the content is incomplete.
 pub(super) async fn pour(
     key: &Key,
     mut body: ByteStream,

@@ -214,29 +214,33 @@ impl Store {
 
     /// Writes a version. Returns only when R different volumes hold it, synced.
     ///
-    /// # Errors [`StoreError`]. After `Unavailable` the version may be visible (complete, on fewer volumes)
-    /// if a volume failed between syncing it and making it visible; any other error leaves nothing.
+    /// # Errors
+    /// [`StoreError`]. After `Unavailable` the version may be visible (complete, on fewer volumes) if a
+    /// volume failed between syncing it and making it visible; any other error leaves nothing.
     pub async fn put(&self, key: &Key, body: ByteStream, put: Put) -> Result<Meta, StoreError> {
         self.take(key, body, put).await
     }
 
     /// Opens the newest version for reading, whole or a range of it. A range is cut at the object's end.
     ///
-    /// # Errors [`StoreError`]; `Range` for a range that begins after the end or is empty.
+    /// # Errors
+    /// [`StoreError`]; `Range` for a range that begins after the end or is empty.
     pub async fn get(&self, key: &Key, range: Option<Range<u64>>) -> Result<Object, StoreError> {
         self.open(key, range).await
     }
 
     /// The newest version, without its content.
     ///
-    /// # Errors [`StoreError`]; `NotFound` if there is no live version.
+    /// # Errors
+    /// [`StoreError`]; `NotFound` if there is no live version.
     pub async fn head(&self, key: &Key) -> Result<Meta, StoreError> {
         self.look_to_read(key).await?.live(self.reading()).cloned()
     }
 
     /// Deletes: writes a tombstone. Returns `None`, and writes no tombstone, if there is nothing to delete.
     ///
-    /// # Errors [`StoreError`]; also `Condition` if the condition names an entity tag and there is no object.
+    /// # Errors
+    /// [`StoreError`]; also `Condition` if the condition names an entity tag and there is no object.
     pub async fn delete(&self, key: &Key, condition: Condition) -> Result<Option<Meta>, StoreError> {
         let look = self.look(key).await;
         // The key certainly has no live version, so no decision is needed.
@@ -250,7 +254,8 @@ impl Store {
     /// Writes the newest version of `from` as `to`, verified while it is read. Attributes are copied unless
     /// others are given.
     ///
-    /// # Errors [`StoreError`]; `NotFound` is about `from`, `Condition` about `to`.
+    /// # Errors
+    /// [`StoreError`]; `NotFound` is about `from`, `Condition` about `to`.
     pub async fn copy(
         &self,
         from: &Key,
@@ -273,15 +278,16 @@ impl Store {
 
     /// A page of live objects.
     ///
-    /// # Errors `Unavailable` when R or more volumes do not answer, because objects could be missing from the
-    /// page.
+    /// # Errors
+    /// `Unavailable` when R or more volumes do not answer, because objects could be missing from the page.
     pub async fn list(&self, list: &List) -> Result<Listing, StoreError> {
         self.page(list).await
     }
 
     /// Decides and finishes a change ([`contract::Node::finish`] of this process's node).
     ///
-    /// # Errors [`NodeError`] if this node cannot decide or the change is refused.
+    /// # Errors
+    /// [`NodeError`] if this node cannot decide or the change is refused.
     pub async fn finish_here(&self, finish: Finish) -> Result<Option<Meta>, NodeError> {
         self.decide_or_relay(finish).await
     }

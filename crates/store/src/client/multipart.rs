@@ -65,8 +65,8 @@ pub struct Uploads {
 pub struct Part {
     /// Its number, 1 to 10,000.
     pub number: u32,
-    /// Its content: size, entity tag (MD5 in hexadecimal), digests, attributes given to [`Store::put_part`], and
-    /// the time it was received (`version.millis`).
+    /// Its content: size, entity tag (MD5 in hexadecimal), digests, attributes given to [`Store::put_part`],
+    /// and the time it was received (`version.millis`).
     pub meta: Meta,
 }
 
@@ -120,7 +120,8 @@ impl Store {
 
     /// An open upload.
     ///
-    /// # Errors `NoUpload` if it is not open; otherwise as [`Store::head`].
+    /// # Errors
+    /// `NoUpload` if it is not open; otherwise as [`Store::head`].
     pub async fn upload(&self, key: &Key, id: &str) -> Result<Upload, StoreError> {
         let control = control(key, id)?;
         match self.head(&control).await {
@@ -133,8 +134,8 @@ impl Store {
     /// Receives a part and replaces an earlier one of that number. Returns when it is as safe as an object. A
     /// condition in `put` is ignored.
     ///
-    /// # Errors `NoUpload` if the upload is not open, `Part` for a number out of range; otherwise as
-    /// [`Store::put`].
+    /// # Errors
+    /// `NoUpload` if the upload is not open, `Part` for a number out of range; otherwise as [`Store::put`].
     pub async fn put_part(
         &self,
         key: &Key,
@@ -163,7 +164,8 @@ impl Store {
 
     /// Parts received, with numbers above `after`.
     ///
-    /// # Errors `NoUpload` if the upload is not open; otherwise as [`Store::list`].
+    /// # Errors
+    /// `NoUpload` if the upload is not open; otherwise as [`Store::list`].
     pub async fn list_parts(
         &self,
         key: &Key,
@@ -209,7 +211,8 @@ impl Store {
 
     /// Aborts an upload and removes its parts.
     ///
-    /// # Errors `NoUpload` if the upload is not open; otherwise as [`Store::delete`].
+    /// # Errors
+    /// `NoUpload` if the upload is not open; otherwise as [`Store::delete`].
     pub async fn abort_upload(&self, key: &Key, id: &str) -> Result<(), StoreError> {
         self.upload(key, id).await?;
         self.delete(&control(key, id)?, Condition::Always).await?;
@@ -219,7 +222,8 @@ impl Store {
     /// Joins parts into the object, in one pass over their verified bytes, and removes them. The object's
     /// entity tag is the MD5 over the parts' MD5s, `-`, and their number.
     ///
-    /// # Errors `NoUpload` if the upload is not open, `Part` if the named parts are wrong; otherwise as
+    /// # Errors
+    /// `NoUpload` if the upload is not open, `Part` if the named parts are wrong; otherwise as
     /// [`Store::put`]. The upload stays open after any of them.
     pub async fn complete_upload(&self, key: &Key, id: &str, complete: Complete) -> Result<Meta, StoreError> {
         let upload = self.upload(key, id).await?;
@@ -249,7 +253,8 @@ impl Store {
     /// Aborts all uploads begun longer than `age` ago, and removes parts of that age that belong to none.
     /// Returns the number of uploads aborted.
     ///
-    /// # Errors As [`Store::list`] and [`Store::delete`].
+    /// # Errors
+    /// As [`Store::list`] and [`Store::delete`].
     pub async fn expire_uploads(&self, age: Duration) -> Result<u64, StoreError> {
         let age_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
         let before_ms = now_ms().saturating_sub(age_ms);

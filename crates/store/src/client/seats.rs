@@ -1,14 +1,16 @@
-//! Turns: in which term this process decides for which partitions, and which nodes have promised to keep to it.
+//! Seats: in which term this process decides for which partitions, and which nodes have promised to keep to
+//! it.
 //!
-//! Why never two decide at once. A version counts as chosen when it lies prepared on volumes that are safe
-//! ([`View::is_safe`]), and a node prepares nothing of an earlier term than it has promised. A **seat** is a term that so
-//! many nodes have promised that every safe set of volumes has one of theirs ([`View::is_heard`]). So from the moment
-//! that somebody else has a seat of a later term, nothing more of ours is chosen; and what was chosen before lies on a
-//! node that has promised, where the other one finds it ([`super::decide`]).
+//! Why two nodes never decide at once: a version is chosen when it is prepared on volumes that are safe
+//! ([`View::is_safe`]), and a node prepares nothing of an earlier term than it has promised. A **seat** is a
+//! term promised by so many nodes that every safe set of volumes includes a volume of one of them
+//! ([`View::is_heard`]). So once another node has a seat of a later term, nothing more of ours is chosen;
+//! what was chosen before is on a node that has promised, where the other decider finds it
+//! ([`super::decide`]).
 //!
-//! A seat is claimed when it is needed: by the node whose turn it is when a request comes, for all partitions that it is
-//! the first to answer for, so that a node that begins or takes over asks once. Nobody holds an election, and no clock
-//! is looked at. A process never goes on with the seats of one before: it claims later ones.
+//! A seat is claimed when a request needs it, for all partitions for which this node is the first that
+//! answers, so that a node that starts or takes over asks once. There is no election and no clock. A process
+//! never reuses the seats of an earlier process: it claims later ones.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -22,15 +24,15 @@ use super::Store;
 use super::decide::back_off;
 use crate::cluster::View;
 
-/// How often a claim is made again because somebody else's was later.
+/// How often a claim is retried because another node's was later.
 const CLAIM_TRIES: u32 = 6;
 
 /// The right to decide for a partition.
 #[derive(Debug, Clone)]
 pub(super) struct Seat {
-    /// The turn.
+    /// The term of the seat.
     pub(super) term: Term,
-    /// Who has promised it; `None` where there are no others.
+    /// The nodes that have promised it; `None` where there are no other nodes.
     promised: Option<Arc<BTreeSet<NodeId>>>,
 }
 
@@ -38,21 +40,21 @@ pub(super) struct Seat {
 #[derive(Default)]
 pub(super) struct Seats {
     held: Mutex<HashMap<Partition, Seat>>,
-    /// Held while one is claimed: others may be claimed along with it.
+    /// Held during a claim, because one claim may cover partitions that other requests want too.
     claiming: tokio::sync::Mutex<()>,
 }
 
-/// What nodes answered to a claim.
+/// The nodes' answers to a claim.
 struct Answers {
-    /// What each node that answered has promised otherwise.
+    /// By node that answered: the later terms that it has promised to others.
     refused: BTreeMap<NodeId, Vec<Claim>>,
     failures: Vec<String>,
-    /// Somebody knows another layout.
+    /// A node knows another layout.
     other_layout: Option<NodeError>,
 }
 
 impl Seat {
-    /// Whether a node's answers count: it has promised.
+    /// Whether a node's answers count, because it has promised the term.
     pub(super) fn counts(&self, node: Option<&NodeId>) -> bool {
         match &self.promised {
             None => true,
@@ -60,7 +62,7 @@ impl Seat {
         }
     }
 
-    /// There is nobody to take turns with.
+    /// Whether there are no other nodes to compete with.
     pub(super) fn is_alone(&self) -> bool {
         self.promised.is_none()
     }
@@ -75,10 +77,11 @@ impl Seats {
 }
 
 impl Store {
-    /// The seat of a partition, of this term or a later one: as it is held, or claimed.
+    /// The seat of a partition in term `least` or a later one: the one held, or a new claim.
     ///
     /// # Errors
-    /// `Undecided` when too few nodes answer, `Superseded`, `OtherLayout`.
+    /// `Undecided` when too few nodes answer, `Superseded` when another node holds a later term,
+    /// `OtherLayout` when a node knows another layout.
     pub(super) async fn seat(
         &self,
         view: &Arc<View>,
@@ -121,7 +124,7 @@ impl Store {
                 term,
             });
             let claims: Vec<_> = claims.collect();
-            // First, and durably, by this node itself: so no later process of it claims the same term.
+            // This node promises first, and durably, so that no later process of it claims the same term.
             let own = self.own_promise(view, me, &claims).await?;
             if let Some(later) = own.iter().map(|claim| claim.term).max() {
                 latest = later;
@@ -148,8 +151,9 @@ impl Store {
         }
     }
 
-    /// The partitions to be claimed with this one: those that nobody answers for before this node but those who do
-    /// not answer for this one either, unless a seat of them is held that is no part of the one to be replaced.
+    /// The partitions to claim together with this one: those for which only nodes that do not answer for this
+    /// partition either come before this node, except partitions with a seat other than the one to be
+    /// replaced.
     fn batch(&self, view: &View, me: &NodeId, partition: Partition) -> Vec<Partition> {
         let before = |partition| view.deciders(partition).into_iter().take_while(|node| node != me);
         let gone: BTreeSet<_> = before(partition).collect();
@@ -177,7 +181,7 @@ impl Store {
         }
     }
 
-    /// Asks all others. Once enough have promised, the rest is waited for only a little longer.
+    /// Asks all other nodes. Once enough have promised, the rest is waited for only a little longer.
     async fn ask_promises(
         &self,
         view: &Arc<View>,
@@ -220,7 +224,7 @@ impl Store {
             promised: Some(Arc::new(answers.promised(partition))),
         };
         let mut held = self.seats().held.lock();
-        // Most often nobody refuses anything: then all have the same list.
+        // Most often no node refuses anything, and all partitions share one list.
         let common = seat(partition);
         let all_agree = answers.refused.values().all(Vec::is_empty);
         for other in batch {
@@ -244,7 +248,7 @@ impl Answers {
     }
 }
 
-/// Whether every safe set of volumes has one of these nodes'.
+/// Whether every safe set of volumes includes a volume of one of these nodes.
 fn covers(view: &View, partition: Partition, nodes: &BTreeSet<NodeId>) -> bool {
     let is_theirs = |node: Option<&NodeId>| node.is_some_and(|node| nodes.contains(node));
     let others = view

@@ -1,12 +1,13 @@
-//! Bringing a content to R volumes before anything of it is visible.
+//! Brings a content to R volumes before anything of it is visible.
 //!
 //! Invariants:
-//!  - [`Spread::fill`] succeeds only when R different volumes hold the whole content staged, on as many nodes and zones as
-//!    home has, at least one of them at home in the layout in force, each with the length and BLAKE3 of what was sent;
-//!  - a volume that fails is replaced by the next one of [`next_place`] (a hand-off, which repair brings home). A content
-//!    that has gone by is copied from another stage and compared on arrival;
-//!  - when it fails, every stage is given up, and nothing was visible at any moment; when it is stopped because somebody
-//!    else decides now, what is prepared stays for them to find.
+//!  - [`Spread::fill`] returns `Ok` only if R different volumes hold the whole content staged, on as many
+//!    nodes and zones as home has, at least one of them at home in the layout in force, each with the length
+//!    and BLAKE3 of what was sent;
+//!  - a volume that fails is replaced by the next one of [`next_place`] (a hand-off, which repair brings
+//!    home). A streamed content is then copied from another stage and compared on arrival;
+//!  - when it fails, every stage is aborted and nothing was ever visible; when another decider stops it,
+//!    prepared stages stay for that decider to find.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,22 +22,22 @@ use super::volumes::{next_place, next_places};
 use super::{Store, StoreError};
 use crate::cluster::View;
 
-/// Where the bytes of a version are to be had while it is written.
+/// Where the bytes of a version can be read while it is written.
 #[derive(Clone)]
 pub(super) enum Content {
-    /// A tombstone has none.
+    /// A tombstone has no bytes.
     None,
-    /// All at hand.
+    /// The whole content, in memory.
     Whole(Bytes),
-    /// Gone by: they are to be had from the stages.
+    /// The content was streamed: only the stages have it.
     Passed,
-    /// Somebody else has prepared it there.
+    /// Another process has prepared it on these volumes.
     Prepared(Vec<(VolumeId, StageId)>),
     /// The stages have been committed on these volumes.
     Held(Vec<VolumeId>),
 }
 
-/// What a content must prove to be wherever it arrives.
+/// Length and digest that the content must have on every volume.
 #[derive(Clone, Copy)]
 pub(super) struct Expected {
     pub(super) size: u64,
@@ -49,32 +50,32 @@ pub(super) struct Spread {
     key: Key,
     expected: Expected,
     content: Content,
-    /// The version, once it has its number: from then on every stage is prepared too.
+    /// The version, once it has its number; from then on every stage is also prepared.
     meta: Option<Meta>,
     stages: Stages,
-    /// A decision is made under one view from its look to the last preparation.
+    /// The view of the decision, from its look to the last preparation.
     under: Option<Arc<View>>,
-    /// Why the decision has to be made anew.
+    /// Why the decision must start again.
     stop: Option<Stop>,
-    /// It lies prepared where it has to: from now on others may count on it, and every further copy is just that.
+    /// It is prepared on enough volumes: others may count on it from now on, and later copies only add to it.
     is_chosen: bool,
-    /// Volumes that did not answer when the key was looked up.
+    /// Volumes that did not answer the look.
     silent: Vec<VolumeId>,
-    /// Volumes that failed, not asked again; the silent ones too.
+    /// Volumes that failed and are not asked again, including the silent ones.
     refused: Vec<VolumeId>,
     errors: Vec<VolumeError>,
 }
 
-/// Why a version was not brought to R volumes.
+/// Why a version did not reach R volumes.
 pub(super) enum Short {
-    /// Nothing is left of it.
+    /// It failed, and no trace of it is left.
     Refused(StoreError),
-    /// It may lie prepared on some: the decision has to be made anew.
+    /// It may be prepared on some volumes: the decision must start again.
     Stopped(Stop),
 }
 
 impl Short {
-    /// The error for who has only staged, which nothing stops.
+    /// The error for a caller that only stages, which no other decider can stop.
     pub(super) fn refused(self, key: &Key) -> StoreError {
         match self {
             Self::Refused(error) => error,
@@ -86,16 +87,16 @@ impl Short {
     }
 }
 
-/// What stops a decision.
+/// Why a decision stops.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stop {
-    /// Another node has its turn, in this term.
+    /// Another node holds a seat in this later term.
     Superseded(Term),
     /// Another layout is in force.
     OtherLayout,
 }
 
-/// Who is to blame for a copy that was not made.
+/// The side that caused a copy to fail.
 enum Fault {
     Target(VolumeError),
     /// The stage on this volume cannot be read, or is not the content.
@@ -103,7 +104,7 @@ enum Fault {
 }
 
 impl Spread {
-    /// Of a content that nobody holds yet. Volumes that are known to fail are not asked.
+    /// Starts with a content that no volume holds yet. Volumes that are known to fail are not asked.
     pub(super) fn new(
         store: &Store,
         key: &Key,
@@ -127,7 +128,7 @@ impl Spread {
         }
     }
 
-    /// The same, of a version that has its number, decided under a view.
+    /// The same for a version that has its number, decided under a view.
     pub(super) fn of_version(
         store: &Store,
         view: &Arc<View>,
@@ -147,7 +148,7 @@ impl Spread {
         under.unwrap_or_else(|| self.store.cluster().view())
     }
 
-    /// Asks a volume: under the view of the decision while there is one, else under whichever is in force.
+    /// Asks a volume: under the view of the decision if there is one, otherwise under the view in force.
     async fn ask<T, F>(
         &self,
         id: &VolumeId,
@@ -165,7 +166,7 @@ impl Spread {
         }
     }
 
-    /// What a volume has answered to a content that was streamed to it.
+    /// Notes a volume's answer to a content that was streamed to it.
     pub(super) async fn note(
         &mut self,
         volume: VolumeId,
@@ -180,13 +181,14 @@ impl Spread {
             }
             Err(error) => {
                 if matches!(error, VolumeError::Unreachable { .. }) {
-                    // It would not answer this either: it is told, but nobody waits for that.
+                    // It would not answer this request either: dropping sends the abort and does not wait for
+                    // an answer.
                     drop(upload);
                 } else {
                     upload.abort().await;
                 }
                 if matches!(error, VolumeError::OtherLayout { .. }) {
-                    // Not its fault: it gets a copy.
+                    // The volume is not at fault: it gets a copy later.
                     self.errors.push(error);
                 } else {
                     self.refuse(volume, error);
@@ -195,26 +197,26 @@ impl Spread {
         }
     }
 
-    /// Takes over what somebody else has staged.
+    /// Takes over stages that another task made.
     pub(super) fn adopt(&mut self, stages: &mut Stages) {
         for (volume, stage) in stages.take() {
             self.stages.push(volume, stage);
         }
     }
 
-    /// The volumes that hold it staged.
+    /// The stages of the content.
     pub(super) fn stages(&mut self) -> &mut Stages {
         &mut self.stages
     }
 
-    /// Brings it to as many volumes as needed.
+    /// Brings the content to as many volumes as needed.
     ///
     /// # Errors
-    /// [`Short`]
+    /// [`Short`] if too few volumes take it, or if the decision stops.
     pub(super) async fn fill(&mut self) -> Result<(), Short> {
         loop {
             if let Some(stop) = self.stop {
-                // What is prepared stays: whoever decides next finds it.
+                // Prepared stages stay: the next decider finds them.
                 self.stages.take();
                 return Err(Short::Stopped(stop));
             }
@@ -234,13 +236,13 @@ impl Spread {
         }
     }
 
-    /// Others may count on it from now on, and layouts may change.
+    /// Marks the version as chosen: others may count on it from now on, and the layout may change.
     pub(super) fn is_chosen(&mut self) {
         self.is_chosen = true;
         self.under = None;
     }
 
-    /// Completes and syncs what was staged, under the version's number. Volumes that fail have to be made up for.
+    /// Completes and syncs what was staged, under the version's number. `fill` replaces volumes that fail.
     pub(super) async fn prepare(&mut self) {
         let Some(meta) = self.meta.clone() else { return };
         let (this, meta) = (&*self, &meta);
@@ -259,7 +261,7 @@ impl Spread {
         }
     }
 
-    /// Whether an error is none of the volume's, but the end of the decision.
+    /// Whether an error ends the decision, rather than being the fault of the volume.
     fn stops(&mut self, error: &VolumeError) -> bool {
         let stop = match error {
             VolumeError::Superseded { promised, .. } => Stop::Superseded(*promised),
@@ -270,7 +272,7 @@ impl Spread {
         true
     }
 
-    /// Lays the content on volumes; those that fail are not asked again.
+    /// Sends the content to volumes. Those that fail are not asked again.
     pub(super) async fn lay(&mut self, volumes: Vec<VolumeId>) {
         let laid = join_all(volumes.iter().map(|volume| self.lay_on(volume))).await;
         for (volume, laid) in volumes.into_iter().zip(laid) {
@@ -285,7 +287,7 @@ impl Spread {
 
     async fn lay_on(&self, volume: &VolumeId) -> Result<StageId, Fault> {
         let stage = StageId::random();
-        // Given up if anything fails, or nobody waits any longer.
+        // Aborted on drop, if anything fails or the caller stops waiting.
         let mut upload = Stages::of(&self.store, vec![(volume.clone(), stage)]);
         if let Some(meta) = &self.meta {
             upload = upload.prepared_as(meta.version);
@@ -311,7 +313,7 @@ impl Spread {
             (Content::Held(holders), Some(meta)) => {
                 self.copy_committed(volume, stage, meta, holders).await?;
             }
-            // A tombstone needs no content; nothing is committed without a number.
+            // A tombstone needs no content, and nothing is committed without a number.
             (Content::None, _) | (Content::Held(_), None) => {}
         }
         let Some(meta) = &self.meta else {
@@ -328,7 +330,7 @@ impl Spread {
         asking.await.map_err(Fault::Target)
     }
 
-    /// Stages a content at hand.
+    /// Stages a content from memory.
     async fn send(&self, volume: &VolumeId, stage: StageId, content: &Bytes) -> Result<(), Fault> {
         let sending = self.ask(volume, |asked| {
             let piece = content.clone();
@@ -339,7 +341,7 @@ impl Spread {
         self.expected.check(volume, &staged).map_err(Fault::Target)
     }
 
-    /// Stages what another volume has staged.
+    /// Stages a copy of another volume's stage.
     async fn copy_stage(&self, volume: &VolumeId, stage: StageId) -> Result<(), Fault> {
         let prepared = match &self.content {
             Content::Prepared(prepared) => prepared.as_slice(),
@@ -371,7 +373,7 @@ impl Spread {
         }
     }
 
-    /// Stages what other volumes have committed.
+    /// Stages a copy of what other volumes have committed.
     async fn copy_committed(
         &self,
         volume: &VolumeId,
@@ -385,13 +387,13 @@ impl Spread {
         self.expected.check(volume, &staged).map_err(Fault::Target)
     }
 
-    /// The volume that a version which these hold lacks next, if it can be laid there.
+    /// The next volume for a version that `held` hold, if it still needs one that can be asked.
     pub(super) fn next(&self, held: &[VolumeId]) -> Option<VolumeId> {
         let view = self.view();
         next_place(&view, &self.key, held, &self.refused).filter(|_| self.has_source())
     }
 
-    /// From now on the content is to be had from these volumes, which have committed it.
+    /// Reads the content from these volumes from now on: they have committed it.
     pub(super) fn committed_on(&mut self, held: &[VolumeId]) {
         let gone_by = matches!(
             self.content,
@@ -426,7 +428,7 @@ impl Spread {
         self.errors.push(error);
     }
 
-    /// Why nothing was written.
+    /// The error that says why nothing was written.
     pub(super) fn error(&self) -> StoreError {
         let (key, detail) = (self.key.to_string(), self.reasons());
         if self.is_full() {
@@ -435,8 +437,8 @@ impl Spread {
         StoreError::Unavailable { key, detail }
     }
 
-    /// Whether want of room is the reason: nobody said anything else, or too few volumes would be left if all others
-    /// worked.
+    /// Whether lack of room is the reason: all errors are of that kind, or too few volumes would be left even
+    /// if all others worked.
     fn is_full(&self) -> bool {
         let is_full = |error: &&VolumeError| matches!(error, VolumeError::Full { .. });
         let full = self.errors.iter().filter(is_full).count();
@@ -472,7 +474,7 @@ impl Expected {
         }
     }
 
-    /// Compares what a volume received or had with what was sent.
+    /// Compares what a volume received with what was sent.
     fn check(&self, volume: &VolumeId, staged: &Staged) -> Result<(), VolumeError> {
         if staged.size == self.size && staged.blake3 == self.blake3 {
             return Ok(());

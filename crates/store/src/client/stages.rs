@@ -1,15 +1,15 @@
-//! Uploads under way on volumes, which are given up when nobody sees to them any more.
+//! Stages on volumes, which are aborted when they are dropped.
 
 use contract::{Abandon, StageId, Version, VolumeId};
 use futures_util::future::join_all;
 
 use super::Store;
 
-/// Uploads on volumes; those not taken out are given up when this is dropped.
+/// Stages on volumes; those not taken out are aborted when this is dropped.
 pub(super) struct Stages {
     store: Store,
     list: Vec<(VolumeId, StageId)>,
-    /// What of them is given up: what is prepared only by who prepared it.
+    /// What an abort may remove: only the preparer may remove a prepared stage.
     what: Abandon,
 }
 
@@ -26,7 +26,8 @@ impl Stages {
         }
     }
 
-    /// The same, of whoever prepares them as a version, and knows that nobody counts on it when they are given up.
+    /// The same, for the preparer of `version`, who knows that nobody counts on the stages when they are
+    /// aborted.
     pub(super) fn prepared_as(mut self, version: Version) -> Self {
         self.what = Abandon::Version(version);
         self
@@ -45,12 +46,12 @@ impl Stages {
         self.list.iter().map(|(volume, _)| volume.clone()).collect()
     }
 
-    /// Takes them out: from now on somebody else sees to them.
+    /// Takes the stages out: the caller is responsible for them from now on.
     pub(super) fn take(&mut self) -> Vec<(VolumeId, StageId)> {
         std::mem::take(&mut self.list)
     }
 
-    /// Gives up what lies on one volume. False if nothing does.
+    /// Aborts the stage on one volume. Returns false if there is none.
     pub(super) async fn abort_on(&mut self, volume: &VolumeId) -> bool {
         let (there, rest): (Vec<_>, Vec<_>) = self.take().into_iter().partition(|(at, _)| at == volume);
         self.list = rest;
@@ -59,7 +60,7 @@ impl Stages {
         found
     }
 
-    /// Gives all up.
+    /// Aborts all stages.
     pub(super) async fn abort(&mut self) {
         let list = self.take();
         abort_all(&self.store, list, self.what).await;

@@ -1,4 +1,4 @@
-//! Asking volumes by name, under whichever layout is in force when the question is put.
+//! Requests to volumes by name, under the layout in force when the request is sent.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use tokio::time::timeout;
 use super::Store;
 use crate::cluster::View;
 
-/// How often a step is asked again because somebody knew a newer layout. Layouts change by a person's hand: two in a
-/// row are already rare.
+/// How often a step is repeated because a node knew a newer layout. People change layouts by hand: two
+/// changes in a row are already rare.
 pub(super) const LAYOUT_TRIES: usize = 4;
 
 impl Store {
-    /// Asks a volume, again on a fresh view when the layout had changed.
+    /// Asks a volume, and again on a fresh view if the layout has changed.
     pub(super) async fn ask<T, F>(
         &self,
         id: &VolumeId,
@@ -34,9 +34,9 @@ impl Store {
         }
     }
 
-    /// Asks the nodes whether the older layouts that are looked into here are still in force. For those in doubt:
-    /// volumes that left the cluster do not answer, and a process that is no node hears from nobody that it need not
-    /// look there any more. Whether something has changed.
+    /// Asks the nodes whether the older layouts that this process still reads are in force. Volumes that left
+    /// the cluster do not answer, and a process that is not a node is not told that an older layout has
+    /// ended. Returns whether something has changed.
     pub(super) async fn ask_for_layouts(&self) -> bool {
         let view = self.cluster().view();
         if view.layouts.older.is_empty() {
@@ -59,7 +59,7 @@ impl Store {
         false
     }
 
-    /// A volume's handle in the view of this moment.
+    /// A volume's handle in the current view.
     pub(super) fn volume(&self, id: &VolumeId) -> Result<Arc<dyn Volume>, VolumeError> {
         self.cluster()
             .view()
@@ -73,9 +73,9 @@ impl Store {
     }
 }
 
-/// Where the next copy of a version goes: to a volume of the partition's home as long as one is left, then to the
-/// fallbacks in their order; only home counts while no home volume holds it. A volume that would leave the copies on
-/// fewer nodes or zones than home has is passed over.
+/// The next volume for a copy of a version: a home volume of the partition as long as one is left, then the
+/// fallbacks in their order. While no home volume holds the version, only home volumes are considered. A
+/// volume that would leave the copies on fewer nodes or zones than home has is skipped.
 pub(super) fn next_place(
     view: &View,
     key: &Key,
@@ -96,7 +96,7 @@ pub(super) fn next_place(
     })
 }
 
-/// The next places, at most so many; see [`next_place`].
+/// The next places, at most `limit`; see [`next_place`].
 pub(super) fn next_places(
     view: &View,
     key: &Key,

@@ -1,18 +1,18 @@
-//! Making a version safe: staged and prepared on R volumes, committed on them, and only then answered.
+//! Making a version safe: staged and prepared on R volumes, then committed on them, and only then
+//! acknowledged.
 //!
-//! The rule for an answer is always the same ([`View::is_safe`](crate::cluster::View::is_safe)): R different volumes hold
-//! the version, synced, on as many nodes and zones as home has, at least one of them at home in the layout in force at
-//! that moment.
+//! A write is acknowledged only if it is safe ([`View::is_safe`](crate::cluster::View::is_safe)): R different
+//! volumes hold the version, synced, on as many nodes and zones as home has, at least one at home in the
+//! layout then in force. The caller has decided it ([`super::decide`]), under the key's lock and in a seat's
+//! term.
 //!
-//! Whoever writes has decided ([`super::decide`]): under the key's lock, in a seat's term.
-//!
-//!  - Nothing is committed before R volumes, one of them at home, have the whole version under a temporary name, synced and
-//!    compared with its digest ([`Spread`]). When that cannot be reached, everything is given up and nothing was visible:
-//!    `Full` when want of room is the reason, else `Unavailable`.
-//!  - From the first commit on the version may be seen. A volume that fails between its sync and its commit is replaced by
-//!    the next one, which copies from a volume that has committed. Only when there is none, the answer is
-//!    `Unavailable` although the version is there: whole, but on fewer volumes; whoever asks again writes a newer one.
-//!  - The steps after the content run in the decision's task: a client that goes away cannot stop them half-way.
+//!  - Nothing is committed before R volumes have the whole version under a temporary name, synced and
+//!    compared with its digest ([`Spread`]). If that fails, everything is aborted and nothing was visible:
+//!    `Full` for lack of room, otherwise `Unavailable`.
+//!  - From the first commit on the version may be read. A volume that fails between sync and commit is
+//!    replaced by one that copies from a committed volume. If none is left, the result is `Unavailable`
+//!    although the version exists on fewer volumes; a client that retries writes a newer one.
+//!  - These steps run in the decision's task: a client that goes away cannot stop them half-way.
 
 use std::fmt;
 
@@ -23,19 +23,19 @@ use super::spread::{Short, Spread};
 use super::stages::Stages;
 use super::{Damage, Store, StoreError};
 
-/// A version on its way, and what has become of it.
+/// A version being written.
 pub(super) struct Write {
     store: Store,
     meta: Meta,
     spread: Spread,
-    /// Committed.
+    /// Volumes that have committed.
     held: Vec<VolumeId>,
-    /// Prepared and not committed, because a volume failed in between.
+    /// Prepared but not committed, because a volume failed in between.
     left: Vec<(VolumeId, StageId)>,
 }
 
 impl Write {
-    /// Of a version that was decided.
+    /// Starts the write of a decided version.
     pub(super) fn new(store: &Store, meta: Meta, spread: Spread) -> Self {
         Self {
             store: store.clone(),
@@ -46,15 +46,15 @@ impl Write {
         }
     }
 
-    /// Completes what lies staged already.
+    /// Prepares what is staged already.
     pub(super) async fn prepare(&mut self) {
         self.spread.prepare().await;
     }
 
-    /// From whatever is staged to the answer.
+    /// Runs all steps from the stages to the acknowledgement.
     ///
     /// # Errors
-    /// [`Short`]
+    /// [`Short`] if the version is not safe in the end, or if the decision stops.
     pub(super) async fn complete(mut self) -> Result<Meta, Short> {
         self.spread.fill().await?;
         self.spread.is_chosen();
@@ -66,7 +66,7 @@ impl Write {
             self.spread.lay(vec![volume]).await;
             self.commit().await;
         }
-        // Visible on volumes enough: nobody counts any more on what lies prepared.
+        // Enough volumes show the version: nobody needs the preparations that are left.
         let left = std::mem::take(&mut self.left);
         Stages::of(&self.store, left)
             .prepared_as(self.meta.version)
@@ -90,7 +90,8 @@ impl Write {
             match committed {
                 Ok(()) => self.held.push(volume),
                 Err(error) => {
-                    // It stays: the version is chosen, and this may be what tells others of it.
+                    // The preparation stays: the version is chosen, and this copy may be the one that tells
+                    // others of it.
                     self.left.push((volume.clone(), stage));
                     self.spread.refuse(volume, error);
                 }
@@ -99,13 +100,13 @@ impl Write {
         self.spread.committed_on(&self.held);
     }
 
-    /// Whether more volumes must hold it before it may be answered.
+    /// Whether more volumes must hold the version before it may be acknowledged.
     fn is_lacking(&self) -> bool {
         let view = self.store.cluster().view();
         !view.is_safe(self.meta.key.partition(), &self.held)
     }
 
-    /// The error of a write that nobody can bring further.
+    /// The error of a write that cannot be completed.
     fn fell_short(&self) -> StoreError {
         if self.held.is_empty() {
             return self.spread.error();
@@ -113,7 +114,7 @@ impl Write {
         unavailable(&self.meta.key, self.spread.reasons())
     }
 
-    /// Tells repair of home volumes that went without.
+    /// Tells repair about home volumes without a copy.
     fn tell(&self) {
         let view = self.store.cluster().view();
         let held: Vec<_> = self.held.iter().map(ToString::to_string).collect();

@@ -1,13 +1,13 @@
-//! The union of a version's replicas: its content, each block from any replica that has it right.
+//! The union of a version's replicas: its content, with each block from any replica that has it right.
 //!
 //! Invariants:
-//!  - a block is given only if the table says that it is right, and the table makes up the BLAKE3 of the version;
-//!  - a replica that fails at a block is asked for the blocks after it again, however often it has failed: only one
-//!    that does not exist is left for good;
+//!  - a block is returned only if it matches the table, and the table hashes to the BLAKE3 of the version;
+//!  - a replica that fails at a block is asked again for the blocks after it, however often it has failed;
+//!    only a replica that does not exist is never asked again;
 //!  - a block is called unreadable only after every replica was asked for that block.
 //!
-//! Not decided here: which volumes may hold the version, and what becomes of a replica that failed. Memory is that of
-//! one replica being read, and of the table.
+//! The caller decides which volumes may hold the version, and what happens to a replica that failed. Memory
+//! is that of one replica being read, and of the table.
 
 use std::mem::Discriminant;
 use std::ops::Range;
@@ -30,10 +30,10 @@ use reading::Reading;
 type Open =
     Box<dyn Fn(&VolumeId, Range<u64>) -> BoxFuture<'static, Result<ReplicaRead, VolumeError>> + Send + Sync>;
 
-/// Is told why a replica failed: of each kind of failure of a replica once.
+/// Called with the reason why a replica failed, once for each kind of failure of a replica.
 type Failed = Box<dyn FnMut(&VolumeId, &VolumeError) + Send>;
 
-/// The ways to the replicas.
+/// Access to the replicas.
 pub(crate) struct Ways {
     pub(crate) open: Open,
     pub(crate) failed: Failed,
@@ -45,15 +45,15 @@ pub(crate) struct Ways {
 #[derive(Debug, thiserror::Error)]
 #[error("{} are right in no replica: {detail}", BlockSet::of(blocks.clone()).bytes_text(*size))]
 pub(crate) struct Unreadable {
-    /// One block; all that are left when no table could be found to compare them with.
+    /// One block; or all remaining blocks if no table could be found to compare them with.
     pub(crate) blocks: Range<u64>,
     size: u64,
-    /// What each replica said.
+    /// The error of each replica.
     detail: String,
 }
 
 impl Unreadable {
-    /// What each replica said.
+    /// The error of each replica.
     pub(crate) fn detail(&self) -> &str {
         &self.detail
     }
@@ -62,13 +62,13 @@ impl Unreadable {
 /// A version being read.
 pub(crate) struct Union {
     meta: Meta,
-    /// In the order in which they were named.
+    /// In the order in which the caller named them.
     replicas: Vec<Replica>,
     ways: Ways,
-    /// The right one, once it is found.
+    /// The verified table, once it is found.
     table: Option<Arc<BlockTable>>,
     reading: Option<Reading>,
-    /// The next block to give.
+    /// The next block to return.
     next: u64,
     /// The block after the last.
     end: u64,
@@ -82,17 +82,17 @@ struct Replica {
     failures: u64,
     /// Why it failed last.
     said: String,
-    /// Its volume did not answer when it was last asked: tried again only where all others have failed.
+    /// Its volume did not answer the last request: retried only after all others have failed.
     away: bool,
-    /// There is no such replica.
+    /// The replica does not exist.
     gone: bool,
     told: Option<Discriminant<VolumeError>>,
-    /// It gave a block.
+    /// It gave at least one block.
     used: bool,
 }
 
 impl Union {
-    /// Some blocks of a version, from these volumes, best first.
+    /// Starts to read some blocks of a version from these volumes, best first.
     pub(crate) fn new(
         meta: Meta,
         blocks: Range<u64>,
@@ -118,12 +118,13 @@ impl Union {
         &self.meta
     }
 
-    /// The next block to be given.
+    /// Number of the next block to be returned.
     pub(crate) fn position(&self) -> u64 {
         self.next
     }
 
-    /// The next block, right; `None` at the end. After an error the same block is tried again, unless it is passed over.
+    /// The next block, verified; `None` at the end. After an error the next call retries the same block,
+    /// unless [`Union::pass_over`] skips it.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Unreadable> {
         if self.next >= self.end {
             return Ok(None);
@@ -147,20 +148,20 @@ impl Union {
                 Err(error) => self.failed(index, &error),
             }
         }
-        // The next caller asks everybody again: what failed may have been passing.
+        // The next call asks every replica again, because a failure may have been temporary.
         self.replicas
             .iter_mut()
             .for_each(|replica| replica.failed_at = None);
         Err(self.unreadable(block..block + 1))
     }
 
-    /// Passes over blocks that cannot be read.
+    /// Skips blocks that cannot be read.
     pub(crate) fn pass_over(&mut self, unreadable: &Unreadable) {
         self.next = unreadable.blocks.end.max(self.next);
         self.reading = None;
     }
 
-    /// Reads on to the end, and gives the blocks that cannot be read.
+    /// Reads on to the end and returns the blocks that cannot be read.
     pub(crate) async fn rest_unreadable(&mut self) -> BlockSet {
         let mut found = BlockSet::default();
         loop {
@@ -202,7 +203,7 @@ impl Union {
         None
     }
 
-    /// Of those that have not failed at this block the one that has failed least.
+    /// Of the replicas that have not failed at this block, the one that has failed least.
     fn best(&self) -> Option<usize> {
         let open = |replica: &Replica| !replica.gone && replica.failed_at != Some(self.next);
         let all = self.replicas.iter().enumerate();
@@ -226,7 +227,7 @@ impl Union {
         Ok(Reading::new(index, volume, read))
     }
 
-    /// A replica did not give the next block.
+    /// Notes that a replica did not give the next block.
     fn failed(&mut self, index: usize, error: &VolumeError) {
         use VolumeError::{Missing, OtherLayout, Out, Unreachable};
         let replica = &mut self.replicas[index];

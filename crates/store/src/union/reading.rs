@@ -1,4 +1,4 @@
-//! One replica being read, block by block as they come.
+//! One replica being read, block by block as the bytes arrive.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use tokio::time::timeout;
 
 /// An open replica, at some block.
 pub(super) struct Reading {
-    /// Its place among the replicas of the union.
+    /// Its index among the replicas of the union.
     pub(super) replica: usize,
-    /// Its table as it is stored.
+    /// Its table as stored; it may be damaged.
     pub(super) table: std::sync::Arc<BlockTable>,
     volume: VolumeId,
     bytes: ByteStream,
-    /// Received beyond the block given last; less than a block and a piece.
+    /// Bytes received beyond the last block returned; less than a block and a piece.
     rest: Bytes,
 }
 

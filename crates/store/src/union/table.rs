@@ -1,8 +1,8 @@
-//! The table of blocks that all others are compared with.
+//! The table of blocks that all replicas are compared with.
 //!
-//! Each replica has a copy of it. When every copy is damaged, the table is joined from what the copies and the contents
-//! say of each block: two of them that say the same say it for good reason, and the digest of the version, which the
-//! whole table must make up, has the last word.
+//! Each replica has a copy of it. If every copy is damaged, the table is assembled from the values that the
+//! copies and the contents give for each block. Two equal values are very likely right, and the whole table
+//! must hash to the digest of the version.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use contract::{BlockTable, block_bytes, block_count, block_value};
 use super::{Union, Unreadable};
 
 impl Union {
-    /// The right table. Where a replica had it, that one is open at the next block.
+    /// Finds the verified table. If a replica had it, that replica is left open at the next block.
     pub(super) async fn find_table(&mut self) -> Result<Arc<BlockTable>, Unreadable> {
         if let Some(table) = &self.table {
             return Ok(table.clone());
@@ -25,7 +25,7 @@ impl Union {
                     return Ok(self.found(table));
                 }
                 Ok(reading) => {
-                    // Its table is wrong, but its blocks may be right: it has not failed at any.
+                    // Its table is wrong, but its blocks may be right: it has not failed at any block.
                     let error = self.corrupt(index, "table of blocks");
                     self.replicas[index].said = error.to_string();
                     self.tell(index, &error);
@@ -50,7 +50,7 @@ impl Union {
             && table.values().len() as u64 == block_count(self.meta.size)
     }
 
-    /// The table that damaged ones and the contents make up together.
+    /// The table assembled from damaged tables and the contents.
     async fn join_tables(&mut self, damaged: &[Arc<BlockTable>]) -> Option<BlockTable> {
         let blocks = block_count(self.meta.size);
         let mut values = Vec::new();
@@ -67,7 +67,7 @@ impl Union {
         self.is_right(&table).then_some(table)
     }
 
-    /// What the contents that are there make of a block.
+    /// The digests of one block in all contents that can be read.
     async fn values_of(&mut self, block: u64) -> Vec<[u8; 32]> {
         let length = block_bytes(block, self.meta.size);
         let mut values = Vec::new();
@@ -86,8 +86,8 @@ impl Union {
     }
 }
 
-/// The value that is said most often; of several the last, because contents come after tables: where a table is known
-/// to be damaged, a content may be whole.
+/// The most frequent value; of equally frequent ones the last. Contents come after tables, and where a table
+/// is known to be damaged, a content may be intact.
 fn most_said(said: &[[u8; 32]]) -> Option<[u8; 32]> {
     let times = |value: &&[u8; 32]| said.iter().filter(|other| other == value).count();
     said.iter().max_by_key(times).copied()

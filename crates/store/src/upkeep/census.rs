@@ -1,4 +1,4 @@
-//! The census: every replica of every object counted, in both directions.
+//! The census: counts every replica of every object, in both directions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::Progress;
 use super::reconcile::{Fate, Finding, Gathered, Outages, Plan, Rules, Walk, decide, gather};
 use crate::cluster::View;
 
-/// Counts over the whole store: both directions, objects without files and files without objects.
+/// Counts over the whole store: objects without files, and files without objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Census {
     /// When it ended, milliseconds since 1970.
@@ -23,28 +23,31 @@ pub struct Census {
     pub objects: u64,
     /// Content bytes of these, once each.
     pub object_bytes: u64,
-    /// Replicas that must be there: objects and tombstones times R.
+    /// Replicas that must exist: objects and tombstones times R.
     pub replicas_expected: u64,
-    /// Of these, there and not known bad.
+    /// Of these, replicas that exist and are not known to be bad.
     pub replicas_good: u64,
-    /// There but bad, wherever they are.
+    /// Replicas that exist but are bad, wherever they are.
     pub replicas_bad: u64,
-    /// Not there (or on a volume that cannot be reached: see `volumes_unreachable`).
+    /// Replicas that do not exist, or are on a volume that cannot be reached (see `volumes_unreachable`).
     pub replicas_missing: u64,
-    /// Of the missing, those that an index knows: entries without their file.
+    /// Of the missing replicas, those that an index lists without a file.
     #[serde(default)]
     pub files_missing: u64,
-    /// Good copies on volumes of no current partition: hand-offs and moves not finished, older versions.
+    /// Good copies on volumes outside their current partition: unfinished hand-offs and moves, older
+    /// versions.
     pub replicas_surplus: u64,
-    /// Objects of which no good replica was found anywhere, and some bytes are right in no bad one: lost unless a missing
-    /// volume comes back.
+    /// Objects with no good replica anywhere, some of whose bytes no bad replica has right either: lost
+    /// unless a missing volume comes back.
     pub objects_lost: u64,
     /// Their keys, the first hundred.
     pub lost: Vec<String>,
-    /// Their keys with the bytes that are right nowhere; all others can still be read. The first hundred.
+    /// Their keys with the bytes that no replica has right; all other bytes can still be read. The first
+    /// hundred.
     #[serde(default)]
     pub lost_bytes: Vec<String>,
-    /// Objects whose good replicas of one version disagree about its digest. Cannot be but by damage; all are kept.
+    /// Objects whose good replicas of one version have different digests. Only damage causes this; all are
+    /// kept.
     #[serde(default)]
     pub conflicts: u64,
     /// Their keys and digests, the first hundred.
@@ -52,7 +55,7 @@ pub struct Census {
     pub conflicting: Vec<String>,
     /// Tombstones.
     pub tombstones: u64,
-    /// Files that are no replicas: files without objects.
+    /// Files that belong to no object.
     pub strays: u64,
     /// Volumes that did not answer.
     pub volumes_unreachable: Vec<String>,
@@ -61,7 +64,7 @@ pub struct Census {
 }
 
 impl Census {
-    /// Everything there, nothing bad, missing, lost, in conflict or stray, every volume counted.
+    /// Whether nothing is bad, missing, lost, in conflict or stray, and every volume was counted.
     pub fn is_whole(&self) -> bool {
         self.replicas_good == self.replicas_expected
             && self.replicas_bad + self.replicas_missing + self.objects_lost + self.conflicts + self.strays
@@ -70,10 +73,10 @@ impl Census {
     }
 }
 
-/// Counts the whole store, partition by partition; memory is bounded by one answer of every volume. Writes that happen meanwhile
-/// are not mistaken for damage: a young version found wanting is looked at again.
+/// Counts the whole store, partition by partition. Memory is bounded by one answer of every volume. Writes in
+/// progress are not mistaken for damage: a partition where a young version is incomplete is looked at again.
 pub async fn census(view: &View, progress: &(dyn Fn(Progress) + Sync)) -> Census {
-    // No volume is away for long enough: nothing is to be done about it here.
+    // No volume counts as away for long: a census repairs nothing.
     let outages = Outages::new(Duration::MAX);
     let names = view.volumes.keys().cloned();
     let mut count = Count {
@@ -105,10 +108,11 @@ const PARTITIONS_AT_ONCE: usize = 8;
 /// Keys named of each kind of trouble.
 const NAMED_MAX: usize = 100;
 
-/// A version younger than this may still be on its way to some of its volumes.
+/// A version younger than this, in milliseconds, may still be on its way to some of its volumes.
 const UNDER_WAY_MS: u64 = 10_000;
 
-/// Looks at a partition in which something young is wanting, and the wait between two.
+/// How often a partition with an incomplete young version is looked at; the next constant is the wait in
+/// between.
 const LOOKS_MAX: usize = 4;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
@@ -116,13 +120,13 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 struct Seen {
     found: Gathered,
     plan: Plan,
-    /// Wanting at the last look only, and young: being written.
+    /// Young keys that only the last look found incomplete: they are being written.
     under_way: BTreeSet<Key>,
 }
 
-/// What a walk has found, if all is well; otherwise the partition is looked at by itself.
+/// The result of a walk if all is well; otherwise the partition is gathered again by itself.
 async fn look(view: &View, partition: Partition, found: Gathered, outages: &Outages) -> Seen {
-    // Nothing is carried out, so the age of tombstones does not matter.
+    // A census carries out no steps, so the age of tombstones does not matter.
     let rules = Rules {
         now_ms: now_ms(),
         tombstone_grace_ms: u64::MAX,
@@ -145,7 +149,7 @@ async fn look_closely(view: &View, partition: Partition, outages: &Outages) -> S
         looks += 1;
         let found = gather::partition(view, partition, outages).await;
         let now_ms = now_ms();
-        // Nothing is carried out, so the age of tombstones does not matter.
+        // A census carries out no steps, so the age of tombstones does not matter.
         let rules = Rules {
             now_ms,
             tombstone_grace_ms: u64::MAX,
@@ -196,7 +200,7 @@ impl Count {
         }
     }
 
-    /// What holds of a key in any case.
+    /// Counts what holds for every key.
     fn key(&mut self, finding: &Finding) {
         let census = &mut self.census;
         census.replicas_good += finding.good_home;
@@ -212,7 +216,7 @@ impl Count {
         }
     }
 
-    /// What is wrong with a key, if anything is.
+    /// Counts what is wrong with a key.
     fn wanting(&mut self, finding: &Finding, home: u64) {
         let census = &mut self.census;
         census.replicas_expected += home;
@@ -220,7 +224,7 @@ impl Count {
         census.replicas_missing += finding.missing;
         census.files_missing += finding.files_missing;
         match &finding.fate {
-            // Its replicas are counted as bad: repair makes a whole one of them.
+            // Its replicas are counted as bad; repair makes a whole one of them.
             Fate::Safe | Fate::Torn(_) => {}
             Fate::Lost(why) => {
                 census.objects_lost += 1;
@@ -259,7 +263,7 @@ impl Count {
     }
 }
 
-/// Names one more, up to [`NAMED_MAX`].
+/// Adds a name, up to [`NAMED_MAX`].
 pub(super) fn name(names: &mut Vec<String>, what: String) {
     if names.len() < NAMED_MAX {
         names.push(what);

@@ -1,4 +1,4 @@
-//! What can be said of an object's integrity: its history on all volumes, and its digests.
+//! The integrity of one object: its history on all volumes, and its digests.
 
 use contract::{FixityEvent, Key, Meta};
 use data_encoding::HEXLOWER;
@@ -13,14 +13,14 @@ use crate::cluster::View;
 /// Digests of one object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectDigests {
-    /// The object, with the digests that were taken when it was written.
+    /// The object, with the digests computed when it was written.
     pub meta: Meta,
     /// SHA-512 in hexadecimal, computed now over verified bytes.
     pub sha512: String,
 }
 
-/// The history of a key in the fixity logs of all volumes' nodes, oldest first, at most `limit` lines from each; and
-/// the volumes that did not answer.
+/// The history of a key in the fixity logs of all volumes' nodes, oldest first, at most `limit` lines from
+/// each; and the volumes that did not answer.
 pub async fn fixity(view: &View, key: &Key, limit: usize) -> (Vec<FixityEvent>, Vec<String>) {
     let answers = join_all(
         view.volumes
@@ -36,7 +36,7 @@ pub async fn fixity(view: &View, key: &Key, limit: usize) -> (Vec<FixityEvent>, 
             Err(error) => failed.push(error.to_string()),
         }
     }
-    // Volumes of one node may answer from one log: a line counts once.
+    // Volumes of one node may share one log: a line counts once.
     events.sort_by_cached_key(|event| {
         (
             event.time_ms,
@@ -49,7 +49,7 @@ pub async fn fixity(view: &View, key: &Key, limit: usize) -> (Vec<FixityEvent>, 
     (events, failed)
 }
 
-/// Reads an object, verified, and takes the digests that are not kept with it.
+/// Reads an object, verified, and computes the digests that are not stored with it.
 ///
 /// # Errors
 /// As [`Store::get`]; [`StoreError::Lost`] when its bytes cannot be read to the end.

@@ -1,5 +1,5 @@
-//! What a background worker passes before each piece of work: it waits there while the node is busy or somebody paused
-//! it, and turns back when the node stops.
+//! The gate that a background worker passes before each piece of work. It waits there while the node is busy
+//! or paused, and stops when the node stops.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,9 +22,9 @@ pub(super) struct Gate {
 /// Why a worker waits at a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Somebody paused it.
+    /// A person paused it.
     Paused,
-    /// The node answers many requests.
+    /// The node has many requests in flight.
     Busy,
 }
 
@@ -40,7 +40,7 @@ impl Gate {
         }
     }
 
-    /// A gate closed while more than `busy_requests` are in flight; looked at again after each `busy_wait`.
+    /// A gate closed while more than `busy_requests` are in flight; it checks again every `busy_wait`.
     pub(super) fn new(load: Load, busy_requests: usize, busy_wait: Duration) -> Self {
         Self {
             load: Some(load),
@@ -50,7 +50,7 @@ impl Gate {
         }
     }
 
-    /// Waits until there is nothing to wait for. False when the node stops.
+    /// Waits until the gate is open. Returns false when the node stops.
     pub(super) async fn pass(&self) -> bool {
         while self.wait().is_some() {
             if !self.sleep(self.busy_wait).await {
@@ -60,7 +60,7 @@ impl Gate {
         !self.is_stopped()
     }
 
-    /// Why a worker would have to wait now.
+    /// The reason to wait now, if there is one.
     pub(super) fn wait(&self) -> Option<Wait> {
         if self.paused.load(Ordering::Relaxed) {
             return Some(Wait::Paused);
@@ -69,7 +69,7 @@ impl Gate {
         (load > self.busy_requests).then_some(Wait::Busy)
     }
 
-    /// Sleeps; false, at once, when the node stops.
+    /// Sleeps. Returns false, at once, when the node stops.
     pub(super) async fn sleep(&self, time: Duration) -> bool {
         tokio::select! {
             () = self.stopped() => false,
@@ -79,7 +79,7 @@ impl Gate {
 
     /// Returns when the node stops.
     pub(super) async fn stopped(&self) {
-        // The sender lives as long as this gate, so waiting ends by its word only.
+        // The sender lives as long as this gate, so the wait cannot fail; it ends only when the flag is set.
         let _ = self.stop.subscribe().wait_for(|stopped| *stopped).await;
     }
 

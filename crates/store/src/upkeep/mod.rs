@@ -1,17 +1,17 @@
-//! What keeps replicas whole: survey, census, repair, scrub, rebalance.
+//! What keeps replicas whole: census, repair, scrub, rebalance.
 //!
-//! Everything here goes through one routine, [`reconcile`]: what is found of a partition on all volumes is gathered,
-//! a pure function decides what to do about it, and the steps are carried out. A census counts what it finds, a
-//! repair carries out the steps for the whole store, and the background [`Workers`] of a node do so a little at a
-//! time, after what the [`scrub`] and readers find, after layout changes, and when volumes go and come.
+//! Everything uses one routine, [`reconcile`]: gather what all volumes hold of a partition, decide with a
+//! pure function, carry out the steps. A census counts what is found, a repair carries out the steps for the
+//! whole store, and the background [`Workers`] of a node do so a little at a time: after findings of
+//! [`scrub`] and readers, after layout changes, and when volumes go and come.
 //!
 //! Invariants:
 //!  - a copy is only made from bytes that were compared, block by block, with the digest of their object;
-//!  - nothing is dropped before all R volumes of its partition were verified to hold the newest version, while every
-//!    volume in force answered;
-//!  - the newest version decides: when it has no good copy, the object is reported as lost and everything that is left
-//!    of it is kept;
-//!  - every step may be repeated or broken off anywhere; the next pass goes on from what it finds.
+//!  - nothing is dropped before all R volumes of its partition were verified to hold the newest version,
+//!    while every volume in force answered;
+//!  - the newest version decides: if it has no good copy, the object is reported as lost and every remnant is
+//!    kept;
+//!  - every step may be repeated or broken off anywhere; the next pass continues from what it finds.
 
 pub mod census;
 pub mod fixity;
@@ -36,12 +36,12 @@ pub use scrub::{ScrubFiles, ScrubReport, ScrubState, scrub_all};
 pub use settings::UpkeepSettings;
 pub use workers::{Load, Workers, WorkersConfig};
 
-/// How far a pass over the store has come, for a person who waits.
+/// How far a pass over the store has come, for display.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Partitions (of a scrub: replicas) done.
+    /// Partitions (for a scrub: replicas) done.
     pub done: u64,
-    /// Of so many; 0 if not known yet.
+    /// Total of `done`; 0 if not known yet.
     pub total: u64,
     /// Objects seen.
     pub objects: u64,

@@ -1,11 +1,11 @@
 //! The end of a layout change: when everything has moved, the older layouts go out of force.
 //!
-//! They may go when, under one and the same current layout:
+//! That requires, under one and the same current layout:
 //!  - every node of it knew it before the pass began, so that nobody still writes by an older one;
 //!  - every volume of it answered for every partition, and every object has its R good replicas at home;
-//!  - what could not be moved (objects lost or in conflict) has nothing left on a volume that is leaving;
-//!  - of the volumes that held a partition by an older layout at least one answered. A disk that died and was taken out
-//!    of the layout never answers again; what it held was also on another.
+//!  - objects that could not be moved (lost or in conflict) have nothing left on a volume that is leaving;
+//!  - of the volumes that held a partition by an older layout at least one answered. A disk that died and was
+//!    taken out of the layout never answers again; what it held was also on another.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +20,11 @@ use crate::cluster::{Cluster, View, announce};
 /// How long a node may take to say which layout it knows.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
-/// A pass that looks whether everything has moved.
+/// A pass that checks whether everything has moved.
 #[derive(Debug)]
 pub(super) struct Moved {
-    /// The current layout's number when the pass began; `None` when there is nothing to end, or not all nodes know it.
+    /// The current layout's number when the pass began; `None` if no older layout is in force, or if not all
+    /// nodes know the current one.
     number: Option<u64>,
     partitions: u64,
 }
@@ -39,12 +40,12 @@ impl Moved {
         }
     }
 
-    /// Whether it can still come to a good end.
+    /// Whether the pass can still succeed.
     pub(super) fn is_hopeful(&self) -> bool {
         self.number.is_some()
     }
 
-    /// Takes note of a partition, looked at after [`Moved::begin`].
+    /// Adds the result of a partition that was looked at after [`Moved::begin`].
     pub(super) fn add(&mut self, view: &View, partition: Partition, done: &Done) {
         self.partitions += 1;
         if !has_moved(view, partition, done) {
@@ -52,7 +53,7 @@ impl Moved {
         }
     }
 
-    /// Takes the older layouts out of force if all partitions have moved. Whether it did.
+    /// Takes the older layouts out of force if all partitions have moved. Returns whether it did.
     pub(super) async fn finish(self, cluster: &Arc<Cluster>, view: &View) -> bool {
         let same = |number| cluster.view().layouts.current.number == number;
         if self.partitions != u64::from(PARTITIONS) || !self.number.is_some_and(same) {

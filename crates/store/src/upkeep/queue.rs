@@ -1,4 +1,4 @@
-//! Keys known to be damaged, waiting for repair: each once, tried again with growing waits, bounded.
+//! Keys known to be damaged, waiting for repair: each once, retried with growing waits, bounded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -7,8 +7,8 @@ use contract::{Key, Partition};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// The queue. Putting a key in never waits and never fails: what does not fit is remembered as its partition, of which
-/// there are few, and found again by a pass over that.
+/// The queue. Pushing a key never waits and never fails: if a key does not fit, its partition is remembered
+/// instead, and a pass over that partition finds the key again. There are few partitions.
 #[derive(Debug)]
 pub struct RepairQueue {
     keys_max: usize,
@@ -20,19 +20,19 @@ pub struct RepairQueue {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// How often each waiting key was tried.
+    /// Number of tries by waiting key.
     waiting: BTreeMap<Key, u32>,
-    /// The same keys by the time when they are due.
+    /// The same keys, ordered by due time.
     due: BTreeSet<(Instant, Key)>,
-    /// Being repaired now.
+    /// Keys being repaired now, with their number of tries.
     taken: BTreeMap<Key, u32>,
     /// Partitions of keys that did not fit.
     overflow: BTreeSet<Partition>,
 }
 
 impl RepairQueue {
-    /// An empty queue for so many keys; a key whose repair failed is due again after `retry_after`, doubled each time up
-    /// to `retry_after_max`.
+    /// An empty queue for `keys_max` keys. A key whose repair failed is due again after `retry_after`,
+    /// doubled each time up to `retry_after_max`.
     pub fn new(keys_max: usize, retry_after: Duration, retry_after_max: Duration) -> Self {
         Self {
             keys_max,
@@ -43,7 +43,7 @@ impl RepairQueue {
         }
     }
 
-    /// Puts a key in, due at once. A key that waits already is not put in twice.
+    /// Adds a key, due at once. A key that is waiting already is not added twice.
     pub fn push(&self, key: &Key) {
         {
             let mut inner = self.inner.lock();
@@ -70,7 +70,7 @@ impl RepairQueue {
         self.len() == 0
     }
 
-    /// Takes a key that is due, or says how long until the first is; `None` in an empty queue.
+    /// Takes a key that is due, or returns the time until the first one is; `None` for an empty queue.
     pub(super) fn take(&self) -> Result<Key, Option<Duration>> {
         let mut inner = self.inner.lock();
         let Some((due, key)) = inner.due.first().cloned() else {
@@ -86,12 +86,12 @@ impl RepairQueue {
         Ok(key)
     }
 
-    /// A key taken is put right.
+    /// Removes a taken key that was repaired.
     pub(super) fn done(&self, key: &Key) {
         self.inner.lock().taken.remove(key);
     }
 
-    /// A key taken could not be put right yet.
+    /// Puts back a taken key that could not be repaired yet.
     pub(super) fn again(&self, key: &Key) {
         {
             let mut inner = self.inner.lock();
@@ -108,7 +108,7 @@ impl RepairQueue {
         self.arrived.notify_one();
     }
 
-    /// Makes everything due, as if the time had passed.
+    /// Makes every key due now.
     #[cfg(test)]
     pub(super) fn due_now(&self) {
         let mut inner = self.inner.lock();
@@ -121,12 +121,12 @@ impl RepairQueue {
             .extend(keys.into_iter().map(|key| (Instant::now(), key)));
     }
 
-    /// Partitions in which keys that did not fit lie; they are forgotten here.
+    /// Returns and forgets the partitions of keys that did not fit.
     pub(super) fn take_overflow(&self) -> BTreeSet<Partition> {
         std::mem::take(&mut self.inner.lock().overflow)
     }
 
-    /// Returns when something was put in, now or since the last time.
+    /// Returns when a key was added since the last call, or is added now.
     pub(super) async fn arrival(&self) {
         self.arrived.notified().await;
     }

@@ -1,7 +1,8 @@
 //! The end of a volume's rebuilding.
 //!
-//! A volume that was found empty answers "not known" instead of "not found" until every partition that belongs on it
-//! was repaired while all volumes in force answered: only then does it hold whatever there is to hold.
+//! A volume that was found empty answers "not known" instead of "not found" until every partition that
+//! belongs on it was repaired while all volumes in force answered: only then does it hold whatever there is
+//! to hold.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use futures_util::future::join_all;
 use super::reconcile::gather::within;
 use crate::cluster::View;
 
-/// How long a volume may take to say how it is.
+/// How long a volume may take to report its state.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// The partitions that belong on a volume by the current layout.
@@ -33,8 +34,8 @@ pub(super) async fn under_way(view: &View) -> BTreeSet<VolumeId> {
     join_all(looks).await.into_iter().flatten().collect()
 }
 
-/// Tells a volume that it is rebuilt, if it was being rebuilt and none of its partitions is among the `open` ones.
-/// Whether it was told.
+/// Tells a volume that it is rebuilt, if it was being rebuilt and none of its partitions is in `open`.
+/// Returns whether it was told.
 pub(super) async fn end(view: &View, volume: &dyn Volume, open: &BTreeSet<Partition>) -> bool {
     let status = within(ANSWER_WITHIN, volume, volume.status()).await;
     let rebuilding = status.is_ok_and(|status| status.state == VolumeState::Rebuilding);

@@ -18,12 +18,12 @@ use crate::cluster::{Cluster, View};
 /// How to repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepairOptions {
-    /// How long a volume may be away before its copies are made good on others. By default not at all: a person who
+    /// How long a volume may be away before its copies are replaced on others. Zero by default: a person who
     /// asks for repair wants it now.
     pub unreachable_grace: Duration,
     /// Age from which tombstones may go.
     pub tombstone_grace: Duration,
-    /// Most bytes copied in a second.
+    /// Most bytes copied per second.
     pub bytes_per_s: Option<u64>,
 }
 
@@ -50,26 +50,27 @@ pub struct RepairReport {
     pub objects_lost: u64,
     /// Their keys, the first hundred.
     pub lost: Vec<String>,
-    /// Their keys with the bytes that are right nowhere; all others can still be read. The first hundred.
+    /// Their keys with the bytes that no replica has right; all other bytes can still be read. The first
+    /// hundred.
     #[serde(default)]
     pub lost_bytes: Vec<String>,
     /// Objects whose good replicas disagree.
     pub conflicts: u64,
-    /// Replicas still missing or bad at the end; those of lost objects are not among them.
+    /// Replicas still missing or bad at the end, not counting those of lost objects.
     #[serde(default)]
     pub wanting: u64,
-    /// Steps that failed and were not made good in a later round.
+    /// Steps that failed and did not succeed in a later round.
     pub failures: u64,
-    /// What they were about and their reasons, the first hundred.
+    /// Their keys or files with the reasons, the first hundred.
     pub failed: Vec<String>,
     /// Volumes that did not answer.
     pub volumes_unreachable: Vec<String>,
 }
 
-/// Repairs the whole store. Can be broken off and repeated at any time.
+/// Repairs the whole store. It can be broken off and repeated at any time.
 ///
-/// When a layout change turns out to have moved everything, the older layouts go out of force; a volume that was being
-/// rebuilt and has all its replicas again is told so.
+/// If a layout change turns out to have moved everything, the older layouts go out of force. A volume that
+/// was being rebuilt and has all its replicas again is told so.
 pub async fn repair_all(
     cluster: &Arc<Cluster>,
     options: &RepairOptions,
@@ -164,10 +165,10 @@ struct Pass {
     found: u64,
     partitions: u64,
     away: BTreeSet<VolumeId>,
-    /// Partitions in which something is still to be done.
+    /// Partitions that still need work.
     open: BTreeSet<Partition>,
-    /// Volumes that were being rebuilt before anything was surveyed. One that is found empty later waits for the next
-    /// pass: of what this one has seen, it may have lost all.
+    /// Volumes that were being rebuilt before anything was surveyed. One found empty later waits for the next
+    /// pass, because it may have lost everything that this pass saw.
     rebuilding: BTreeSet<VolumeId>,
 }
 

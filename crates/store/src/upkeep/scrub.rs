@@ -1,4 +1,4 @@
-//! The scrub: every replica of a volume re-read against its digests, in order, a little at a time.
+//! The scrub: re-reads every replica of a volume against its digests, in order, a little at a time.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ use super::gate::Gate;
 use super::throttle::Throttle;
 use crate::cluster::View;
 
-/// How far the scrub of a volume has come. Kept on disk, so that a pass goes on after a restart.
+/// How far the scrub of a volume has come. Kept on disk, so that a pass continues after a restart.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScrubState {
     /// When the running or last pass began, milliseconds since 1970; `None` before the first.
@@ -38,7 +38,8 @@ pub struct ScrubState {
     pub last_pass_ms: Option<u64>,
 }
 
-/// Keeps the scrub states of a node's volumes, one small file each, in every directory of the node's own.
+/// Stores the scrub states of a node's volumes: one small file for each, in every state directory of the
+/// node.
 #[derive(Debug, Clone)]
 pub struct ScrubFiles {
     dirs: Vec<PathBuf>,
@@ -51,7 +52,7 @@ pub struct ScrubReport {
     pub replicas: u64,
     /// Bytes read.
     pub bytes: u64,
-    /// Bad ones found (now marked, so that a repair replaces them).
+    /// Bad replicas found; they are marked now, so that a repair replaces them.
     pub bad: u64,
     /// Missing ones found.
     pub missing: u64,
@@ -62,13 +63,13 @@ pub struct ScrubReport {
 }
 
 impl ScrubFiles {
-    /// States in those of these directories that are there.
+    /// States in those of these directories that exist.
     pub fn new(dirs: Vec<PathBuf>) -> Self {
         Self { dirs }
     }
 
-    /// How far the scrub of a volume has come, by the newest file; from the beginning if nothing, or nothing readable,
-    /// is there.
+    /// How far the scrub of a volume has come, by the newest file. Starts from the beginning if no file can
+    /// be read.
     pub fn load(&self, volume: &VolumeId) -> ScrubState {
         let read = |dir: &PathBuf| {
             let state = fs::read(Self::path(dir, volume)).and_then(|text| Ok(serde_json::from_slice(&text)?));
@@ -81,16 +82,16 @@ impl ScrubFiles {
         };
         let states = self.dirs.iter().filter_map(read);
         let newest = states.max_by_key(|state: &ScrubState| {
-            // Of one pass, the one that has come further; a pass that has ended, furthest.
+            // Within one pass the state that is further wins; a pass that has ended is furthest.
             (state.started_ms, state.last_pass_ms, state.replicas)
         });
         newest.unwrap_or_default()
     }
 
-    /// Keeps it, durably, in at least one of the directories.
+    /// Stores the state durably in at least one of the directories.
     ///
     /// # Errors
-    /// What failed of writing, syncing or renaming the file; the one before is still there then.
+    /// The error of writing, syncing or renaming the file; the previous file is intact then.
     pub fn save(&self, volume: &VolumeId, state: &ScrubState) -> io::Result<()> {
         let text = serde_json::to_vec(state)?;
         in_any(&self.dirs, |dir| {
@@ -108,14 +109,14 @@ impl ScrubFiles {
         })
     }
 
-    /// Names of volumes have one slash, and no `+`.
+    /// Names of volumes have one slash and no `+`, so different volumes have different paths.
     fn path(dir: &Path, volume: &VolumeId) -> PathBuf {
         dir.join(format!("scrub-{}.json", volume.0.replace('/', "+")))
     }
 }
 
-/// Writes something in all directories that are there, and is content with one. Makes none: where one is absent, so is
-/// its volume.
+/// Writes into all directories that exist, and succeeds if one write does. It makes no directory: where one
+/// is absent, its volume is absent.
 pub(super) fn in_any(dirs: &[PathBuf], write: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
     let mut failure = io::Error::new(io::ErrorKind::NotFound, "none of the node's directories is there");
     let mut written = false;
@@ -183,19 +184,19 @@ pub(super) struct Reading<'a> {
     pub gate: &'a Gate,
 }
 
-/// A replica looked at.
+/// A replica that was read.
 pub(super) struct Replica<'a> {
     pub key: &'a Key,
     pub version: Version,
     pub outcome: Outcome,
 }
 
-/// What a replica turned out to be.
+/// Result of reading a replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// As written, of so many bytes.
+    /// Intact; its size in bytes.
     Good(u64),
-    /// Bad, for this reason.
+    /// Bad, with the reason.
     Bad(String),
     /// An entry without its file.
     Missing,
@@ -204,7 +205,8 @@ pub(super) enum Outcome {
 }
 
 impl Reading<'_> {
-    /// Verifies the replicas of a partition after a key, in order, and tells of each. False if it was stopped on the way.
+    /// Verifies the replicas of a partition after a key, in order, and reports each. Returns false if it was
+    /// stopped.
     pub(super) async fn partition(
         &self,
         partition: Partition,
@@ -217,7 +219,7 @@ impl Reading<'_> {
                     key, version, size, ..
                 } => (key, *version, *size),
                 Surveyed::FileMissing { key, version, .. } => (key, *version, 0),
-                // A pass of reconcile settles it: there is no digest to read it against.
+                // Reconcile settles a stray: there is no digest to read it against.
                 Surveyed::Stray { .. } => continue,
             };
             if after.is_some_and(|after| key <= after) {
@@ -264,7 +266,7 @@ impl Reading<'_> {
 }
 
 impl ScrubReport {
-    /// Nothing bad or missing, and every volume read to the end.
+    /// Whether nothing is bad or missing, and every volume was read to the end.
     pub fn is_clean(&self) -> bool {
         self.bad + self.missing == 0 && self.volumes_failed.is_empty()
     }
@@ -293,7 +295,7 @@ impl ScrubReport {
 }
 
 impl Outcome {
-    /// Something that repair has to put right.
+    /// Whether repair must fix it.
     pub(super) fn is_damage(&self) -> bool {
         matches!(self, Self::Bad(_) | Self::Missing)
     }

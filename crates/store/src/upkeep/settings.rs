@@ -1,13 +1,13 @@
-//! How eagerly replicas are looked after. Every value has a default that serves a laptop and a server, and a reason.
+//! Settings of replica upkeep. Every value has a default that suits a laptop and a server, with its reason.
 
 use std::time::Duration;
 
-/// Whole store re-read every 30 days: bit rot that strikes one copy is found long before it is likely to strike the
-/// other, and at 30 days even a 10 TB disk needs only 4 MB/s for it.
+/// Whole store re-read every 30 days: bit rot that strikes one copy is found long before it is likely to
+/// strike the other, and at 30 days even a 10 TB disk needs only 4 MB/s for it.
 const SCRUB_EVERY: Duration = Duration::from_hours(30 * 24);
 
-/// 32 MiB/s: a quarter of what one plain disk reads in sequence, so that a pass goes unnoticed and still ends in time
-/// (80 TB in 30 days).
+/// 32 MiB/s: a quarter of the sequential read speed of one plain disk, so that a pass goes unnoticed and
+/// still ends in time (80 TB in 30 days).
 const SCRUB_BYTES_PER_S: u64 = 32 << 20;
 
 /// 64 MiB/s of copies for layout changes: half of a 1 Gbit/s link.
@@ -16,7 +16,8 @@ const REBALANCE_BYTES_PER_S: u64 = 64 << 20;
 /// A restart, a kernel update or a pulled cable is over in ten minutes; copying a disk takes hours.
 const UNREACHABLE_GRACE: Duration = Duration::from_mins(10);
 
-/// A day: longer than any upload, clock skew or frozen process that could still bring a version older than a tombstone.
+/// A day: longer than any upload, clock skew or frozen process that could still bring a version older than a
+/// tombstone.
 const TOMBSTONE_GRACE: Duration = Duration::from_hours(24);
 
 /// Settings of everything in this module.
@@ -24,7 +25,8 @@ const TOMBSTONE_GRACE: Duration = Duration::from_hours(24);
 pub struct UpkeepSettings {
     /// Time from the start of one scrub of a volume to the start of the next.
     pub scrub_every: Duration,
-    /// Most bytes that a volume's scrub reads in a second. Kept object by object: one object is read at full speed.
+    /// Most bytes per second that a volume's scrub reads. The limit applies between objects: one object is
+    /// read at full speed.
     pub scrub_bytes_per_s: u64,
     /// Scrub and rebalance wait while more requests than this are in flight on the node.
     pub busy_requests: usize,
@@ -32,29 +34,30 @@ pub struct UpkeepSettings {
     pub busy_wait: Duration,
     /// Time between whole passes that compare surveys (no content is read unless something is wrong).
     pub reconcile_every: Duration,
-    /// Most bytes copied in a second for layout changes and hand-offs. Repairs are not slowed: they restore safety.
+    /// Most bytes copied per second for layout changes and hand-offs. Repairs are not limited: they restore
+    /// safety.
     pub rebalance_bytes_per_s: u64,
-    /// How long a volume may be away before its copies are made good on others.
+    /// How long a volume may be away before its copies are replaced on others.
     pub unreachable_grace: Duration,
-    /// Age from which a tombstone that every volume knows may go.
+    /// Age from which a tombstone that every volume knows may be removed.
     pub tombstone_grace: Duration,
-    /// How often volumes and nodes are asked how they are.
+    /// How often volumes and nodes are asked for their state.
     pub watch_every: Duration,
-    /// A volume that does not answer within this time cannot be reached.
+    /// A volume that does not answer within this time counts as unreachable.
     pub answer_within: Duration,
-    /// First wait before a repair that failed is tried again; doubled each time.
+    /// First wait before a failed repair is retried; doubled each time.
     pub retry_after: Duration,
     /// Longest such wait.
     pub retry_after_max: Duration,
-    /// Keys waiting for repair; what does not fit is found again by a pass over its partition.
+    /// Most keys waiting for repair. A pass over the partition finds again what does not fit.
     pub queue_keys_max: usize,
     /// Keys repaired at once.
     pub repairs_at_once: usize,
-    /// Time between looks for uploads that nobody finished.
+    /// Time between searches for unfinished uploads.
     pub expire_every: Duration,
-    /// Age from which an unfinished multipart upload is given up.
+    /// Age from which an unfinished multipart upload is aborted.
     pub upload_age_max: Duration,
-    /// Time between whole censuses, kept for the Store page. Made by one node for all.
+    /// Time between whole censuses for the Store page. One node makes them for all.
     pub census_every: Duration,
 }
 

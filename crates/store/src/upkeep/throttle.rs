@@ -4,16 +4,16 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// Gives out bytes at a steady rate. What is taken at once is paid for by the next taker's wait.
+/// Hands out bytes at a steady rate. A large request is served at once, and the next caller waits for it.
 #[derive(Debug)]
 pub(super) struct Throttle {
     bytes_per_s: Option<u64>,
-    /// When what was taken so far is paid for.
+    /// Time from which the rate allows the next bytes.
     free_at: Mutex<Instant>,
 }
 
 impl Throttle {
-    /// So many bytes in a second; no limit if `None`.
+    /// A limit of `bytes_per_s`; none if `None`.
     pub(super) fn new(bytes_per_s: Option<u64>) -> Self {
         Self {
             bytes_per_s,
@@ -21,7 +21,7 @@ impl Throttle {
         }
     }
 
-    /// Takes bytes, after waiting until those before are paid for.
+    /// Takes bytes, after waiting until the rate allows.
     pub(super) async fn take(&self, bytes: u64) {
         let Some(rate) = self.bytes_per_s else {
             return;

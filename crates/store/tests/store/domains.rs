@@ -53,7 +53,8 @@ async fn a_node_of_two_volumes_away_is_one_failure() {
     }
 }
 
-/// What is written while a node is away lies on both others, so that another node may go when the first is back.
+/// What is written while a node is away lies on both others, so that another node may go when the first is
+/// back.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hand_off_lies_on_another_node() {
     let rig = Rig::of_nodes(3, 2, 2);

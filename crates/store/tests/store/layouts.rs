@@ -63,7 +63,8 @@ async fn objects_of_an_older_layout_are_found_and_replaced() {
     assert_eq!(rig.store().list(&list).await.unwrap().objects, []);
 }
 
-/// An object on the volumes of an older layout, one of which cannot be reached: not one answer is a false "no".
+/// An object on the volumes of an older layout, one of which cannot be reached: not one answer is a false
+/// "no".
 #[tokio::test(flavor = "multi_thread")]
 async fn what_has_not_moved_is_not_denied() {
     let rig = Rig::growing(3, 6, 2);

@@ -1,8 +1,8 @@
-//! Histories of several clients over several nodes, of which some are killed, stopped and cut off: every one can be
-//! explained by a register for each key that does one operation after the other.
+//! Histories of several clients over several nodes, of which some are killed, stopped and cut off: every one
+//! can be explained by a register for each key that does one operation after the other.
 //!
-//! `WEFT_TEST_HISTORIES` says how many (a few hundred otherwise), `WEFT_TEST_SEED` where to begin: the seed of a history
-//! decides its nodes, operations and misfortunes; how they meet in time it does not.
+//! `WEFT_TEST_HISTORIES` says how many (a few hundred otherwise), `WEFT_TEST_SEED` where to begin: the seed
+//! of a history decides its nodes, operations and misfortunes; how they meet in time it does not.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Random operations on a store whose volumes fail now and then, beside a plain map.
 //!
-//! At most one volume is unwell at a time, which is what two copies allow: then every write must succeed, and every
-//! read must give exactly what the map has. Now and then a step of another volume fails besides: a write may then be
-//! `Unavailable`, and the object is afterwards what it was or what it was to be, whole.
+//! At most one volume is unwell at a time, which is what two copies allow: then every write must succeed, and
+//! every read must give exactly what the map has. Now and then a step of another volume fails besides: a
+//! write may then be `Unavailable`, and the object is afterwards what it was or what it was to be, whole.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

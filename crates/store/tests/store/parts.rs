@@ -93,7 +93,8 @@ async fn parts_become_one_object() {
     assert!(matches!(again, Err(StoreError::NoUpload { .. })), "{again:?}");
 }
 
-/// Joining the parts finds no room for the second copy: nothing of the object is there, and the upload stays open.
+/// Joining the parts finds no room for the second copy: nothing of the object is there, and the upload stays
+/// open.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_completion_that_cannot_be_made_safe_leaves_the_upload_open() {
     let rig = Rig::new(2, 2);

@@ -130,8 +130,8 @@ async fn a_condition_is_not_decided_among_strangers() {
         .unwrap();
 }
 
-/// A deletion is prepared, its turn is taken away, and then too few answer to go on: when they do again, it is found to
-/// have happened. It is not done anew, which would say that there was nothing to delete.
+/// A deletion is prepared, its turn is taken away, and then too few answer to go on: when they do again, it
+/// is found to have happened. It is not done anew, which would say that there was nothing to delete.
 #[tokio::test]
 async fn what_was_begun_before_too_few_answered_is_not_done_again() {
     let rig = Rig::new(5, 3);

@@ -1,5 +1,6 @@
-//! Damage in different blocks of every copy: each block that is right somewhere is read, however much of the copy that
-//! has it is bad. Two copies of a WARC file lost one block each, and with it the whole file was called lost.
+//! Damage in different blocks of every copy: each block that is right somewhere is read, however much of the
+//! copy that has it is bad. Two copies of a WARC file lost one block each, and with it the whole file was
+//! called lost.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -239,8 +239,8 @@ async fn check_refused<T: std::fmt::Debug>(
     assert_eq!(rig.uploads(), 0, "{text}");
 }
 
-/// A put of more than fits into one request was committed where it could be, and only then missed its second copy:
-/// refused, but visible.
+/// A put of more than fits into one request was committed where it could be, and only then missed its second
+/// copy: refused, but visible.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_put_that_cannot_be_made_safe_leaves_nothing() {
     for shortage in SHORTAGES {
@@ -309,8 +309,8 @@ async fn a_failed_stage_is_made_up_for_from_another_stage() {
     }
 }
 
-/// A stage whose bytes do not read back as they were sent is no copy: it is given up, and made up for as well.
-/// A disk that hangs takes nothing and says nothing: the content does not wait for it for ever.
+/// A stage whose bytes do not read back as they were sent is no copy: it is given up, and made up for as
+/// well. A disk that hangs takes nothing and says nothing: the content does not wait for it for ever.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_volume_that_stands_still_during_an_upload_is_replaced() {
     let rig = Rig::new(4, 2);
@@ -364,7 +364,8 @@ async fn a_stage_that_reads_back_wrong_is_given_up() {
     }
 }
 
-/// Full is the reason when too few volumes would be left if all others worked, else it is who does not answer.
+/// Full is the reason when too few volumes would be left if all others worked, else it is who does not
+/// answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_reason_given_is_what_would_have_to_change() {
     for size in [1000, 2_500_000] {

@@ -1,8 +1,8 @@
 //! Making one replica out of others: no byte is written that was not compared with the object's digest.
 //!
-//! Each block comes from any replica that has it right ([`crate::union`]), so that a whole copy can be made of several
-//! bad ones. A source whose block differs is read through by its own volume, which marks it bad. What the target received
-//! it digests itself, and that digest must be the object's too.
+//! Each block comes from any replica that has it right ([`crate::union`]), so that a whole copy can be made
+//! of several bad ones. A source with a wrong block is read through by its own volume, which marks it bad.
+//! The target computes the digest of what it received, and that must be the object's too.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use crate::union::{Union, Unreadable, Ways};
 use crate::upkeep::throttle::Throttle;
 
-/// A source that gives nothing for this long is left for the next one.
+/// A source that sends nothing for this long is abandoned for the next one.
 const SOURCE_STALLS: Duration = Duration::from_secs(60);
 
 /// A copy to be made.
@@ -31,9 +31,9 @@ pub(super) struct Job<'a> {
     pub blake3: &'a str,
     pub cause: Cause,
     pub to: &'a Arc<dyn Volume>,
-    /// Good as far as known, best first.
+    /// Sources without known damage, best first.
     pub from: Vec<Arc<dyn Volume>>,
-    /// Known to be bad.
+    /// Sources known to be bad.
     pub torn: Vec<Arc<dyn Volume>>,
     pub throttle: Arc<Throttle>,
 }
@@ -41,29 +41,29 @@ pub(super) struct Job<'a> {
 /// Why no copy was made.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// The target did not take it.
+    /// The target did not accept the copy.
     #[error("copy to {0}")]
     Target(#[source] VolumeError),
-    /// No source could give it.
+    /// No source could provide the object.
     #[error("{key} version {version}: no replica could be copied to {to}: {detail}")]
     Sources {
         /// The object.
         key: Key,
         /// Its version.
         version: Version,
-        /// Where to.
+        /// The target.
         to: VolumeId,
-        /// What each source said.
+        /// The error of each source.
         detail: String,
     },
-    /// Some blocks are right in no replica.
+    /// No replica has some of the blocks right.
     #[error("{key} version {version}: {detail}")]
     Unreadable {
         /// The object.
         key: Key,
         /// Its version.
         version: Version,
-        /// Their bytes, all of them, and what each source said of the first.
+        /// All unreadable byte ranges, and each source's error for the first of them.
         detail: String,
     },
 }
@@ -72,7 +72,7 @@ pub enum CopyError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Copied {
     pub bytes: u64,
-    /// Sources that turned out bad on the way.
+    /// Sources that turned out to be bad during the copy.
     pub bad_sources: u64,
 }
 
@@ -95,7 +95,7 @@ pub(super) async fn content(job: &Job<'_>) -> Result<Copied, CopyError> {
         return Ok(Copied { bytes, bad_sources });
     };
     job.to.abort(stage, Abandon::Version(job.version)).await;
-    // An interrupted body is the sources' fault, whatever the target calls it.
+    // An interrupted body is the sources' fault, whatever error the target returns.
     let unreadable = reading.failed.lock().take();
     let Some(unreadable) = unreadable else {
         return Err(CopyError::Target(error));
@@ -107,7 +107,7 @@ pub(super) async fn content(job: &Job<'_>) -> Result<Copied, CopyError> {
     })
 }
 
-/// Copies a tombstone: it has no content, only what an index or a file says of it.
+/// Copies a tombstone. It has no content; an index entry or a file describes it completely.
 pub(super) async fn tombstone(job: &Job<'_>) -> Result<Copied, CopyError> {
     let mut said = Vec::new();
     for source in &job.from {
@@ -181,7 +181,7 @@ impl Job<'_> {
     }
 }
 
-/// What the first source that still has it says of the object.
+/// The object's description, from the first source that still has it.
 async fn meta_of(job: &Job<'_>) -> Result<Meta, CopyError> {
     let mut said = Vec::new();
     for source in job.sources() {
@@ -204,14 +204,14 @@ async fn meta_of(job: &Job<'_>) -> Result<Meta, CopyError> {
     Err(job.no_source(&said))
 }
 
-/// Has the sources read through that failed on the way and were thought good, so that their volumes mark them. Gives
-/// their number.
+/// Has sources read through that failed during the copy and were thought good, so that their volumes mark
+/// them. Returns their number.
 async fn look_at_bad(job: &Job<'_>, meta: &Meta, trouble: &Trouble) -> u64 {
     let bad = std::mem::take(&mut *trouble.lock());
     let mut number = 0;
     for source in job.from.iter().filter(|source| bad.contains(source.id())) {
         number += 1;
-        // What it answers changes nothing here.
+        // Only the mark matters, and the volume sets it itself: the copy proceeds whatever the answer.
         let _ = source.verify(&meta.key, meta.version, Cause::Repair).await;
     }
     number
@@ -246,7 +246,7 @@ async fn make_visible(job: &Job<'_>, stage: StageId, meta: &Meta, evidence: &str
 /// The content on its way to the target.
 struct Reading {
     union: Arc<tokio::sync::Mutex<Union>>,
-    /// What broke it off.
+    /// The blocks that ended the stream.
     failed: Arc<Mutex<Option<Unreadable>>>,
 }
 
@@ -269,11 +269,12 @@ impl Reading {
                 }
             }
         });
-        // A volume may ask once more after the end, which `unfold` alone answers with a panic.
+        // A volume may poll once more after the end, and `unfold` alone panics then.
         Box::pin(blocks.fuse())
     }
 
-    /// All bytes that are right in no replica, and what was said of the first of them: the rest is read for it.
+    /// All bytes that no replica has right, and the errors for the first of them. Reads the rest of the
+    /// object to find them.
     async fn all_unreadable(&self, first: Unreadable, size: u64) -> String {
         let mut union = self.union.lock().await;
         union.pass_over(&first);

@@ -1,18 +1,17 @@
 //! What to do about a partition: a pure function of what was found.
 //!
-//! For every key the newest version anywhere decides, whatever its state: a bad replica or an entry without its file
-//! is evidence that the version existed. In these rules "home" are the R volumes of the partition by the current layout:
-//!  1. good replicas of the newest version that disagree about its digest: a conflict; nothing is touched;
-//!  2. no good replica of a live newest version: torn, unless some of its blocks are known to be bad in every replica.
-//!     Then it is lost; nothing is touched but that bad replicas are read once more. An older good version is never taken
-//!     instead;
-//!  3. a home volume without a good replica gets a copy, from good ones, and block by block from bad ones what no good
-//!     one has right (any more);
-//!  4. for a home volume away longer than the grace time, or full, a stand-in elsewhere;
-//!  5. when every volume in force answered and all home volumes are going to hold the newest version, they are
-//!     verified, and then all other replicas of the key are dropped;
-//!  6. a tombstone that only home volumes hold is collected when it is old enough, no older layout is in force and the
-//!     partition has no stray files (one of them could be an older version).
+//! For every key the newest version anywhere decides, whatever its state: a bad replica or an entry without
+//! its file proves that the version existed. "Home" is the R volumes of the partition by the current layout:
+//!  1. good replicas of the newest version with different digests: a conflict; nothing is touched;
+//!  2. no good replica of a live newest version: torn, or lost if some blocks are known to be bad in every
+//!     replica. If lost, bad replicas are only read once more. An older good version is never taken instead;
+//!  3. a home volume without a good replica gets a copy, from good ones; blocks that none of those has right
+//!     come from bad ones;
+//!  4. for a home volume that is full, or away longer than the grace time, a stand-in elsewhere;
+//!  5. when every volume in force answered and all home volumes will hold the newest version, they are
+//!     verified; then all other replicas of the key are dropped;
+//!  6. a tombstone on home volumes only is collected when it is old enough, no older layout is in force and
+//!     the partition has no stray files (one of them could be an older version).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +19,7 @@ use contract::{BlockSet, Cause, Key, ReplicaState, Surveyed, Version, VolumeId};
 
 use super::gather::Gathered;
 
-/// What the decision goes by besides what was found.
+/// Inputs of the decision besides what was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
     /// Now, in milliseconds since 1970.
@@ -32,9 +31,9 @@ pub struct Rules {
 /// All that is to be done about a partition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Every key found, in order.
+    /// Every key found, in order of keys.
     pub findings: Vec<Finding>,
-    /// Files that are no replicas, to be settled: volume and path.
+    /// Files that belong to no replica and must be settled: volume and path.
     pub strays: Vec<(VolumeId, String)>,
 }
 
@@ -55,55 +54,56 @@ pub struct Finding {
     pub good_home: u64,
     /// Bad replicas of it, anywhere.
     pub bad: u64,
-    /// Home volumes without it, or away.
+    /// Home volumes that lack it or are away.
     pub missing: u64,
-    /// Entries without their file, of it, on home volumes.
+    /// Index entries of it without a file, on home volumes.
     pub files_missing: u64,
-    /// Replicas that do not belong: of it on other volumes, and of older versions, good ones only.
+    /// Good replicas that do not belong: of it on other volumes, and of older versions anywhere.
     pub surplus: u64,
-    /// How it stands.
+    /// State of the object.
     pub fate: Fate,
-    /// What to do, in this order; later steps rest on earlier ones.
+    /// What to do, in this order; later steps depend on earlier ones.
     pub steps: Vec<Step>,
 }
 
-/// How an object stands.
+/// State of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
     /// There is a good replica of the newest version.
     Safe,
-    /// There is none, but as far as is known every block is right somewhere, with what was found instead.
+    /// There is none, but as far as is known each block is intact in some replica. The text says what was
+    /// found.
     Torn(String),
-    /// There is none, and none can be made, with the bytes that are right nowhere.
+    /// There is none, and none can be made. The text names the bytes that no replica has right.
     Lost(String),
-    /// Good replicas disagree, with their digests.
+    /// Good replicas disagree. The text gives their digests.
     Conflict(String),
 }
 
-/// One step. All of one finding speak of its key; unless said otherwise of its newest version.
+/// One step. All steps of one finding concern its key, and its newest version unless said otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Make a replica.
     Copy(Copy),
     /// Read a replica against its digests.
     Verify {
-        /// Which one.
+        /// The volume of the replica.
         on: VolumeId,
         /// Why.
         cause: Cause,
-        /// What is known of its bad blocks: when they turn out to be others, it is worth while to decide again.
+        /// The known bad blocks. If the read finds others, the plan is decided again.
         known: Option<BlockSet>,
     },
-    /// Remove a replica that does not belong, once all of `home` were verified or made in this run.
+    /// Remove a replica that does not belong, after all of `home` were verified or made in this run.
     Drop {
         /// Where.
         on: VolumeId,
         /// The newest version, or an older one.
         version: Version,
-        /// The volumes that must hold the newest version for certain.
+        /// The volumes that must certainly hold the newest version.
         home: Vec<VolumeId>,
     },
-    /// Remove the tombstone everywhere, once all home volumes were verified to hold it.
+    /// Remove the tombstone everywhere, after all home volumes were verified to hold it.
     Collect {
         /// The home volumes, the only ones that hold it.
         home: Vec<VolumeId>,
@@ -115,13 +115,13 @@ pub enum Step {
 pub struct Copy {
     /// Where.
     pub to: VolumeId,
-    /// From these, best first.
+    /// Source volumes, best first.
     pub from: Vec<VolumeId>,
     /// Bad replicas, read for the blocks that none of `from` has right.
     pub torn: Vec<VolumeId>,
-    /// What is there instead.
+    /// What the target has now.
     pub instead: Instead,
-    /// BLAKE3 that the content must have, in hexadecimal; empty if no replica could tell (a tombstone's entry).
+    /// BLAKE3 that the content must have, in hexadecimal; empty if no replica knows it (a tombstone's entry).
     pub blake3: String,
     /// Why.
     pub cause: Cause,
@@ -130,7 +130,7 @@ pub struct Copy {
 /// What a copy replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Instead {
-    /// Nothing, or an older version: if the version turns up there meanwhile, nothing is left to do.
+    /// Nothing, or an older version. If the version arrives there in the meantime, the step is done.
     Nothing,
     /// A bad replica.
     Bad,
@@ -161,7 +161,7 @@ pub fn decide(found: &Gathered, rules: &Rules) -> Plan {
 }
 
 impl Plan {
-    /// Every object is whole and where it belongs, and there are no strays: nothing to do.
+    /// Whether every object is whole and where it belongs, and there are no strays: nothing to do.
     pub fn is_quiet(&self) -> bool {
         let quiet = |finding: &Finding| finding.is_whole() && finding.steps.is_empty();
         self.strays.is_empty() && self.findings.iter().all(quiet)
@@ -169,7 +169,7 @@ impl Plan {
 }
 
 impl Finding {
-    /// Every home volume has a good replica, and nothing is bad, lost or in conflict.
+    /// Whether every home volume has a good replica, and nothing is bad, lost or in conflict.
     pub fn is_whole(&self) -> bool {
         self.fate == Fate::Safe && self.missing + self.bad == 0
     }
@@ -195,7 +195,7 @@ enum Kind {
 }
 
 impl<'a> Entry<'a> {
-    /// What a survey's item says of a key; `None` for a stray.
+    /// What a survey's item says about a key; `None` for a stray.
     fn of(volume: &'a VolumeId, item: &'a Surveyed) -> Option<(&'a Key, Self)> {
         match item {
             Surveyed::Replica {
@@ -247,7 +247,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// What good replicas of one version must agree about. A tombstone's digest says nothing.
+    /// The properties that good replicas of one version must share. A tombstone's digest is left out.
     fn face(&self) -> (bool, u64, &str) {
         (
             self.deleted,
@@ -257,7 +257,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// All that bears on one key.
+/// Everything found about one key.
 struct Case<'a> {
     found: &'a Gathered,
     rules: &'a Rules,
@@ -268,7 +268,7 @@ struct Case<'a> {
     /// Of older versions.
     older: Vec<Entry<'a>>,
     version: Version,
-    /// A tombstone: the good replicas say so, or without any all that is left.
+    /// Whether it is a tombstone, by the good replicas, or without any by all that is left.
     deleted: bool,
 }
 
@@ -351,7 +351,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Without a good replica: what is known to be right nowhere, in words.
+    /// If there is no good replica: the bytes known to be bad in every replica, as text.
     fn right_nowhere(&self) -> Option<String> {
         let mut bad = self.of(Kind::Bad);
         let Some(first) = bad.next() else {
@@ -360,7 +360,7 @@ impl<'a> Case<'a> {
         if self.of(Kind::Bad).any(|entry| entry.face() != first.face()) {
             return Some("the bad replicas disagree about its digest".to_owned());
         }
-        // Of a replica whose bad blocks are not known, each may be right.
+        // If a replica's bad blocks are not known, any of its blocks may be right.
         let mut nowhere = first.bad_blocks?.clone();
         for entry in bad {
             nowhere = nowhere.shared_with(entry.bad_blocks?);
@@ -369,15 +369,15 @@ impl<'a> Case<'a> {
         (!nowhere.is_empty()).then(text)
     }
 
-    /// Makes a whole replica of bad ones. Where it is not known what is bad of each, they are read through first: one may
-    /// prove good.
+    /// Steps that make a whole replica of bad ones. Replicas whose bad blocks are not known are read through
+    /// first: one may prove good.
     fn joins(&self) -> Vec<Step> {
         let known = self.of(Kind::Bad).all(|entry| entry.bad_blocks.is_some());
         let looks = if known { Vec::new() } else { self.second_looks() };
         looks.into_iter().chain(self.copies()).collect()
     }
 
-    /// A replica may have been marked bad by a passing error of its disk: that is found out by reading it again.
+    /// Steps that read bad replicas again: a temporary disk error may have marked one.
     fn second_looks(&self) -> Vec<Step> {
         self.of(Kind::Bad)
             .map(|entry| Step::Verify {
@@ -418,7 +418,7 @@ impl<'a> Case<'a> {
         lacking.chain(self.stand_ins()).map(|to| self.copy(to)).collect()
     }
 
-    /// Volumes to hold copies in place of home volumes that are away for long, or full.
+    /// Volumes that hold copies in place of home volumes that are full or away for long.
     fn stand_ins(&self) -> impl Iterator<Item = &VolumeId> {
         let away_long = |volume| self.found.away.get(volume).is_some_and(|away| away.long);
         let no_room = |volume| self.found.full.contains(volume) && !self.has_good(volume);
@@ -457,7 +457,7 @@ impl<'a> Case<'a> {
         })
     }
 
-    /// Good replicas, those at home first; for a tombstone also entries, which say all that there is to say of it.
+    /// Good replicas, home first; for a tombstone also entries, which describe it completely.
     fn sources(&self) -> Vec<VolumeId> {
         let home = self.found.home.iter().filter(|volume| self.has_good(volume));
         let others = self
@@ -474,7 +474,8 @@ impl<'a> Case<'a> {
             .collect()
     }
 
-    /// Everything that does not belong: the newest version away from home, and older ones anywhere.
+    /// Steps that drop everything that does not belong: the newest version away from home, and older ones
+    /// anywhere.
     fn drops(&self) -> Vec<Step> {
         let surplus = self.newest.iter().filter(|entry| !self.is_home(entry.volume));
         surplus

@@ -1,7 +1,8 @@
 //! Carrying out the steps that were decided.
 //!
-//! Every step looks again at what it rests on just before it acts: a copy, whether the version has turned up meanwhile;
-//! a removal, whether all home volumes were verified in this very run and the layout is still the one decided under.
+//! Every step checks its assumptions again just before it acts: a copy, whether the version has arrived in
+//! the meantime; a removal, whether all home volumes were verified in this very run and the layout is still
+//! the one of the decision.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -20,14 +21,14 @@ use crate::cluster::{Cluster, View};
 use crate::upkeep::settings::UpkeepSettings;
 use crate::upkeep::throttle::Throttle;
 
-/// Times a partition is looked at again after something changed. A source found bad, a full target and a late
-/// verification each take one round; what is still open then waits for the next pass.
+/// How often a partition is looked at again after a change. A source found bad, a full target and a late
+/// verification each take one round; the next pass handles whatever is left.
 const ROUNDS_MAX: usize = 4;
 
-/// Prepared versions of one key that are given up on one volume: one for each write that was broken off.
+/// Most prepared versions of one key discarded on one volume: one for each write that was broken off.
 const PENDING_MAX: usize = 64;
 
-/// Puts partitions and keys right.
+/// Repairs partitions and keys.
 pub struct Reconciler {
     /// Which volumes are away.
     pub outages: Arc<Outages>,
@@ -36,18 +37,18 @@ pub struct Reconciler {
     rebalance: Arc<Throttle>,
 }
 
-/// What was done about a partition or key, and how it stands now.
+/// What was done about a partition or key, and its state afterwards.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Done {
     /// Keys looked at.
     pub keys: u64,
     /// Replicas made.
     pub copies: u64,
-    /// Of these, to restore what was missing or bad, as opposed to moved.
+    /// Of these, copies that restored something missing or bad, as opposed to moves.
     pub repaired: u64,
     /// Bytes in them.
     pub copied_bytes: u64,
-    /// Bad or missing replicas found, in all rounds.
+    /// Bad or missing replicas found, summed over all rounds.
     pub found: u64,
     /// Replicas verified.
     pub verified: u64,
@@ -57,32 +58,32 @@ pub struct Done {
     pub collected: u64,
     /// Strays settled.
     pub settled: u64,
-    /// Objects of which no whole replica can be made, and the bytes that are right nowhere.
+    /// Objects of which no whole replica can be made, with the bytes that no replica has right.
     pub lost: Vec<(Key, String)>,
     /// Objects whose good replicas disagree.
     pub conflicts: Vec<(Key, String)>,
-    /// What could not be done about a key or a stray file that still wants it, and why: the last failure of each.
+    /// Keys and stray files that still need work, each with the reason of its last failure.
     pub failures: Vec<(String, String)>,
     /// Volumes that did not answer.
     pub away: BTreeMap<VolumeId, String>,
-    /// Every key but the lost has good replicas on all its home volumes.
+    /// Whether every key except lost ones has good replicas on all its home volumes.
     pub home_complete: bool,
-    /// Replicas of all but the lost that are still missing or bad.
+    /// Missing or bad replicas that are left, not counting lost objects.
     pub wanting: u64,
-    /// Nothing of the lost or conflicting lies on a volume that is none of the current layout's.
+    /// Whether no volume outside the current layout holds anything of a lost or conflicting object.
     pub nothing_left_behind: bool,
 }
 
-/// Carrying out one round of steps.
+/// One round of steps.
 struct Run<'a> {
     reconciler: &'a Reconciler,
     cluster: &'a Cluster,
     view: &'a View,
     done: &'a mut Done,
-    /// Something is different now than when the round was decided: deciding again is worth while.
+    /// Whether something has changed since the round was decided, so that another decision is worthwhile.
     changed: bool,
     failures: Vec<(String, String)>,
-    /// Volumes that hold the newest version of the key at hand for certain: verified or written by this run.
+    /// Volumes that certainly hold the newest version of the key at hand: verified or written by this run.
     certain: BTreeSet<VolumeId>,
 }
 
@@ -97,7 +98,7 @@ impl Reconciler {
         }
     }
 
-    /// The same for all copies, whatever their cause.
+    /// The same, with one limit for all copies whatever their cause.
     #[must_use]
     pub fn with_limit(self, bytes_per_s: Option<u64>) -> Self {
         let throttle = Arc::new(Throttle::new(bytes_per_s));
@@ -121,7 +122,7 @@ impl Reconciler {
         done
     }
 
-    /// The same for one key, whose replicas are all read through first: damage was met, and nobody knows where else.
+    /// The same for one key. All its replicas are read through first: one is damaged, and others may be.
     pub async fn key(&self, cluster: &Cluster, key: &Key) -> Done {
         let mut done = Done::default();
         for round in 0..=ROUNDS_MAX {
@@ -135,7 +136,7 @@ impl Reconciler {
         done
     }
 
-    /// The same for a partition that was met in a walk: unless nothing is to do, it is gathered afresh.
+    /// The same for a partition seen in a walk. It is gathered again unless there is nothing to do.
     pub async fn walked(
         &self,
         cluster: &Cluster,
@@ -152,14 +153,14 @@ impl Reconciler {
         done
     }
 
-    /// How a partition met in a walk stands; nothing is done about it.
+    /// The state of a partition seen in a walk; nothing is changed.
     pub fn standing(&self, view: &View, found: &Gathered) -> Done {
         let mut done = Done::default();
         done.standing(view, found, &self.plan(found));
         done
     }
 
-    /// What `decide` makes of what was found, now.
+    /// The plan for what was found, as of now.
     pub(crate) fn plan(&self, found: &Gathered) -> Plan {
         let rules = Rules {
             now_ms: now_ms(),
@@ -168,7 +169,7 @@ impl Reconciler {
         decide(found, &rules)
     }
 
-    /// One round; whether another is worth while.
+    /// Runs one round. Returns whether another is worthwhile.
     async fn round(
         &self,
         cluster: &Cluster,
@@ -206,12 +207,12 @@ impl Reconciler {
 }
 
 impl Run<'_> {
-    /// All steps of one finding. A step that fails leaves later ones without what they rest on.
+    /// Runs the steps of one finding, and stops at a step that fails, because later steps depend on it.
     async fn finding(&mut self, finding: &Finding) {
         self.certain.clear();
         for step in &finding.steps {
             if matches!(finding.fate, Fate::Torn(_)) && !self.certain.is_empty() {
-                // There is a whole replica now: the next round goes on from it.
+                // There is a whole replica now: the next round continues from it.
                 break;
             }
             let outcome = match step {
@@ -290,7 +291,8 @@ impl Run<'_> {
                 if let CopyError::Target(VolumeError::Full { .. }) = &error {
                     self.reconciler.outages.was_full(&copy.to);
                 }
-                // A source found bad is marked by now, a full target noted: there may be another way.
+                // A source found bad is marked by now, and a full target noted: the next decision may find
+                // another way.
                 self.changed |= !matches!(error, CopyError::Target(VolumeError::Unreachable { .. }));
                 Err(error.to_string())
             }
@@ -323,7 +325,7 @@ impl Run<'_> {
         } else {
             self.done.found += u64::from(safe);
         }
-        // Either a replica is bad that was thought good, or a lost object has a good one after all.
+        // Either a replica thought good is bad, or a lost object has a good one after all.
         self.changed |= good != safe;
         Ok(())
     }
@@ -366,8 +368,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Gives up what lies prepared of a key anywhere and is older than its tombstone: without the tombstone it would
-    /// look like a write to be brought to its end. Something newer is an error, and so is a volume that does not answer.
+    /// Discards what is prepared of a key anywhere and is older than its tombstone: without the tombstone it
+    /// would look like a write to be finished. A newer preparation is an error, and so is a volume that does
+    /// not answer.
     async fn clear_pending(&self, finding: &Finding) -> Result<(), String> {
         for volume in self.view.volumes.values() {
             self.clear_pending_on(volume.as_ref(), finding).await?;
@@ -394,14 +397,14 @@ impl Run<'_> {
         Err(format!("volume {} keeps versions prepared", volume.id()))
     }
 
-    /// All of `home` are certain, and the layout decided under is still the one in force.
+    /// Whether all of `home` are certain, and the layout of the decision is still in force.
     fn may_remove(&self, home: &[VolumeId]) -> bool {
         !home.is_empty()
             && home.iter().all(|volume| self.certain.contains(volume))
             && self.cluster.view().layouts.current.number == self.view.layouts.current.number
     }
 
-    /// Removes a replica; one that is gone already is no failure.
+    /// Removes a replica. A replica that is gone already counts as removed.
     async fn remove(
         &self,
         finding: &Finding,
@@ -434,7 +437,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether the target holds the version, or a newer one, by now: a write or another repair was under way.
+/// Whether the target now holds the version, or a newer one, because of a concurrent write or repair.
 async fn turned_up(target: &dyn Volume, finding: &Finding) -> Result<bool, String> {
     let head = target
         .head(&finding.key)
@@ -455,19 +458,19 @@ fn names(volumes: &BTreeSet<VolumeId>) -> String {
 }
 
 impl Done {
-    /// Everything that could be done was done, and every volume answered. Lost objects do not count: nothing can be
-    /// done about them.
+    /// Whether everything that could be done was done, and every volume answered. Lost objects do not count,
+    /// because nothing can be done about them.
     pub fn is_complete(&self) -> bool {
         self.home_complete && self.failures.is_empty() && self.away.is_empty()
     }
 
-    /// Notes that the blocks of a torn object do not make up a whole one. Nothing can be done about it, so it does not count
-    /// as wanting.
+    /// Notes that the blocks of a torn object do not make up a whole one. Nothing can be done about it, so it
+    /// does not count as missing work.
     fn is_lost(&mut self, finding: &Finding, why: String) {
         if self.lost.iter().any(|(key, _)| *key == finding.key) {
             return;
         }
-        // That a copy failed before, when one of its sources was thought good, is part of this.
+        // An earlier failed copy, from a source then thought good, has the same cause: forget that failure.
         let key = finding.key.to_string();
         self.failures.retain(|(what, _)| *what != key);
         self.lost.push((finding.key.clone(), why));
@@ -475,8 +478,9 @@ impl Done {
         self.home_complete = self.wanting == 0;
     }
 
-    /// Notes what failed in a round. What failed in one before stays noted as long as its key is wanting, for the plan
-    /// may have gone around it: no copy is tried on a volume that was full. That one was is noted all the same.
+    /// Notes what failed in a round. A failure of an earlier round stays as long as its key needs work,
+    /// because the plan may have avoided it: no copy is tried on a volume that was full, and that must still
+    /// be reported.
     fn failed(&mut self, found: &Gathered, plan: &Plan, failures: Vec<(String, String)>) {
         let wanting = plan.findings.iter().filter(|finding| !finding.is_whole());
         let wanting: BTreeMap<String, &Finding> = wanting
@@ -498,7 +502,7 @@ impl Done {
         }));
     }
 
-    /// Notes how things stand before a round; the last round's word is what remains.
+    /// Notes the state before a round; the last round's state remains.
     fn standing(&mut self, view: &View, found: &Gathered, plan: &Plan) {
         let said = |fate: fn(&Fate) -> Option<&String>| {
             plan.findings

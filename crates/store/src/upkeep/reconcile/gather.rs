@@ -1,4 +1,4 @@
-//! What every volume in force says of a partition, or of one key.
+//! What every volume in force reports about a partition, or about one key.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -12,7 +12,8 @@ use futures_util::future::join_all;
 use super::outages::Outages;
 use crate::cluster::View;
 
-/// How long a volume may take for the answer to a survey. A partition of a very large store has some ten thousand files.
+/// How long a volume may take to answer a survey. A partition of a very large store has some ten thousand
+/// files.
 const SURVEY_WITHIN: Duration = Duration::from_mins(5);
 
 /// How long a volume may take to read one replica through.
@@ -21,28 +22,28 @@ const VERIFY_WITHIN: Duration = Duration::from_hours(6);
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gathered {
-    /// Volumes that should hold the partition by the current layout, the owner first.
+    /// Home volumes of the partition by the current layout, the owner first.
     pub home: Vec<VolumeId>,
-    /// The other volumes with a weight, in the order in which they stand in.
+    /// The other volumes with a weight, in the order in which they are used as stand-ins.
     pub fallbacks: Vec<VolumeId>,
-    /// Layouts before the current one are still in force.
+    /// Whether layouts before the current one are still in force.
     pub older_layouts: bool,
-    /// Everything of the partition, as opposed to the newest replicas of one key.
+    /// True for everything of the partition, false for the newest replicas of one key.
     pub whole: bool,
     /// Volumes that answered.
     pub volumes: BTreeMap<VolumeId, Vec<Surveyed>>,
-    /// Volumes in force that did not.
+    /// Volumes in force that did not answer.
     pub away: BTreeMap<VolumeId, Away>,
-    /// Volumes that had no room a moment ago.
+    /// Volumes that recently had no room.
     pub full: BTreeSet<VolumeId>,
 }
 
 /// A volume that did not answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Away {
-    /// For longer than the grace time: its copies are to be made good elsewhere.
+    /// Away longer than the grace time: its copies are to be replaced elsewhere.
     pub long: bool,
-    /// What it said, or what failed.
+    /// The error.
     pub detail: String,
 }
 
@@ -56,7 +57,8 @@ pub async fn partition(view: &View, partition: Partition, outages: &Outages) -> 
     collect(view, partition, outages, true, answers)
 }
 
-/// The newest replicas of one key. Those that are `read_through` are known for certain, the others by their index.
+/// The newest replicas of one key: read through and so certain if `read_through`, otherwise as the index
+/// reports them.
 pub async fn key(view: &View, key: &Key, outages: &Outages, read_through: bool) -> Gathered {
     let answers = view.volumes.values().map(|volume| async move {
         let answer = within(VERIFY_WITHIN, volume.as_ref(), look(volume, key, read_through)).await;
@@ -147,7 +149,7 @@ pub(super) fn collect(
     found
 }
 
-/// An answer in time, or a volume that cannot be reached: a frozen node must not hold everything up.
+/// The answer, or an unreachable error after `time`: a frozen node must not hold everything up.
 pub(crate) async fn within<T>(
     time: Duration,
     volume: &dyn Volume,

@@ -1,6 +1,6 @@
-//! One routine for census, repair, rebalance, hand-off return, drain and tombstone collection: what is found of a
-//! partition on all volumes in force is gathered ([`gather`]), a pure function decides what to do ([`decide`]), and the
-//! steps are carried out ([`execute`]). Repeating it changes nothing once everything is in its place.
+//! One routine for census, repair, rebalance, hand-off return, drain and tombstone collection: gather what
+//! all volumes in force hold of a partition ([`gather`]), decide with a pure function ([`decide`]), and carry
+//! out the steps ([`execute`]). Once everything is in its place, repeating it changes nothing.
 
 pub mod copy;
 pub mod decide;

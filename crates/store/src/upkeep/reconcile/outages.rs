@@ -1,4 +1,4 @@
-//! Which volumes are away, and since when; which were full a moment ago.
+//! Which volumes are away, and since when; which were full recently.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use contract::VolumeId;
 use parking_lot::Mutex;
 
-/// A volume that was full is not offered copies for this long: time for a person to make room, and short enough that
-/// what stands in elsewhere goes home soon after.
+/// A full volume is not offered copies for this long. That gives a person time to make room, and is short
+/// enough that stand-ins go home soon afterwards.
 const FULL_FOR: Duration = Duration::from_mins(1);
 
-/// Notes what volumes answered. Shared by all passes of a process, so that it knows since when one is away.
+/// Records which volumes answered. All passes of a process share one, so that it knows since when a volume is
+/// away.
 #[derive(Debug)]
 pub struct Outages {
     grace: Duration,
@@ -19,7 +20,8 @@ pub struct Outages {
 }
 
 impl Outages {
-    /// Nothing is away yet; `grace` is how long a volume may be, before its copies are made good elsewhere.
+    /// Starts with no volume away. `grace` is how long a volume may be away before its copies are replaced
+    /// elsewhere.
     pub fn new(grace: Duration) -> Self {
         Self {
             grace,
@@ -28,12 +30,12 @@ impl Outages {
         }
     }
 
-    /// The volume answered. True if it was away before.
+    /// Notes that the volume answered. Returns whether it was away before.
     pub fn answered(&self, volume: &VolumeId) -> bool {
         self.away.lock().remove(volume).is_some()
     }
 
-    /// The volume did not answer. True if it has been away for the grace time or longer.
+    /// Notes that the volume did not answer. Returns whether it has been away for the grace time or longer.
     pub fn away(&self, volume: &VolumeId) -> bool {
         let now = Instant::now();
         let mut away = self.away.lock();
@@ -46,12 +48,12 @@ impl Outages {
         self.away.lock().contains_key(volume)
     }
 
-    /// The volume had no room.
+    /// Notes that the volume had no room.
     pub fn was_full(&self, volume: &VolumeId) {
         self.full.lock().insert(volume.clone(), Instant::now());
     }
 
-    /// Volumes that had no room a moment ago.
+    /// Volumes that recently had no room.
     pub fn full(&self) -> BTreeSet<VolumeId> {
         let mut full = self.full.lock();
         full.retain(|_, since| since.elapsed() < FULL_FOR);

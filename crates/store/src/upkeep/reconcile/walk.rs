@@ -1,10 +1,11 @@
-//! Surveying many partitions: each volume is asked for as many at a time as it puts into one answer.
+//! Surveying many partitions: each request asks a volume for as many partitions as fit into one answer.
 //!
 //! Invariants:
-//!  - what is given of a partition was asked for by this walk, and less than [`FRESH_FOR`] ago;
-//!  - of each volume one answer is held, so that memory does not depend on the size of the store;
-//!  - what the volumes say is not of one moment. So a walk only ever serves to say that there is nothing to do; whatever
-//!    looks as if something were is gathered afresh ([`gather::partition`]) before it is believed or acted upon.
+//!  - every result was requested by this walk, less than [`FRESH_FOR`] ago;
+//!  - one answer of each volume is held, so that memory does not depend on the size of the store;
+//!  - the volumes' answers are from different moments. So a walk can only show that there is nothing to do;
+//!    anything that looks like work is gathered again ([`gather::partition`]) before it is believed or acted
+//!    upon.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use super::gather::{self, Gathered};
 use super::outages::Outages;
 use crate::cluster::View;
 
-/// What was surveyed longer ago is surveyed again.
+/// An older survey is repeated.
 const FRESH_FOR: Duration = Duration::from_mins(1);
 
 /// A walk over partitions in a given order.
@@ -29,16 +30,16 @@ pub struct Walk<'a> {
     readers: Vec<Reader>,
 }
 
-/// One volume, some partitions ahead.
+/// One volume's answers, some partitions ahead of the walk.
 struct Reader {
     volume: Arc<dyn Volume>,
-    /// What was found in the first of the partitions left.
+    /// Surveys of the first of the remaining partitions.
     ready: VecDeque<Vec<Surveyed>>,
     asked: Instant,
 }
 
 impl<'a> Walk<'a> {
-    /// Nothing is asked yet.
+    /// A walk that has not asked anything yet.
     pub fn new(
         view: &'a View,
         outages: &'a Outages,
@@ -57,7 +58,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The next partition, and what every volume in force says of it.
+    /// The next partition, with what every volume in force reports about it.
     pub async fn next(&mut self) -> Option<(Partition, Gathered)> {
         let left = self.left.make_contiguous();
         let partition = *left.first()?;
@@ -75,12 +76,12 @@ impl<'a> Walk<'a> {
         Some((partition, found))
     }
 
-    /// Whether a partition is still to come.
+    /// Whether the walk has still to reach a partition.
     pub fn holds(&self, partition: Partition) -> bool {
         self.left.contains(&partition)
     }
 
-    /// Passes over all partitions before this one. False, and nothing is passed over, if it is not to come.
+    /// Skips all partitions before this one. Returns false, and skips nothing, if the walk will not reach it.
     pub fn skip_to(&mut self, partition: Partition) -> bool {
         let Some(skipped) = self.left.iter().position(|next| *next == partition) else {
             return false;
@@ -94,7 +95,7 @@ impl<'a> Walk<'a> {
 }
 
 impl Reader {
-    /// What is in the first of the partitions left.
+    /// The survey of the first of the remaining partitions.
     async fn next(&mut self, left: &[Partition], outages: &Outages) -> Result<Vec<Surveyed>, VolumeError> {
         if self.ready.is_empty() || self.asked.elapsed() > FRESH_FOR {
             self.ready.clear();

@@ -1,5 +1,5 @@
-//! The same on real directories: bits flipped, files cut, deleted and put where they do not belong, a volume wiped
-//! while it is open.
+//! The same on real directories: bits flipped, files cut, deleted and put where they do not belong, a volume
+//! wiped while it is open.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -226,8 +226,8 @@ fn damage_frame(file: &Path, size: usize, dice: &mut Dice, table_too: bool) {
     fs::write(file, bytes).expect("written");
 }
 
-/// Two copies of a file, each with bad blocks of its own and with a damaged head, table or tail: everything is read, and
-/// both copies are whole again.
+/// Two copies of a file, each with bad blocks of its own and with a damaged head, table or tail: everything
+/// is read, and both copies are whole again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_damaged_at_different_blocks_are_joined() {
     for seed in 0..12 {

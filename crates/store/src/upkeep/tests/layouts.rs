@@ -1,4 +1,5 @@
-//! Layout changes: everything moves, what moved is dropped where it was, and the older layouts go out of force.
+//! Layout changes: everything moves, what moved is dropped where it was, and the older layouts go out of
+//! force.
 
 use super::world::{World, roles};
 

@@ -1,5 +1,5 @@
-//! The decision against a plain model: whatever is found, carrying out the steps ends, loses nothing, and leaves R good
-//! replicas wherever that can be had.
+//! The decision against a plain model: whatever is found, carrying out the steps ends, loses nothing, and
+//! leaves R good replicas wherever that can be had.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -210,7 +210,8 @@ impl Model {
         }
     }
 
-    /// Nothing is removed but with every volume there and R truly good replicas of the newest version at home.
+    /// Nothing is removed but with every volume there and R truly good replicas of the newest version at
+    /// home.
     fn may_remove(&self, newest: u64) {
         assert!(self.away.is_empty());
         for volume in &self.home {

@@ -59,8 +59,8 @@ async fn rebuilding_does_not_end_while_a_volume_is_away() {
     world.check_whole().await;
 }
 
-/// The mark's failure: a corrupt file was copied over to where a good one was missing. Here the first source has a bit
-/// flipped that nobody knows of; the copy goes on from another, and both places end up right.
+/// The mark's failure: a corrupt file was copied over to where a good one was missing. Here the first source
+/// has a bit flipped that nobody knows of; the copy goes on from another, and both places end up right.
 #[tokio::test]
 async fn hidden_damage_is_never_copied() {
     let mut world = World::new(3, &[1, 1, 1]);

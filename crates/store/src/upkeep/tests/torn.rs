@@ -1,5 +1,6 @@
-//! A whole copy from several bad ones, against a plain model: an object is whole again exactly when each of its blocks
-//! is right somewhere; otherwise it is lost, the bytes that are said, and nothing that is right goes away.
+//! A whole copy from several bad ones, against a plain model: an object is whole again exactly when each of
+//! its blocks is right somewhere; otherwise it is lost, the bytes that are said, and nothing that is right
+//! goes away.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

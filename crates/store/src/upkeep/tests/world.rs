@@ -177,8 +177,8 @@ impl World {
         census(&self.cluster.view(), &|_| {}).await
     }
 
-    /// Everything is whole by the census, and by looking at the volumes' insides: every object reads right on all its
-    /// home volumes, and there is nothing else.
+    /// Everything is whole by the census, and by looking at the volumes' insides: every object reads right on
+    /// all its home volumes, and there is nothing else.
     pub(crate) async fn check_whole(&self) {
         let census = self.census().await;
         assert!(census.is_whole(), "{census:?}");

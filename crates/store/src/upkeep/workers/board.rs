@@ -1,6 +1,6 @@
-//! Where a worker writes what it is doing, and what it could not do.
+//! A board where a worker shows what it is doing, and what failed.
 //!
-//! Invariant: the failure that is shown is one that goes on. What was done later than it failed is shown no more.
+//! Invariant: a failure is shown only while it lasts. Success after it removes it.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use crate::upkeep::gate::Wait;
 
-/// Failures remembered; of more, those that began first are forgotten.
+/// Most failures remembered; the oldest are forgotten first.
 const FAILURES_MAX: usize = 100;
 
 /// One worker's board. Cheap to clone.
@@ -26,15 +26,15 @@ pub(super) struct Board {
 pub(super) enum About {
     /// One object.
     Key(Key),
-    /// A slice of all objects.
+    /// One partition.
     Partition(Partition),
     /// A worker's pass as a whole.
     Pass,
-    /// Keeping what a worker has come to.
+    /// Saving a worker's result.
     Keeping,
 }
 
-/// Failures that go on, with their order.
+/// Current failures, with the order in which they began.
 #[derive(Default)]
 struct Failures {
     began: u64,
@@ -76,7 +76,7 @@ impl Board {
         self.status.lock().state == WorkerState::Busy
     }
 
-    /// A pass begins.
+    /// Starts a pass.
     pub(super) fn begin(&self, total: Option<u64>) {
         self.update(|status| {
             status.state = WorkerState::Busy;
@@ -85,7 +85,7 @@ impl Board {
         });
     }
 
-    /// A whole pass ended: when, in milliseconds since 1970.
+    /// Ends a whole pass. Returns the time in milliseconds since 1970.
     pub(super) fn end(&self) -> u64 {
         let ended_ms = now_ms();
         self.update(|status| {
@@ -95,7 +95,7 @@ impl Board {
         ended_ms
     }
 
-    /// Something could not be done.
+    /// Notes a failure.
     pub(super) fn failed(&self, about: About, why: &dyn Display) {
         let mut failures = self.failures.lock();
         failures.began += 1;
@@ -111,14 +111,14 @@ impl Board {
         self.update(|status| status.last_error = failures.latest());
     }
 
-    /// It has been done after all, or needs to be done no more.
+    /// Removes failures that have been resolved or do not matter any more.
     pub(super) fn over(&self, is_over: impl Fn(&About) -> bool) {
         let mut failures = self.failures.lock();
         failures.open.retain(|about, _| !is_over(about));
         self.update(|status| status.last_error = failures.latest());
     }
 
-    /// Notes how something ended.
+    /// Notes a result: a failure, or the end of one.
     pub(super) fn ended<E: Display>(&self, about: About, result: Result<(), E>) {
         match result {
             Ok(()) => self.over(|over| *over == about),
@@ -126,7 +126,7 @@ impl Board {
         }
     }
 
-    /// The status, with the reason why work stands still if it does.
+    /// The status, with the reason why the worker waits, if it does.
     pub(super) fn status(&self, wait: Option<Wait>) -> WorkerStatus {
         let mut status = self.status.lock().clone();
         let waits = status.state == WorkerState::Busy

@@ -2,14 +2,14 @@
 //!
 //! | worker | does |
 //! |---|---|
-//! | watch | asks volumes and nodes how they are; notices who went, came back, or began anew, and new layouts |
-//! | reconcile | passes over partitions: all of this node's every hour, at once those that something happened to |
+//! | watch | asks volumes and nodes for their state; notices failures, returns, restarts and new layouts |
+//! | reconcile | passes over partitions: all of this node's every hour, affected ones at once |
 //! | repair | single keys that readers and scrub found damaged |
 //! | scrub | one for each volume of this node |
-//! | census, uploads | once for the whole cluster: counting everything, giving up unfinished uploads |
+//! | census, uploads | once for the whole cluster: counts everything, aborts unfinished uploads |
 //!
-//! A partition is looked after by the node of its first home volume that can be reached: one node in normal times, and
-//! still somebody when that one is down. Two nodes that do the same work for a while do no harm.
+//! The node of a partition's first reachable home volume looks after it: one node in normal times, and
+//! another when that one is down. Two nodes that do the same work for a while do no harm.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,10 +35,10 @@ mod repairing;
 mod scrubbing;
 mod watching;
 
-/// How long a worker may take to come to an end before it is broken off; a step broken off is found again.
+/// How long a worker may take to stop before it is aborted. The next pass finds an aborted step again.
 const SHUTDOWN_WITHIN: Duration = Duration::from_secs(10);
 
-/// Requests in flight on this node: scrub and rebalance wait while there are many.
+/// Returns the number of requests in flight on this node. Scrub and rebalance wait while there are many.
 pub type Load = Arc<dyn Fn() -> usize + Send + Sync>;
 
 /// What a node gives its workers.
@@ -47,23 +47,24 @@ pub struct WorkersConfig {
     pub store: Store,
     /// The volumes that this process serves: the ones to scrub.
     pub local: Vec<VolumeId>,
-    /// How eagerly to work.
+    /// Limits and intervals.
     pub settings: UpkeepSettings,
-    /// Directories of the node's own, one on each volume, where scrub positions and the last census are kept: in all
-    /// that are there, so that no volume takes them away.
+    /// State directories of the node, one on each volume, for scrub positions and the last census. The files
+    /// are written to every directory that exists, so that the loss of one volume does not lose them.
     pub state_dirs: Vec<PathBuf>,
-    /// The load that the node is under.
+    /// The current load of the node.
     pub load: Load,
 }
 
-/// The running workers. Cheap to clone; all clones are the same workers. They stop by [`Workers::shutdown`].
+/// The running workers. Cheap to clone; all clones control the same workers. Call [`Workers::shutdown`] to
+/// stop them.
 #[derive(Clone)]
 pub struct Workers {
     shared: Arc<Shared>,
     tasks: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
-/// What the workers share.
+/// State shared by the workers.
 struct Shared {
     store: Store,
     local: Vec<VolumeId>,
@@ -79,7 +80,7 @@ struct Shared {
 }
 
 impl Workers {
-    /// Starts the workers on the current tokio runtime. Names itself to the store as the one to be told of damage.
+    /// Starts the workers on the current tokio runtime and sets the store's damage callback.
     pub fn start(config: WorkersConfig) -> Self {
         let settings = &config.settings;
         let queue = RepairQueue::new(
@@ -120,7 +121,7 @@ impl Workers {
         workers
     }
 
-    /// What each is doing.
+    /// The status of each worker.
     pub fn statuses(&self) -> Vec<WorkerStatus> {
         let shared = &self.shared;
         let wait = shared.gate.wait();
@@ -128,13 +129,13 @@ impl Workers {
         boards.iter().map(|board| board.status(wait)).collect()
     }
 
-    /// Says that a reader met damage, as the store does.
+    /// Reports damage, as the store's callback does.
     #[cfg(test)]
     pub(super) fn hint_damage(&self, key: &Key) {
         self.shared.queue.push(key);
     }
 
-    /// Begins a pass over all partitions now.
+    /// Starts a pass over all partitions now.
     #[cfg(test)]
     pub(super) fn trigger_repair(&self) {
         self.shared
@@ -142,17 +143,17 @@ impl Workers {
             .add(all_partitions(), pending::Urgency::AtOnce);
     }
 
-    /// Holds scrub and rebalance, or lets them go on. Repairs go on in any case.
+    /// Pauses scrub and rebalance, or resumes them. Repairs are never paused.
     pub fn pause(&self, paused: bool) {
         self.shared.gate.pause(paused);
     }
 
-    /// The last census that this process made, if it made one.
+    /// The last census that this process made, if any.
     pub fn last_census(&self) -> Option<Census> {
         self.shared.census.lock().clone()
     }
 
-    /// Stops all workers, and waits for them. What they were doing is found again.
+    /// Stops all workers and waits for them. Their unfinished work is found again.
     pub async fn shutdown(&self) {
         self.shared.gate.stop();
         let tasks = std::mem::take(&mut *self.tasks.lock());
@@ -164,7 +165,8 @@ impl Workers {
         }
     }
 
-    /// Runs a worker with a board of its own. One that ends other than by being stopped says so on it.
+    /// Runs a worker with a board of its own. A worker that ends without being stopped is shown there as
+    /// failed.
     fn spawn<F, Work>(&self, name: &str, work: F)
     where
         F: FnOnce(Arc<Shared>, Board) -> Work,
@@ -186,7 +188,7 @@ impl Workers {
     }
 }
 
-/// A worker ends with the task that watches over it.
+/// Aborts a worker when the task that watches it is dropped.
 struct AbortOnDrop(JoinHandle<()>);
 
 impl Drop for AbortOnDrop {
@@ -200,7 +202,8 @@ impl Shared {
         self.store.cluster()
     }
 
-    /// A partition was looked at: of its keys only those still fail that are lost, or could not be put right now.
+    /// Clears the failures of a partition's keys after it was looked at, except keys that are lost or that
+    /// failed again.
     fn put_right(&self, partition: Partition, done: &Done) {
         let fails = |key: &Key| {
             let failed = |(what, _): &(String, String)| *what == key.to_string();
@@ -226,7 +229,7 @@ impl Shared {
         acting == Some(me)
     }
 
-    /// Whether this node does what only one node of a cluster does.
+    /// Whether this node does the tasks that only one node of a cluster does.
     fn acts_for_all(&self) -> bool {
         self.looks_after(&self.cluster().view(), Partition(0))
     }

@@ -1,4 +1,5 @@
-//! What one node does for the whole cluster: the census that pages show, and giving up uploads that nobody finished.
+//! Tasks that one node does for the whole cluster: the census that pages show, and aborting unfinished
+//! uploads.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,10 +14,10 @@ use super::board::{About, Board};
 use crate::upkeep::scrub::in_any;
 use crate::upkeep::{Census, census};
 
-/// After the start, and after each look at the clock.
+/// Wait after the start, and between checks whether a task is due.
 const LOOK_EVERY: Duration = Duration::from_mins(5);
 
-/// Takes a census when the last one is old enough, and keeps it.
+/// Takes a census when the last one is old enough, and saves it.
 pub(super) async fn censuses(shared: Arc<Shared>, board: Board) {
     let every = shared.settings.census_every;
     let every_ms = u64::try_from(every.as_millis()).unwrap_or(u64::MAX);
@@ -50,7 +51,7 @@ pub(super) async fn censuses(shared: Arc<Shared>, board: Board) {
     }
 }
 
-/// Gives up multipart uploads that are too old.
+/// Aborts multipart uploads that are too old.
 pub(super) async fn expiries(shared: Arc<Shared>, board: Board) {
     while shared.gate.sleep(shared.settings.expire_every).await {
         if !shared.acts_for_all() {
@@ -66,13 +67,13 @@ pub(super) async fn expiries(shared: Arc<Shared>, board: Board) {
     }
 }
 
-/// The census kept by an earlier run of this node.
+/// The census saved by an earlier run of this node.
 pub(super) fn last_census(dirs: &[PathBuf]) -> Option<Census> {
     let read = |dir: &PathBuf| serde_json::from_slice::<Census>(&fs::read(path(dir)).ok()?).ok();
     dirs.iter().filter_map(read).max_by_key(|census| census.time_ms)
 }
 
-/// A census is for looking at: it is taken again if a crash takes it away, so it is not synced.
+/// Saves a census for display. It is not synced: if a crash loses it, another is taken.
 fn keep(dirs: &[PathBuf], census: &Census) -> io::Result<()> {
     let text = serde_json::to_vec(census)?;
     in_any(dirs, |dir| {

@@ -6,18 +6,19 @@ use contract::{Partition, VolumeId};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// How soon a partition is to be reconciled. The later is the more urgent.
+/// How soon a partition must be reconciled. Later variants are more urgent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::upkeep) enum Urgency {
-    /// In the course of things: waits while the node is busy.
+    /// As part of a normal pass: waits while the node is busy.
     Routine,
-    /// Replicas are probably missing: waits for nothing.
+    /// Replicas are probably missing: does not wait.
     AtOnce,
-    /// The same, and by this node whoever else looks after the partition: a volume of its own is being rebuilt.
+    /// The same, and by this node whichever node looks after the partition: one of its own volumes is being
+    /// rebuilt.
     ByMe,
 }
 
-/// What is to be done. Bounded by the number of partitions and volumes.
+/// Pending work. Bounded by the number of partitions and volumes.
 #[derive(Debug, Default)]
 pub(in crate::upkeep) struct Pending {
     inner: Mutex<Inner>,
@@ -27,9 +28,9 @@ pub(in crate::upkeep) struct Pending {
 #[derive(Debug, Default)]
 struct Inner {
     waiting: BTreeMap<Partition, Urgency>,
-    /// Not put right the last time; to be tried again later.
+    /// Partitions that could not be repaired the last time, to be retried later.
     open: BTreeMap<Partition, Urgency>,
-    /// Partitions that volumes being rebuilt still wait for.
+    /// Partitions that each volume being rebuilt still waits for.
     rebuilding: BTreeMap<VolumeId, BTreeSet<Partition>>,
 }
 
@@ -44,7 +45,7 @@ impl Pending {
         self.arrived.notify_one();
     }
 
-    /// A volume is being rebuilt: all its partitions are to be reconciled. Nothing if it is known already.
+    /// Adds all partitions of a volume that is being rebuilt. Does nothing if that is known already.
     pub(in crate::upkeep) fn rebuild(&self, volume: &VolumeId, partitions: BTreeSet<Partition>) {
         if self.inner.lock().rebuilding.contains_key(volume) {
             return;
@@ -56,12 +57,12 @@ impl Pending {
         self.add(partitions, Urgency::ByMe);
     }
 
-    /// A new layout: which partitions a volume waits for is no longer true.
+    /// Forgets which partitions volumes wait for: a new layout has changed them.
     pub(in crate::upkeep) fn forget_rebuilding(&self) {
         self.inner.lock().rebuilding.clear();
     }
 
-    /// The most urgent partitions, at most so many, all of one urgency.
+    /// The most urgent partitions, at most `limit`, all of one urgency.
     pub(in crate::upkeep) fn take(&self, limit: usize) -> (Urgency, Vec<Partition>) {
         let mut inner = self.inner.lock();
         let urgency = inner.waiting.values().max().copied().unwrap_or(Urgency::Routine);
@@ -73,7 +74,7 @@ impl Pending {
         (urgency, chosen)
     }
 
-    /// The next partitions, at most so many, unless something more urgent waits.
+    /// The next routine partitions, at most `limit`; none if something more urgent is waiting.
     pub(in crate::upkeep) fn take_routine(&self, limit: usize) -> Vec<Partition> {
         let mut inner = self.inner.lock();
         if inner.waiting.values().any(|urgency| *urgency != Urgency::Routine) {
@@ -86,26 +87,26 @@ impl Pending {
         chosen
     }
 
-    /// All partitions that wait in the course of things, in order.
+    /// All waiting routine partitions, in order.
     pub(in crate::upkeep) fn routine(&self) -> Vec<Partition> {
         let inner = self.inner.lock();
         let routine = inner.waiting.iter().filter(|entry| *entry.1 == Urgency::Routine);
         routine.map(|(partition, _)| *partition).collect()
     }
 
-    /// How many wait.
+    /// Number of waiting partitions.
     pub(in crate::upkeep) fn len(&self) -> usize {
         self.inner.lock().waiting.len()
     }
 
-    /// Whether nothing waits, nor is to be tried again.
+    /// Whether nothing is waiting or to be retried.
     pub(in crate::upkeep) fn is_settled(&self) -> bool {
         let inner = self.inner.lock();
         inner.waiting.is_empty() && inner.open.is_empty()
     }
 
-    /// A partition is put right. Answers the volumes that waited for it last. Volumes being rebuilt wait for what was begun
-    /// for their sake: anything else may have seen them before they were found empty.
+    /// Notes that a partition was repaired. Returns the volumes for which it was the last one. A volume being
+    /// rebuilt counts only work started for it: other work may have looked at it before it was found empty.
     pub(in crate::upkeep) fn done(&self, partition: Partition, urgency: Urgency) -> Vec<VolumeId> {
         let mut inner = self.inner.lock();
         if inner.open.get(&partition).is_some_and(|open| *open <= urgency) {
@@ -126,14 +127,14 @@ impl Pending {
         ready
     }
 
-    /// A partition could not be put right yet.
+    /// Notes that a partition could not be repaired yet.
     pub(in crate::upkeep) fn again(&self, partition: Partition, urgency: Urgency) {
         let mut inner = self.inner.lock();
         let open = inner.open.entry(partition).or_insert(urgency);
         *open = (*open).max(urgency);
     }
 
-    /// Puts what could not be put right among the waiting again.
+    /// Moves failed partitions back to the waiting ones.
     pub(in crate::upkeep) fn retry(&self) {
         let open = std::mem::take(&mut self.inner.lock().open);
         for (partition, urgency) in open {
@@ -141,7 +142,7 @@ impl Pending {
         }
     }
 
-    /// Returns when something was added, now or since the last time.
+    /// Returns when something was added since the last call, or is added now.
     pub(in crate::upkeep) async fn arrival(&self) {
         self.arrived.notified().await;
     }

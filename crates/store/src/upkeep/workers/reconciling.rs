@@ -43,7 +43,7 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board) {
     }
 }
 
-/// Partitions that wait for nothing, each gathered by itself.
+/// Reconciles urgent partitions, each gathered by itself.
 async fn at_once(shared: &Shared, board: &Board, urgency: Urgency, partitions: Vec<Partition>) {
     begin(shared, board, partitions.len());
     let work = partitions
@@ -52,8 +52,8 @@ async fn at_once(shared: &Shared, board: &Board, urgency: Urgency, partitions: V
     join_all(work).await;
 }
 
-/// A walk over all that waits in the course of things, from these partitions on; until something more urgent has come,
-/// or something that the walk does not know.
+/// A walk over all waiting routine partitions, starting with these. It ends when something more urgent
+/// arrives, or a partition that the walk does not include.
 async fn routine(shared: &Shared, board: &Board, first: Vec<Partition>) {
     let view = shared.cluster().view();
     let waiting = first.iter().copied().chain(shared.pending.routine());
@@ -95,7 +95,7 @@ fn begin(shared: &Shared, board: &Board, partitions: usize) {
     board.update(|status| status.total = Some(status.done + left));
 }
 
-/// One partition, with what a walk has found of it.
+/// Reconciles one partition, with what a walk has found of it.
 async fn one(
     shared: &Shared,
     board: &Board,
@@ -130,14 +130,14 @@ async fn one(
     board.update(|status| status.done += 1);
 }
 
-/// All partitions of a volume were put right since it was found empty.
+/// Handles a volume all of whose partitions were repaired since it was found empty.
 async fn rebuilt(view: &View, volume: &VolumeId) {
     if let Some(volume) = view.volumes.get(volume) {
         rebuild::end(view, volume.as_ref(), &BTreeSet::new()).await;
     }
 }
 
-/// Looks whether everything has moved; stops at the first partition that has not.
+/// Checks whether everything has moved; stops at the first partition that has not.
 async fn end_layout_change(shared: &Shared) {
     let view = shared.cluster().view();
     if view.layouts.older.is_empty() || !shared.pending.is_settled() || !shared.acts_for_all() {

@@ -10,7 +10,7 @@ use futures_util::stream::FuturesUnordered;
 use super::Shared;
 use super::board::{About, Board};
 
-/// Without a word from anybody the queue is looked at this often.
+/// Interval between checks of the queue if nothing is added.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
 
 pub(super) async fn run(shared: Arc<Shared>, board: Board) {
@@ -43,8 +43,8 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board) {
 
 async fn repair(shared: &Shared, board: &Board, key: Key) {
     let done = shared.reconciler.key(shared.cluster(), &key).await;
-    // While a volume is away its copies wait for it, or for the end of the grace time: a pass does what is due then.
-    // Of a lost object nothing is left to try.
+    // While a volume is away, its copies wait for it or for the end of the grace time, which a normal pass
+    // handles. For a lost object nothing is left to try.
     if done.failures.is_empty() && (done.home_complete || !done.away.is_empty()) {
         shared.queue.done(&key);
     } else {

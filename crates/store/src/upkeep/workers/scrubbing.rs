@@ -1,4 +1,4 @@
-//! The scrub of one volume: a pass every so often, a replica at a time, going on after a restart where it was.
+//! The scrub of one volume: a pass at regular intervals, a replica at a time, continued after a restart.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use crate::upkeep::ScrubState;
 use crate::upkeep::scrub::{Reading, Replica};
 use crate::upkeep::throttle::Throttle;
 
-/// How often the position is kept: at most so much is read twice after a restart.
+/// Interval between saves of the position: a restart re-reads at most this much time's work.
 const SAVE_EVERY: Duration = Duration::from_secs(30);
 
-/// How often a scrub that is not due looks at the clock.
+/// Interval between checks whether a scrub is due.
 const LOOK_EVERY: Duration = Duration::from_mins(10);
 
 /// A scrub worker.
@@ -47,7 +47,7 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board, id: VolumeId) {
         }
         scrub.board.idle();
         if scrub.state.partition.is_some() {
-            // Broken off: the volume is away for now.
+            // The pass was broken off because the volume is away for now.
             shared.gate.sleep(shared.settings.watch_every).await;
             continue;
         }
@@ -69,7 +69,7 @@ impl Scrub {
                 .is_none_or(|started| since(started) >= every_ms)
     }
 
-    /// Goes through all partitions from where it was. An error, or the node's stop, breaks it off.
+    /// Goes through all partitions from the saved position. An error, or the node's stop, ends it early.
     async fn pass(&mut self) -> Result<(), VolumeError> {
         let volume = self.volume()?;
         if self.state.partition.is_none() {
@@ -98,7 +98,7 @@ impl Scrub {
                 self.save();
             }
         }
-        // What is saved and what is shown are one moment: after a restart the same is shown again.
+        // The saved and the shown time are the same, so that a restart shows the same.
         self.state.last_pass_ms = Some(self.board.end());
         Ok(())
     }
@@ -161,7 +161,7 @@ fn note(shared: &Shared, board: &Board, state: &mut ScrubState, seen: &Replica<'
     });
 }
 
-/// Keeps the position. That it cannot be kept costs reading twice, nothing else.
+/// Saves the position. A failure is only noted: it costs a second read, nothing else.
 fn save(shared: &Shared, board: &Board, id: &VolumeId, state: &ScrubState) {
     let saved = shared.scrub_files.save(id, state);
     if let Err(error) = &saved {

@@ -1,4 +1,4 @@
-//! Noticing what happens to volumes, nodes and layouts, and putting the partitions concerned among the waiting.
+//! Watches volumes, nodes and layouts for changes, and adds the affected partitions to the pending work.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use crate::cluster::{View, announce};
 use crate::upkeep::rebuild::partitions_of;
 use crate::upkeep::reconcile::gather::within;
 
-/// What is known of a volume from the last look.
+/// State of a volume at the last check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Health {
     There,
-    /// Found empty, being filled again.
+    /// Found empty, being refilled.
     Rebuilding,
     /// Does not answer, or is out of service.
     Away,
-    /// For longer than the grace time.
+    /// Away for longer than the grace time.
     AwayLong,
 }
 
-/// What was seen at the last look.
+/// State at the last check.
 struct Watch {
     shared: Arc<Shared>,
     health: BTreeMap<VolumeId, Health>,
@@ -59,7 +59,7 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board) {
 }
 
 impl Watch {
-    /// A layout other than at the last look: everything may have to move.
+    /// Handles a new layout: everything may have to move.
     fn layouts(&mut self, view: &View) {
         let number = view.layouts.current.number;
         let before = self.layout.replace(number);
@@ -109,9 +109,10 @@ impl Watch {
         (id.clone(), health)
     }
 
-    /// Partitions that a change concerns: of a volume that came back also those that others hold in its stead.
+    /// Adds the partitions that a change of a volume affects. If it came back, these include those that
+    /// stand-ins hold.
     fn changed(&self, view: &View, id: &VolumeId, before: Option<Health>, now: Health) {
-        // What a volume of this node does, it says itself.
+        // A volume of this node logs its own changes.
         if !self.shared.local.contains(id) || now == Health::AwayLong {
             tell(id, before, now);
         }
@@ -124,7 +125,7 @@ impl Watch {
         }
     }
 
-    /// What is due by time, and what the repair queue could not take.
+    /// Adds what is due by time, and what the repair queue had no room for.
     fn clock(&mut self) {
         let settings = &self.shared.settings;
         if self
@@ -145,7 +146,7 @@ impl Watch {
     }
 }
 
-/// What changed, for people.
+/// Logs a change for people.
 fn tell(id: &VolumeId, before: Option<Health>, now: Health) {
     let said = match (before, now) {
         (None, Health::There) => return,
@@ -158,7 +159,7 @@ fn tell(id: &VolumeId, before: Option<Health>, now: Health) {
     tracing::info!(target: NEWS, "volume {id} {said}");
 }
 
-/// Nodes that were away while older layouts went out of force, or a new one came, are told so.
+/// Tells layout changes to nodes that missed them.
 async fn tell_nodes(shared: &Shared, view: &View) {
     let mine = &view.layouts;
     let answers = view.nodes.values().map(|node| async move {
