@@ -1,8 +1,8 @@
-//! What a reader gives: the stretches of an input, in file order, without gap or overlap.
+//! What a reader returns: consecutive parts of an input, in file order, without gap or overlap.
 
 use crate::record::Record;
 
-/// One stretch of an input.
+/// One part of an input.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Entry {
@@ -15,7 +15,7 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// Where the stretch stands in the file.
+    /// Where this part is in the file.
     pub fn span(&self) -> Span {
         match self {
             Entry::Record(record) => record.span,
@@ -24,12 +24,12 @@ impl Entry {
     }
 }
 
-/// A stretch of the file as stored.
+/// A range of bytes of the file as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// First byte, from the start of the file.
+    /// Offset of the first byte, from the start of the file.
     pub offset: u64,
-    /// Bytes of the file, as stored (compressed where the file is).
+    /// Number of bytes as stored (compressed bytes in a compressed file).
     pub length: u64,
 }
 
@@ -42,7 +42,7 @@ impl Span {
         }
     }
 
-    /// First byte after the stretch.
+    /// Offset of the first byte after the range.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(self.length)
     }
@@ -51,14 +51,14 @@ impl Span {
 /// What was wrong: `reason` is one of the words in [`crate::reason`], `detail` is for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Defect {
-    /// Short kebab-case word out of [`crate::reason`], for example `truncated-member`.
+    /// A short kebab-case word from [`crate::reason`], for example `truncated-member`.
     pub reason: &'static str,
-    /// What was found, what was expected.
+    /// What was found and what was expected.
     pub detail: String,
 }
 
 impl Defect {
-    /// A defect with its explanation.
+    /// Makes a defect with its explanation for people.
     pub fn new(reason: &'static str, detail: impl Into<String>) -> Defect {
         Defect {
             reason,

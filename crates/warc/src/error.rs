@@ -1,25 +1,25 @@
-//! What can fail: the disk, never the format.
+//! The errors of reading. A bad format is never an error: it becomes a [`crate::Defect`].
 
-/// The disk failed, not the format.
+/// Why nothing could be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// An I/O call failed.
     #[error("read {path} at offset {offset}: {source}")]
     Io {
-        /// The file.
+        /// The name of the input.
         path: String,
-        /// Where.
+        /// Offset of the call, in stored bytes.
         offset: u64,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// Asked for a record where none begins.
+    /// The caller asked for a record at an offset where none begins.
     #[error("read {path} at offset {offset}: no record begins here")]
     NoRecord {
-        /// The file.
+        /// The name of the input.
         path: String,
-        /// Where.
+        /// The offset that was asked for, in stored bytes.
         offset: u64,
     },
 }

@@ -1,4 +1,5 @@
-//! Web-archive records in and out (WARC 0.17-1.1, ARC 1 and 2), with every byte accounted for.
+//! Reads and writes web-archive records (WARC 0.17 to 1.1, which is ISO 28500; ARC 1 and 2), and accounts for
+//! every byte.
 //!
 //! Invariant: the `length`s of all [`Entry`]s of an input add up to the size of the file, and each
 //! entry begins where the one before it ended.
@@ -13,7 +14,7 @@ pub mod reason;
 mod record;
 mod write;
 
-/// `YYYY-MM-DDThh:mm:ssZ` from milliseconds since 1970, with milliseconds only if there are any.
+/// Formats milliseconds since 1970 as `YYYY-MM-DDThh:mm:ssZ`, with milliseconds only if there are any.
 pub use civil::iso_short as format_date;
 pub use container::file_name::{is_record_file_name, record_media_types};
 pub use container::stream::Decompressed;

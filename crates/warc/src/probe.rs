@@ -1,4 +1,4 @@
-//! Whether content is a file of records, told by its beginning.
+//! Decides from its beginning whether content is a file of records.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -6,18 +6,19 @@ use crate::container::stream::Decompressed;
 use crate::record::start::{START_BYTES_MAX, Start, start_of};
 use crate::record::{arc, warc};
 
-/// Decompressed bytes looked at first; more only where a record's first line is longer.
+/// Number of decompressed bytes read first; more are read only if the first line of a record is longer.
 const HEAD_BYTES: u64 = 512;
 
-/// Whether stored content begins like a file of records, compressed or not. As little is read as it takes to tell.
+/// Returns whether stored content begins like a file of records, compressed or not. No more is read than
+/// needed.
 ///
-/// Content is asked more leniently than a reader asks, so that damage is reported instead of passed over.
+/// This test is more lenient than a reader, so that damage is reported and the file is not ignored.
 ///
 /// # Errors
-/// Those of `content`. What cannot be decompressed does not begin like records.
+/// I/O errors of `content`. For content that cannot be decompressed the result is `false`, not an error.
 pub fn begins_like_records(content: impl Read) -> io::Result<bool> {
     let mut content = Decompressed::new(content);
-    // The dictionary of a `.warc.zst`, without which nothing of it can be decompressed.
+    // This is the dictionary of a `.warc.zst`. Without it nothing behind it can be decompressed.
     if content.begins_with_skippable()? {
         return Ok(true);
     }
@@ -26,7 +27,7 @@ pub fn begins_like_records(content: impl Read) -> io::Result<bool> {
     loop {
         let read = match content.by_ref().take(wanted).read_to_end(&mut head) {
             Ok(read) => read,
-            // Damage behind the first bytes does not matter here.
+            // Damage behind the first bytes does not matter here: decide by what came out before it.
             Err(error) if matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) => 0,
             Err(error) => return Err(error),
         };
@@ -38,7 +39,7 @@ pub fn begins_like_records(content: impl Read) -> io::Result<bool> {
     }
 }
 
-/// Whether decompressed content begins like a record, blanks before it aside.
+/// Returns whether decompressed content begins like a record. Blanks before it are ignored.
 pub fn is_record_start(head: &[u8]) -> bool {
     let head = head.trim_ascii_start();
     let is_warc = head.len() >= warc::MAGIC.len() && warc::may_be_version_line(head);

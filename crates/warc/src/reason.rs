@@ -1,4 +1,5 @@
-//! The fixed set of reasons a [`crate::Defect`] can have. Printed, counted and stored: never renamed.
+//! The fixed set of reasons that a [`crate::Defect`] can have. They are printed, counted and stored, so they
+//! must not be renamed.
 
 /// The file ends inside a compressed member or frame.
 pub const TRUNCATED_MEMBER: &str = "truncated-member";
@@ -12,7 +13,7 @@ pub const TRUNCATED_RECORD: &str = "truncated-record";
 pub const TRUNCATED_HEADER: &str = "truncated-header";
 /// Another record begins before the declared length is reached; the block ends there.
 pub const LENGTH_TOO_LONG: &str = "length-too-long";
-/// More bytes than line ends stand between the end of the block as declared and the next record.
+/// Bytes other than line ends follow the declared end of the block before the next record.
 pub const LENGTH_TOO_SHORT: &str = "length-too-short";
 /// No length is declared; the block reaches up to the next record.
 pub const LENGTH_MISSING: &str = "length-missing";
@@ -20,9 +21,9 @@ pub const LENGTH_MISSING: &str = "length-missing";
 pub const LENGTH_INVALID: &str = "length-invalid";
 /// Fewer line ends follow the block than the format asks for.
 pub const LINE_ENDS_MISSING: &str = "line-ends-missing";
-/// A header line is not `name: value`, nor the continuation of one; it is left out.
+/// A header line is neither `name: value` nor the continuation of one; it is ignored.
 pub const HEADER_LINE_INVALID: &str = "header-line-invalid";
-/// No end of the header within the largest header accepted.
+/// The header has no end within the largest header accepted.
 pub const HEADER_TOO_LONG: &str = "header-too-long";
 /// A WARC record without `WARC-Type`, or an ARC header line with fields missing or out of order.
 pub const HEADER_INCOMPLETE: &str = "header-incomplete";
@@ -32,16 +33,17 @@ pub const DATE_INVALID: &str = "date-invalid";
 pub const JUNK: &str = "junk";
 /// A compressed member or frame, or a whole file, that holds no record.
 pub const NO_RECORD: &str = "no-record";
-/// More records begin in a stretch of compressed bytes than it has bytes: they cannot be told apart.
+/// More records begin in a range of compressed bytes than it has bytes, so they cannot get different offsets.
 pub const RECORDS_TOO_DENSE: &str = "records-too-dense";
-/// A block with a wrong length may hold further records, but looking for them would take too long: only in
-/// files made to take long.
+/// A block with a wrong length may hold further records, but searching them would take too long. Only files
+/// made for this purpose cause it.
 pub const SEARCH_GIVEN_UP: &str = "search-given-up";
-/// The declared `WARC-Block-Digest` is not that of the block.
+/// The declared `WARC-Block-Digest` is not the digest of the block.
 pub const BLOCK_DIGEST_MISMATCH: &str = "block-digest-mismatch";
-/// The declared `WARC-Payload-Digest` is neither that of the payload as stored nor as transfer-decoded.
+/// The declared `WARC-Payload-Digest` is the digest of the payload neither as stored nor after transfer
+/// decoding.
 pub const PAYLOAD_DIGEST_MISMATCH: &str = "payload-digest-mismatch";
-/// A declared digest has an algorithm or a form that is not known, so it cannot be verified.
+/// A declared digest has an unknown algorithm or form, so it cannot be verified.
 pub const DIGEST_UNKNOWN: &str = "digest-unknown";
 /// A zstd frame needs a dictionary that the file does not hold.
 pub const DICTIONARY_MISSING: &str = "dictionary-missing";

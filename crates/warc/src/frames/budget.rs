@@ -1,19 +1,21 @@
-//! A bound on bytes looked at more than once, so that hostile bytes cost time in proportion to their number.
+//! A bound on the bytes that are read a second time, so that hostile input costs time in proportion to its
+//! size.
 
-/// Bytes that may always be looked at again.
+/// Number of bytes that may be read again whatever was read so far.
 const FREE_BYTES: u64 = 64 << 20;
 
-/// Beyond that: times that each byte read may be looked at again.
+/// Beyond that: how often each byte of the input read so far may be read again.
 const TIMES: u64 = 4;
 
-/// Bytes looked at again so far.
+/// Counts the bytes read again so far.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
     spent: u64,
 }
 
 impl Budget {
-    /// Whether `bytes` may be looked at again, `position` bytes of the input having been read. Then they count.
+    /// Returns whether `bytes` may be read again, after `position` bytes of the input. If so, they are
+    /// counted.
     pub(crate) fn allows(&mut self, bytes: u64, position: u64) -> bool {
         let allowed = self.spent <= FREE_BYTES.saturating_add(position.saturating_mul(TIMES));
         if allowed {

@@ -1,13 +1,13 @@
 //! The decoded bytes of an input, frame by frame, and where each of them is stored.
 //!
-//! A *frame* is a gzip member, a zstd or LZ4 frame, or a stretch of plain bytes. Bytes are taken from one open
-//! frame at a time; going on to the next is the caller's decision.
+//! A *frame* is a gzip member, a zstd or LZ4 frame, or a range of plain bytes. One frame is open at a time,
+//! and bytes are taken from it; the caller decides when to go on to the next.
 //!
-//! Offsets of records. A record that begins a frame (line ends before it do not count) has the frame's offset;
-//! a record in plain bytes that of its first byte. Compressed bytes are fed to the decoder in grains of
-//! `GRAIN_BYTES`, counted from the end of the frame's header; a record that begins inside a frame has the
-//! offset of the grain whose bytes first made its first byte decodable, or, where that is taken, the next
-//! after the last one taken. So offsets strictly increase, lie within the frame, and are the same wherever
+//! Offsets of records. A record that begins a frame (line ends before it do not count) has the offset of the
+//! frame; a record in plain bytes has that of its first byte. Compressed bytes are fed to the decoder in
+//! grains of `GRAIN_BYTES`, counted from the end of the frame header. A record that begins inside a frame has
+//! the offset of the grain that first made its first byte decodable or, if that offset is taken, the next
+//! after the last one taken. So offsets strictly increase, lie within the frame, and do not depend on where
 //! reading began.
 //!
 //! Invariants:
@@ -32,25 +32,25 @@ use crate::frames::source::Source;
 use crate::reader::body::Buffer;
 use crate::reason;
 
-/// Compressed bytes fed to a decoder before it is noted how far it came.
+/// Number of compressed bytes fed to a decoder between two points whose position is recorded.
 pub(crate) const GRAIN_BYTES: usize = 16 << 10;
 
-/// Decoded bytes asked for when a frame is opened: a header, and often all of a small record.
+/// Number of bytes decoded when a frame is opened: enough for a header, and often for a whole small record.
 const WINDOW_BYTES: usize = 8 << 10;
 
-/// Room beyond the end of a block when decoding straight into it, so that the decoder's fast path, which wants
-/// room for a longest match, serves the block's last bytes too.
+/// Extra room behind a block that is decoded directly into its buffer. The fast path of the decoder needs
+/// room for a longest match (258 bytes in deflate), and so is used up to the last bytes of the block.
 const SLACK_BYTES: usize = 320;
 
-/// Decoded bytes passed over at once: small enough to stay in the processor's cache.
+/// Number of decoded bytes skipped at once: small enough to stay in the cache of the processor.
 const PASS_BYTES: usize = 64 << 10;
 
 /// What begins where the last frame ended.
 #[derive(Debug)]
 pub(crate) enum Opened {
-    /// A frame; its bytes can be taken.
+    /// A frame is open; its bytes can be taken.
     Frame,
-    /// Nothing of use up to this offset.
+    /// Bytes without content up to this offset.
     Padding(u64),
     /// Unreadable bytes up to this offset.
     Junk(u64, Defect),
@@ -58,13 +58,13 @@ pub(crate) enum Opened {
     Nothing,
 }
 
-/// A byte in the decoded bytes of a frame.
+/// A position in the decoded bytes of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bookmark {
     frame_start: u64,
     /// Decoded bytes before it in the frame.
     position: u64,
-    /// As in the frame when the place was noted.
+    /// The value of `offset_taken` of the frame when the position was recorded.
     offset_taken: u64,
 }
 
@@ -84,18 +84,18 @@ pub(crate) struct Frames {
     window: Vec<u8>,
     window_head: usize,
     window_tail: usize,
-    /// Decides when going back over damaged bytes has cost enough.
+    /// Limits how often damaged bytes are read again.
     budget: Budget,
-    /// Known end of unreadable bytes that begin at the source's position.
+    /// The end of unreadable bytes that begin at the position of the source, if a search found it already.
     junk_end: Option<(u64, Defect)>,
 }
 
 struct Frame {
     container: Container,
     start: u64,
-    /// Bytes decoded so far (for plain frames not used).
+    /// Number of bytes decoded so far (not used for plain frames).
     decoded: u64,
-    /// Bytes of the grain being fed that were not yet consumed.
+    /// Number of bytes of the current grain that the decoder has not consumed yet.
     grain_left: usize,
     /// The decoder may hold output of the bytes consumed so far.
     pending: bool,
@@ -130,7 +130,7 @@ impl Frames {
         self.dictionary_end
     }
 
-    /// Goes to a stored offset, between frames.
+    /// Goes to a stored offset and closes the open frame.
     pub(crate) fn seek(&mut self, position: u64) {
         self.frame = None;
         self.junk_end = None;
@@ -144,18 +144,18 @@ impl Frames {
         self.source.seek(position);
     }
 
-    /// The stored bytes that come next, so many unless the input ends before; nothing is taken.
+    /// Returns the next `bytes` stored bytes, fewer only at the end of the input. Does not take them.
     pub(crate) fn stored_ahead(&mut self, bytes: usize) -> Result<&[u8], ReadError> {
         self.source.ensure(bytes)?;
         Ok(self.source.available())
     }
 
-    /// Fills `into` with the stored bytes at an offset as far as the input reaches, without moving.
+    /// Fills `into` with the stored bytes at an offset, as far as the input reaches. Does not move.
     pub(crate) fn read_stored(&self, offset: u64, into: &mut [u8]) -> Result<usize, ReadError> {
         self.source.read_at(offset, into)
     }
 
-    /// Whether so many bytes may be looked at a second time; then they count.
+    /// Returns whether `bytes` may be read a second time. If so, they are counted.
     pub(crate) fn may_look_again(&mut self, bytes: u64) -> bool {
         self.budget.allows(bytes, self.source.position())
     }
@@ -171,7 +171,7 @@ impl Frames {
             .map_or_else(|| self.stored(), |frame| frame.start)
     }
 
-    /// What the open frame is a frame of.
+    /// The container of the open frame.
     pub(crate) fn container(&self) -> Container {
         self.frame
             .as_ref()
@@ -194,7 +194,7 @@ impl Frames {
         self.source.position()
     }
 
-    /// Where the next byte to be taken is.
+    /// The position of the next byte to be taken.
     pub(crate) fn place(&self) -> Option<Bookmark> {
         let frame = self.frame.as_ref()?;
         let ready = (self.window_tail - self.window_head) as u64;
@@ -209,7 +209,7 @@ impl Frames {
         })
     }
 
-    /// Goes back to a place in this or an earlier frame. False if it cannot be reached again.
+    /// Goes back to a position in this or an earlier frame. Returns false if it cannot be reached again.
     pub(crate) fn rewind(&mut self, place: Bookmark) -> Result<bool, ReadError> {
         self.seek(place.frame_start);
         if !matches!(self.open()?, Opened::Frame) {
@@ -224,6 +224,7 @@ impl Frames {
             left -= passed as u64;
         }
         if let Some(frame) = &mut self.frame {
+            // Records after this position must get the same offsets as on the first reading.
             frame.offset_taken = place.offset_taken;
         }
         Ok(true)
@@ -260,7 +261,8 @@ impl Frames {
         }
     }
 
-    /// Adds to the window, if possible until it holds `wanted` bytes; false if the frame has no more.
+    /// Extends the window, to at least `wanted` bytes if the frame has them. Returns false if the frame has
+    /// no more.
     pub(crate) fn more(&mut self, wanted: usize) -> Result<bool, ReadError> {
         let before = self.window().len();
         let wanted = wanted.max(before + 1);
@@ -292,7 +294,7 @@ impl Frames {
         outcome.map(|()| self.window_tail > before)
     }
 
-    /// Moves up to `bytes` of the frame to the end of `into`; 0 if the frame has no more.
+    /// Moves up to `bytes` of the frame to the end of `into`. Returns 0 if the frame has no more.
     pub(crate) fn take_into(&mut self, into: &mut Buffer, bytes: usize) -> Result<usize, ReadError> {
         let ready = self.window();
         let taken = ready.len().min(bytes);
@@ -302,6 +304,7 @@ impl Frames {
             return Ok(taken);
         }
         if self.is_plain() {
+            // Plain bytes go directly into the body, without a copy through the window.
             let read = self.source.read(into.room(bytes))?;
             into.fill(read);
             return Ok(read);
@@ -320,7 +323,7 @@ impl Frames {
         Ok(taken)
     }
 
-    /// Makes bytes decoded too far the window, which is empty.
+    /// Makes the bytes that were decoded too far the window, which must be empty.
     fn put_back(&mut self, surplus: &[u8]) {
         if self.window.len() < surplus.len() {
             self.window.resize(surplus.len(), 0);
@@ -329,7 +332,7 @@ impl Frames {
         (self.window_head, self.window_tail) = (0, surplus.len());
     }
 
-    /// Shows up to `bytes` of the frame to `seen` and steps over them; 0 if it has no more.
+    /// Passes up to `bytes` of the frame to `seen` and skips them. Returns 0 if the frame has no more.
     pub(crate) fn pass(&mut self, bytes: usize, seen: impl FnOnce(&[u8])) -> Result<usize, ReadError> {
         if self.window().is_empty() && !self.more(bytes.min(PASS_BYTES))? {
             return Ok(0);
@@ -341,8 +344,8 @@ impl Frames {
         Ok(passed)
     }
 
-    /// Offset for a record that begins at the next byte of the open frame, in which other bytes came before.
-    /// `None` if as many records began here as there are bytes.
+    /// Returns the offset for a record that begins at the next byte of the open frame, after other bytes.
+    /// `None` if as many records began here as the frame has stored bytes.
     pub(crate) fn offset_within(&mut self) -> Option<u64> {
         let stored = self.source.position();
         let ready = (self.window_tail - self.window_head) as u64;
@@ -351,6 +354,7 @@ impl Frames {
             return Some(stored);
         }
         let position = frame.decoded - ready;
+        // Grains before this position are not needed again, because positions only grow.
         while frame.grains.get(1).is_some_and(|grain| grain.0 <= position) {
             frame.grains.pop_front();
         }
@@ -364,7 +368,7 @@ impl Frames {
         })
     }
 
-    /// Decodes some bytes of the open compressed frame; 0 only at its end (or without room).
+    /// Decodes some bytes of the open compressed frame. Returns 0 only at its end (or without room).
     fn decode(&mut self, output: &mut [u8]) -> Result<usize, ReadError> {
         let Some(frame) = self.frame.as_mut().filter(|frame| frame.end.is_none()) else {
             return Ok(0);
@@ -374,17 +378,22 @@ impl Frames {
         };
         loop {
             if frame.grain_left == 0 && !frame.pending {
+                // Record a grain only after the decoder has given out all it holds: then the bytes that
+                // follow come from this grain or later ones.
                 frame.grains.push_back((frame.decoded, self.source.position()));
                 frame.grain_left = GRAIN_BYTES;
             }
             self.source.ensure(frame.grain_left)?;
             let available = self.source.available();
             let input = &available[..available.len().min(frame.grain_left)];
+            // No input although the grain is not finished: the file ends here. The decoder is still called,
+            // because it may hold output.
             let starved = input.is_empty() && frame.grain_left > 0;
             let decoded = decoder.decode(input, output);
             self.source.consume(decoded.consumed);
             frame.grain_left -= decoded.consumed;
             frame.decoded += decoded.produced as u64;
+            // A full output buffer is the only sign that the decoder may have more to give without new input.
             frame.pending = decoded.produced == output.len();
             if decoded.finished {
                 frame.end = Some(read_trailer(&mut self.source, decoder)?);
@@ -401,6 +410,7 @@ impl Frames {
                 frame.end = Some(End::Cut(cut(&self.source)));
                 return Ok(0);
             }
+            // Neither input nor output moved. Without this check hostile bytes could make the loop endless.
             if decoded.consumed == 0 && frame.grain_left > 0 {
                 frame.end = Some(End::Damaged(damaged(
                     &self.source,

@@ -1,4 +1,4 @@
-//! Going from frame to frame: what begins where the last one ended.
+//! Opens frame after frame: recognises what begins where the last one ended.
 
 use crate::container::codec::FrameHeader;
 use crate::container::zstd;
@@ -10,7 +10,8 @@ use crate::reason;
 use crate::record::start::{self, Start};
 
 impl Frames {
-    /// Reads the dictionary of a `.warc.zst`, wherever reading is to start.
+    /// Reads the dictionary of a `.warc.zst`. It is in the first frame of the file, wherever reading is to
+    /// start.
     pub(crate) fn load_dictionary(&mut self) -> Result<(), ReadError> {
         let Some(content_bytes) = self.dictionary_frame()? else {
             return Ok(());
@@ -27,14 +28,14 @@ impl Frames {
         Ok(())
     }
 
-    /// Length of the content of the dictionary frame that the input begins with, if it does.
+    /// The length of the content of the dictionary frame, if the input begins with one.
     fn dictionary_frame(&mut self) -> Result<Option<u32>, ReadError> {
         let mut start = [0; container::MAGIC_BYTES];
         self.source.read_at(0, &mut start)?;
         Ok(zstd::dictionary_frame(&start))
     }
 
-    /// Looks at what begins at the stored position and opens it if it is a frame.
+    /// Looks at what begins at the stored position, and opens it if it is a frame.
     pub(crate) fn open(&mut self) -> Result<Opened, ReadError> {
         debug_assert!(self.frame.is_none());
         if let Some((end, defect)) = self.junk_end.take() {
@@ -59,6 +60,7 @@ impl Frames {
                 let available = self.source.ensure(wanted)?;
                 match (row.header)(self.source.available(), self.decoders.dictionary().is_some()) {
                     FrameHeader::Bytes(length) => break length,
+                    // The source gave all it was asked for, so a longer header may still fit.
                     FrameHeader::Incomplete if available >= wanted => wanted *= 4,
                     FrameHeader::Incomplete => {
                         let what = format!("the file ends inside a {} header", row.name);
@@ -79,6 +81,7 @@ impl Frames {
             return self.junk(reason::TRUNCATED_MEMBER, "the file ends inside a skippable frame");
         }
         self.source.seek(end);
+        // A damaged dictionary frame is reported once, here; the frames that need it fail on their own.
         let is_dictionary = start == 0 && self.dictionary_frame()?.is_some();
         if is_dictionary && self.decoders.dictionary().is_none() {
             let defect = Defect::new(
@@ -108,7 +111,7 @@ impl Frames {
         self.begin(Container::Plain, self.source.position())
     }
 
-    /// Steps over line ends and zero bytes; their end, if there are any.
+    /// Skips line ends and zero bytes. Returns where they end, if there are any.
     fn skip_padding(&mut self) -> Result<Option<u64>, ReadError> {
         let start = self.source.position();
         while self.source.ensure(1)? > 0 {
@@ -127,7 +130,7 @@ impl Frames {
         Ok((end > start).then_some(end))
     }
 
-    /// Unreadable bytes up to where reading can go on.
+    /// Skips unreadable bytes up to where reading can go on.
     fn junk(&mut self, reason: &'static str, what: &str) -> Result<Opened, ReadError> {
         let start = self.source.position();
         let end = self.find_next(start + 1)?;
@@ -138,14 +141,14 @@ impl Frames {
         ))
     }
 
-    /// Opens a frame whose header, if any, the source has passed.
+    /// Opens a frame. The source must be behind its header, if it has one.
     fn begin(&mut self, container: Container, start: u64) -> Result<Opened, ReadError> {
         match self.decoders.start(container) {
             Ok(()) => {
                 self.begin_frame(container, start);
                 Ok(Opened::Frame)
             }
-            // Only zstd can fail here, when its dictionary is none.
+            // Only zstd can fail here, if the bytes of its dictionary are not a dictionary.
             Err(error) => self.junk(reason::DICTIONARY_DAMAGED, &error.to_string()),
         }
     }

@@ -1,4 +1,4 @@
-//! Where to go on after damage, and after bytes that are nothing.
+//! Finds where to go on after damage, and after bytes that are no records.
 
 use crate::container;
 use crate::container::codec::End;
@@ -11,8 +11,9 @@ use crate::reason;
 use crate::record::start::{self, Search, Searcher, Start};
 
 impl Frames {
-    /// Leaves the open frame; gives the offset where its bytes end. After damage that is where the next readable
-    /// member begins, or else where decoding stopped, and what lies between comes out of `open` as junk.
+    /// Closes the open frame and returns the offset where its bytes end. After damage that is where the next
+    /// readable member begins or, if none does, where decoding stopped; then `open` returns the bytes between
+    /// as junk.
     pub(crate) fn close(&mut self) -> Result<u64, ReadError> {
         let Some(frame) = self.frame.take() else {
             return Ok(self.stored());
@@ -21,10 +22,10 @@ impl Frames {
         if whole {
             return Ok(self.source.position());
         }
-        // At least one byte on: a frame that fails at its first byte is not to be found again.
+        // Go on by one byte at least: a frame that fails at its first byte must not be found again.
         let stopped = self.source.position().max((frame.start + 1).min(self.size()));
-        // The damage may have made the decoder run over the beginnings of good members, also if it then came
-        // to an end.
+        // Damaged bytes may have led the decoder across the beginnings of good members, even if it then
+        // reached an end.
         if self.budget.allows(stopped - frame.start, stopped)
             && let Some(next) = self.find(frame.offset_taken + 1, stopped, Wanted::Members)?
         {
@@ -44,13 +45,13 @@ impl Frames {
         Ok(stopped)
     }
 
-    /// Offset from `from` on where reading can go on; the end of the input if nowhere.
+    /// Returns the offset from `from` on where reading can go on, or the end of the input.
     pub(crate) fn find_next(&mut self, from: u64) -> Result<u64, ReadError> {
         let size = self.size();
         Ok(self.find(from, size, Wanted::Anything)?.unwrap_or(size))
     }
 
-    /// Offset of the first plain record in `from..until`.
+    /// Returns the offset of the first plain record in `from..until`.
     pub(crate) fn find_plain(&mut self, from: u64, until: u64) -> Result<Option<u64>, ReadError> {
         self.find(from, until, Wanted::PlainRecords)
     }
@@ -65,7 +66,7 @@ impl Frames {
             if most == 0 {
                 return Ok(None);
             }
-            // A record that begins before `until` may be told by bytes beyond it.
+            // Read beyond `until`: whether a record begins before it may depend on bytes after it.
             let available = self.source.ensure(SEARCH_BYTES)?;
             let last = available < SEARCH_BYTES;
             let piece = self.source.available();
@@ -95,6 +96,7 @@ impl Frames {
                     _ => {}
                 }
             }
+            // Members before the text were tried first, so the earlier of the two wins.
             if let Some(text) = text {
                 let offset = at + text as u64;
                 return Ok((offset < until).then_some(offset));
@@ -106,11 +108,11 @@ impl Frames {
         }
     }
 
-    /// Decodes the beginning of what may be a member, without moving.
+    /// Decodes the beginning of what may be a member. Does not move.
     fn try_member(&mut self, offset: u64, trials: &mut Trials) -> Result<Trial, ReadError> {
         let answer = self.try_bytes(offset, TRIAL_BYTES, trials)?;
         if answer == Trial::Unsure && trials.long_left > 0 {
-            // A long header, or a block of which nothing comes out before it is whole.
+            // The member may have a long header, or a block that is given out only when it is complete.
             trials.long_left -= 1;
             return self.try_bytes(offset, TRIAL_BYTES_LONG, trials);
         }
@@ -127,11 +129,11 @@ impl Frames {
     }
 }
 
-/// What trials share: they are many where bytes are hostile.
+/// What all trials of a search share. Hostile bytes may cause many trials.
 struct Trials {
     decoders: Decoders,
     bytes: Vec<u8>,
-    /// Long trials that may still be made in this search.
+    /// Number of long trials that are still allowed in this search.
     long_left: u32,
 }
 
@@ -188,25 +190,26 @@ enum Wanted {
     PlainRecords,
 }
 
-/// What decoding the beginning of a member gave.
+/// The outcome of decoding the beginning of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trial {
     Fails,
-    /// Nothing came out yet.
+    /// Nothing was decoded yet.
     Unsure,
     Decodes,
     Record,
 }
 
-/// Stored bytes searched at once: more than the longest line looked at.
+/// Number of stored bytes searched at once: more than the longest line that is looked at.
 const SEARCH_BYTES: usize = start::START_BYTES_MAX * 2;
 
-/// Stored bytes that a trial looks at, and decoded bytes it asks for. Random bytes fail much sooner.
+/// Number of stored bytes that a trial reads, and of decoded bytes it asks for. Random bytes fail much
+/// sooner.
 const TRIAL_BYTES: usize = 2 << 10;
 const TRIAL_BYTES_LONG: usize = 512 << 10;
 const TRIAL_OUTPUT_BYTES: usize = 2 << 10;
 
-/// Where frames may begin among the first `decided` of `bytes`.
+/// Returns where frames may begin among the first `decided` of `bytes`.
 fn magics_in(bytes: &[u8], decided: usize) -> Vec<usize> {
     let end = (decided + container::MAGIC_BYTES).min(bytes.len());
     let mut starts = container::magics_in(&bytes[..end]);
@@ -215,12 +218,14 @@ fn magics_in(bytes: &[u8], decided: usize) -> Vec<usize> {
 }
 
 impl Frames {
-    /// Offset of the last compressed member that begins before `before`, as far as a trial can tell.
+    /// Returns the offset of the last compressed member that begins before `before`, as far as a trial can
+    /// tell.
     pub(crate) fn find_member_before(&mut self, before: u64) -> Result<Option<u64>, ReadError> {
         let mut trials = Trials::new();
         let mut piece = vec![0; SEARCH_BYTES];
         let mut end = before;
         while end > 0 {
+            // Pieces overlap by a magic number, which may lie across their border.
             let start = end.saturating_sub((SEARCH_BYTES - container::MAGIC_BYTES) as u64);
             let read = self.source.read_at(start, &mut piece)?;
             let decided = usize::try_from(end - start).unwrap_or(usize::MAX).min(read);

@@ -1,4 +1,4 @@
-//! The stored bytes of an input, read in large pieces at explicit positions.
+//! The stored bytes of an input, read in large pieces at given positions.
 //!
 //! Invariants:
 //!     head ≤ tail ≤ buffer.len()
@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use crate::error::ReadError;
 
-/// Bytes read at once: few calls, and what is read stays in the processor's cache until it is used.
+/// Number of bytes read at once: few system calls, and the bytes stay in the cache of the processor until
+/// they are used.
 const READ_BYTES: usize = 256 << 10;
 
 /// Bytes that can be read at any position: a file, bytes in memory, or a remote object.
@@ -20,8 +21,8 @@ pub trait Input: Send + Sync {
     /// Size in bytes.
     fn size(&self) -> io::Result<u64>;
 
-    /// Reads from `offset` into `into`; fewer bytes than asked for only where the system does so, 0 only
-    /// at the end (or when `into` is empty).
+    /// Reads from `offset` into `into`. It may return fewer bytes than asked for, but 0 only at the end (or
+    /// if `into` is empty).
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize>;
 }
 
@@ -60,9 +61,9 @@ impl<I: Input + ?Sized> Input for Arc<I> {
 
 pub(crate) struct Source {
     input: Box<dyn Input>,
-    /// For error messages.
+    /// Names the input in error messages.
     path: String,
-    /// Size when opened: what grew later is read by a later reader.
+    /// Size of the input when it was opened: bytes appended later are left to a later reader.
     end: u64,
     buffer: Vec<u8>,
     /// Stored offset of `buffer[0]`.
@@ -72,7 +73,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Reads at most `read_bytes_max` at once (or 256 KiB, if that is less).
+    /// Opens an input. At most `read_bytes_max` bytes (but not more than 256 KiB) are read at once.
     pub(crate) fn new(input: Box<dyn Input>, path: String, read_bytes_max: u64) -> Result<Source, ReadError> {
         let end = input.size().map_err(|source| ReadError::io(&path, 0, source))?;
         let bytes = usize::try_from(end.min(read_bytes_max))
@@ -104,13 +105,13 @@ impl Source {
         &self.buffer[self.head..self.tail]
     }
 
-    /// Steps over the next `bytes`, which must be available.
+    /// Skips the next `bytes`, which must be available.
     pub(crate) fn consume(&mut self, bytes: usize) {
         debug_assert!(bytes <= self.tail - self.head);
         self.head = (self.head + bytes).min(self.tail);
     }
 
-    /// Makes `bytes` available, fewer only at the end of the input; returns how many are.
+    /// Makes `bytes` available, fewer only at the end of the input. Returns how many are available.
     pub(crate) fn ensure(&mut self, bytes: usize) -> Result<usize, ReadError> {
         if self.tail - self.head < bytes {
             self.refill(bytes)?;
@@ -118,13 +119,14 @@ impl Source {
         Ok(self.tail - self.head)
     }
 
-    /// Goes to any position (up to the end).
+    /// Goes to any position, at most to the end.
     pub(crate) fn seek(&mut self, position: u64) {
         let position = position.min(self.end);
         let within = position
             .checked_sub(self.base)
             .and_then(|n| usize::try_from(n).ok());
         match within {
+            // The bytes are in the buffer already.
             Some(head) if head <= self.tail => self.head = head,
             _ => {
                 self.base = position;
@@ -134,7 +136,8 @@ impl Source {
         }
     }
 
-    /// Fills `into` as far as the input reaches: what is available first, large rests without a copy.
+    /// Fills `into` as far as the input reaches. Available bytes come first; large rests are read without a
+    /// copy.
     pub(crate) fn read(&mut self, into: &mut [u8]) -> Result<usize, ReadError> {
         let mut done = 0;
         while done < into.len() {
@@ -156,7 +159,7 @@ impl Source {
         Ok(done)
     }
 
-    /// Fills `into` from `position` without moving; fewer bytes only at the end of the input.
+    /// Fills `into` from `position`, fewer bytes only at the end of the input. Does not move.
     pub(crate) fn read_at(&self, position: u64, into: &mut [u8]) -> Result<usize, ReadError> {
         let most = usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX);
         let most = most.min(into.len());
@@ -181,12 +184,14 @@ impl Source {
         if self.buffer.len() < bytes {
             self.buffer.resize(bytes, 0);
         }
+        // `read_at` borrows `self`, so take the buffer out meanwhile. It must be put back even if reading
+        // fails.
         let mut buffer = std::mem::take(&mut self.buffer);
         let read = self.read_at(self.base + self.tail as u64, &mut buffer[self.tail..]);
         self.buffer = buffer;
         self.tail += read?;
         if self.tail < bytes {
-            // The input ends here, sooner than its size said if it was cut since.
+            // The input ends here, earlier than its size said if it was truncated since.
             self.end = self.end.min(self.base + self.tail as u64);
         }
         Ok(())

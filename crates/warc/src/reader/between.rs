@@ -1,4 +1,4 @@
-//! Inside a frame, between records: what begins here, and what to do when it is no record.
+//! Inside a frame, between records: recognises what begins here, and skips what is no record.
 
 use crate::container::codec::End;
 use crate::entry::Defect;
@@ -9,11 +9,12 @@ use crate::reason;
 use crate::record::start::{self, Search, Searcher, Start};
 use crate::record::{arc, warc};
 
-/// Decoded bytes searched at once.
+/// Number of decoded bytes searched at once.
 const SEARCH_BYTES: usize = 64 << 10;
 
 impl Reader {
-    /// Stands in an open frame where a record may begin: after the last record, or at the frame's start.
+    /// Reads what begins at the current position of the open frame, which is its start or the end of a
+    /// record.
     pub(crate) fn read_item(&mut self) -> Result<(), ReadError> {
         self.skip_line_ends()?;
         match self.look()? {
@@ -26,7 +27,7 @@ impl Reader {
         }
     }
 
-    /// Takes line ends off the window, as far as the frame goes; counts the LFs.
+    /// Takes line ends off the window, as far as the frame goes. Returns the number of LFs.
     pub(crate) fn skip_line_ends(&mut self) -> Result<u64, ReadError> {
         let mut count = 0;
         loop {
@@ -41,8 +42,9 @@ impl Reader {
         }
     }
 
-    /// What begins at the window's first byte, seeing as much of the frame as it takes to tell. `Unsure` if a
-    /// whole compressed frame, or a growing file, ends before that: it may go on.
+    /// Recognises what begins at the first byte of the window, and reads as much of the frame as that needs.
+    /// Returns `Unsure` if a complete compressed frame, or a growing file, ends before that: the record may
+    /// go on.
     pub(crate) fn look(&mut self) -> Result<Start, ReadError> {
         let mut wanted = 64;
         loop {
@@ -68,7 +70,7 @@ impl Reader {
         }
     }
 
-    /// The frame is over and nothing of it is left to become a record.
+    /// Ends the frame when nothing of it is left that could become a record.
     fn end_frame(&mut self) -> Result<(), ReadError> {
         if self.is_unfinished() {
             return Ok(());
@@ -82,8 +84,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Quarantines what stands at the window's start, at least `bytes` of it, up to the next record in the
-    /// frame (plain: in the file), or to the frame's end.
+    /// Quarantines the bytes at the start of the window, at least `bytes` of them, up to the next record in
+    /// the frame (for plain bytes: in the file) or to the end of the frame.
     pub(crate) fn skip_bad(&mut self, bytes: usize, mut defect: Defect) -> Result<(), ReadError> {
         if self.frames.is_plain() {
             return self.skip_bad_plain(bytes, defect);
@@ -98,7 +100,7 @@ impl Reader {
                 self.quarantine(end, defect);
                 return Ok(());
             }
-            // No offset is left for this record: it stays in the quarantined stretch.
+            // No offset is left for this record, so it stays in the quarantined range.
             self.frames.consume(1);
             defect = Defect::new(reason::RECORDS_TOO_DENSE, "more records than bytes");
         }
@@ -124,8 +126,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes up to `most` bytes of the frame, not beyond the start of the next record in it; shows them to
-    /// `seen`. True if it stands at a record.
+    /// Takes up to `most` bytes of the frame, but not beyond the start of the next record in it, and passes
+    /// them to `seen`. Returns true if a record begins at the new position.
     pub(crate) fn skip_to_record(
         &mut self,
         most: u64,
@@ -156,7 +158,7 @@ impl Reader {
         Ok(false)
     }
 
-    /// Opens the next frame that has bytes.
+    /// Opens the next frame that has bytes; empty frames and padding are skipped.
     pub(crate) fn next_frame(&mut self) -> Result<Opened, ReadError> {
         loop {
             match self.frames.open()? {
@@ -175,7 +177,7 @@ impl Reader {
         }
     }
 
-    /// Whether a record surely begins at the window's start, line ends before it aside.
+    /// Returns whether a record certainly begins at the start of the window. Line ends before it are ignored.
     pub(crate) fn record_begins(&mut self) -> Result<bool, ReadError> {
         let mut wanted = warc::PLAUSIBLE_BYTES + 16;
         loop {
@@ -194,7 +196,7 @@ impl Reader {
     }
 }
 
-/// How many bytes at the start are CR or LF.
+/// Returns how many bytes at the start are CR or LF.
 pub(crate) fn line_end_bytes(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|b| matches!(b, b'\r' | b'\n')).count()
 }

@@ -1,4 +1,4 @@
-//! Reading a record's block, as long as it is declared to be if that can be true.
+//! Reads the block of a record, in its declared length if that can be right.
 
 use crate::container;
 use crate::container::codec::End;
@@ -14,25 +14,25 @@ use crate::record::payload::Checks;
 use crate::record::start::{self, Start};
 use crate::record::{Kind, is_http};
 
-/// Bytes of a block taken at once.
+/// Number of bytes of a block taken at once.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// How taking a block across frames came out.
+/// The outcome of taking a block across frames.
 enum Across {
-    /// All of it was there.
+    /// The block was there in its declared length.
     Whole,
-    /// The open frame broke off inside it.
+    /// The open frame is cut or damaged inside the block.
     Broken,
-    /// It ended, where the frame at this offset did, and this came next.
+    /// The block ended with a frame, at this offset, and this came next.
     Ended(u64, Opened),
-    /// A record begins inside it, here.
+    /// A record begins inside the block, at the current position.
     Embedded,
     /// The end of a growing file was reached.
     Unfinished,
 }
 
 impl Reader {
-    /// The header is read: reads the block, and makes the record.
+    /// Reads the block that follows a header, and makes the record.
     pub(crate) fn read_block(&mut self, mut head: Head) -> Result<(), ReadError> {
         let mut body = Body::new(std::mem::take(&mut self.spare_body), self.settings.body_bytes_max);
         body.checks = self.checks(&mut head)?;
@@ -64,6 +64,8 @@ impl Reader {
     }
 
     fn read_declared_block(&mut self, mut head: Head, mut body: Body, bytes: u64) -> Result<(), ReadError> {
+        // Taking the block is usually enough. Only a doubtful block is searched for records, by going back
+        // here.
         let place = self.frames.place();
         let mut outcome = self.take_block_across(&mut body, bytes, false)?;
         if self.is_doubtful(&outcome)?
@@ -89,6 +91,7 @@ impl Reader {
             Across::Broken => head.defects.push(Defect::new(reason::TRUNCATED_RECORD, detail)),
             Across::Embedded => {
                 body.trim_line_ends(head.line_ends());
+                // A digest of a block that ends early would not match.
                 body.checks = Checks::default();
                 head.defects.push(Defect::new(reason::LENGTH_TOO_LONG, detail));
             }
@@ -106,12 +109,13 @@ impl Reader {
         self.settle(head, body)
     }
 
-    /// Whether a block came out as blocks do that are declared too long, so that records may be inside it.
+    /// Returns whether the outcome is typical of a block whose declared length is too large, so that it may
+    /// contain records.
     fn is_doubtful(&mut self, outcome: &Across) -> Result<bool, ReadError> {
         match outcome {
             Across::Ended(..) => Ok(true),
             Across::Whole => {
-                // Line ends are looked through, not taken.
+                // Look behind the line ends without taking them.
                 let mut wanted = 1;
                 while line_end_bytes(self.frames.window()) == self.frames.window().len() && wanted < 1 << 16 {
                     wanted *= 4;
@@ -126,7 +130,8 @@ impl Reader {
         }
     }
 
-    /// How long a block in plain bytes really is. `None`: the file ends inside it and may still be growing.
+    /// Measures how long a block in plain bytes really is. Returns `None` if the file ends inside it and may
+    /// still be growing.
     pub(crate) fn measure_plain(
         &mut self,
         head: &mut Head,
@@ -143,6 +148,7 @@ impl Reader {
             return Ok(None);
         }
         let next = self.frames.find_plain(start, end.min(size))?;
+        // The search has moved the source; the block is read from its start.
         self.frames.seek_plain(start);
         let found = match (next, declared) {
             (Some(next), _) => self.without_line_ends(start, next, head.line_ends())?,
@@ -164,7 +170,7 @@ impl Reader {
         Ok(Some(found))
     }
 
-    /// Whether what follows a block that would end at `end` is what follows records.
+    /// Returns whether a record can end at `end`: the end of the file, a frame or a record follows.
     fn record_may_end_at(&mut self, end: u64) -> Result<bool, ReadError> {
         let mut bytes = [0; 256];
         let ahead = usize::try_from(end - self.frames.stored()).unwrap_or(usize::MAX);
@@ -186,7 +192,7 @@ impl Reader {
             || start::start_of(rest, last) != Start::Neither)
     }
 
-    /// `end` without up to `count` line ends before it, not before `start`.
+    /// Returns `end` without up to `count` line ends before it, but not less than `start`.
     fn without_line_ends(&mut self, start: u64, end: u64, count: u64) -> Result<u64, ReadError> {
         let mut tail = [0; 8];
         let from = end.saturating_sub(tail.len() as u64).max(start);
@@ -196,7 +202,7 @@ impl Reader {
         Ok(from + without_line_ends(&tail[..read], count) as u64)
     }
 
-    /// Takes `bytes` of the open frame into the body; fewer if the frame has no more.
+    /// Takes `bytes` of the open frame into the body, fewer if the frame has no more.
     fn take_block(&mut self, body: &mut Body, bytes: u64) -> Result<(), ReadError> {
         let before = body.length;
         while body.length - before < bytes {
@@ -205,6 +211,7 @@ impl Reader {
             let room = body.room();
             let checks = &mut body.checks;
             let taken = match room {
+                // Nobody needs these bytes: skip them without reading.
                 0 if self.frames.is_plain() && checks.is_idle() => {
                     let end = self.frames.stored() + left;
                     self.frames.seek_plain(end);
@@ -226,7 +233,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes a block of `bytes` that may go on in the next frames; if `searching`, not beyond a record inside it.
+    /// Takes a block of `bytes`, which may go on in the next frames. If `searching`, it stops at a record
+    /// inside the block.
     fn take_block_across(
         &mut self,
         body: &mut Body,
@@ -257,20 +265,20 @@ impl Reader {
         }
     }
 
-    /// Takes the rest of the frame up to the next record, without the line ends before that.
+    /// Takes the rest of the frame up to the next record, without the line ends before that record.
     fn take_to_next(&mut self, body: &mut Body, line_ends: u64) -> Result<(), ReadError> {
         let checks = std::mem::take(&mut body.checks);
         self.skip_to_record(u64::MAX, |bytes| body.push(bytes))?;
         body.trim_line_ends(line_ends);
         if body.is_whole() {
-            // Where the block ends was not known while it went by.
+            // The end of the block was not known while its bytes were taken, so compute the digests now.
             body.checks = checks;
             body.checks.update(body.kept.as_slice());
         }
         Ok(())
     }
 
-    /// What to compute over the block that comes next.
+    /// Decides which digests to compute over the next block.
     fn checks(&mut self, head: &mut Head) -> Result<Checks, ReadError> {
         let long = match head.block {
             BlockLength::Declared(bytes) => bytes > self.settings.body_bytes_max,
@@ -282,6 +290,7 @@ impl Reader {
         if !sha1 && !self.settings.verify_digests {
             return Ok(Checks::default());
         }
+        // `is_http` looks at the first four bytes of the block.
         if self.frames.window().len() < 4 {
             self.frames.more(4)?;
         }

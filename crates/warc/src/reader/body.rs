@@ -1,10 +1,11 @@
-//! A record's block as it is read: kept up to a limit, counted whole.
+//! The block of a record while it is read: kept up to a limit, but counted completely.
 
 use crate::record::payload::Checks;
 use crate::record::start::{Search, Searcher};
 use crate::record::warc::trim_line_end;
 
-/// Bytes that are filled in step by step. What lies beyond them was written before and need not be cleared.
+/// A buffer that is filled step by step. Bytes behind the filled part hold old content, so they need not be
+/// cleared.
 ///
 /// Invariant: `filled` ≤ `bytes.len()`.
 #[derive(Default)]
@@ -14,7 +15,7 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// Empty; `bytes` lends its memory.
+    /// Makes an empty buffer that uses the memory of `bytes`.
     pub(crate) fn reusing(bytes: Vec<u8>) -> Buffer {
         Buffer { bytes, filled: 0 }
     }
@@ -27,7 +28,7 @@ impl Buffer {
         self.filled
     }
 
-    /// Room for exactly so many bytes after those filled.
+    /// Returns room for exactly `bytes` bytes behind the filled ones.
     pub(crate) fn room(&mut self, bytes: usize) -> &mut [u8] {
         let end = self.filled + bytes;
         if self.bytes.len() < end {
@@ -36,7 +37,7 @@ impl Buffer {
         &mut self.bytes[self.filled..end]
     }
 
-    /// So many bytes of the room are filled.
+    /// Marks the first `bytes` of the room as filled.
     pub(crate) fn fill(&mut self, bytes: usize) {
         self.filled = (self.filled + bytes).min(self.bytes.len());
     }
@@ -66,14 +67,14 @@ impl Buffer {
 pub(crate) struct Body {
     /// The first bytes of the block, at most `bytes_max`.
     pub(crate) kept: Buffer,
-    /// Bytes seen.
+    /// Number of bytes of the block read so far.
     pub(crate) length: u64,
     bytes_max: u64,
     pub(crate) checks: Checks,
 }
 
 impl Body {
-    /// `kept` lends its memory.
+    /// Makes an empty body that uses the memory of `kept`.
     pub(crate) fn new(kept: Vec<u8>, bytes_max: u64) -> Body {
         Body {
             kept: Buffer::reusing(kept),
@@ -83,12 +84,12 @@ impl Body {
         }
     }
 
-    /// Bytes that will still be kept.
+    /// Number of bytes that will still be kept.
     pub(crate) fn room(&self) -> u64 {
         self.bytes_max.saturating_sub(self.length)
     }
 
-    /// Keeps `bytes` as far as there is room, and counts them.
+    /// Keeps `bytes` as far as there is room, and counts all of them.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let kept = usize::try_from(self.room())
             .unwrap_or(usize::MAX)
@@ -98,21 +99,22 @@ impl Body {
         self.checks.update(bytes);
     }
 
-    /// Forgets the bytes seen; nothing is checked any more.
+    /// Forgets the bytes read so far. Digests are no longer computed.
     pub(crate) fn restart(&mut self) {
         self.kept.truncate(0);
         self.length = 0;
         self.checks = Checks::default();
     }
 
-    /// Whether all bytes seen are kept.
+    /// Whether all bytes read are kept.
     pub(crate) fn is_whole(&self) -> bool {
         self.kept.len() as u64 == self.length
     }
 
-    /// Whether a record may begin inside the block: in the part that is kept, in the part that is not, or so near its
-    /// end that the bytes behind it decide. The answer only says whether the block is worth a second look; were it
-    /// "no" where a block that is not kept gets that look, records would end elsewhere when bodies are skipped.
+    /// Returns whether a record may begin inside the block: in the kept part, in the part that is not kept,
+    /// or so near the end that the bytes behind the block decide. The result only decides whether the block
+    /// is searched. It must be true for blocks that are not kept; otherwise records would end at other places
+    /// when bodies are skipped.
     pub(crate) fn may_hold_record(&self) -> bool {
         let kept = self.kept.as_slice();
         !self.is_whole()
@@ -122,7 +124,7 @@ impl Body {
             }
     }
 
-    /// Drops up to `count` line ends at the end of a block that is kept whole.
+    /// Drops up to `count` line ends at the end of a block that is kept completely.
     pub(crate) fn trim_line_ends(&mut self, count: u64) {
         if self.is_whole() {
             self.kept.truncate(without_line_ends(self.kept.as_slice(), count));
@@ -131,7 +133,7 @@ impl Body {
     }
 }
 
-/// Length of `bytes` without up to `count` line ends at their end.
+/// Returns the length of `bytes` without up to `count` line ends at their end.
 pub(crate) fn without_line_ends(mut bytes: &[u8], count: u64) -> usize {
     for _ in 0..count {
         let [rest @ .., b'\n'] = bytes else { break };

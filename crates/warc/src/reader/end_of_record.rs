@@ -1,4 +1,4 @@
-//! A record's block is read: where the record ends, and the record itself.
+//! After the block: finds where the record ends, and makes the record.
 
 use crate::container;
 use crate::container::codec::End;
@@ -12,8 +12,8 @@ use crate::record::head::Head;
 use crate::record::start::Start;
 
 impl Reader {
-    /// Finds the record's end, and makes the record. In a compressed frame, what stands between the block and
-    /// the next record belongs to the record; in plain bytes, only line ends do.
+    /// Finds the end of the record, and makes the record. In a compressed frame, the bytes between the block
+    /// and the next record belong to the record; in plain bytes, only line ends do.
     pub(crate) fn settle(&mut self, mut head: Head, body: Body) -> Result<(), ReadError> {
         let line_ends = self.skip_line_ends()?;
         let mut surplus = 0;
@@ -57,7 +57,7 @@ impl Reader {
         Ok(())
     }
 
-    /// After a plain record nothing that is a plain record follows.
+    /// Ends a plain record that no plain record follows.
     fn leave_plain(&mut self, head: &mut Head, line_ends: u64) -> Result<u64, ReadError> {
         let end = self.frames.close()?;
         if end == self.frames.size() {
@@ -79,7 +79,7 @@ impl Reader {
             defect.reason == reason::TRUNCATED_RECORD || defect.reason == reason::LENGTH_TOO_LONG
         });
         let payload_sha1 = match incomplete {
-            // A digest of a part would be taken for that of the whole.
+            // A digest of a part would be mistaken for that of the whole payload.
             true => None,
             false => body.checks.finish(&mut head.defects),
         };

@@ -1,4 +1,4 @@
-//! Reading a record's header, in one frame or across several.
+//! Reads the header of a record, in one frame or across several.
 
 use crate::container::codec::End;
 use crate::entry::Defect;
@@ -10,12 +10,12 @@ use crate::record::head::{Head, Parsed};
 use crate::record::headers::Headers;
 use crate::record::{arc, warc};
 
-/// What reading a header gave.
+/// The outcome of reading a header.
 pub(crate) enum HeaderRead {
     Head(Box<Head>),
-    /// Not a header: at least so many bytes of the window are bad.
+    /// Not a header: at least this many bytes of the window are bad.
     Bad(usize, Defect),
-    /// Entries were made instead, or reading is over.
+    /// No header: entries were made instead, or reading is over.
     Settled,
 }
 
@@ -29,7 +29,7 @@ impl Reader {
         }
     }
 
-    /// Reads the header at the window's start.
+    /// Reads the header at the start of the window.
     pub(crate) fn read_header(&mut self, headers: &mut Headers) -> Result<HeaderRead, ReadError> {
         loop {
             let window = self.frames.window();
@@ -45,6 +45,7 @@ impl Reader {
                 Parsed::Invalid(bytes, defect) => return Ok(HeaderRead::Bad(bytes, defect)),
                 Parsed::Incomplete => {}
             }
+            // Doubling keeps the work linear, although each attempt parses from the start.
             let wanted = window.len() * 2;
             if self.frames.more(wanted)? {
                 continue;
@@ -62,7 +63,7 @@ impl Reader {
         }
     }
 
-    /// The frame ended inside the header: reads on in the next, unless a record begins there.
+    /// Reads on in the next frame after a frame that ended inside the header, unless a record begins there.
     fn read_header_across(&mut self, headers: &mut Headers) -> Result<HeaderRead, ReadError> {
         let mut bytes = Vec::new();
         loop {

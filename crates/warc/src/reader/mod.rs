@@ -1,7 +1,7 @@
 //! Reads an input from front to back, entry by entry.
 //!
-//! Invariant: `mark` is the end of the last entry made; every entry made begins at `mark` and moves it on, so
-//! that lengths add up whatever the bytes are.
+//! Invariant: `mark` is the end of the last entry made. Every entry begins at `mark` and moves it on, so the
+//! lengths add up whatever the bytes are.
 
 pub(crate) mod between;
 pub(crate) mod block;
@@ -26,7 +26,8 @@ use crate::reader::settings::ReaderSettings;
 use crate::record::Record;
 use crate::record::headers::Headers;
 
-/// Largest body memory kept for the next record: a record in use should not hold much more than its body.
+/// Largest body memory that is reused for the next record: a record in use should not hold much more memory
+/// than its body needs.
 const SPARE_BYTES_MAX: usize = 1 << 20;
 
 /// Reads an input from front to back.
@@ -47,25 +48,25 @@ pub struct Reader {
     settings: ReaderSettings,
     mark: u64,
     ready: VecDeque<Entry>,
-    /// Nothing more is to be read: the end, or the incomplete tail of a growing file.
+    /// Reading is over: at the end, or at the incomplete tail of a growing file.
     done: bool,
     spare_headers: Headers,
     spare_body: Vec<u8>,
-    /// Takes in a record's header as it stands, where that is wanted.
+    /// A copy of the header of the record as stored, if that is wanted.
     header_bytes: Option<Vec<u8>>,
 }
 
 impl Reader {
-    /// Opens a file; the container is detected by content, not by name.
+    /// Opens a file. Its content, not its name, decides the container.
     pub fn open(path: &Path, settings: ReaderSettings) -> Result<Reader, ReadError> {
         let name = path.display().to_string();
         let file = File::open(path).map_err(|source| ReadError::io(&name, 0, source))?;
         Reader::from_input(Box::new(file), &name, settings)
     }
 
-    /// Reads any bytes; `name` stands in error messages.
+    /// Reads from any input; `name` is used in error messages.
     ///
-    /// With `start_offset` inside a compressed member (as records have that share one), the member is decoded
+    /// If `start_offset` is inside a compressed member (as for records that share one), the member is decoded
     /// from its start.
     pub fn from_input(
         input: Box<dyn Input>,
@@ -75,7 +76,7 @@ impl Reader {
         Reader::with_read_ahead(input, name, settings, u64::MAX)
     }
 
-    /// Reads no more than so many bytes at once, where that is less than usual.
+    /// Like [`Reader::from_input`], but reads at most `read_ahead_bytes` at once.
     pub(crate) fn with_read_ahead(
         input: Box<dyn Input>,
         name: &str,
@@ -83,6 +84,7 @@ impl Reader {
         read_ahead_bytes: u64,
     ) -> Result<Reader, ReadError> {
         let mut frames = Frames::new(Source::new(input, name.to_owned(), read_ahead_bytes)?);
+        // Even a reader that starts in the middle needs the dictionary at the start of the file.
         frames.load_dictionary()?;
         let start = settings.start_offset.min(frames.size());
         let mut reader = Reader {
@@ -99,7 +101,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// The next stretch, or `None` at the end of the file. Only I/O failures are errors.
+    /// Returns the next entry, or `None` at the end of the file. Only I/O failures are errors.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, ReadError> {
         loop {
             if let Some(entry) = self.ready.pop_front() {
@@ -112,7 +114,8 @@ impl Reader {
         }
     }
 
-    /// End of the last entry given. With `growing` and after the last entry: how far the file is whole.
+    /// The end of the last entry returned. With `growing`, after the last entry: the offset up to which the
+    /// file is complete.
     pub fn position(&self) -> u64 {
         self.ready.front().map_or(self.mark, |entry| entry.span().offset)
     }
@@ -122,7 +125,7 @@ impl Reader {
         self.frames.size()
     }
 
-    /// Gives a record's memory back for the records to come: the fastest way to read many.
+    /// Returns the memory of a record for the next ones. This is the fastest way to read many.
     pub fn recycle(&mut self, record: Record) {
         if record.body.capacity() <= SPARE_BYTES_MAX {
             self.spare_body = record.body;
@@ -130,7 +133,7 @@ impl Reader {
         self.spare_headers = record.headers;
     }
 
-    /// Makes at least one entry, or moves on to where one can be made, or finds the end.
+    /// Makes at least one entry, moves to where one can be made, or finds the end.
     pub(crate) fn advance(&mut self) -> Result<(), ReadError> {
         if self.frames.is_open() {
             return self.read_item();
@@ -140,7 +143,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Makes the entries of what was opened where the last frame ended.
+    /// Makes the entries for what was opened where the last frame ended.
     pub(crate) fn account(&mut self, opened: Opened) {
         match opened {
             Opened::Frame => {
@@ -158,18 +161,18 @@ impl Reader {
         }
     }
 
-    /// Whether what was opened may look otherwise once a growing file has grown.
+    /// Whether what was opened may change once a growing file has grown.
     pub(crate) fn may_grow(&self, opened: &Opened) -> bool {
         self.settings.growing
             && match opened {
                 Opened::Nothing => true,
-                // Zero bytes may be room kept for what is still to come.
+                // Zero bytes at the end may be space allocated for data that is still to come.
                 Opened::Junk(end, _) | Opened::Padding(end) => *end == self.frames.size(),
                 Opened::Frame => false,
             }
     }
 
-    /// The next entry's span, up to `end`.
+    /// Returns the span of the next entry, up to `end`, and moves `mark` there.
     pub(crate) fn span_to(&mut self, end: u64) -> Span {
         let span = Span::between(self.mark, end);
         self.mark = span.end();
@@ -190,7 +193,8 @@ impl Reader {
         }
     }
 
-    /// Whether the open frame broke off at the end of a file that may still be growing; then reading is over.
+    /// Returns whether the open frame is cut by the end of a file that may still be growing. If so, reading
+    /// is over.
     pub(crate) fn is_unfinished(&mut self) -> bool {
         if self.settings.growing && matches!(self.frames.end(), Some(End::Cut(_))) {
             self.done = true;

@@ -1,4 +1,4 @@
-//! One record by its offset: parsed, or as bytes that make a file of their own.
+//! Reads one record by its offset: parsed, or as bytes that are a file of their own.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -14,19 +14,20 @@ use crate::reader::open_record::OpenRecord;
 use crate::reader::settings::ReaderSettings;
 use crate::record::{Format, Record};
 
-/// Bytes read beyond a record, to see that it ends there.
+/// Number of bytes read beyond a record, to see that it ends there.
 pub(crate) const BEYOND_BYTES: u64 = 64 << 10;
 
 /// Reads the record at `offset`, of `length` bytes as stored, keeping at most 16 MiB of its block.
 ///
-/// `length` only says how much to read ahead. Where records share a compressed member, the member is decoded
-/// from its start. In a damaged file, where an earlier record ran on into that member, another record than the one
-/// that a reader of the whole file saw may begin at `offset`: compare its target with what you expect.
+/// `length` only decides how much is read ahead. If records share a compressed member, the member is decoded
+/// from its start. In a damaged file an earlier record may have run on into that member; then the record that
+/// begins at `offset` may differ from the one that a reader of the whole file returned. Compare its target
+/// with what you expect.
 pub fn read_at(path: &Path, offset: u64, length: u64) -> Result<Record, ReadError> {
     read_at_with(path, offset, length, ReaderSettings::default())
 }
 
-/// Like [`read_at`], with settings; their `start_offset` is not looked at.
+/// Like [`read_at`], with settings. Their `start_offset` is ignored.
 pub fn read_at_with(
     path: &Path,
     offset: u64,
@@ -37,7 +38,7 @@ pub fn read_at_with(
     read_from(file, &name, offset, length, settings)
 }
 
-/// Like [`read_at_with`], of any input; `name` stands in error messages.
+/// Like [`read_at_with`], for any input; `name` is used in error messages.
 pub fn read_from(
     input: Arc<dyn Input>,
     name: &str,
@@ -57,17 +58,17 @@ pub fn read_from(
     }
 }
 
-/// The bytes of the record at `offset`, as a file that holds this record alone.
+/// Returns the bytes of the record at `offset`, as a file that holds this record alone.
 ///
-/// They are the input's own bytes where the record has a compressed member to itself or is not compressed (for
-/// zstd after the input's dictionary frame, if it has one). A record that shares its member with others comes in
-/// a gzip member of its own, header and block unchanged.
+/// They are the bytes of the input if the record has a compressed member to itself or is not compressed (for
+/// zstd after the dictionary frame of the input, if it has one). A record that shares its member with others
+/// is compressed again into a gzip member of its own, with header and block unchanged.
 pub fn raw_at(path: &Path, offset: u64) -> Result<RawRecord, ReadError> {
     let (name, file) = open(path)?;
     raw_from(file, &name, offset)
 }
 
-/// Like [`raw_at`], of any input; `name` stands in error messages.
+/// Like [`raw_at`], for any input; `name` is used in error messages.
 pub fn raw_from(input: Arc<dyn Input>, name: &str, offset: u64) -> Result<RawRecord, ReadError> {
     let settings = ReaderSettings {
         start_offset: offset,
@@ -100,7 +101,7 @@ pub fn raw_from(input: Arc<dyn Input>, name: &str, offset: u64) -> Result<RawRec
     })
 }
 
-/// A record out of a member that holds others as well, compressed anew while it is read.
+/// Compresses a record again that shares its member with others, while it is read.
 fn raw_shared(input: Arc<dyn Input>, name: &str, record: Record) -> Result<RawRecord, ReadError> {
     let opened = OpenRecord::open(input, name, record.span.offset, record.span.length)?;
     let header = io::Cursor::new(opened.header_bytes().to_vec());
@@ -108,7 +109,7 @@ fn raw_shared(input: Arc<dyn Input>, name: &str, record: Record) -> Result<RawRe
         Format::Warc(..) => b"\r\n\r\n",
         Format::Arc(_) => b"\n",
     };
-    // The reader of the whole has found out how long the block really is.
+    // The first reader has read the whole record, so it knows how long the block really is.
     let block = opened.take(record.body_length);
     let content = BufReader::new(header.chain(block).chain(line_ends));
     Ok(RawRecord {
@@ -132,12 +133,12 @@ pub(crate) fn no_record(name: &str, offset: u64) -> ReadError {
     }
 }
 
-/// The bytes of one record, read piece by piece.
+/// The bytes of one record. They are read piece by piece.
 pub struct RawRecord {
     path: String,
     bytes: Bytes,
     container: Container,
-    /// Without its block.
+    /// The record without its block.
     record: Record,
 }
 
@@ -146,20 +147,20 @@ enum Bytes {
     Made(Box<dyn Read + Send>),
 }
 
-/// Stretches of an input.
+/// Ranges of an input.
 struct Stored {
     input: Arc<dyn Input>,
-    /// Start and end of what is still to be given, one after the other.
+    /// Start and end of the bytes that are still to be returned, one range after the other.
     ranges: [(u64, u64); 2],
 }
 
 impl RawRecord {
-    /// The record that these bytes hold, without its block.
+    /// The record in these bytes, without its block.
     pub fn record(&self) -> &Record {
         &self.record
     }
 
-    /// Bytes still to come; not known where they are made while they are read.
+    /// Number of bytes still to come; `None` if they are compressed while they are read.
     pub fn length(&self) -> Option<u64> {
         match &self.bytes {
             Bytes::Stored(stored) => Some(stored.length()),
@@ -167,19 +168,20 @@ impl RawRecord {
         }
     }
 
-    /// Gives only `bytes` from the byte `first` on. Where [`RawRecord::length`] is not known, all are given all the same.
+    /// Restricts the result to `bytes` bytes from the byte `first` on. Has no effect if [`RawRecord::length`]
+    /// is `None`.
     pub fn narrow(&mut self, first: u64, bytes: u64) {
         if let Bytes::Stored(stored) = &mut self.bytes {
             stored.narrow(first, bytes);
         }
     }
 
-    /// What a file with these bytes is to be called after its dot, for example `warc.gz`.
+    /// The extension for a file with these bytes, without the dot, for example `warc.gz`.
     pub fn extension(&self) -> String {
         file_name::extension(self.container, self.record.format)
     }
 
-    /// What they are called in HTTP, for example `application/gzip`.
+    /// The media type of these bytes, for example `application/gzip`.
     pub fn media_type(&self) -> &'static str {
         file_name::media_type(self.container, self.record.format)
     }

@@ -1,10 +1,10 @@
-//! One record whose block is read piece by piece, as far as it is wanted.
+//! One record whose block is read piece by piece, as far as the caller wants it.
 //!
-//! Invariant: nothing of the block is kept, and no more is decoded than is taken (a window of 64 KiB ahead), so that a
-//! record costs memory independent of its size and time in proportion to what is taken, whatever its bytes are.
+//! Invariant: nothing of the block is kept, and no more is decoded than is taken (plus a window of 64 KiB).
+//! So the memory of a record does not depend on its size, and the time is in proportion to what is taken.
 //!
-//! What the reader of whole inputs does besides is not done here: digests are not computed, and a block in a shared
-//! member that is declared longer than it is may give bytes of the record after it.
+//! In contrast to [`Reader`], no digests are computed, and a block in a shared member whose declared length
+//! is too large may return bytes of the record after it.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -22,22 +22,22 @@ use crate::record::headers::Headers;
 use crate::record::start::Start;
 use crate::record::{Format, Kind, is_http};
 
-/// A record whose header is read. Reading it gives its block.
+/// A record whose header was read. Its [`Read`] returns the block.
 pub struct OpenRecord {
     reader: Reader,
     head: Box<Head>,
-    /// What is still to be given; at most what the block has.
+    /// The part of the block that is still to be returned.
     left: BlockLength,
     http: bool,
 }
 
 impl OpenRecord {
-    /// Opens the record at `offset`, of `length` bytes as stored; `name` stands in error messages.
+    /// Opens the record at `offset`, of `length` bytes as stored; `name` is used in error messages.
     ///
-    /// `length` only says how much to read ahead.
+    /// `length` only decides how much is read ahead.
     ///
     /// # Errors
-    /// [`ReadError::NoRecord`] where none begins there.
+    /// [`ReadError::NoRecord`] if no record begins there; [`ReadError::Io`] if the input cannot be read.
     pub fn open(
         input: Arc<dyn Input>,
         name: &str,
@@ -77,12 +77,12 @@ impl OpenRecord {
         })
     }
 
-    /// Version line or ARC.
+    /// The format of the record.
     pub fn format(&self) -> Format {
         self.head.format
     }
 
-    /// Kind of record.
+    /// The kind of the record.
     pub fn kind(&self) -> Kind {
         self.head.kind
     }
@@ -92,12 +92,12 @@ impl OpenRecord {
         &self.head.headers
     }
 
-    /// Whether the block is an HTTP message, as [`crate::Record::is_http`] has it.
+    /// Whether the block is an HTTP message; see [`crate::Record::is_http`].
     pub fn is_http(&self) -> bool {
         self.http
     }
 
-    /// The header as it stands in the input, its empty line included.
+    /// The header as stored, with its empty line.
     pub(crate) fn header_bytes(&self) -> &[u8] {
         self.reader.header_bytes.as_deref().unwrap_or_default()
     }
@@ -124,7 +124,7 @@ impl OpenRecord {
         }
     }
 
-    /// Fills some of `into` from this frame, or from the next ones if the block goes on in them.
+    /// Fills a part of `into` from this frame, or from the next ones if the block goes on in them.
     fn take_across(&mut self, into: &mut [u8]) -> Result<usize, ReadError> {
         while !into.is_empty() {
             let wanted = into.len();
@@ -142,7 +142,7 @@ impl OpenRecord {
         Ok(0)
     }
 
-    /// Whether the block goes on in the next frame; then that is open.
+    /// Returns whether the block goes on in the next frame, which is then open.
     fn goes_on(&mut self) -> Result<bool, ReadError> {
         let frames = &mut self.reader.frames;
         if !frames.is_open()
@@ -167,7 +167,7 @@ impl Read for OpenRecord {
 }
 
 impl Reader {
-    /// The header of the record that begins here, if one does.
+    /// Returns the header of the record that begins here, if one does.
     fn next_head(&mut self) -> Result<Option<Box<Head>>, ReadError> {
         self.stand_at_record()?;
         if !self.frames.is_open() {

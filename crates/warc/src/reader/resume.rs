@@ -1,4 +1,4 @@
-//! Going to an entry's offset, also where it lies inside a compressed member.
+//! Goes to the offset of an entry, even inside a compressed member.
 
 use crate::container;
 use crate::container::Container;
@@ -6,11 +6,11 @@ use crate::error::ReadError;
 use crate::reader::Reader;
 use crate::record::start::{self, Start};
 
-/// Members before an offset that are tried before reading from the start of the file.
+/// Number of members before an offset that are tried before reading from the start of the file.
 const MEMBERS_TRIED: usize = 4;
 
 impl Reader {
-    /// Goes to the entry that begins at `offset`. Where none does, to the bytes there, as they are.
+    /// Goes to the entry that begins at `offset`. If none does, it goes to the bytes there.
     pub(crate) fn go_to(&mut self, offset: u64) -> Result<(), ReadError> {
         if offset == 0 || self.frame_may_begin(offset)? || !self.go_inside(offset)? {
             self.stand_at(offset);
@@ -18,7 +18,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Opens the frame of the record that comes next; how that is coded.
+    /// Opens the frame of the next record. Returns its container.
     pub(crate) fn stand_at_record(&mut self) -> Result<Container, ReadError> {
         while !self.done && self.ready.is_empty() && !self.frames.is_open() {
             self.advance()?;
@@ -33,7 +33,8 @@ impl Reader {
         self.ready.clear();
     }
 
-    /// Whether the bytes at `offset` are what frames begin with. (Padding would look like many compressed bytes.)
+    /// Returns whether the bytes at `offset` are a beginning of a frame. Padding is not, because many
+    /// compressed bytes look like it.
     fn frame_may_begin(&mut self, offset: u64) -> Result<bool, ReadError> {
         self.frames.seek(offset);
         let mut wanted = 256;
@@ -50,8 +51,8 @@ impl Reader {
         }
     }
 
-    /// Reads from members before `offset`, nearest first, at last from the start of the file, until an entry
-    /// begins exactly there. False if none does.
+    /// Reads from members before `offset`, the nearest first and at last from the start of the file, until an
+    /// entry begins exactly there. Returns false if none does.
     fn go_inside(&mut self, offset: u64) -> Result<bool, ReadError> {
         let mut before = offset;
         for _ in 0..MEMBERS_TRIED {
@@ -69,7 +70,7 @@ impl Reader {
         self.read_up_to(0, offset)
     }
 
-    /// Reads from `start`, keeping nothing, until an entry begins at `offset` or after it.
+    /// Reads from `start` until an entry begins at `offset` or after it. Nothing is kept.
     fn read_up_to(&mut self, start: u64, offset: u64) -> Result<bool, ReadError> {
         let kept = std::mem::replace(&mut self.settings.body_bytes_max, 0);
         let verified = std::mem::replace(&mut self.settings.verify_digests, false);

@@ -1,22 +1,22 @@
-//! How to read.
+//! Settings of a reader.
 
-/// How to read.
+/// Settings of a reader.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ReaderSettings {
-    /// Bytes of a record's block that are kept; the rest is read through for length and digest. 0 skips blocks
+    /// Number of bytes of a block that are kept. The rest is only read for length and digest. 0 skips blocks
     /// (in plain files without reading them).
     pub body_bytes_max: u64,
-    /// Check declared block and payload digests.
+    /// Whether to verify declared block and payload digests.
     pub verify_digests: bool,
-    /// First byte to read: a record boundary given by an earlier run.
+    /// Offset of the first byte to read: a record boundary returned by an earlier run.
     pub start_offset: u64,
-    /// The file may still be growing: an incomplete tail is not quarantined but left unread.
+    /// Whether the file may still be growing: then an incomplete tail is left unread instead of quarantined.
     pub growing: bool,
 }
 
 impl Default for ReaderSettings {
-    /// Bodies up to 16 MiB, no digests verified, from the start, not growing.
+    /// Keeps bodies up to 16 MiB, verifies no digests, starts at 0, and takes the file as complete.
     fn default() -> ReaderSettings {
         ReaderSettings {
             body_bytes_max: 16 << 20,
