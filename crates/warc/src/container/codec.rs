@@ -1,68 +1,70 @@
-//! What the containers' decoders and encoders have in common.
+//! The traits and types that decoders and encoders of all containers share.
 
 use std::io;
 
 use crate::entry::Defect;
 
-/// Decodes the inside of one compressed member or frame: bytes in, bytes out, an end, and a trailer.
+/// Decodes one compressed member or frame: bytes in, bytes out, an end, and a trailer.
 pub(crate) trait Decode: Send + Sync {
-    /// Makes ready for the next frame; a dictionary stays.
+    /// Prepares for the next frame; a dictionary is kept.
     fn reset(&mut self) -> io::Result<()>;
 
-    /// Decodes as much of `input` into `output` as either allows. No progress with room in `output` means
-    /// that more input is needed.
+    /// Decodes as much of `input` into `output` as both allow. If it makes no progress although `output` has
+    /// room, it needs more input.
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Decoded;
 
-    /// Bytes that follow the last decoded byte and belong to the frame.
+    /// Number of bytes that follow the last decoded byte and belong to the frame.
     fn trailer_bytes(&self) -> usize {
         0
     }
 
-    /// Compares these bytes with what was decoded.
+    /// Compares the trailer with the decoded bytes.
     fn check_trailer(&self, _trailer: &[u8]) -> Trailer {
         Trailer::Right
     }
 }
 
-/// Compresses records, each on its own.
+/// Compresses records, each separately, so that each can be read without the others.
 pub(crate) trait Encode: Send + Sync {
-    /// Bytes that begin the file.
+    /// Returns the bytes with which the file begins, before the first record.
     fn preamble(&self) -> io::Result<Vec<u8>> {
         Ok(Vec::new())
     }
 
-    /// The stored form of one record: made in `into`, which is empty, or the record as it is.
+    /// Returns the stored form of one record: either built in `into`, which must be empty, or the record
+    /// itself.
     fn encode<'a>(&mut self, record: &'a [u8], into: &'a mut Vec<u8>) -> io::Result<&'a [u8]>;
 }
 
-/// Length of a frame's header, given some bytes from its start.
+/// The length of a frame header, as far as it is known from the first bytes of the frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FrameHeader {
-    /// So many bytes that are not the decoder's; 0 where the decoder reads the header itself.
+    /// The header has this many bytes, which the decoder must not get; 0 if the decoder reads the header
+    /// itself.
     Bytes(usize),
-    /// It goes on beyond the bytes given.
+    /// The header goes on beyond the given bytes.
     Incomplete,
-    /// The frame cannot be decoded: the reason, and what for people.
+    /// The frame cannot be decoded: the reason, and a text for people.
     Invalid(&'static str, &'static str),
 }
 
-/// What a call of [`Decode::decode`] did.
+/// The outcome of a call of [`Decode::decode`].
 #[derive(Debug, Default)]
 pub(crate) struct Decoded {
-    /// Bytes taken from the input.
+    /// Number of bytes taken from the input.
     pub(crate) consumed: usize,
-    /// Bytes put into the output.
+    /// Number of bytes written to the output.
     pub(crate) produced: usize,
-    /// The last byte of the frame is out.
+    /// Whether the last byte of the frame was written.
     pub(crate) finished: bool,
-    /// Decoding cannot go on, and why.
+    /// Why decoding cannot go on, if so.
     pub(crate) failed: Option<String>,
 }
 
 /// Whether a frame's trailer agrees with what was decoded.
 pub(crate) enum Trailer {
     Right,
-    /// What disagrees.
+    /// What does not agree, for people.
     Wrong(String),
 }
 
@@ -70,11 +72,11 @@ pub(crate) enum Trailer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum End {
     Whole,
-    /// Decoded to its end, but the checksum disagrees.
+    /// The frame was decoded to its end, but its checksum or length does not agree.
     Unchecked(Defect),
-    /// It could not be decoded further.
+    /// The frame could not be decoded further.
     Damaged(Defect),
-    /// The file ends inside it.
+    /// The file ends inside the frame.
     Cut(Defect),
 }
 
@@ -86,7 +88,7 @@ impl End {
         }
     }
 
-    /// Whether all of the frame's bytes came out.
+    /// Whether all bytes of the frame were decoded.
     pub(crate) fn is_complete(&self) -> bool {
         matches!(self, End::Whole | End::Unchecked(_))
     }

@@ -1,4 +1,4 @@
-//! The decoders of one input, made when first needed and reused from frame to frame.
+//! The decoders of one input. Each is made when first needed and reused from frame to frame.
 
 use std::io;
 
@@ -13,10 +13,10 @@ pub(crate) struct Decoders {
 }
 
 impl Decoders {
-    /// The dictionary for all frames to come.
+    /// Sets the dictionary for all later frames.
     pub(crate) fn set_dictionary(&mut self, dictionary: Vec<u8>) {
         self.dictionary = Some(dictionary);
-        // Those made before do not know it.
+        // Decoders that were made before do not have the dictionary.
         self.made = Default::default();
     }
 
@@ -24,7 +24,7 @@ impl Decoders {
         self.dictionary.as_deref()
     }
 
-    /// The decoder for the frame in use.
+    /// Returns the decoder for the current frame.
     pub(crate) fn current(&mut self, container: Container) -> Option<&mut dyn Decode> {
         match &mut self.made[container.index()?] {
             Some(decoder) => Some(&mut **decoder),
@@ -32,7 +32,7 @@ impl Decoders {
         }
     }
 
-    /// Makes ready for the start of a frame. Fails where the dictionary is none.
+    /// Prepares the decoder for the start of a frame. Fails if the dictionary is invalid.
     pub(crate) fn start(&mut self, container: Container) -> io::Result<()> {
         let Some(index) = container.index() else {
             return Ok(());

@@ -1,9 +1,9 @@
-//! What files of records are called, and what their bytes are called in HTTP.
+//! The names of files of records, and their media types in HTTP.
 
 use super::{COMPRESSED, Container};
 use crate::record::Format;
 
-/// What follows the dot in the name of a file with records of this format, for example `warc.gz`.
+/// Returns the extension of a file with records of this format, without the dot, for example `warc.gz`.
 pub(crate) fn extension(container: Container, format: Format) -> String {
     let records = match format {
         Format::Warc(..) => "warc",
@@ -18,7 +18,7 @@ pub(crate) fn extension(container: Container, format: Format) -> String {
 const WARC_MEDIA_TYPE: &str = "application/warc";
 const ARC_MEDIA_TYPE: &str = "application/x-internet-archive";
 
-/// The media type of a file with records of this format.
+/// Returns the media type of a file with records of this format.
 pub(crate) fn media_type(container: Container, format: Format) -> &'static str {
     match (container.row(), format) {
         (Some(row), _) => row.media_type,
@@ -27,7 +27,7 @@ pub(crate) fn media_type(container: Container, format: Format) -> &'static str {
     }
 }
 
-/// The media types of all files with records.
+/// Returns the media types of all files with records.
 pub fn record_media_types() -> impl Iterator<Item = &'static str> {
     let compressed = COMPRESSED.iter().map(|row| row.media_type);
     [WARC_MEDIA_TYPE]
@@ -36,12 +36,12 @@ pub fn record_media_types() -> impl Iterator<Item = &'static str> {
         .chain([ARC_MEDIA_TYPE])
 }
 
-/// Whether nothing but records is to be expected of a file called so: `x.warc.gz`, `x.arc`, `x.warc.wat.gz`,
+/// Returns whether a file of this name should contain only records: `x.warc.gz`, `x.arc`, `x.warc.wat.gz`,
 /// `x.warc.zst.open` and the like, but not `x.warc.gz.md5`.
 pub fn is_record_file_name(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     let is_wrapping = |word: &[u8]| {
-        // Crawlers call a file so that they are still writing.
+        // Crawlers add this to the name of a file that they are still writing.
         word == b"open" || COMPRESSED.iter().any(|row| row.extension.as_bytes() == word)
     };
     let mut words = name

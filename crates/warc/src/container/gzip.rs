@@ -1,7 +1,7 @@
 //! A gzip member (RFC 1952): header, deflate stream, checksum and length.
 //!
-//! The deflate stream is decoded raw, and header and trailer are read here, so that a wrong checksum is told
-//! apart from bytes that cannot be decoded, and so that the end of the member is known in both cases.
+//! The deflate stream is decoded raw, and header and trailer are read here. So a wrong checksum is
+//! distinguished from bytes that cannot be decoded, and the end of the member is known in both cases.
 
 use std::io::{self, BufRead, Read};
 
@@ -23,19 +23,20 @@ pub(super) const ROW: Row = Row {
     decoder: |_| Ok(Box::new(Gzip::new())),
 };
 
-/// The one method that there is.
+/// Compression method 8 is the only one that RFC 1952 defines.
 const DEFLATE: u8 = 8;
 
-/// Checksum and length after the deflate stream.
+/// CRC-32 and length (ISIZE) after the deflate stream, 4 bytes each.
 const TRAILER_BYTES: usize = 8;
 
-/// Largest member header looked for: the extra field has at most 64 KiB, name and comment as much again.
+/// Largest member header accepted: the extra field has at most 64 KiB, and the same is allowed for name and
+/// comment.
 const HEADER_BYTES_MAX: usize = 1 << 18;
 
-/// System "unknown" in a member header.
+/// The value "unknown" for the operating system in a member header.
 const SYSTEM_UNKNOWN: u8 = 255;
 
-/// Member header without name and time, so that equal records are equal bytes.
+/// The member header of the encoder. It has no name and no time, so equal records become equal bytes.
 const OWN_HEADER: [u8; 10] = [0x1f, 0x8b, DEFLATE, 0, 0, 0, 0, 0, 0, SYSTEM_UNKNOWN];
 
 struct Gzip {
@@ -102,7 +103,7 @@ impl Decode for Gzip {
         if crc != self.crc.sum() {
             return Trailer::Wrong(format!("CRC-32 is {:08x}, declared {crc:08x}", self.crc.sum()));
         }
-        // The length is kept modulo 2^32, as `amount` is.
+        // Both lengths are modulo 2^32 (RFC 1952, ISIZE).
         if length != self.crc.amount() {
             return Trailer::Wrong(format!("length is {}, declared {length}", self.crc.amount()));
         }
@@ -110,12 +111,12 @@ impl Decode for Gzip {
     }
 }
 
-/// The upper three flags are reserved.
+/// The upper three flags are reserved and must be zero (RFC 1952, 2.3.1.2).
 fn begins(bytes: &[u8]) -> bool {
     matches!(bytes, [0x1f, 0x8b, DEFLATE, flags, ..] if flags & 0xe0 == 0)
 }
 
-/// Measures a member header; its checksum is not verified, because nothing in it is used.
+/// Measures a member header. Its checksum is not verified, because nothing in the header is used.
 fn header(bytes: &[u8], _has_dictionary: bool) -> FrameHeader {
     if bytes.len() < OWN_HEADER.len() {
         return FrameHeader::Incomplete;
@@ -129,7 +130,7 @@ fn header(bytes: &[u8], _has_dictionary: bool) -> FrameHeader {
     }
 }
 
-/// Where the header ends if all its parts do so within `bytes` (the last part may end beyond).
+/// Returns where the header ends if all its parts end within `bytes` (the last part may end beyond).
 fn header_end(bytes: &[u8]) -> Option<usize> {
     const HEADER_CHECKSUM: u8 = 2;
     const EXTRA: u8 = 4;
@@ -141,6 +142,7 @@ fn header_end(bytes: &[u8]) -> Option<usize> {
         let length = bytes.get(end..end + 2)?;
         end += 2 + usize::from(u16::from_le_bytes([length[0], length[1]]));
     }
+    // The optional parts come in this order: extra field, name, comment, header checksum (RFC 1952, 2.3).
     for part in [NAME, COMMENT] {
         if flags & part != 0 {
             end += memchr::memchr(0, bytes.get(end..)?)? + 1;
@@ -152,13 +154,13 @@ fn header_end(bytes: &[u8]) -> Option<usize> {
     Some(end)
 }
 
-/// Makes a member of each record.
+/// Compresses each record into a member of its own.
 pub(super) struct Encoder {
     compress: Compress,
 }
 
 impl Encoder {
-    /// Level 0 (stored) to 9 (smallest); more is taken for 9.
+    /// Accepts level 0 (stored) to 9 (smallest); higher levels count as 9.
     pub(super) fn new(level: u32) -> Encoder {
         Encoder {
             compress: Compress::new(Compression::new(level.min(9)), false),
@@ -173,7 +175,7 @@ impl Encode for Encoder {
         compress.reset();
         loop {
             let left = &record[compress.total_in() as usize..];
-            // An estimate of what is to come; the loop goes on if it is more.
+            // This is an estimate of the output; if it is too small, the loop goes on.
             into.reserve(left.len() / 2 + 256);
             if compress.compress_vec(left, into, FlushCompress::Finish)? == Status::StreamEnd {
                 break;
@@ -187,7 +189,7 @@ impl Encode for Encoder {
     }
 }
 
-/// A member of `content`, compressed while it is read; its header is that of [`Encoder`].
+/// Returns a member of `content` that is compressed while it is read. Its header is that of [`Encoder`].
 pub(crate) fn compressed(content: impl BufRead) -> impl Read {
     GzBuilder::new()
         .operating_system(SYSTEM_UNKNOWN)

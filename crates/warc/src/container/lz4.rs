@@ -1,4 +1,5 @@
-//! An LZ4 frame: descriptor, blocks (linked or not, compressed or not), end mark, checksums.
+//! An LZ4 frame (LZ4 Frame Format): descriptor, blocks (linked or not, compressed or not), end mark,
+//! checksums.
 //!
 //! ```text
 //! magic 4 | FLG 1 | BD 1 | [content size 8] | [dictionary id 4] | header check 1
@@ -33,12 +34,12 @@ pub(super) const ROW: Row = Row {
 
 const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
-/// How far back a linked block may refer.
+/// Number of bytes that a linked block may refer back to.
 const HISTORY_BYTES: usize = 64 << 10;
 
 struct Lz4 {
     part: Part,
-    /// Bytes of the current part that came so far.
+    /// The bytes of the current part that have arrived so far.
     held: Vec<u8>,
     descriptor: Descriptor,
     block: Vec<u8>,
@@ -51,7 +52,7 @@ struct Lz4 {
 /// The part of the frame that comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// Magic, FLG and BD: they say how long the header is.
+    /// Magic number, FLG and BD. FLG decides how long the header is.
     HeaderStart,
     Header(usize),
     BlockSize,
@@ -96,13 +97,13 @@ impl Lz4 {
         }
     }
 
-    /// All bytes of the part are held: takes them in, and goes to the next.
+    /// Interprets the current part, whose bytes are all held, and goes to the next part.
     fn take_part(&mut self) -> Result<(), String> {
         self.part = match self.part {
             Part::HeaderStart => {
                 let bytes = header_bytes(&self.held)?;
                 self.part = Part::Header(bytes);
-                // The bytes held are the header's first.
+                // Keep the held bytes: they are the first ones of the header.
                 return Ok(());
             }
             Part::Header(_) => {
@@ -144,7 +145,9 @@ impl Lz4 {
                 false => Part::Finished,
             });
         }
+        // The highest bit marks a block that is stored uncompressed; the other bits are its size.
         let (bytes, stored) = ((word & 0x7fff_ffff) as usize, word & 0x8000_0000 != 0);
+        // Check the size before any memory is reserved for it: the bytes are not trusted.
         if bytes > self.descriptor.block_bytes_max {
             return Err(format!(
                 "a block of {bytes} bytes, at most {}",
@@ -155,6 +158,7 @@ impl Lz4 {
     }
 
     fn decode_block(&mut self, data: &[u8], checksum: &[u8], stored: bool) -> Result<(), String> {
+        // A block checksum covers the block as stored, before decompression.
         if !checksum.is_empty() && XxHash32::oneshot(0, data) != le32(checksum) {
             return Err("a block's checksum disagrees".to_owned());
         }
@@ -176,6 +180,7 @@ impl Lz4 {
         if self.descriptor.content_checksum {
             self.content.write(&self.block);
         }
+        // A linked block refers to the blocks before it; independent ones need no history.
         if self.descriptor.linked {
             self.remember();
         }
@@ -238,7 +243,7 @@ impl Decode for Lz4 {
     }
 }
 
-/// Length of the header whose first six bytes are given.
+/// Returns the length of the header whose first six bytes are given.
 fn header_bytes(start: &[u8]) -> Result<usize, String> {
     let flags = start[4];
     if start[..4] != MAGIC || flags >> 6 != 1 {
@@ -251,12 +256,14 @@ fn header_bytes(start: &[u8]) -> Result<usize, String> {
 
 fn read_header(header: &[u8]) -> Result<Descriptor, String> {
     let (flags, sizes, check) = (header[4], header[5], header[header.len() - 1]);
+    // The header checksum is the second byte of the xxHash-32 of the descriptor.
     if (XxHash32::oneshot(0, &header[4..header.len() - 1]) >> 8) as u8 != check {
         return Err("the header's checksum disagrees".to_owned());
     }
     if flags & 0x01 != 0 {
         return Err("a dictionary is needed".to_owned());
     }
+    // Codes 0 to 3 are reserved.
     let block_bytes_max = match sizes >> 4 & 7 {
         4 => 64 << 10,
         5 => 256 << 10,
@@ -284,7 +291,7 @@ fn le32(bytes: &[u8]) -> u32 {
         .fold(0, |word, b| word << 8 | u32::from(*b))
 }
 
-/// Makes a frame of each record.
+/// Compresses each record into a frame of its own.
 pub(super) struct Encoder;
 
 impl Encode for Encoder {

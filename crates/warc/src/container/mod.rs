@@ -1,8 +1,8 @@
-//! What records are wrapped in, told by the bytes themselves, never by a file name.
+//! Containers of records. The bytes themselves, never a file name, decide which one it is.
 //!
-//! Everything that is known of a compression stands in its module, which ends in a [`Row`]; this file has the table
-//! of them. So a new one is a module, and here a row, a variant of [`Container`] and one of [`Compression`]. Nothing
-//! else, in this crate or another, tells containers apart.
+//! Each compression has a module that ends in a [`Row`], and this file has the table of rows. To add a
+//! compression, add a module, and here a row, a variant of [`Container`] and one of [`Compression`]. No other
+//! code, in this crate or another, distinguishes containers.
 
 use std::io;
 
@@ -20,15 +20,15 @@ pub(crate) use gzip::compressed as gzip_member;
 
 use codec::{Decode, Encode, FrameHeader};
 
-/// What records are wrapped in.
+/// The container of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Container {
-    /// Nothing: records follow one another as they are.
+    /// No container: records follow one another uncompressed.
     Plain,
     /// gzip members.
     Gzip,
-    /// zstd frames, in the form of `.warc.zst`: perhaps with a dictionary in front.
+    /// zstd frames as in `.warc.zst`, which may begin with a dictionary.
     Zstd,
     /// LZ4 frames.
     Lz4,
@@ -37,42 +37,42 @@ pub enum Container {
 /// The containers whose bytes are compressed.
 static COMPRESSED: [Row; 3] = [gzip::ROW, zstd::ROW, lz4::ROW];
 
-/// What there is to know of a container whose bytes are compressed.
+/// What the rest of the crate must know of a container with compressed bytes.
 pub(crate) struct Row {
     container: Container,
-    /// As messages call it.
+    /// The name in messages.
     pub(crate) name: &'static str,
-    /// Of a file's name, without a dot.
+    /// The extension of file names, without a dot.
     extension: &'static str,
     media_type: &'static str,
-    /// The first bytes of every frame.
+    /// The first bytes of every frame, for searching.
     pub(crate) magic: &'static [u8],
-    /// Whether a frame may begin with these bytes, of which there may be fewer than [`MAGIC_BYTES`].
+    /// Returns whether a frame may begin with these bytes, which may be fewer than [`MAGIC_BYTES`].
     begins: fn(&[u8]) -> bool,
-    /// Bytes that a frame's header seldom exceeds.
+    /// Number of bytes that is enough for most frame headers.
     pub(crate) header_bytes: usize,
-    /// Measures the header of the frame that begins here; the flag says whether there is a dictionary.
+    /// Measures the header of the frame that begins here. The flag says whether the input has a dictionary.
     pub(crate) header: fn(&[u8], bool) -> FrameHeader,
     decoder: MakeDecoder,
 }
 
-/// A decoder for what follows a frame's header, with the input's dictionary.
+/// Makes a decoder for the bytes after a frame header, with the dictionary of the input.
 type MakeDecoder = fn(Option<&[u8]>) -> io::Result<Box<dyn Decode>>;
 
-/// How a writer wraps records.
+/// How a writer compresses records.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Compression {
-    /// Not at all.
+    /// No compression.
     Plain,
     /// A gzip member for each record; level 0 (stored) to 9 (smallest).
     Gzip {
-        /// Level of effort.
+        /// Compression level, 0 to 9.
         level: u32,
     },
     /// A zstd frame for each record (`.warc.zst`).
     Zstd {
-        /// Level of effort, 1 to 22.
+        /// Compression level, 1 to 22.
         level: i32,
         /// A dictionary, written as the file's first frame.
         dictionary: Option<Vec<u8>>,
@@ -82,7 +82,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// gzip at the level most archives use.
+    /// gzip at level 6, which most archives use.
     pub const GZIP: Compression = Compression::Gzip { level: 6 };
 
     pub(crate) fn encoder(self) -> io::Result<Box<dyn Encode>> {
@@ -96,12 +96,12 @@ impl Compression {
 }
 
 impl Container {
-    /// The container's place in the table; `None` where nothing is compressed.
+    /// The row number in the table; `None` for plain records.
     fn index(self) -> Option<usize> {
         COMPRESSED.iter().position(|row| row.container == self)
     }
 
-    /// `None` where nothing is compressed.
+    /// The row in the table; `None` for plain records.
     pub(crate) fn row(self) -> Option<&'static Row> {
         COMPRESSED.iter().find(|row| row.container == self)
     }
@@ -111,14 +111,14 @@ impl Container {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Begins {
     Frame(Container),
-    /// A frame without records, with so many bytes of content.
+    /// A frame without records, with this many bytes of content.
     Skippable(u32),
 }
 
-/// Bytes needed to tell what begins; also the length of a skippable frame's header.
+/// Number of bytes needed to recognise a beginning. It is also the length of the header of a skippable frame.
 pub(crate) const MAGIC_BYTES: usize = 8;
 
-/// Recognises what begins here. `None`: nothing that is compressed.
+/// Recognises what begins here. Returns `None` if it is not compressed.
 pub(crate) fn sniff(bytes: &[u8]) -> Option<Begins> {
     match COMPRESSED.iter().find(|row| (row.begins)(bytes)) {
         Some(row) => Some(Begins::Frame(row.container)),
@@ -126,7 +126,7 @@ pub(crate) fn sniff(bytes: &[u8]) -> Option<Begins> {
     }
 }
 
-/// The compressed container of which a frame begins here.
+/// Returns the container if a compressed frame begins here.
 pub(crate) fn frame_of(bytes: &[u8]) -> Option<Container> {
     match sniff(bytes)? {
         Begins::Frame(container) => Some(container),
@@ -134,7 +134,7 @@ pub(crate) fn frame_of(bytes: &[u8]) -> Option<Container> {
     }
 }
 
-/// Where the first bytes of frames are in `bytes`, first to last.
+/// Returns where the magic numbers of frames are in `bytes`, in ascending order.
 pub(crate) fn magics_in(bytes: &[u8]) -> Vec<usize> {
     let mut starts: Vec<usize> = COMPRESSED
         .iter()

@@ -4,7 +4,7 @@ use std::io;
 
 use super::codec::Encode;
 
-/// Gives records as they are.
+/// Returns records unchanged.
 pub(super) struct Encoder;
 
 impl Encode for Encoder {

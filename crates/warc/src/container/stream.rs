@@ -1,4 +1,4 @@
-//! Compressed content of any container as a stream, for what is not read record by record.
+//! Decompresses content of any container as a stream, for callers that do not read record by record.
 //!
 //! Invariants:
 //!     buffer[head..] are stored bytes that were read and not yet used
@@ -10,24 +10,24 @@ use super::codec::{FrameHeader, Trailer};
 use super::decoders::Decoders;
 use super::{Begins, Container, MAGIC_BYTES, sniff};
 
-/// Stored bytes read at once.
+/// Number of stored bytes read at once.
 const READ_BYTES: usize = 8 << 10;
 
-/// Decompresses frames that follow one another. Content that begins like no frame is given as it is.
+/// Decompresses consecutive frames. Content that does not begin like a frame is returned unchanged.
 ///
-/// Damage is an error of kind `InvalidData`, an end inside a frame one of kind `UnexpectedEof`.
+/// Damaged bytes cause an error of kind `InvalidData`, an end inside a frame one of kind `UnexpectedEof`.
 pub struct Decompressed<R> {
     stored: R,
     buffer: Vec<u8>,
     head: usize,
     decoders: Decoders,
     open: Option<Container>,
-    /// Nothing was opened yet.
+    /// Whether no frame was opened yet.
     fresh: bool,
 }
 
 impl<R: Read> Decompressed<R> {
-    /// Nothing is read before it is asked for.
+    /// Makes a stream. Nothing is read before the first call of `read`.
     pub fn new(stored: R) -> Decompressed<R> {
         Decompressed {
             stored,
@@ -39,12 +39,12 @@ impl<R: Read> Decompressed<R> {
         }
     }
 
-    /// Stored bytes from the next one on, as far as they were read.
+    /// The stored bytes that were read and not used yet.
     fn ready(&self) -> &[u8] {
         &self.buffer[self.head..]
     }
 
-    /// Makes `bytes` ready, fewer only at the end; returns how many are.
+    /// Makes `bytes` ready, fewer only at the end. Returns how many are ready.
     fn ensure(&mut self, bytes: usize) -> io::Result<usize> {
         self.buffer.drain(..self.head);
         self.head = 0;
@@ -55,7 +55,7 @@ impl<R: Read> Decompressed<R> {
         Ok(self.buffer.len())
     }
 
-    /// Opens what begins here; false at the end.
+    /// Opens what begins here. Returns false at the end.
     fn open_next(&mut self) -> io::Result<bool> {
         if self.ensure(MAGIC_BYTES)? == 0 {
             return Ok(false);
@@ -64,6 +64,7 @@ impl<R: Read> Decompressed<R> {
         match sniff(self.ready()) {
             Some(Begins::Frame(container)) => self.open_frame(container)?,
             Some(Begins::Skippable(content)) => self.skip(MAGIC_BYTES as u64 + u64::from(content))?,
+            // Only the first bytes decide that content is plain; later such bytes are damage.
             None if fresh => self.open = Some(Container::Plain),
             None => return Err(damaged("bytes that are no frame follow the last one")),
         }
@@ -90,7 +91,7 @@ impl<R: Read> Decompressed<R> {
         Ok(())
     }
 
-    /// Whether a frame without records comes first.
+    /// Returns whether the content begins with a frame without records.
     pub(crate) fn begins_with_skippable(&mut self) -> io::Result<bool> {
         self.ensure(MAGIC_BYTES)?;
         Ok(self.fresh && matches!(sniff(self.ready()), Some(Begins::Skippable(_))))
@@ -116,7 +117,7 @@ impl<R: Read> Decompressed<R> {
         }
     }
 
-    /// Decodes some of the open frame; 0 at its end.
+    /// Decodes some bytes of the open frame. Returns 0 at its end.
     fn decode(&mut self, container: Container, into: &mut [u8]) -> io::Result<usize> {
         loop {
             let at_end = self.head == self.buffer.len() && self.ensure(1)? == 0;

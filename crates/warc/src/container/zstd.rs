@@ -1,6 +1,7 @@
-//! A zstd frame, with or without the dictionary that a `.warc.zst` carries in its first frame.
+//! A zstd frame (RFC 8878), with or without the dictionary that a `.warc.zst` has in its first frame.
 //!
-//! Windows up to 128 MiB are accepted (zstd's own default; the format asks for 8 MiB).
+//! Windows of up to 128 MiB are accepted: the default limit of the zstd library. The RFC recommends support
+//! for at least 8 MiB.
 
 use std::io;
 
@@ -24,18 +25,19 @@ pub(super) const ROW: Row = Row {
     decoder: |dictionary| Ok(Box::new(Zstd::new(dictionary)?)),
 };
 
-/// A dictionary has a magic number of its own; in compressed form it begins like any frame.
+/// The magic number of a frame. A raw dictionary has another one; a compressed dictionary begins like any
+/// frame.
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 const HEADER_BYTES_MAX: usize = 18;
 
-/// First bytes (as a little-endian number) of the skippable frame that holds the dictionary of a `.warc.zst`.
+/// The magic number (little-endian) of the skippable frame that holds the dictionary of a `.warc.zst`.
 const DICTIONARY_MAGIC: u32 = 0x184D_2A5D;
 
-/// Largest dictionary frame accepted.
+/// Largest dictionary frame accepted, in bytes.
 const DICTIONARY_FRAME_BYTES_MAX: u32 = 64 << 20;
 
-/// Largest dictionary accepted, decompressed: far beyond what zstd trains.
+/// Largest decompressed dictionary accepted, in bytes: far larger than what zstd trains.
 const DICTIONARY_BYTES_MAX: usize = 64 << 20;
 
 struct Zstd {
@@ -73,7 +75,8 @@ impl Decode for Zstd {
     }
 }
 
-/// The decoder reads the header itself. Without the dictionary that the header names it would fail anyhow.
+/// Measures nothing, because the decoder reads the header itself. It reports a missing dictionary, without
+/// which decoding would fail anyway.
 fn header(bytes: &[u8], has_dictionary: bool) -> FrameHeader {
     match !has_dictionary && zstd::zstd_safe::get_dict_id_from_frame(bytes).is_some() {
         true => FrameHeader::Invalid(reason::DICTIONARY_MISSING, "a zstd frame names a dictionary"),
@@ -81,17 +84,19 @@ fn header(bytes: &[u8], has_dictionary: bool) -> FrameHeader {
     }
 }
 
-/// Length of the content of the dictionary frame that a file with these first bytes begins with, if it does.
+/// Returns the length of the content of the dictionary frame, if a file with these first bytes begins with
+/// one.
 pub(crate) fn dictionary_frame(start: &[u8]) -> Option<u32> {
     let is_dictionary = start.starts_with(&DICTIONARY_MAGIC.to_le_bytes());
     let content_bytes = skippable::content_bytes(start).filter(|_| is_dictionary)?;
     (content_bytes <= DICTIONARY_FRAME_BYTES_MAX).then_some(content_bytes)
 }
 
-/// The dictionary in a dictionary frame's content.
+/// Reads the dictionary from the content of a dictionary frame, which may be compressed.
 pub(crate) fn read_dictionary(content: &[u8]) -> io::Result<Vec<u8>> {
     match content.starts_with(&MAGIC) {
         true => {
+            // The size in the frame is not trusted: it is limited before memory is reserved.
             let limit = zstd::bulk::Decompressor::upper_bound(content).unwrap_or(DICTIONARY_BYTES_MAX);
             zstd::bulk::decompress(content, limit.min(DICTIONARY_BYTES_MAX))
         }
@@ -99,7 +104,7 @@ pub(crate) fn read_dictionary(content: &[u8]) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Makes a frame of each record.
+/// Compresses each record into a frame of its own.
 pub(super) struct Encoder {
     compressor: Compressor<'static>,
     dictionary: Option<Vec<u8>>,
@@ -111,6 +116,7 @@ impl Encoder {
             Some(dictionary) => Compressor::with_dictionary(level, dictionary)?,
             None => Compressor::new(level)?,
         };
+        // zstd writes no checksum by default. With one, a reader finds damage.
         compressor.set_parameter(CParameter::ChecksumFlag(true))?;
         Ok(Encoder {
             compressor,
@@ -120,7 +126,7 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
-    /// The dictionary, compressed, in a skippable frame.
+    /// Returns the compressed dictionary in a skippable frame.
     fn preamble(&self) -> io::Result<Vec<u8>> {
         let Some(dictionary) = &self.dictionary else {
             return Ok(Vec::new());

@@ -1,10 +1,10 @@
 //! The header of an ARC record: one line, `URL IP date type length` (version 1), or with result code,
 //! checksum, location, offset and file name before the length (version 2).
 //!
-//! URLs in ARC files hold spaces, carriage returns and any bytes, dates have 10 to 18 digits or are no dates,
-//! types are empty or hold spaces, and date and address may have changed places. So a line is read around
-//! its IP address, from the right. The line of the version block (`filedesc:`) is known by its scheme: its other fields
-//! may all be dashes, or nonsense.
+//! URLs in ARC files contain spaces, carriage returns and any bytes; dates have 10 to 18 digits or are no
+//! dates; types are empty or contain spaces; and date and address may be swapped. So a line is read around
+//! its IP address, from the right. The line of the version block (`filedesc:`) is recognised by its scheme:
+//! its other fields may all be dashes, or nonsense.
 
 use memchr::memchr;
 
@@ -16,15 +16,15 @@ use crate::record::headers::Headers;
 use crate::record::warc::{parse_length, trim_line_end};
 use crate::record::{Format, Kind};
 
-/// Longest header line accepted, its line end included.
+/// Longest header line accepted, with its line end, in bytes.
 pub(crate) const LINE_BYTES_MAX: usize = 1 << 16;
 
-/// How sure one must be that a line is a header.
+/// How strictly a line is checked before it counts as a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trust {
     /// A record is expected here: odd fields are accepted.
     Expected,
-    /// Found while searching: every field must have its form.
+    /// The line was found by searching: every field must have its form.
     Searching,
 }
 
@@ -34,16 +34,16 @@ struct Line<'a> {
     url: &'a [u8],
     ip: &'a [u8],
     date: &'a [u8],
-    /// Type, and in version 2 what stands between it and the length.
+    /// The type, and in version 2 the fields between it and the length.
     rest: Vec<&'a [u8]>,
     length: &'a [u8],
     transposed: bool,
 }
 
-/// Whether a header line stands at the start of `bytes`; `None` if its end is not among them.
+/// Returns whether a header line begins `bytes`, or `None` if its end is not among them.
 pub(crate) fn is_header(bytes: &[u8], trust: Trust) -> Option<bool> {
     if !starts_like_url(bytes) {
-        // Not enough bytes to see a scheme, and no line end yet.
+        // There are not enough bytes to see a scheme, and no line end yet.
         return match bytes.len() < 32 && memchr(b'\n', bytes).is_none() && scheme_bytes(bytes) == bytes.len()
         {
             true => None,
@@ -57,7 +57,7 @@ pub(crate) fn is_header(bytes: &[u8], trust: Trust) -> Option<bool> {
     }
 }
 
-/// Parses the header line at the start of `bytes`; `headers` lends its memory.
+/// Parses the header line at the start of `bytes`. The memory of `headers` is reused.
 pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
     let Some(length) = memchr(b'\n', bytes) else {
         return match bytes.len() > LINE_BYTES_MAX {
@@ -81,7 +81,7 @@ fn into_head(line: &Line<'_>, headers: &mut Headers) -> Head {
     let kind = if filedesc { Kind::Warcinfo } else { Kind::Response };
     headers.push("WARC-Type", kind.as_str());
     headers.push_bytes(b"WARC-Target-URI", line.url);
-    // A version block may leave out what it does not know.
+    // A version block may have dashes for what it does not know.
     let is_known = |field: &[u8]| !filedesc || field != b"-";
     if is_known(line.date) {
         push_date(line.date, headers, &mut defects);
@@ -121,13 +121,14 @@ fn push_date(date: &[u8], headers: &mut Headers, defects: &mut Vec<Defect>) {
         Some(date) => headers.push("WARC-Date", &civil::iso_short(date.ms)),
         None => headers.push("WARC-Date", &text),
     }
+    // A date that was only partly understood is kept in its original form as well.
     if !parsed.is_some_and(|date| date.exact) {
         headers.push("ARC-Date", &text);
         defects.push(Defect::new(reason::DATE_INVALID, format!("ARC date: {text}")));
     }
 }
 
-/// Adds the type, and what version 2 has after it; returns the version.
+/// Adds the type and the further fields of version 2. Returns the version.
 fn push_rest(rest: &[&[u8]], headers: &mut Headers) -> u8 {
     let (mime, more) = match rest {
         [mime @ .., code, checksum, location, offset, file]
@@ -163,6 +164,7 @@ fn read_line(line: &[u8], trust: Trust) -> Option<Line<'_>> {
     let fields = Line { length, ..fields };
     let digits = fields.date.iter().take_while(|b| b.is_ascii_digit()).count();
     let dated = (10..=18).contains(&digits);
+    // Some files have negative lengths; the reader reports them as invalid.
     let counted = parse_length(length.strip_prefix(b"-").unwrap_or(length)).is_some();
     let sure = match trust {
         Trust::Expected if is_filedesc(fields.url) => true,
@@ -173,18 +175,18 @@ fn read_line(line: &[u8], trust: Trust) -> Option<Line<'_>> {
     sure.then_some(fields)
 }
 
-/// Whether a URL is that of a version block, with which an ARC file begins.
+/// Returns whether a URL is that of a version block, with which an ARC file begins.
 pub(crate) fn is_filedesc(url: &[u8]) -> bool {
     url.starts_with(b"filedesc:")
 }
 
-/// The last word of a line, and what stands before it.
+/// Returns the text before the last word of a line, and that word.
 fn cut_last(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let space = memchr::memrchr(b' ', line)?;
     Some((&line[..space], &line[space + 1..]))
 }
 
-/// `URL IP date type`, or with date and address changed places; the URL may hold spaces.
+/// Reads `URL IP date type`, or the same with date and address swapped. The URL may contain spaces.
 fn fields_around_ip<'a>(words: &[&'a [u8]], line: &'a [u8]) -> Option<Line<'a>> {
     for at in (1..words.len().saturating_sub(1)).rev().take(16) {
         if !is_ip(words[at]) {
@@ -219,7 +221,7 @@ fn fields_around_ip<'a>(words: &[&'a [u8]], line: &'a [u8]) -> Option<Line<'a>> 
     None
 }
 
-/// The four fields before the length, counted from the right: for lines without a proper address.
+/// Reads the four fields before the length, counted from the right: for lines without a valid address.
 fn fields_by_count<'a>(words: &[&'a [u8]], line: &'a [u8]) -> Option<Line<'a>> {
     let at = words.len().checked_sub(3).filter(|at| *at >= 1)?;
     let url = before(line, words, at);
@@ -234,7 +236,7 @@ fn fields_by_count<'a>(words: &[&'a [u8]], line: &'a [u8]) -> Option<Line<'a>> {
     })
 }
 
-/// The part of `line` before its word number `at`.
+/// Returns the part of `line` before word number `at`.
 fn before<'a>(line: &'a [u8], words: &[&[u8]], at: usize) -> &'a [u8] {
     let after: usize = words[at..].iter().map(|word| word.len() + 1).sum();
     &line[..line.len().saturating_sub(after)]
@@ -256,7 +258,7 @@ fn is_number_or_dash(word: &[u8]) -> bool {
     word == b"-" || (!word.is_empty() && word.iter().all(u8::is_ascii_digit))
 }
 
-/// `scheme:` at the start.
+/// Returns whether the text begins with `scheme:`.
 fn starts_like_url(bytes: &[u8]) -> bool {
     let scheme = scheme_bytes(bytes);
     (2..=20).contains(&scheme) && bytes.get(scheme) == Some(&b':')

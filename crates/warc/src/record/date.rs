@@ -1,8 +1,8 @@
 //! Dates of records: W3C form in WARC (`2014-03-04T05:14:21.251Z`), digits in ARC (`20140304051421`).
 //!
-//! Lenient: a date of which only the beginning can be understood gives that beginning (and is not `exact`),
-//! because a capture at a roughly known time is worth more than none. Not so where the year lies far ahead, as in
-//! twenty digits of a damaged file: such a capture would be the newest of its page for ever.
+//! A date of which only the beginning can be understood gives that beginning (and is not `exact`), because a
+//! capture at a roughly known time is worth more than none. But a year far in the future, as in twenty digits
+//! of a damaged file, is rejected: such a capture would always be the newest of its page.
 
 /// A point in time as understood from a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,12 +13,12 @@ pub struct RecordDate {
     pub exact: bool,
 }
 
-/// Years in which pages were archived. The last one is fixed, not taken from a clock: whether a record can be used
-/// must not depend on when it is read.
+/// The years of exact dates; later ones are rejected. The last one is fixed and not taken from a clock:
+/// whether a record can be used must not depend on when it is read.
 const YEARS: std::ops::RangeInclusive<i64> = 1990..=2099;
 
-/// Reads `WARC-Date`, or digits as in ARC and CDX. `None` if there is not even a year, or one after 2099; years
-/// before the web are read but not `exact`.
+/// Reads `WARC-Date`, or digits as in ARC and CDX. Returns `None` if there is not even a year, or if the year
+/// is after 2099. Years before 1990 are read but not `exact`.
 ///
 /// ```
 /// assert_eq!(warc::parse_date("1970-01-02T00:00:00.5Z").unwrap().ms, 86_400_500);
@@ -32,7 +32,7 @@ pub fn parse_date(text: &str) -> Option<RecordDate> {
     let exact = match digits {
         0..4 => return None,
         4 => fields.read_w3c(bytes),
-        // A year of more than four digits.
+        // The year has more than four digits.
         _ if bytes.get(digits) == Some(&b'-') => return None,
         _ => fields.read_digits(&bytes[..digits]) && digits == 14 && bytes.len() == 14,
     };
@@ -42,7 +42,7 @@ pub fn parse_date(text: &str) -> Option<RecordDate> {
     Some(fields.into_date(exact))
 }
 
-/// The parts of a date before they are put in range.
+/// The parts of a date before their ranges are checked.
 #[derive(Default)]
 struct Fields {
     year: i64,
@@ -56,7 +56,8 @@ struct Fields {
 }
 
 impl Fields {
-    /// `YYYYMMDDhhmmss`, any prefix of it, and anything after it ignored. True if all 14 are there.
+    /// Reads `YYYYMMDDhhmmss` or any prefix of it, and ignores what follows. Returns true if all 14 digits
+    /// are there.
     fn read_digits(&mut self, digits: &[u8]) -> bool {
         let part = |from: usize, to: usize| digits.get(from..to).and_then(number);
         self.year = part(0, 4).unwrap_or(0);
@@ -68,7 +69,8 @@ impl Fields {
         digits.len() >= 14
     }
 
-    /// `YYYY-MM-DDThh:mm:ss.fff` and a zone, or any beginning of it. True if understood to the end.
+    /// Reads `YYYY-MM-DDThh:mm:ss.fff` and a zone, or any beginning of it. Returns true if it was understood
+    /// to the end.
     fn read_w3c(&mut self, bytes: &[u8]) -> bool {
         (self.month, self.day) = (1, 1);
         let mut rest = bytes;
@@ -132,8 +134,8 @@ impl Fields {
     }
 
     fn into_date(mut self, mut exact: bool) -> RecordDate {
-        // From the first part that cannot be on, nothing is understood: parts are only ever replaced by their first
-        // value, so that a date that is not exact is never later than what was meant.
+        // Nothing is understood from the first part on that is out of range. Such parts get their first
+        // value, so that a date that is not exact is never later than the intended one.
         let mut understood = true;
         let mut within = |value: &mut i64, min: i64, max: i64| {
             understood &= (min..=max).contains(value);
@@ -145,12 +147,14 @@ impl Fields {
         within(&mut self.day, 1, civil::days_in_month(self.year, self.month));
         within(&mut self.hour, 0, 23);
         within(&mut self.minute, 0, 59);
+        // 60 is a leap second.
         within(&mut self.second, 0, 60);
         if !understood {
             (self.millisecond, self.zone_minutes) = (0, 0);
         }
         exact &= understood && YEARS.contains(&self.year);
         let days = civil::days_of(self.year, self.month, self.day);
+        // A zone of +01:00 is ahead of UTC, so it is subtracted.
         let minutes = days * 1440 + self.hour * 60 + self.minute - self.zone_minutes;
         RecordDate {
             ms: (minutes * 60 + self.second) * 1000 + self.millisecond,
@@ -159,7 +163,8 @@ impl Fields {
     }
 }
 
-/// Takes `separator` and then exactly `digits` digits off the front, or leaves `rest` as it is.
+/// Takes `separator` and then exactly `digits` digits off the front. If they are not there, `rest` does not
+/// change.
 fn take_number(rest: &mut &[u8], separator: Option<u8>, digits: usize) -> Option<i64> {
     let mut bytes = *rest;
     if let Some(separator) = separator {

@@ -1,4 +1,4 @@
-//! Digests as WARC declares them: `algorithm:value`, the value in Base32 or hexadecimal.
+//! Digests as declared in WARC: `algorithm:value`, the value in Base32 or hexadecimal.
 
 use data_encoding::{BASE32, BASE32_NOPAD, BASE64, BASE64URL, HEXLOWER_PERMISSIVE};
 use md5::Md5;
@@ -49,7 +49,7 @@ pub(crate) struct Declared {
 }
 
 impl Declared {
-    /// Reads `algorithm:value`. `None` if either is of no known form.
+    /// Reads `algorithm:value`. Returns `None` if either has an unknown form.
     pub(crate) fn parse(text: &str) -> Option<Declared> {
         let (label, value) = text.trim().split_once(':')?;
         let algorithm = Algorithm::parse(label.trim())?;
@@ -58,7 +58,7 @@ impl Declared {
     }
 }
 
-/// Reads a digest of so many bytes: hexadecimal, Base32 with or without padding, Base64 of either kind.
+/// Reads a digest of `bytes` bytes: hexadecimal, Base32 with or without padding, Base64 of either alphabet.
 fn decode(text: &[u8], bytes: usize) -> Option<Vec<u8>> {
     let upper = text.to_ascii_uppercase();
     let forms = [
@@ -68,10 +68,11 @@ fn decode(text: &[u8], bytes: usize) -> Option<Vec<u8>> {
         BASE64.decode(text),
         BASE64URL.decode(text),
     ];
+    // The length decides: the same text may be valid in several encodings.
     forms.into_iter().flatten().find(|value| value.len() == bytes)
 }
 
-/// A digest being computed.
+/// The state of a digest that is being computed.
 #[derive(Clone)]
 pub(crate) enum Hasher {
     Md5(Md5),
@@ -109,12 +110,12 @@ impl Hasher {
     }
 }
 
-/// A digest as most archives write it.
+/// Returns a digest in Base32, as most archives write it.
 pub(crate) fn base32(value: &[u8]) -> String {
     BASE32.encode(value)
 }
 
-/// SHA-1 in Base32, without a label.
+/// Returns the SHA-1 of `bytes` in Base32, without a label.
 pub(crate) fn sha1_base32(bytes: &[u8]) -> String {
     base32(&Sha1::digest(bytes))
 }

@@ -1,10 +1,10 @@
-//! A record's header as parsed, before its block is read.
+//! The parsed header of a record, before its block is read.
 
 use crate::entry::Defect;
 use crate::record::headers::Headers;
 use crate::record::{Format, Kind};
 
-/// Largest header accepted, in bytes: URLs of 32 KiB and embedded JSON fit several times.
+/// Largest header accepted, in bytes: enough for several URLs of 32 KiB and embedded JSON.
 pub(crate) const HEADER_BYTES_MAX: usize = 1 << 20;
 
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// Line ends (as LF bytes) that the format puts after the block.
+    /// The number of line ends (LF bytes) after the block in this format: two in WARC, one in ARC.
     pub(crate) fn line_ends(&self) -> u64 {
         match self.format {
             Format::Warc(..) => 2,
@@ -25,7 +25,7 @@ impl Head {
         }
     }
 
-    /// Whether it describes an ARC file: its length often counts the line end after it.
+    /// Whether this is the version block of an ARC file. Its length often includes the line end after it.
     pub(crate) fn is_arc_file_header(&self) -> bool {
         matches!(self.format, Format::Arc(_)) && self.kind == Kind::Warcinfo
     }
@@ -33,19 +33,19 @@ impl Head {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BlockLength {
-    /// As the header says.
+    /// The length that the header declares, in bytes.
     Declared(u64),
-    /// Up to the next record: the header does not say.
+    /// The header declares no usable length; the block reaches up to the next record.
     UpToNext,
 }
 
-/// Outcome of parsing a header at the start of some bytes.
+/// The outcome of parsing a header at the start of some bytes.
 #[derive(Debug)]
 pub(crate) enum Parsed {
-    /// A header of so many bytes, its ending line included.
+    /// A header, and its length in bytes with the empty line at its end.
     Head(Box<Head>, usize),
-    /// The header goes on beyond the bytes given.
+    /// The header goes on beyond the given bytes.
     Incomplete,
-    /// Not a header; no header begins within the first so many bytes.
+    /// Not a header, and no header begins within this number of bytes.
     Invalid(usize, Defect),
 }

@@ -1,16 +1,18 @@
-//! Header fields, kept in one string: a record's header costs two allocations, and none when reused.
+//! Header fields, kept in one string: the header of a record costs two allocations, and none if memory is
+//! reused.
 //!
-//! Invariant: every range in `fields` lies within `text`, on character boundaries. Between the ranges `text` may
-//! hold anything: a header that needs no change is taken over as it stands.
+//! Invariant: every range in `fields` lies within `text`, on character boundaries. Between the ranges `text`
+//! may contain anything: a header that needs no change is copied as a whole.
 
-/// Header fields of a record, in file order, names compared without case.
+/// The header fields of a record, in file order. Names are compared without case.
 #[derive(Debug, Clone, Default)]
 pub struct Headers {
     text: String,
     fields: Vec<Field>,
 }
 
-/// Where a field's name and value are, each as start and end; a header has far less than 4 GiB.
+/// The ranges of the name and the value of a field, each as start and end. 32 bits suffice: a header has at
+/// most 1 MiB.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
     pub(crate) name: (u32, u32),
@@ -18,12 +20,12 @@ pub(crate) struct Field {
 }
 
 impl Headers {
-    /// No fields.
+    /// Makes an empty list.
     pub fn new() -> Headers {
         Headers::default()
     }
 
-    /// First value of `name`, compared without case.
+    /// Returns the first value of `name`, compared without case.
     pub fn get(&self, name: &str) -> Option<&str> {
         let same = |field: &&Field| {
             (field.name.1 - field.name.0) as usize == name.len()
@@ -32,7 +34,7 @@ impl Headers {
         self.fields.iter().find(same).map(|field| self.slice(field.value))
     }
 
-    /// Name and value of every field, in file order.
+    /// Returns the name and value of every field, in file order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.fields
             .iter()
@@ -44,7 +46,7 @@ impl Headers {
         self.fields.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no fields.
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
@@ -54,7 +56,8 @@ impl Headers {
         self.push_with(|text| text.push_str(name), |text| text.push_str(value));
     }
 
-    /// Adds a field as read. Bytes that are not UTF-8 are replaced, in URLs by their percent-encoding.
+    /// Adds a field as read. Bytes that are not UTF-8 are replaced; in URLs they are percent-encoded instead,
+    /// so that the URL keeps its meaning.
     pub(crate) fn push_bytes(&mut self, name: &[u8], value: &[u8]) {
         let invalid = match name.eq_ignore_ascii_case(b"WARC-Target-URI") {
             true => push_percent_encoded,
@@ -66,8 +69,8 @@ impl Headers {
         );
     }
 
-    /// Continues the value of the last field (header folding) after a space. The last field must be the last
-    /// that was pushed.
+    /// Continues the value of the last field after a space (header folding). No other text may have been
+    /// added since.
     pub(crate) fn extend_last(&mut self, more: &[u8]) {
         let Some(last) = self.fields.last_mut().filter(|_| !more.is_empty()) else {
             return;
@@ -79,20 +82,20 @@ impl Headers {
         last.value.1 = self.text.len() as u32;
     }
 
-    /// Gives out the memory for the fields' ranges, empty.
+    /// Returns the memory for the ranges, empty.
     pub(crate) fn take_ranges(&mut self) -> Vec<Field> {
         self.clear();
         std::mem::take(&mut self.fields)
     }
 
-    /// Takes over a header as it stands; `fields` are the ranges in it.
+    /// Replaces all fields by those of `header`; `fields` are the ranges in it.
     pub(crate) fn take_over(&mut self, header: &str, fields: Vec<Field>) {
         self.text.clear();
         self.text.push_str(header);
         self.fields = fields;
     }
 
-    /// Forgets all fields, keeps the memory.
+    /// Removes all fields and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.text.clear();
         self.fields.clear();
@@ -132,7 +135,7 @@ impl<N: AsRef<str>, V: AsRef<str>> FromIterator<(N, V)> for Headers {
     }
 }
 
-/// Adds bytes as text; what is not UTF-8 goes through `invalid`.
+/// Adds bytes as text. Bytes that are not UTF-8 are passed to `invalid`.
 fn push_text(text: &mut String, bytes: &[u8], invalid: fn(&mut String, &[u8])) {
     if let Ok(valid) = std::str::from_utf8(bytes) {
         text.push_str(valid);

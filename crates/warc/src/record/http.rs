@@ -1,12 +1,13 @@
-//! As much of HTTP as digests need: where the header ends, whether the payload is chunked, and the payload
-//! without the chunk sizes.
+//! The part of HTTP that digests need: where the header ends, whether the payload is chunked, and the payload
+//! without the chunk sizes (RFC 9112, 7.1).
 
 use memchr::memchr;
 
-/// Longest HTTP header looked for, in bytes.
+/// Longest HTTP header accepted, in bytes.
 pub const HTTP_HEADER_BYTES_MAX: usize = 1 << 20;
 
-/// Length of the HTTP header at the start of a block, its empty line included; `None` if it has no end.
+/// Returns the length of the HTTP header at the start of a block, with its empty line, or `None` if it has no
+/// end.
 ///
 /// Lines end in LF, with any number of CR before it.
 ///
@@ -27,7 +28,7 @@ pub fn http_header_length(block: &[u8]) -> Option<usize> {
     None
 }
 
-/// Whether an HTTP header says that chunked is the (last) transfer encoding.
+/// Returns whether chunked is the last transfer encoding in an HTTP header.
 pub fn says_chunked(header: &[u8]) -> bool {
     let mut lines = header.split(|b| *b == b'\n');
     lines.any(|line| {
@@ -41,14 +42,15 @@ pub fn says_chunked(header: &[u8]) -> bool {
     })
 }
 
-/// Takes chunk sizes out of a payload that comes in pieces of any size.
+/// Removes the chunk sizes from a payload that arrives in pieces of any size.
 ///
-/// A false claim is tolerated: from the first line that should be a chunk size and is not, everything is
-/// payload as it stands, that line included. Nothing after the last chunk (trailers) is payload.
+/// Payloads that are wrongly declared as chunked are tolerated: from the first line that should be a chunk
+/// size and is not, everything is payload, with that line. Nothing after the last chunk (trailers) is
+/// payload.
 #[derive(Debug, Clone, Default)]
 pub struct Dechunker {
     state: Chunk,
-    /// The beginning of a size line whose end has not come yet.
+    /// The beginning of a size line whose end has not arrived yet.
     line: Vec<u8>,
 }
 
@@ -57,26 +59,27 @@ enum Chunk {
     /// In a size line.
     #[default]
     Size,
-    /// In a chunk with so many bytes to come.
+    /// In a chunk, of which this many bytes are still to come.
     Data(u64),
     /// After a chunk's data, before or in its line end.
     DataEnd,
     /// After the last chunk.
     Trailer,
-    /// Not chunked (any more): all is payload.
+    /// Not chunked (any more): everything is payload.
     Raw,
 }
 
-/// Longest size line accepted, extensions included.
+/// Longest size line accepted, with its extensions, in bytes.
 const SIZE_LINE_BYTES_MAX: usize = 256;
 
 impl Dechunker {
-    /// At the start of a payload.
+    /// Makes a decoder for the start of a payload.
     pub fn new() -> Dechunker {
         Dechunker::default()
     }
 
-    /// Takes the next piece; calls `payload` with the stretches of it (or of what was held back) that are payload.
+    /// Takes the next piece. Calls `payload` with the parts of it (or of bytes that were held back) that are
+    /// payload.
     pub fn push(&mut self, mut piece: &[u8], mut payload: impl FnMut(&[u8])) {
         while !piece.is_empty() {
             match self.state {
@@ -109,7 +112,7 @@ impl Dechunker {
         }
     }
 
-    /// At the payload's end: what was held back and is no size line.
+    /// Ends the payload. Calls `payload` with the bytes that were held back, if they are not a size line.
     pub fn finish(self, mut payload: impl FnMut(&[u8])) {
         if self.state == Chunk::Size && !self.line.is_empty() {
             payload(&self.line);
@@ -139,11 +142,13 @@ impl Dechunker {
     }
 }
 
-/// The size at the start of a line, or of the beginning of one. `None` if it cannot be a size line.
+/// Returns the size at the start of a line, or of the beginning of a line. `None` if it cannot be a size
+/// line.
 fn chunk_size(line: &[u8]) -> Option<u64> {
     let line = line.trim_ascii_end();
     let digits = line.iter().take_while(|b| b.is_ascii_hexdigit()).count();
     let after = line[digits..].trim_ascii_start();
+    // 15 hexadecimal digits fit in 60 bits; an extension begins with a semicolon (RFC 9112, 7.1.1).
     if digits == 0 || digits > 15 || !(after.is_empty() || after[0] == b';') {
         return None;
     }

@@ -13,23 +13,24 @@ pub(crate) mod warc;
 use crate::entry::{Defect, Span};
 use crate::record::headers::Headers;
 
-/// One WARC or ARC record. Its headers, and the body as far as the reader was told to keep it.
+/// One WARC or ARC record: its headers, and as much of the block as the reader was told to keep.
 #[derive(Debug, Clone)]
 pub struct Record {
-    /// Where it stands in the file.
+    /// Where the record is in the file.
     pub span: Span,
-    /// Version line or ARC.
+    /// The format and its version.
     pub format: Format,
-    /// Kind of record.
+    /// The kind of the record.
     pub kind: Kind,
     /// Header fields in file order (for ARC: the header line's fields under WARC's names).
     pub headers: Headers,
-    /// The block, at most `ReaderSettings::body_bytes_max` of it.
+    /// The first bytes of the block, at most `ReaderSettings::body_bytes_max`.
     pub body: Vec<u8>,
-    /// Length of the whole block in bytes, read to the end.
+    /// Length of the whole block in bytes, including what is not kept.
     pub body_length: u64,
-    /// SHA-1 of the payload after transfer decoding, in Base32: computed while reading, and only where it
-    /// cannot be computed from `body` because that is not the whole block, and no payload digest is declared.
+    /// SHA-1 of the payload after transfer decoding, in Base32. It is computed while reading, and only if it
+    /// cannot be computed from `body` (because that is not the whole block) and no payload digest is
+    /// declared.
     pub payload_sha1: Option<String>,
     /// Defects that do not prevent use (wrong length, digest mismatch, missing line ends, cut).
     pub defects: Vec<Defect>,
@@ -41,14 +42,16 @@ impl Record {
         self.body.len() as u64 == self.body_length
     }
 
-    /// `WARC-Target-URI` (the URL of an ARC record), without the angle brackets some writers put around it.
+    /// Returns `WARC-Target-URI` (for ARC: the URL of the record), without the angle brackets that some
+    /// writers put around it.
     pub fn target(&self) -> Option<&str> {
         let target = self.headers.get("WARC-Target-URI")?;
         let bare = target.strip_prefix('<').and_then(|t| t.strip_suffix('>'));
         Some(bare.unwrap_or(target))
     }
 
-    /// Whether the block is an HTTP message: declared so, or (ARC, or nothing declared) seen to be so.
+    /// Whether the block is an HTTP message: by its `Content-Type`, or (for ARC, or if nothing is declared)
+    /// by its first bytes.
     pub fn is_http(&self) -> bool {
         is_http(self.format, self.kind, &self.headers, &self.body)
     }
@@ -69,7 +72,7 @@ pub(crate) fn is_http(format: Format, kind: Kind, headers: &Headers, block_start
     begins(target.trim_start_matches('<'), "http") && block_start.starts_with(b"HTTP")
 }
 
-/// Container format of a record.
+/// The file format of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
@@ -109,7 +112,7 @@ impl Kind {
         Kind::Unknown,
     ];
 
-    /// The word of `WARC-Type`.
+    /// Returns the word of `WARC-Type`.
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::Warcinfo => "warcinfo",
@@ -124,7 +127,7 @@ impl Kind {
         }
     }
 
-    /// Reads `WARC-Type`, without regard to case; a word not known is [`Kind::Unknown`].
+    /// Reads `WARC-Type`, compared without case. An unknown word gives [`Kind::Unknown`].
     pub fn parse(word: &str) -> Kind {
         let known = Kind::ALL
             .into_iter()

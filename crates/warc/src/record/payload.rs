@@ -1,7 +1,8 @@
-//! Digests of blocks and payloads, computed while the block goes by.
+//! Digests of blocks and payloads, computed while the block is read.
 //!
-//! The payload of an HTTP record is what follows the HTTP header; of any other record, the block. Archives
-//! declare the payload digest over the payload as stored or with the chunk sizes taken out; either is accepted.
+//! The payload of an HTTP record is the part after the HTTP header; that of any other record is the block.
+//! Archives compute the payload digest over the payload as stored or with the chunk sizes removed; both are
+//! accepted.
 
 use crate::entry::Defect;
 use crate::reason;
@@ -10,7 +11,8 @@ use crate::record::headers::Headers;
 use crate::record::http::{Dechunker, HTTP_HEADER_BYTES_MAX, http_header_length, says_chunked};
 use crate::record::{Kind, Record};
 
-/// The payload of a record whose body is whole, as stored: after the HTTP header if it is an HTTP record.
+/// Returns the payload of a record whose body is complete, as stored: the part after the HTTP header for an
+/// HTTP record.
 pub fn payload(record: &Record) -> &[u8] {
     match record.is_http() {
         true => http_header_length(&record.body).map_or(&[], |length| &record.body[length..]),
@@ -18,10 +20,11 @@ pub fn payload(record: &Record) -> &[u8] {
     }
 }
 
-/// SHA-1 in Base32 of the payload after transfer decoding (docs/views.md, for records that declare no digest).
+/// Returns the SHA-1 in Base32 of the payload after transfer decoding (docs/views.md, for records that
+/// declare no digest).
 ///
-/// Computed from the body where that is whole; otherwise as the reader found it while reading (see
-/// [`Record::payload_sha1`]), or over what was kept if it did not.
+/// It is the digest computed while reading (see [`Record::payload_sha1`]) if there is one, and else that of
+/// the body, as far as it was kept.
 pub fn payload_digest(record: &Record) -> String {
     if let Some(digest) = &record.payload_sha1 {
         return digest.clone();
@@ -31,18 +34,19 @@ pub fn payload_digest(record: &Record) -> String {
     base32(&hashers.finish().decoded)
 }
 
-/// Hashes a payload in both forms, the block coming in pieces.
+/// Computes both digests of a payload while the block arrives in pieces.
 pub(crate) struct PayloadHashers {
     stored: Hasher,
-    /// Only where the HTTP header says chunked.
+    /// Used only if the HTTP header says chunked.
     decoded: Option<(Dechunker, Hasher)>,
-    /// The HTTP header as far as it came, while its end is looked for. One without an end has no payload.
+    /// The HTTP header as far as it has arrived, until its end is found. A header without an end has no
+    /// payload.
     header: Option<Vec<u8>>,
 }
 
 pub(crate) struct PayloadDigests {
     pub(crate) stored: Vec<u8>,
-    /// The same as `stored` where nothing is chunked.
+    /// Equals `stored` if the payload is not chunked.
     pub(crate) decoded: Vec<u8>,
 }
 
@@ -59,7 +63,8 @@ impl PayloadHashers {
         let Some(header) = &mut self.header else {
             return self.hash(piece);
         };
-        // The end may lie across pieces; what was looked at before is small.
+        // The end may lie across two pieces. Searching from the start again is cheap, because headers are
+        // small.
         let before = header.len();
         if before >= HTTP_HEADER_BYTES_MAX {
             return;
@@ -69,6 +74,7 @@ impl PayloadHashers {
             return;
         };
         if says_chunked(&header[..length]) {
+            // The two digests differ only from here on: the header itself is in neither of them.
             self.decoded = Some((Dechunker::new(), self.stored.clone()));
         }
         self.header = None;
@@ -95,17 +101,18 @@ impl PayloadHashers {
     }
 }
 
-/// What is to be hashed of one record.
+/// The digests to compute for one record.
 #[derive(Default)]
 pub(crate) struct Checks {
     block: Option<(Declared, Hasher)>,
     payload: Option<(Declared, PayloadHashers)>,
-    /// For a body that is not kept whole and declares no payload digest.
+    /// Used for a body that is not kept completely and has no declared payload digest.
     sha1: Option<PayloadHashers>,
 }
 
 impl Checks {
-    /// What `verify_digests` asks for. Nothing for payloads of revisits: they are not in the record.
+    /// The checks for `verify_digests`. The payload of a revisit is not checked, because the record does not
+    /// contain it.
     pub(crate) fn declared(headers: &Headers, kind: Kind, http: bool, defects: &mut Vec<Defect>) -> Checks {
         let mut read = |name: &str| {
             let text = headers.get(name)?;
@@ -127,13 +134,13 @@ impl Checks {
         }
     }
 
-    /// Computes the payload's SHA-1 as well.
+    /// Adds the SHA-1 of the payload to what is computed.
     pub(crate) fn with_sha1(mut self, http: bool) -> Checks {
         self.sha1 = Some(PayloadHashers::new(Algorithm::Sha1, http));
         self
     }
 
-    /// Whether there is nothing to do.
+    /// Whether there is no digest to compute.
     pub(crate) fn is_idle(&self) -> bool {
         self.block.is_none() && self.payload.is_none() && self.sha1.is_none()
     }
@@ -150,7 +157,7 @@ impl Checks {
         }
     }
 
-    /// Adds the mismatches to `defects`; gives the payload's SHA-1 if it was asked for.
+    /// Adds the mismatches to `defects`. Returns the SHA-1 of the payload if it was wanted.
     pub(crate) fn finish(self, defects: &mut Vec<Defect>) -> Option<String> {
         if let Some((declared, hasher)) = self.block {
             let found = hasher.finish();

@@ -1,26 +1,26 @@
-//! Where the next record begins, in decoded bytes that do not begin with one.
+//! Searches for the next record in decoded bytes that do not begin with one.
 //!
-//! A WARC record is taken to begin wherever a version line is followed by a field, whether at the start of a
-//! line or not (what stood before may have been cut anywhere); an ARC record only at the start of a line whose
-//! fields all have their form. Every byte is looked at a bounded number of times.
+//! A WARC record is assumed to begin wherever a version line is followed by a field, even within a line (the
+//! text before it may have been cut anywhere). An ARC record is assumed only at the start of a line whose
+//! fields all have their form. Every byte is examined a bounded number of times.
 
 use memchr::{memchr, memchr_iter};
 
 use crate::record::arc::{self, LINE_BYTES_MAX, Trust};
 use crate::record::warc;
 
-/// What a search in a stretch of bytes gave.
+/// The outcome of a search.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Search {
-    /// A record begins so many bytes in.
+    /// A record begins at this offset.
     Found(usize),
-    /// None begins within the first so many bytes; beyond them more bytes are needed to tell.
+    /// No record begins before this offset. From there on, more bytes are needed to decide.
     NotBefore(usize),
 }
 
 /// Searches the bytes of one frame piece by piece.
 pub(crate) struct Searcher {
-    /// The next piece begins at the start of a line.
+    /// Whether the next piece begins at the start of a line.
     line_start: bool,
 }
 
@@ -29,11 +29,12 @@ impl Searcher {
         Searcher { line_start }
     }
 
-    /// Searches `bytes`, which continue where the last answer's `NotBefore` ended. With `last`, no more follow
-    /// and every byte is decided.
+    /// Searches `bytes`, which must continue where the last `NotBefore` ended. With `last`, no more bytes
+    /// follow and every byte is decided.
     pub(crate) fn search(&mut self, bytes: &[u8], last: bool) -> Search {
         let warc = search_warc(bytes, last);
         let answer = match warc {
+            // An ARC record before the WARC record is the first one.
             Search::Found(at) => match self.search_arc(&bytes[..at], true) {
                 Search::Found(arc) => Search::Found(arc),
                 Search::NotBefore(_) => Search::Found(at),
@@ -75,7 +76,8 @@ impl Searcher {
 fn search_warc(bytes: &[u8], last: bool) -> Search {
     let word = warc::MAGIC.len() - 1;
     let mut from = 0;
-    // By the slash that ends the word: in text it is rarer than any letter of the word in either case.
+    // Search for the slash that ends the word: in text it is rarer than any letter of the word in either
+    // case.
     for slash in memchr_iter(b'/', bytes) {
         let at = slash.saturating_sub(word);
         if slash < word || at < from || !warc::may_be_version_line(&bytes[at..=slash]) {
@@ -96,17 +98,17 @@ fn search_warc(bytes: &[u8], last: bool) -> Search {
     }
 }
 
-/// What stands where a record is expected.
+/// What is at a place where a record is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
     Warc,
     Arc,
     Neither,
-    /// More bytes are needed to tell.
+    /// More bytes are needed to decide.
     Unsure,
 }
 
-/// Looks at the first bytes where a record is expected.
+/// Decides from the first bytes at a place where a record is expected. With `last`, no more bytes follow.
 pub(crate) fn start_of(bytes: &[u8], last: bool) -> Start {
     if warc::version_line(bytes).is_some() {
         return Start::Warc;
@@ -120,7 +122,7 @@ pub(crate) fn start_of(bytes: &[u8], last: bool) -> Start {
     }
 }
 
-/// Bytes after which [`start_of`] is always sure.
+/// Number of bytes after which [`start_of`] never returns `Unsure`.
 pub(crate) const START_BYTES_MAX: usize = LINE_BYTES_MAX;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! The header of a WARC record: a version line, fields, an empty line.
+//! The header of a WARC record (ISO 28500): a version line, fields, an empty line.
 //!
-//! Tolerant: lines end in LF with any number of CR before it, names have any case, values may be folded,
-//! lines that are no field are noted and left out.
+//! The parser is tolerant: lines end in LF with any number of CR before it, names have any case, values may
+//! be folded, and lines that are no field are reported and ignored.
 
 use memchr::memchr;
 
@@ -12,19 +12,20 @@ use crate::record::head::{BlockLength, HEADER_BYTES_MAX, Head, Parsed};
 use crate::record::headers::{Field, Headers};
 use crate::record::{Format, Kind};
 
-/// Longest version line accepted, its line end included.
+/// Longest version line accepted, with its line end, in bytes.
 pub(crate) const VERSION_LINE_BYTES_MAX: usize = 64;
 
-/// What a version line begins with, in any case: some writers have it in lower case.
+/// The beginning of a version line, in any case: some writers use lower case.
 pub(crate) const MAGIC: &[u8] = b"WARC/";
 
-/// Whether `bytes` begin like a version line, as far as they go.
+/// Returns whether `bytes` begin like a version line, as far as they go.
 pub(crate) fn may_be_version_line(bytes: &[u8]) -> bool {
     let prefix = bytes.len().min(MAGIC.len());
     bytes[..prefix].eq_ignore_ascii_case(&MAGIC[..prefix])
 }
 
-/// The version line at the start of `bytes`: its format and length. `None` if it is none or not whole.
+/// Returns the format and length of the version line at the start of `bytes`, or `None` if there is none or
+/// it is not complete.
 pub(crate) fn version_line(bytes: &[u8]) -> Option<(Format, usize)> {
     let (magic, rest) = bytes.split_at_checked(MAGIC.len())?;
     if !magic.eq_ignore_ascii_case(MAGIC) {
@@ -41,8 +42,8 @@ pub(crate) fn version_line(bytes: &[u8]) -> Option<(Format, usize)> {
     ended.then_some((Format::Warc(major, minor), length))
 }
 
-/// Whether a version line stands here and the line after it begins like a field (`name:`): what is asked
-/// of a record found where none was expected.
+/// Returns whether a version line is here and the next line begins like a field (`name:`). A record that is
+/// found where none was expected must fulfil this.
 pub(crate) fn plausible(bytes: &[u8]) -> bool {
     let Some((_, length)) = version_line(bytes) else {
         return false;
@@ -51,10 +52,10 @@ pub(crate) fn plausible(bytes: &[u8]) -> bool {
     name > 1 && bytes.get(length + name) == Some(&b':')
 }
 
-/// Bytes from the start of a version line that [`plausible`] may need to see.
+/// Number of bytes from the start of a version line that [`plausible`] may need.
 pub(crate) const PLAUSIBLE_BYTES: usize = VERSION_LINE_BYTES_MAX + 128;
 
-/// Parses the header at the start of `bytes`; `headers` lends its memory.
+/// Parses the header at the start of `bytes`. The memory of `headers` is reused.
 pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
     let Some((format, version_length)) = version_line(bytes) else {
         return Parsed::Invalid(1, Defect::new(reason::JUNK, "not a WARC version line"));
@@ -90,14 +91,14 @@ pub(crate) fn parse(bytes: &[u8], headers: &mut Headers) -> Parsed {
     finish(format, headers, lines, position)
 }
 
-/// The lines of a header: where its fields are, and what is odd.
+/// The lines of a header: where its fields are, and which lines are invalid.
 #[derive(Default)]
 struct Lines {
     fields: Vec<Field>,
-    /// Each continuation of a value, and the number of fields before it.
+    /// Each continuation of a value, with the number of fields before it.
     folded: Vec<((u32, u32), usize)>,
     invalid: u64,
-    /// The first invalid line's beginning.
+    /// The beginning of the first invalid line, for the message.
     invalid_first: String,
 }
 
@@ -126,6 +127,7 @@ impl Lines {
         if self.folded.is_empty()
             && let Ok(text) = std::str::from_utf8(header)
         {
+            // The usual case: the ranges are valid in the header itself, and one copy is enough.
             headers.take_over(text, fields);
             return;
         }
@@ -140,7 +142,8 @@ impl Lines {
     }
 }
 
-/// Where a part of the header that begins at `position` has its first and last byte that is no blank.
+/// Returns the range of a part of the header without the blanks around it; `position` is where the part
+/// begins.
 fn trimmed(part: &[u8], position: usize) -> (u32, u32) {
     let start = position + part.len() - part.trim_ascii_start().len();
     (start as u32, (start + part.trim_ascii().len()) as u32)
@@ -152,7 +155,7 @@ fn too_long(bytes: usize) -> Parsed {
 }
 
 fn finish(format: Format, headers: &mut Headers, lines: Lines, length: usize) -> Parsed {
-    // One walk over the fields for all that is needed here.
+    // One pass over the fields finds all that is needed here.
     let (mut kind, mut declared, mut date) = (None, None, None);
     for (name, value) in headers.iter() {
         match name.len() {
@@ -210,7 +213,7 @@ fn block_length(declared: Option<&str>, defects: &mut Vec<Defect>) -> BlockLengt
     }
 }
 
-/// A length in decimal digits that a file can have.
+/// Reads a length in decimal digits. 19 digits always fit in 64 bits.
 pub(crate) fn parse_length(text: &[u8]) -> Option<u64> {
     if text.is_empty() || text.len() > 19 {
         return None;
@@ -220,7 +223,7 @@ pub(crate) fn parse_length(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// The line without the CRs that stand before its LF.
+/// Returns the line without the CRs before its LF.
 pub(crate) fn trim_line_end(mut line: &[u8]) -> &[u8] {
     while let [rest @ .., b'\r'] = line {
         line = rest;

@@ -1,4 +1,4 @@
-//! A record to be written: kind, header fields and block, with digests and id filled in when it is.
+//! A record to be written: kind, header fields and block. Digests and id are computed when it is written.
 
 use crate::record::digest::sha1_base32;
 use crate::record::headers::Headers;
@@ -19,13 +19,13 @@ pub struct Draft {
     pub(crate) kind: Kind,
     pub(crate) fields: Headers,
     pub(crate) block: Vec<u8>,
-    /// Where the payload begins in the block, if the record has one.
+    /// Offset of the payload in the block, if the record has a payload.
     pub(crate) payload_start: Option<usize>,
     pub(crate) digests: bool,
 }
 
 impl Draft {
-    /// A record of any kind; `date_ms` is in milliseconds since 1970.
+    /// Makes a record of any kind; `date_ms` is in milliseconds since 1970.
     pub fn new(kind: Kind, date_ms: i64, block: Vec<u8>) -> Draft {
         let mut fields = Headers::new();
         fields.push("WARC-Date", &civil::iso_short(date_ms));
@@ -45,7 +45,7 @@ impl Draft {
             .field("Content-Type", content_type)
     }
 
-    /// An HTTP response: `block` is status line, headers, empty line and body.
+    /// Makes an HTTP response: `block` contains status line, headers, empty line and body.
     pub fn response(url: &str, date_ms: i64, block: Vec<u8>) -> Draft {
         let start = http_header_length(&block);
         let draft = Draft::of_url(
@@ -61,7 +61,7 @@ impl Draft {
         }
     }
 
-    /// An HTTP request.
+    /// Makes an HTTP request: `block` contains the whole message.
     pub fn request(url: &str, date_ms: i64, block: Vec<u8>) -> Draft {
         Draft::of_url(
             Kind::Request,
@@ -72,7 +72,7 @@ impl Draft {
         )
     }
 
-    /// A resource: content without an HTTP header.
+    /// Makes a resource: content without an HTTP header.
     pub fn resource(url: &str, date_ms: i64, content_type: &str, block: Vec<u8>) -> Draft {
         Draft {
             payload_start: Some(0),
@@ -80,18 +80,18 @@ impl Draft {
         }
     }
 
-    /// Metadata of a URL, for example a WAT record.
+    /// Makes a metadata record of a URL, for example a WAT record.
     pub fn metadata(url: &str, date_ms: i64, content_type: &str, block: Vec<u8>) -> Draft {
         Draft::of_url(Kind::Metadata, url, date_ms, content_type, block)
     }
 
-    /// A conversion, for example the plain text of a WET record.
+    /// Makes a conversion, for example the plain text of a WET record.
     pub fn conversion(url: &str, date_ms: i64, content_type: &str, block: Vec<u8>) -> Draft {
         Draft::of_url(Kind::Conversion, url, date_ms, content_type, block)
     }
 
-    /// A revisit of unchanged content: the HTTP header alone, and the payload digest (`sha1:...`) of what it
-    /// repeats.
+    /// Makes a revisit of unchanged content: only the HTTP header, and the payload digest (`sha1:...`) of the
+    /// record that it repeats.
     pub fn revisit(url: &str, date_ms: i64, payload_digest: &str, http_header: Vec<u8>) -> Draft {
         let profile = "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest";
         let draft = Draft::of_url(
@@ -106,7 +106,7 @@ impl Draft {
             .field("WARC-Payload-Digest", payload_digest)
     }
 
-    /// A description of the file: lines of `name: value`.
+    /// Makes a warcinfo record, which describes the file: lines of `name: value`.
     pub fn warcinfo(date_ms: i64, fields: &[(&str, &str)]) -> Draft {
         let lines = fields.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
         let draft = Draft::new(Kind::Warcinfo, date_ms, lines.collect::<String>().into_bytes());
@@ -116,24 +116,25 @@ impl Draft {
     /// Adds a header field. Line ends in the value are replaced by spaces.
     pub fn field(mut self, name: &str, value: &str) -> Draft {
         match value.contains(['\r', '\n']) {
+            // A line end in a value would begin a new field.
             true => self.fields.push(name, &value.replace(['\r', '\n'], " ")),
             false => self.fields.push(name, value),
         }
         self
     }
 
-    /// Leaves digests out: faster, for made-up data.
+    /// Leaves digests out: this is faster, for generated data.
     pub fn without_digests(mut self) -> Draft {
         self.digests = false;
         self
     }
 
-    /// The block's memory, for the next draft.
+    /// Returns the memory of the block, for the next draft.
     pub fn into_block(self) -> Vec<u8> {
         self.block
     }
 
-    /// Appends the record as it stands in an uncompressed file. `ordinal` keeps ids of equal records apart.
+    /// Appends the record as in an uncompressed file. `ordinal` makes the ids of equal records different.
     pub(crate) fn encode(&self, ordinal: u64, into: &mut Vec<u8>) {
         let mut header = String::with_capacity(512);
         header.push_str("WARC/1.1\r\n");
@@ -153,6 +154,7 @@ impl Draft {
             );
         }
         for (name, value) in self.fields.iter() {
+            // The length of the block is computed below; one from a record that was read may be wrong.
             if !name.eq_ignore_ascii_case("Content-Length") {
                 put(name, value);
             }
@@ -174,17 +176,18 @@ impl Draft {
         into.extend_from_slice(header.as_bytes());
         into.extend_from_slice(b"\r\n");
         into.extend_from_slice(&self.block);
+        // Two line ends follow every block (WARC 1.1, clause 4); they do not count in Content-Length.
         into.extend_from_slice(b"\r\n\r\n");
     }
 
-    /// An id made from the content, so that the same records written again are the same bytes.
+    /// Computes the id from the content, so that writing the same records again gives the same bytes.
     fn record_id(&self, ordinal: u64, block_digest: &str) -> String {
         let url = self.fields.get("WARC-Target-URI").unwrap_or_default();
         let date = self.fields.get("WARC-Date").unwrap_or_default();
         let seed = format!("{ordinal}\n{}\n{url}\n{date}\n{block_digest}", self.kind.as_str());
         let mut id = [0; 16];
         id.copy_from_slice(&<sha1::Sha1 as sha1::Digest>::digest(seed.as_bytes())[..16]);
-        // Version 8: made by a rule of one's own.
+        // Version 8 and the variant bits (RFC 9562): a UUID by a rule of the application.
         id[6] = id[6] & 0x0f | 0x80;
         id[8] = id[8] & 0x3f | 0x80;
         let hex = data_encoding::HEXLOWER.encode(&id);
@@ -194,7 +197,8 @@ impl Draft {
 }
 
 impl From<Record> for Draft {
-    /// A record as read, to be written again: its fields and digests stay as they are. The body must be whole.
+    /// Makes a draft from a record that was read: its fields and digests stay unchanged. The body must be
+    /// complete.
     fn from(record: Record) -> Draft {
         Draft {
             kind: record.kind,

@@ -1,4 +1,4 @@
-//! Writes records, each of them in a gzip member, zstd or LZ4 frame of its own, or plain.
+//! Writes records, each in a gzip member, zstd or LZ4 frame of its own, or uncompressed.
 
 pub(crate) mod draft;
 
@@ -11,13 +11,13 @@ use crate::container::codec::Encode;
 use crate::entry::Span;
 use crate::write::draft::Draft;
 
-/// Writes records to `W`, one after the other. The compressor and all memory are reused.
+/// Writes records to `W`, one after the other. It reuses the compressor and all memory.
 pub struct Writer<W: Write> {
     out: W,
     encoder: Box<dyn Encode>,
-    /// Bytes written so far.
+    /// Number of stored bytes written so far.
     offset: u64,
-    /// Records written so far.
+    /// Number of records written so far.
     records: u64,
     plain: Vec<u8>,
     stored: Vec<u8>,
@@ -34,7 +34,7 @@ impl Writer<BufWriter<File>> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Starts a file; writes the dictionary frame if there is a dictionary.
+    /// Starts a file. Writes the dictionary frame if there is a dictionary.
     pub fn new(mut out: W, compression: Compression) -> io::Result<Writer<W>> {
         let encoder = compression.encoder()?;
         let preamble = encoder.preamble()?;
@@ -50,7 +50,7 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// Writes one record; gives its place in the file.
+    /// Writes one record. Returns its place in the file.
     pub fn write(&mut self, draft: &Draft) -> io::Result<Span> {
         self.plain.clear();
         draft.encode(self.records, &mut self.plain);
@@ -58,7 +58,7 @@ impl<W: Write> Writer<W> {
         self.write_plain_buffer()
     }
 
-    /// Writes one record given as it stands in an uncompressed file (header, block and line ends).
+    /// Writes one record in the form that it has in an uncompressed file (header, block and line ends).
     pub fn write_encoded(&mut self, record: &[u8]) -> io::Result<Span> {
         self.plain.clear();
         self.plain.extend_from_slice(record);
@@ -66,12 +66,12 @@ impl<W: Write> Writer<W> {
         self.write_plain_buffer()
     }
 
-    /// Bytes written so far.
+    /// Number of stored bytes written so far.
     pub fn position(&self) -> u64 {
         self.offset
     }
 
-    /// Flushes, and gives the output back.
+    /// Flushes the output and returns it.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
