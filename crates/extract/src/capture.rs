@@ -1,5 +1,5 @@
-//! From a record to its capture: which records are captures, and their row (target, time, type,
-//! status, digest). What a page says is read in `page`.
+//! Makes the capture of a record: decides which records are captures, and reads their row (target, time,
+//! type, status, digest). The content of a page is read in `page`.
 
 use crate::html;
 use crate::http::{self, Head, chunked, coding};
@@ -8,7 +8,7 @@ use crate::target::{self, Target, defect};
 use crate::{Capture, CaptureKind, Extracted, Settings, charset, digest, mime, reason, redirect};
 use std::borrow::Cow;
 
-/// What every capture needs of its record's header.
+/// The fields that every capture takes from the header of its record.
 #[derive(Debug)]
 pub(crate) struct Facts {
     pub(crate) url_key: String,
@@ -16,7 +16,7 @@ pub(crate) struct Facts {
     pub(crate) fetch_time_ms: i64,
 }
 
-/// Target and time of a record, or the outcome where it has none that can be used.
+/// Returns the target and the time of a record, or the outcome if it has none that can be used.
 pub(crate) fn facts_of(target: Option<&str>, date_text: Option<&str>) -> Result<Facts, Extracted> {
     let (url, url_key) = match target::read(target) {
         Target::Web { url, url_key } => (url, url_key),
@@ -36,12 +36,12 @@ pub(crate) fn facts_of(target: Option<&str>, date_text: Option<&str>) -> Result<
     }
 }
 
-/// Target and time as a record's header gives them.
+/// Returns the target and the time in the header of a record.
 pub(crate) fn facts_of_headers(headers: &warc::Headers) -> Result<Facts, Extracted> {
     facts_of(headers.get("WARC-Target-URI"), headers.get("WARC-Date"))
 }
 
-/// A `response` record or an ARC document.
+/// Extracts a `response` record or an ARC document.
 pub(crate) fn extract_response(record: &warc::Record, settings: &Settings) -> Extracted {
     let facts = match facts_of_headers(&record.headers) {
         Ok(facts) => facts,
@@ -56,7 +56,7 @@ pub(crate) fn extract_response(record: &warc::Record, settings: &Settings) -> Ex
             &format!("{}: block begins {found:?}", facts.url),
         ));
     }
-    // Early ARC files, and Alexa's, hold documents without their HTTP head.
+    // Early ARC files, and those of Alexa, contain documents without their HTTP head.
     let head = if holds_http {
         http::parse_head(&record.body)
     } else {
@@ -76,7 +76,7 @@ pub(crate) fn extract_response(record: &warc::Record, settings: &Settings) -> Ex
     .into_capture(settings)
 }
 
-/// A `resource` record: the payload alone.
+/// Extracts a `resource` record, whose block is the payload alone.
 pub(crate) fn extract_resource(record: &warc::Record, settings: &Settings) -> Extracted {
     match facts_of_headers(&record.headers) {
         Ok(facts) => Answer {
@@ -90,7 +90,7 @@ pub(crate) fn extract_resource(record: &warc::Record, settings: &Settings) -> Ex
     }
 }
 
-/// A `revisit` record: it has no payload, but may have the HTTP head.
+/// Extracts a `revisit` record. It has no payload, but it may have the HTTP head.
 pub(crate) fn extract_revisit(record: &warc::Record) -> Extracted {
     let facts = match facts_of_headers(&record.headers) {
         Ok(facts) => facts,
@@ -117,7 +117,7 @@ pub(crate) fn extract_revisit(record: &warc::Record) -> Extracted {
     }))
 }
 
-/// What is wrong with a record's HTTP head, though it is a capture.
+/// Returns what is wrong with the HTTP head of a record that is a capture nevertheless.
 pub(crate) fn http_defect(record: &warc::Record) -> Option<warc::Defect> {
     let may_be_http = record.kind == warc::Kind::Response && http::begins_like_http(&record.body);
     let head = may_be_http.then(|| http::parse_head(&record.body))?;
@@ -130,12 +130,12 @@ pub(crate) fn declared_digest(headers: &warc::Headers) -> Option<String> {
     headers.get("WARC-Payload-Digest").and_then(digest::declared)
 }
 
-/// The payload digest: declared, else computed.
+/// Returns the payload digest: the declared one, or else a computed one.
 pub(crate) fn digest_of(record: &warc::Record) -> String {
     declared_digest(&record.headers).unwrap_or_else(|| warc::payload_digest(record))
 }
 
-/// A record whose block holds a payload, perhaps behind an HTTP head.
+/// A record whose block contains a payload, perhaps after an HTTP head.
 struct Answer<'a> {
     record: &'a warc::Record,
     facts: Facts,
@@ -182,7 +182,8 @@ impl Answer<'_> {
         }))
     }
 
-    /// The HTTP header's type; for a payload without HTTP head, and for ARC, the record's.
+    /// Returns the type in the HTTP header. For a payload without HTTP head, and for ARC, it is the type in
+    /// the record header.
     fn content_type(&self) -> Option<&str> {
         let of_record = || self.record.headers.get("Content-Type");
         match self.kind {
@@ -197,7 +198,8 @@ impl Answer<'_> {
         if !mime::is_html(mime, &decoded.bytes) {
             return None;
         }
-        // What is still coded is no text. Servers name codings that they did not apply, so the bytes decide.
+        // Bytes that are still coded are no text. But servers name codings that they did not apply, so the
+        // bytes decide.
         if self.head.unknown_transfer_coding().is_some() && !mime::sniff_html(&decoded.bytes) {
             return None;
         }
@@ -212,6 +214,7 @@ impl Answer<'_> {
             content_language: self.head.content_language.as_deref(),
             scope: settings.links,
         });
+        // The text can be incomplete although it is below its own limit.
         page.text_truncated |= settings.text && (decoded.truncated || !self.record.body_is_whole());
         Some(page)
     }

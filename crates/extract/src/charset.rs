@@ -1,17 +1,18 @@
-//! Payload bytes to text: byte order mark, HTTP header, `meta` or XML declaration, then detection.
+//! Converts payload bytes to text. The encoding comes from the byte order mark, the HTTP header, the `meta`
+//! or XML declaration, or detection, in this order.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 use std::borrow::Cow;
 
-/// Browsers look for a `meta` in the first 1,024 bytes; pages that put it later are common enough.
+/// Browsers look for a `meta` in the first 1,024 bytes, but many pages have it later.
 const PRESCAN_BYTES: usize = 4096;
 
-/// The detector's verdict is steady well before this.
+/// Number of bytes given to the detector. Its result is stable well before this.
 const DETECT_BYTES: usize = 64 << 10;
 
-/// Decodes `bytes`, borrowing where they are UTF-8 already. `declared` is the charset of the HTTP
-/// header; `top_level` the last label of the host, a hint for the detector.
+/// Decodes `bytes`, without a copy if they are UTF-8 already. `declared` is the charset of the HTTP header;
+/// `top_level` is the last label of the host, a hint for the detector.
 pub(crate) fn decode<'a>(bytes: &'a [u8], declared: Option<&str>, top_level: Option<&str>) -> Cow<'a, str> {
     if let Some((encoding, mark_length)) = Encoding::for_bom(bytes) {
         return encoding.decode_without_bom_handling(&bytes[mark_length..]).0;
@@ -19,15 +20,15 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], declared: Option<&str>, top_level: Opt
     match declared_encoding(bytes, declared) {
         Some(encoding) => encoding.decode_without_bom_handling(bytes).0,
         None => match std::str::from_utf8(bytes) {
-            // ISO-2022-JP is all ASCII bytes, with escapes.
+            // ISO-2022-JP consists of ASCII bytes with escape sequences, so it is valid UTF-8 too.
             Ok(text) if !text.contains("\u{1b}$") => Cow::Borrowed(text),
             _ => detect(bytes, top_level).decode_without_bom_handling(bytes).0,
         },
     }
 }
 
-/// The encoding of a document that begins with `start` and has no byte order mark. Where nothing is declared, `start` must
-/// be long enough to detect it.
+/// Returns the encoding of a document that begins with `start` and has no byte order mark. If nothing is
+/// declared, `start` must be long enough to detect it.
 pub(crate) fn encoding_of(
     start: &[u8],
     declared: Option<&str>,
@@ -37,7 +38,7 @@ pub(crate) fn encoding_of(
         let escapes = || memchr::memmem::find(start, b"\x1b$").is_some();
         match std::str::from_utf8(start) {
             Ok(_) => !escapes(),
-            // The end may be inside a character.
+            // `start` may end inside a character.
             Err(error) => error.error_len().is_none() && !escapes(),
         }
     };
@@ -57,15 +58,15 @@ fn detect(bytes: &[u8], top_level: Option<&str>) -> &'static Encoding {
     let head = &bytes[..bytes.len().min(DETECT_BYTES)];
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(head, head.len() == bytes.len());
-    // The detector demands a lower-case ASCII label without dots.
+    // The detector panics unless the label is lower-case ASCII without dots.
     let top_level = top_level
         .map(str::as_bytes)
         .filter(|t| !t.is_empty() && t.iter().all(|b| b.is_ascii_lowercase() || b == &b'-'));
     detector.guess(top_level, Utf8Detection::Allow)
 }
 
-/// The encoding that the document itself declares: XML declaration or the first `meta` with a
-/// charset, comments passed over.
+/// Returns the encoding that the document itself declares: in its XML declaration or in the first `meta` with
+/// a charset. Comments are skipped.
 fn declared_inside(head: &[u8]) -> Option<&'static Encoding> {
     if head.starts_with(b"<?xml") {
         let end = memchr::memmem::find(head, b"?>")?;
@@ -88,7 +89,7 @@ fn declared_inside(head: &[u8]) -> Option<&'static Encoding> {
     None
 }
 
-/// `name = "label"`, quoted or not.
+/// Reads `name = "label"`, quoted or not.
 fn label_after(text: &[u8], name: &[u8]) -> Option<&'static Encoding> {
     let at = text
         .windows(name.len())
@@ -106,7 +107,7 @@ fn label_after(text: &[u8], name: &[u8]) -> Option<&'static Encoding> {
         .position(|b| b"\"'; >/".contains(b) || b.is_ascii_whitespace())
         .unwrap_or(value.len());
     let encoding = Encoding::for_label(&value[..end])?;
-    // The declaration was legible as ASCII, so the document cannot be UTF-16.
+    // The declaration could be read as ASCII, so the document cannot be UTF-16 (HTML standard, 13.2.3.2).
     Some(if encoding == UTF_16LE || encoding == UTF_16BE {
         UTF_8
     } else if encoding == X_USER_DEFINED {

@@ -1,12 +1,12 @@
-//! Payload digests, as the capture row carries them.
+//! Payload digests in the form of the capture row.
 
 use data_encoding::{BASE32, HEXLOWER_PERMISSIVE};
 
-/// What a revisit without a declared payload digest carries: it has no payload of its own.
+/// The digest of a revisit that declares none: it has no payload to compute one from.
 pub(crate) const UNKNOWN: &str = "-";
 
-/// A declared digest without its label. A SHA-1 is given in upper-case Base32 however it was
-/// written, so that equal payloads have equal digests; other algorithms stay as declared.
+/// Returns a declared digest without its label. A SHA-1 is returned in upper-case Base32 whatever its form
+/// was, so that equal payloads have equal digests. Other algorithms stay as declared.
 pub(crate) fn declared(value: &str) -> Option<String> {
     let (label, digest) = match value.trim().split_once(':') {
         Some((label, digest)) => (label.trim(), digest.trim()),

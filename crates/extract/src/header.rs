@@ -1,21 +1,21 @@
-//! What a capture has from the header of its record alone: enough to see later whether a record is still the one that a
-//! capture was made from, before any of its block is read.
+//! The part of a capture that comes from the header of its record alone. It is enough to see later, before
+//! any of the block is read, whether a record is still the one that the capture was made from.
 
 use crate::CaptureKind;
 use crate::capture::{declared_digest, facts_of_headers};
 
-/// What the header of a record says of the capture that is made from it.
+/// What the header of a record says about its capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeaderFacts {
     /// Kind of the capture.
     pub kind: CaptureKind,
     /// URL key and fetch time in milliseconds since 1970; `None` for WAT, which has both in its block.
     pub key_and_time: Option<(String, i64)>,
-    /// Payload digest, as in [`crate::Capture::digest`]; `None` where none is declared, and for WAT.
+    /// Payload digest, as in [`crate::Capture::digest`]; `None` if none is declared, and for WAT.
     pub digest: Option<String>,
 }
 
-/// The facts of a record with this header; `None` where no capture is made of such a record.
+/// Returns the facts of a record with this header, or `None` if no capture is made of such a record.
 pub fn header_facts(format: warc::Format, kind: warc::Kind, headers: &warc::Headers) -> Option<HeaderFacts> {
     let kind = match kind {
         warc::Kind::Response if matches!(format, warc::Format::Arc(_)) => CaptureKind::Arc,

@@ -1,29 +1,28 @@
-//! The HTTP layer of a response: status, the headers that matter here, and where the payload begins.
+//! Reads the HTTP layer of a response: status, the headers that matter here, and where the payload begins.
 //!
-//! Whatever the bytes, a head can be read: a status line without a number gives status 0, lines
-//! without a colon are skipped, lines may end in CR LF or LF, and a head without its empty line
-//! reaches to the end of the block.
+//! Every input has a head: a status line without a number gives status 0, lines without a colon are ignored,
+//! lines may end in CR LF or LF, and a head without its empty line reaches to the end of the block.
 
 pub(crate) mod chunked;
 pub(crate) mod coding;
 
 use std::borrow::Cow;
 
-/// Nobody applies more codings than this; a header may name millions.
+/// Largest number of codings kept. Nobody applies more, but a header may name millions.
 const CODINGS_MAX: usize = 8;
 
-/// What is kept of an HTTP head.
+/// The fields kept of an HTTP head.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// 0 where the status line has none.
+    /// The status; 0 if the status line has none.
     pub(crate) status: u16,
-    /// Bytes up to the payload.
+    /// Number of bytes before the payload.
     pub(crate) length: usize,
-    /// First Content-Type.
+    /// The first Content-Type.
     pub(crate) content_type: Option<String>,
-    /// Content-Language.
+    /// The first Content-Language.
     pub(crate) content_language: Option<String>,
-    /// Location.
+    /// The first Location.
     pub(crate) location: Option<String>,
     /// The first Content-Encodings in the order they were applied, lower case.
     pub(crate) codings: Vec<String>,
@@ -33,7 +32,7 @@ pub(crate) struct Head {
     pub(crate) transfer_codings: Vec<String>,
 }
 
-/// Whether a block begins like an HTTP response.
+/// Returns whether a block begins like an HTTP response.
 pub(crate) fn begins_like_http(block: &[u8]) -> bool {
     let Some((word, rest)) = block.split_at_checked(4) else {
         return false;
@@ -41,7 +40,8 @@ pub(crate) fn begins_like_http(block: &[u8]) -> bool {
     word.eq_ignore_ascii_case(b"HTTP") && matches!(rest.first(), Some(b'/' | b' '))
 }
 
-/// Reads the head of `block`. Interim responses (`100 Continue`) before the real one are passed over.
+/// Reads the head of `block`. Interim responses (`100 Continue`) before the final one are skipped (RFC 9110,
+/// 15.2).
 pub(crate) fn parse_head(block: &[u8]) -> Head {
     let mut head = parse_one_head(block);
     let mut skipped = 0;
@@ -64,6 +64,7 @@ fn parse_one_head(block: &[u8]) -> Head {
         if line.is_empty() {
             break;
         }
+        // RFC 9112, 5.2 forbids folded lines, but old servers send them.
         let folded = line.starts_with(b" ") || line.starts_with(b"\t");
         if folded && let Some((_, value)) = &mut field {
             let value = value.to_mut();
@@ -89,18 +90,19 @@ fn parse_one_head(block: &[u8]) -> Head {
 }
 
 impl Head {
-    /// All codings in the order they were applied: those of the content, then those of the transfer but for chunks.
+    /// Returns all codings in the order in which they were applied: those of the content, then those of the
+    /// transfer without `chunked`.
     pub(crate) fn all_codings(&self) -> Vec<String> {
         [self.codings.as_slice(), &self.transfer_codings].concat()
     }
 
-    /// The first transfer coding that cannot be taken off.
+    /// Returns the first transfer coding that cannot be decoded.
     pub(crate) fn unknown_transfer_coding(&self) -> Option<&str> {
         let mut codings = self.transfer_codings.iter().map(String::as_str);
         codings.find(|coding| !coding::is_known(coding))
     }
 
-    /// Keeps one header field; of repeated ones the first, but all codings.
+    /// Keeps one header field. Of a repeated field the first counts; codings are all kept.
     fn take_field(&mut self, name: &[u8], value: &[u8]) {
         let slot = match name.len() {
             12 if name.eq_ignore_ascii_case(b"content-type") => &mut self.content_type,
@@ -130,7 +132,7 @@ impl Head {
     }
 }
 
-/// Comma-separated words in lower case.
+/// Returns comma-separated words in lower case.
 fn words(value: &[u8]) -> impl Iterator<Item = String> {
     value
         .split(|b| *b == b',')
@@ -138,7 +140,7 @@ fn words(value: &[u8]) -> impl Iterator<Item = String> {
         .filter(|word| !word.is_empty())
 }
 
-/// Header text: UTF-8, else Windows-1252.
+/// Decodes header text as UTF-8, or else as Windows-1252.
 fn text(value: &[u8]) -> String {
     match std::str::from_utf8(value) {
         Ok(value) => value.to_owned(),
@@ -149,7 +151,8 @@ fn text(value: &[u8]) -> String {
     }
 }
 
-/// `HTTP/1.1 200 OK`, `HTTP/2 200`, `HTTP 200`, `HTTP/1.1  404`: the first number after the version.
+/// Reads the status of `HTTP/1.1 200 OK`, `HTTP/2 200`, `HTTP 200`, `HTTP/1.1  404`: the first number after
+/// the version.
 fn status_of(line: &[u8]) -> u16 {
     let mut words = line
         .split(u8::is_ascii_whitespace)
@@ -166,7 +169,7 @@ fn status_of(line: &[u8]) -> u16 {
         .fold(0, |sum, digit| sum * 10 + u16::from(digit - b'0'))
 }
 
-/// Lines without their ends.
+/// Iterates over lines without their ends.
 struct Lines<'a> {
     block: &'a [u8],
     /// Start of the next line; at most the length of `block`.

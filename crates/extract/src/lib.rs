@@ -1,13 +1,13 @@
-//! A record to a capture: HTTP layer, character set, title, text, links, language; WAT and WET.
+//! Makes captures of records: HTTP layer, character set, title, text, links, language; WAT and WET.
 //!
-//! Pure functions from a [`warc::Record`] to an [`Extracted`]; no input or output of its own, no state
-//! between records.
+//! These are pure functions from a [`warc::Record`] to an [`Extracted`], without input or output and without
+//! state between records.
 //!
 //! Invariants:
-//! - no bytes make it panic, and none cost more than time and memory linear in the record and in the
-//!   limits stated here ([`LINKS_MAX`], [`TEXT_BYTES_MAX`], 16 MiB of decoded payload);
-//! - every record gets exactly one outcome, and one that should be a capture and cannot be says why, in
-//!   one of the words of [`reason`].
+//! - no bytes cause a panic, and none cost more than time and memory linear in the record and in the limits
+//!   stated here ([`LINKS_MAX`], [`TEXT_BYTES_MAX`], 16 MiB of decoded payload);
+//! - every record has exactly one outcome. If it should be a capture and cannot be, the outcome has the
+//!   reason, one of the words of [`reason`].
 
 mod capture;
 mod charset;
@@ -38,12 +38,12 @@ pub use text_reader::TextReader;
 
 use serde::{Deserialize, Serialize};
 
-/// What is wanted of a record.
+/// What to extract from a record.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Which links are kept.
     pub links: LinkScope,
-    /// Whether page text is wanted (search off: no text).
+    /// Whether to extract the text of pages; not needed if search is off.
     pub text: bool,
 }
 
@@ -51,15 +51,15 @@ pub struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkScope {
-    /// Every link but those to the page's own key.
+    /// Every link except those to the own key of the page.
     #[default]
     All,
-    /// Only links whose target's registered domain differs from the source's.
+    /// Only links whose target has another registered domain than the page.
     External,
 }
 
 impl LinkScope {
-    /// Its word on the command line and in answers.
+    /// Returns the word for it on the command line and in responses.
     pub fn name(self) -> &'static str {
         match self {
             LinkScope::All => "all",
@@ -74,18 +74,18 @@ impl std::fmt::Display for LinkScope {
     }
 }
 
-/// Outcome for one record.
+/// The outcome for one record.
 #[derive(Debug)]
 pub enum Extracted {
-    /// Counted, not captured (warcinfo, request, dns, ...).
+    /// The record is counted, but is no capture (warcinfo, request, dns, ...).
     Counted,
     /// A capture.
     Capture(Box<Capture>),
-    /// Should be a capture but cannot be: goes to quarantine.
+    /// The record should be a capture but cannot be: it goes to quarantine.
     Unusable(warc::Defect),
 }
 
-/// One archived answer for a URL at a time (docs/views.md).
+/// One archived response for a URL at a time (docs/views.md).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Capture {
     /// SURT form of `url`.
@@ -94,36 +94,38 @@ pub struct Capture {
     pub url: String,
     /// Milliseconds since 1970-01-01T00:00:00Z.
     pub fetch_time_ms: i64,
-    /// Declared Content-Type without parameters, lower case; `unk`; `warc/revisit`.
+    /// Declared Content-Type without parameters, in lower case; `unk` if none is declared; `warc/revisit` for
+    /// a revisit.
     pub mime: String,
-    /// HTTP status, 0 if there is none.
+    /// HTTP status; 0 if there is none.
     pub status: u16,
-    /// Payload digest without label, as declared, else SHA-1 in Base32.
+    /// Payload digest without label: the declared one, or else the SHA-1 in Base32.
     pub digest: String,
-    /// First byte of the record in its input.
+    /// Offset of the record in its input, in stored bytes.
     pub offset: u64,
-    /// Bytes of the record in its input, as stored.
+    /// Length of the record in its input, in stored bytes.
     pub length: u64,
-    /// Where it comes from.
+    /// The kind of record that it comes from.
     pub kind: CaptureKind,
-    /// The page, where the capture is HTML with status 2xx or a resource (by the record itself, or by what
-    /// WAT says of it), or comes from WET.
+    /// The page, if the capture is HTML with status 2xx or is a resource (judged by the record itself or by
+    /// its WAT), or comes from WET.
     pub page: Option<Page>,
-    /// For status 3xx: the `Location` target, as the only link.
+    /// For status 3xx: the target of `Location`, as the only link.
     pub redirect: Option<Link>,
-    /// For status 3xx: whether the `Location`, resolved, has the capture's own URL key, as from http to https or
-    /// from the apex to `www`. Such a capture is never current: it would hide the page behind its own address.
+    /// For status 3xx: whether the resolved `Location` has the same URL key as the capture, as from http to
+    /// https or from the apex to `www`. Such a capture is never current: it would hide the page behind its
+    /// own address.
     #[serde(default)]
     pub redirects_to_itself: bool,
 }
 
-/// Kind of record a capture was made from.
+/// The kind of record that a capture was made from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CaptureKind {
-    /// Text alone, of a WET `conversion`.
+    /// A WET `conversion`: only the text.
     Wet,
-    /// What a WAT `metadata` record tells of a response.
+    /// A WAT `metadata` record, which describes a response.
     Wat,
     /// A WARC `revisit`: the payload is that of an earlier capture.
     Revisit,
@@ -137,7 +139,7 @@ pub enum CaptureKind {
 }
 
 impl CaptureKind {
-    /// Its word in answers and dumps.
+    /// Returns the word for it in responses and dumps.
     pub fn name(self) -> &'static str {
         match self {
             CaptureKind::Wet => "wet",
@@ -156,41 +158,41 @@ impl std::fmt::Display for CaptureKind {
     }
 }
 
-/// What a page says.
+/// The content of a page.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Page {
-    /// Title, white space collapsed, at most 1,024 characters; of WET the first line.
+    /// The title with collapsed white space, at most 1,024 characters; for WET the first line.
     pub title: String,
-    /// Visible text, at most 1 MiB; empty where the source has none (WAT).
+    /// The visible text, at most 1 MiB; empty if the source has none (WAT).
     pub text: String,
     /// Whether `text` was cut.
     pub text_truncated: bool,
-    /// BCP 47 language: declared, else detected; empty if unknown.
+    /// The language (BCP 47): the declared one, or else a detected one; empty if unknown.
     pub language: String,
-    /// `link rel=canonical`, resolved.
+    /// The target of `link rel=canonical`, resolved.
     pub canonical: Option<String>,
-    /// `meta name=robots`, lower case.
+    /// The content of `meta name=robots` in lower case.
     pub robots: Option<String>,
-    /// Links (docs/views.md), one per target key, in document order.
+    /// The links (docs/views.md), one per target key, in document order.
     pub links: Vec<Link>,
-    /// Links not kept: beyond 10,000, or longer than 64 KiB.
+    /// The number of links not kept: those beyond 10,000 or longer than 64 KiB.
     pub links_dropped: u32,
 }
 
 /// A link from the page to a URL.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// Key of the target.
+    /// The URL key of the target.
     pub url_key: String,
-    /// Resolved target, without fragment.
+    /// The resolved target, without fragment.
     pub url: String,
-    /// First non-empty anchor text, at most 256 characters.
+    /// The first anchor text that is not empty, at most 256 characters.
     pub anchor: String,
-    /// All occurrences are nofollow, ugc or sponsored.
+    /// Whether all occurrences are nofollow, ugc or sponsored.
     pub nofollow: bool,
 }
 
-/// Turns one record into its outcome. Never panics, whatever the bytes.
+/// Returns the outcome for one record. It never panics, whatever the bytes.
 pub fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
     match record.kind {
         warc::Kind::Response => capture::extract_response(record, settings),
@@ -202,7 +204,8 @@ pub fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
     }
 }
 
-/// What is wrong with a record that may be a capture all the same, beside the defects that it was read with.
+/// Returns what is wrong with a record that may be a capture nevertheless, in addition to the defects found
+/// when it was read.
 pub fn defect_of(record: &warc::Record) -> Option<warc::Defect> {
     capture::http_defect(record)
 }

@@ -1,9 +1,9 @@
 //! The links of one capture: resolved, deduplicated, in scope, bounded.
 //!
-//! Invariants: one link per target key, in the order of first occurrence; `anchor` is the first that
-//! is not empty; `nofollow` holds only if every occurrence says so; never the page's own key; at
-//! most [`LINKS_MAX`] links, the distinct targets beyond that counted in `dropped`, and with them the
-//! references that are too long, and all that come after [`LINK_BYTES_MAX`] bytes were spent.
+//! Invariants: one link per target key, in the order of first occurrence; `anchor` is the first that is not
+//! empty; `nofollow` is set only if every occurrence has it; the own key of the page is never a target; at
+//! most [`LINKS_MAX`] links. `dropped` counts the distinct targets beyond that, references that are too long,
+//! and all that come after [`LINK_BYTES_MAX`] bytes were spent.
 
 use crate::resolve::Resolver;
 use crate::text::Collapser;
@@ -12,20 +12,20 @@ use hashbrown::{HashSet, HashTable};
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
-/// Links kept of a page.
+/// Largest number of links kept of a page.
 pub const LINKS_MAX: usize = 10_000;
 
-/// Characters kept of an anchor text.
+/// Largest number of characters kept of an anchor text.
 pub const ANCHOR_CHARS_MAX: usize = 256;
 
-/// Longer references are not kept as links, but counted: their keys would be longer than an index can hold.
+/// Longer references are counted but not kept as links: their keys would be longer than an index can store.
 pub(crate) const REFERENCE_BYTES_MAX: usize = 64 << 10;
 
-/// Bytes of resolved URLs and keys that one page may cost. A short reference becomes as long as the base that it is
-/// resolved against, so that a page of 100 KB could otherwise ask for gigabytes.
+/// Number of bytes of resolved URLs and keys allowed for one page. A short reference becomes as long as the
+/// base that it is resolved against; without this bound a page of 100 KB could need gigabytes.
 const LINK_BYTES_MAX: usize = 64 << 20;
 
-/// Whether a `rel` says that the link is no recommendation.
+/// Returns whether a `rel` says that the link is no recommendation.
 pub(crate) fn is_nofollow(rel: Option<&[u8]>) -> bool {
     const WORDS: [&[u8]; 3] = [b"nofollow", b"ugc", b"sponsored"];
     rel.is_some_and(|rel| {
@@ -34,7 +34,7 @@ pub(crate) fn is_nofollow(rel: Option<&[u8]>) -> bool {
     })
 }
 
-/// One occurrence of a link, as the document spells it.
+/// One occurrence of a link, as written in the document.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Occurrence<'a> {
     /// The reference, not yet resolved.
@@ -44,7 +44,7 @@ pub(crate) struct Occurrence<'a> {
     pub(crate) nofollow: bool,
 }
 
-/// Where a reference leads.
+/// The resolved target of a reference.
 #[derive(Debug)]
 pub(crate) struct LinkTarget {
     url_key: String,
@@ -57,23 +57,23 @@ pub(crate) struct LinkSet<'a> {
     page_key: &'a str,
     scope: Option<ExternalOnly>,
     links: Vec<Link>,
-    /// Places in `links`, by the hash of the key.
+    /// Positions in `links`, by the hash of the key.
     places: HashTable<u32>,
-    /// Hashes of the keys beyond the limit, and of references that are not resolved; two with one hash would
+    /// Hashes of the keys beyond the limit, and of references that are not resolved. Two with the same hash
     /// count once.
     overflow: HashSet<u64, FxBuildHasher>,
-    /// What is left of [`LINK_BYTES_MAX`].
+    /// The rest of [`LINK_BYTES_MAX`].
     bytes_left: usize,
 }
 
-/// What `LinkScope::External` needs to know to drop a link before resolving it.
+/// The data that `LinkScope::External` needs to drop a link before it is resolved.
 struct ExternalOnly {
     page_host: String,
     page_domain: String,
     page_key: String,
-    /// Whether references without a host stay within the page's domain.
+    /// Whether references without a host stay within the domain of the page.
     base_is_internal: bool,
-    /// The host asked last, with its answer: links to one host stand together.
+    /// The last host and its result: links to one host often follow one another.
     last: (String, Place),
 }
 
@@ -81,12 +81,12 @@ struct ExternalOnly {
 enum Place {
     Internal,
     External,
-    /// To be told from the key.
+    /// Only the key of the target can decide.
     Unknown,
 }
 
 impl<'a> LinkSet<'a> {
-    /// An empty set for the page that `resolver` is of.
+    /// Makes an empty set for the page of `resolver`.
     pub(crate) fn new(resolver: &'a Resolver, page_key: &'a str, scope: LinkScope) -> Self {
         LinkSet {
             resolver,
@@ -99,14 +99,14 @@ impl<'a> LinkSet<'a> {
         }
     }
 
-    /// Takes one occurrence, in document order.
+    /// Adds one occurrence. Occurrences must come in document order.
     pub(crate) fn add(&mut self, occurrence: Occurrence) {
         if let Some(target) = self.target_of(occurrence.reference) {
             self.insert(target, occurrence.anchor, occurrence.nofollow);
         }
     }
 
-    /// Where a reference leads, if that makes a link of this page.
+    /// Returns the target of a reference, if that is a link of this page.
     pub(crate) fn target_of(&mut self, reference: &str) -> Option<LinkTarget> {
         let place = match &mut self.scope {
             Some(scope) => scope.place_of(reference),
@@ -116,7 +116,7 @@ impl<'a> LinkSet<'a> {
             return None;
         }
         if reference.len() > REFERENCE_BYTES_MAX || self.bytes_left == 0 {
-            // Scripts and pictures as references are no links, however long they are.
+            // References such as `javascript:` and `data:` are no links, however long they are.
             if !simple::has_other_scheme(reference.trim_ascii_start()) {
                 self.overflow.insert(FxBuildHasher.hash_one(reference));
             }
@@ -139,7 +139,7 @@ impl<'a> LinkSet<'a> {
         Some(LinkTarget { url_key, url })
     }
 
-    /// Takes an occurrence of a link to `target`.
+    /// Adds an occurrence of a link to `target`.
     pub(crate) fn insert(&mut self, target: LinkTarget, anchor: &str, nofollow: bool) {
         let LinkTarget { url_key, url } = target;
         let hash = FxBuildHasher.hash_one(url_key.as_str());
@@ -171,7 +171,7 @@ impl<'a> LinkSet<'a> {
         });
     }
 
-    /// The links, and how many were not kept.
+    /// Returns the links, and how many were not kept.
     pub(crate) fn finish(self) -> (Vec<Link>, u32) {
         (self.links, u32::try_from(self.overflow.len()).unwrap_or(u32::MAX))
     }
@@ -214,7 +214,8 @@ impl ExternalOnly {
         self.last.1
     }
 
-    /// The domain of a host is that of its key, unless the `www` that keys drop belongs to it.
+    /// Decides from the host alone. The domain of a host is that of its key, unless the `www` that keys drop
+    /// is part of the domain.
     fn look_up(&self, host: &str) -> Place {
         if !simple::is_canonical_host(host) {
             return Place::Unknown;
@@ -234,7 +235,7 @@ impl ExternalOnly {
     }
 }
 
-/// Anchor text with its white space collapsed, cut to [`ANCHOR_CHARS_MAX`].
+/// Returns anchor text with collapsed white space, cut to [`ANCHOR_CHARS_MAX`].
 fn anchor_of(text: &str) -> String {
     if text.len() <= ANCHOR_CHARS_MAX && is_collapsed(text.as_bytes()) {
         return text.to_owned();
@@ -244,7 +245,7 @@ fn anchor_of(text: &str) -> String {
     collapser.finish().0
 }
 
-/// Whether collapsing would certainly change nothing: ASCII, single blanks, none at the ends.
+/// Returns true only if collapsing would change nothing: ASCII, single blanks, none at the ends.
 fn is_collapsed(text: &[u8]) -> bool {
     let mut before = b' ';
     for byte in text {

@@ -1,23 +1,23 @@
-//! Declared media types, and the sniff for pages that declare none.
+//! Declared media types, and detection for pages that declare none.
 
-/// What a capture carries that declares no usable type.
+/// The type of a capture that declares no usable type.
 pub(crate) const UNKNOWN: &str = "unk";
 
-/// A declared Content-Type without parameters, in lower case; [`UNKNOWN`] if it is none.
+/// Returns a declared Content-Type without parameters, in lower case, or [`UNKNOWN`] if it is not valid.
 pub(crate) fn normalize(declared: Option<&str>) -> String {
     let Some(declared) = declared else {
         return UNKNOWN.to_owned();
     };
     let essence = declared.split([';', ',']).next().unwrap_or("").trim();
     let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$&^_.+-/".contains(&b);
-    // `no-type` is how some ARC writers spell the absence of a type.
+    // Some ARC writers use `no-type` if there is no type.
     if essence.is_empty() || !essence.bytes().all(is_token) || essence.eq_ignore_ascii_case("no-type") {
         return UNKNOWN.to_owned();
     }
     essence.to_ascii_lowercase()
 }
 
-/// The charset parameter of a Content-Type.
+/// Returns the charset parameter of a Content-Type.
 pub(crate) fn charset(declared: &str) -> Option<&str> {
     declared.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
@@ -26,12 +26,13 @@ pub(crate) fn charset(declared: &str) -> Option<&str> {
     })
 }
 
-/// Whether a capture of this (normalized) type can be HTML, before its payload is decoded.
+/// Returns whether a capture of this (normalized) type can be HTML. It is decided before the payload is
+/// decoded.
 pub(crate) fn may_be_html(mime: &str) -> bool {
     matches!(mime, "text/html" | "application/xhtml+xml" | UNKNOWN)
 }
 
-/// Whether a capture of this (normalized) type is HTML; where none was declared, `payload` decides.
+/// Returns whether a capture of this (normalized) type is HTML. If no type was declared, `payload` decides.
 pub(crate) fn is_html(mime: &str, payload: &[u8]) -> bool {
     match mime {
         "text/html" | "application/xhtml+xml" => true,
@@ -40,15 +41,15 @@ pub(crate) fn is_html(mime: &str, payload: &[u8]) -> bool {
     }
 }
 
-/// By which rules a document is read.
+/// The rules by which a document is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Markup {
     Html,
-    /// XHTML: what its declared type makes XML.
+    /// XHTML: the declared type makes it XML.
     Xml,
 }
 
-/// By which rules browsers read a page of this (normalized) type.
+/// Returns the rules by which browsers read a page of this (normalized) type.
 pub(crate) fn markup(mime: &str) -> Markup {
     match mime {
         "application/xhtml+xml" => Markup::Xml,
@@ -56,7 +57,7 @@ pub(crate) fn markup(mime: &str) -> Markup {
     }
 }
 
-/// The signatures by which browsers know HTML (WHATWG MIME Sniffing, section 7.1).
+/// The signatures by which browsers recognise HTML (WHATWG MIME Sniffing, section 7.1).
 const SIGNATURES: [&[u8]; 17] = [
     b"<!DOCTYPE HTML",
     b"<HTML",
@@ -77,7 +78,7 @@ const SIGNATURES: [&[u8]; 17] = [
     b"<!--",
 ];
 
-/// Whether `payload` begins like HTML. An XML declaration before the document type is skipped.
+/// Returns whether `payload` begins like HTML. An XML declaration before the document type is skipped.
 pub(crate) fn sniff_html(payload: &[u8]) -> bool {
     let start = payload
         .strip_prefix(b"\xEF\xBB\xBF")

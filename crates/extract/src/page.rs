@@ -1,4 +1,4 @@
-//! From a document to the page: links resolved, declarations in one spelling, language settled.
+//! Makes the page of a document: resolves links, normalises declarations, decides the language.
 
 use crate::html::Document;
 use crate::links::{LinkSet, REFERENCE_BYTES_MAX};
@@ -6,20 +6,20 @@ use crate::resolve::Resolver;
 use crate::text::Collapser;
 use crate::{LinkScope, Page, language};
 
-/// Characters kept of `meta name=robots`.
+/// Largest number of characters kept of `meta name=robots`.
 const ROBOTS_CHARS_MAX: usize = 256;
 
-/// A document, and what must be known of its capture.
+/// A document, and the fields of its capture that are needed.
 pub(crate) struct PageSource<'a> {
     pub(crate) document: Document,
     pub(crate) url: &'a str,
     pub(crate) url_key: &'a str,
-    /// HTTP's Content-Language.
+    /// The Content-Language of the HTTP header.
     pub(crate) content_language: Option<&'a str>,
     pub(crate) scope: LinkScope,
 }
 
-/// The page. A page whose URL the `url` crate cannot parse has no links.
+/// Makes the page. If the `url` crate cannot parse the URL of the page, it has no links.
 pub(crate) fn assemble(source: PageSource) -> Page {
     let PageSource {
         document,
@@ -41,6 +41,7 @@ pub(crate) fn assemble(source: PageSource) -> Page {
             .filter(|url| url.len() <= REFERENCE_BYTES_MAX);
     }
     page.robots = document.robots.as_deref().and_then(robots);
+    // The document knows its language better than the server that sends it.
     let declared = [
         document.language.as_deref(),
         document.content_language.as_deref(),
@@ -55,7 +56,7 @@ pub(crate) fn assemble(source: PageSource) -> Page {
     page
 }
 
-/// The value of `meta name=robots` in lower case.
+/// Returns the value of `meta name=robots` in lower case.
 pub(crate) fn robots(content: &str) -> Option<String> {
     let mut collapser = Collapser::line(ROBOTS_CHARS_MAX);
     collapser.push(content.as_bytes());

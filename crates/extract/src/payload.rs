@@ -1,11 +1,14 @@
-//! The payload of a record, decoded piece by piece while it is read: after the HTTP head, without transfer and content
+//! Reads the payload of a record, decoded piece by piece: after the HTTP head, without transfer and content
 //! codings.
 //!
-//! A few bytes can decode to any number, at every coding anew, so nothing is ever decoded whole. Invariants:
-//! - no more than `bytes_max` bytes come out, and no coding gives more than twice that to the next: time and memory are
-//!   bounded whatever the bytes are;
-//! - held at a time are the codings' windows (16 MiB at most each, for brotli) and [`TRIAL_BYTES`] for each;
-//! - a false claim (chunked, gzip, ...) leaves the bytes as they stand, and of what decodes part of the way that part is given.
+//! A few bytes can decode to any number, again at each coding, so nothing is ever decoded completely.
+//! Invariants:
+//! - at most `bytes_max` bytes are returned, and no coding passes more than twice that to the next: time and
+//!   memory are bounded whatever the bytes are;
+//! - memory holds only the windows of the codings (at most 16 MiB each, for brotli) and [`TRIAL_BYTES`] for
+//!   each;
+//! - bytes with a false claim (chunked, gzip, ...) are returned unchanged; of bytes that decode only up to
+//!   some point, the decoded part is returned.
 
 use std::io::{self, Cursor, Read};
 use std::sync::Arc;
@@ -16,14 +19,15 @@ use warc::{Dechunker, HTTP_HEADER_BYTES_MAX, Headers, Kind, OpenRecord};
 use crate::http::{self, Head, coding};
 use crate::mime;
 
-/// Encoded bytes by which it is decided whether a claimed coding is true. One zstd block, the largest unit that
-/// must be there whole before anything comes out, has 128 KiB.
+/// Number of encoded bytes that decide whether a claimed coding is true. The largest unit that must be
+/// complete before anything comes out, a zstd block, has 128 KiB.
 const TRIAL_BYTES: u64 = 256 << 10;
 
-/// Codings taken off. Servers apply one, rarely two; each can multiply what the one before gives.
+/// Largest number of codings decoded. Servers apply one, rarely two; each can multiply the output of the one
+/// before.
 const CODINGS_MAX: usize = 3;
 
-/// Bytes read at once for the head, and of a chunked payload.
+/// Number of bytes read at once for the head, and of a chunked payload.
 const PIECE_BYTES: usize = 16 << 10;
 
 /// Reads a payload.
@@ -33,7 +37,7 @@ pub struct PayloadReader {
     charset: Option<String>,
 }
 
-/// What happened before the payload's end.
+/// What happened before the end of the payload.
 #[derive(Default)]
 struct Ending {
     /// A limit was reached.
@@ -43,19 +47,19 @@ struct Ending {
 }
 
 impl PayloadReader {
-    /// The payload of a record, at most `bytes_max` of it.
+    /// Opens the payload of a record. At most `bytes_max` bytes of it are returned.
     ///
     /// # Errors
-    /// Those of the input.
+    /// The error of the input, if its beginning cannot be read.
     pub fn open(record: OpenRecord, bytes_max: u64) -> io::Result<PayloadReader> {
         let (kind, headers) = (record.kind(), record.headers().clone());
         PayloadReader::of_block(kind, &headers, record, bytes_max)
     }
 
-    /// As [`PayloadReader::open`], of a record that is given in parts.
+    /// Like [`PayloadReader::open`], for a record that is given in parts.
     ///
     /// # Errors
-    /// Those of `block`.
+    /// The error of `block`, if its beginning cannot be read.
     pub fn of_block(
         kind: Kind,
         headers: &Headers,
@@ -90,6 +94,7 @@ impl PayloadReader {
             .rev()
             .filter(|coding| !matches!(coding.as_str(), "identity" | "none"));
         for coding in told.take(CODINGS_MAX) {
+            // The coding applied last is decoded first.
             let mut trial = Vec::new();
             decoded.by_ref().take(TRIAL_BYTES).read_to_end(&mut trial)?;
             let proven = coding::prove(&trial, coding);
@@ -119,17 +124,17 @@ impl PayloadReader {
         })
     }
 
-    /// The character set that the HTTP header, or the record's where there is none, names.
+    /// Returns the character set in the HTTP header or, if there is no HTTP header, in the record header.
     pub fn charset(&self) -> Option<&str> {
         self.charset.as_deref()
     }
 
-    /// Whether a limit was reached; to be asked at the end.
+    /// Returns whether a limit was reached. Call it at the end of the payload.
     pub fn is_cut(&self) -> bool {
         self.ending.cut.load(Ordering::Relaxed)
     }
 
-    /// Whether the input failed before the end; to be asked at the end.
+    /// Returns whether the input failed before the end. Call it at the end of the payload.
     pub fn has_failed(&self) -> bool {
         self.ending.failed.load(Ordering::Relaxed)
     }
@@ -141,7 +146,8 @@ impl Read for PayloadReader {
     }
 }
 
-/// The bytes up to the end of the HTTP head and some more, and the head; an empty one where the block has none.
+/// Reads up to the end of the HTTP head. Returns the bytes read, which may be more, and the head; it is empty
+/// if the block has none.
 fn read_head(block: &mut impl Read, may_be_http: bool) -> io::Result<(Vec<u8>, Head)> {
     let mut start = Vec::new();
     loop {
@@ -150,14 +156,14 @@ fn read_head(block: &mut impl Read, may_be_http: bool) -> io::Result<(Vec<u8>, H
             return Ok((start, Head::default()));
         }
         let head = http::parse_head(&start);
-        // One that reaches to the end of what is there may go on.
+        // A head that reaches to the end of the bytes read may go on.
         if head.length < start.len() || grew == 0 || start.len() >= HTTP_HEADER_BYTES_MAX {
             return Ok((start, head));
         }
     }
 }
 
-/// Notes that the input failed: the decoders above do not tell that from bytes that are wrong.
+/// Records that the input failed: the decoders above do not distinguish that from wrong bytes.
 struct Noting<R> {
     inner: R,
     ending: Arc<Ending>,
@@ -171,7 +177,7 @@ impl<R: Read> Read for Noting<R> {
     }
 }
 
-/// Ends after so many bytes, and notes when there would have been more.
+/// Ends after `left` bytes, and records whether there would have been more.
 struct Limited<R> {
     inner: R,
     left: u64,
@@ -193,7 +199,7 @@ impl<R: Read> Read for Limited<R> {
     }
 }
 
-/// What comes before the first error.
+/// Returns the bytes before the first error, and then the end.
 struct Lenient<R> {
     inner: R,
     over: bool,
@@ -206,7 +212,7 @@ impl<R: Read> Read for Lenient<R> {
         }
         match self.inner.read(into) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
-            // Decoders are not to be asked again after an error.
+            // A decoder must not be called again after an error.
             Err(_) => {
                 self.over = true;
                 Ok(0)
@@ -216,10 +222,10 @@ impl<R: Read> Read for Lenient<R> {
     }
 }
 
-/// Takes chunk sizes out.
+/// Removes chunk sizes.
 struct Dechunked<R> {
     inner: R,
-    /// None after the end.
+    /// `None` after the end.
     dechunker: Option<Dechunker>,
     ready: Vec<u8>,
     taken: usize,

@@ -1,22 +1,23 @@
 //! Why a record that should be a capture is none, and what is wrong with one that is: the fixed set of
-//! [`warc::Defect`] reasons given by this crate, beside those of `warc`.
+//! [`warc::Defect`] reasons of this crate, in addition to those of `warc`.
 
-/// No WARC-Target-URI (in WAT: none in the envelope).
+/// The record has no WARC-Target-URI (for WAT: none in the envelope).
 pub const MISSING_TARGET_URI: &str = "missing-target-uri";
 /// The target cannot be a URL with a key.
 pub const BAD_TARGET_URI: &str = "bad-target-uri";
-/// No WARC-Date, no date in the ARC header line.
+/// The record has no WARC-Date, or no date in the ARC header line.
 pub const MISSING_DATE: &str = "missing-date";
 /// The date is in none of the known spellings.
 pub const BAD_DATE: &str = "bad-date";
-/// A response of an http or https target whose block does not begin like HTTP.
+/// A response with an http or https target has a block that does not begin like HTTP.
 pub const NOT_HTTP: &str = "not-http";
-/// A WAT record whose block is not the JSON of an envelope.
+/// The block of a WAT record is not the JSON of an envelope.
 pub const BAD_WAT_JSON: &str = "bad-wat-json";
-/// A Transfer-Encoding that cannot be taken off. The record is a capture, without text unless it turns out to be HTML.
+/// A Transfer-Encoding cannot be decoded. The record is a capture, but without text unless it turns out to be
+/// HTML.
 pub const TRANSFER_CODING_UNKNOWN: &str = "transfer-coding-unknown";
 
-/// All of them.
+/// Every reason, in the order of this file.
 pub const ALL: &[&str] = &[
     MISSING_TARGET_URI,
     BAD_TARGET_URI,

@@ -1,21 +1,21 @@
-//! Where a capture with status 3xx leads.
+//! The target of a capture with status 3xx.
 //!
-//! A `Location` may be of any length: as many bytes as its record has, once. What is too long for an index is counted
-//! there, not lost here.
+//! A `Location` may have any length, up to that of its record. One that is too long for an index is kept
+//! here; the index counts it.
 
 use crate::resolve::Resolver;
 use crate::{Link, LinkScope};
 
-/// What a `Location` says.
+/// The meaning of a `Location`.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Redirect {
-    /// The link that it makes, within the scope.
+    /// The link, if it is within the scope.
     pub(crate) link: Option<Link>,
-    /// It leads to the capture's own URL key.
+    /// Whether it leads to the capture's own URL key.
     pub(crate) to_itself: bool,
 }
 
-/// Resolves the `Location` of a capture with `status`; nothing for other status than 3xx.
+/// Resolves the `Location` of a capture with `status`. The result is empty unless the status is 3xx.
 pub(crate) fn of(
     status: u16,
     location: Option<&str>,
@@ -30,11 +30,11 @@ pub(crate) fn of(
     target(location, url, url_key, scope).unwrap_or_default()
 }
 
-/// `None` where the location is no http or https URL.
+/// Returns `None` if the location is no http or https URL.
 fn target(location: &str, url: &str, url_key: &str, scope: LinkScope) -> Option<Redirect> {
     let target = Resolver::new(url, None)?.resolve(location)?;
     let target_key = urlkey::url_key(&target).ok()?;
-    // Told before the scope is asked: whether a capture can be current does not depend on which links are kept.
+    // Decide this before the scope: whether a capture can be current must not depend on which links are kept.
     if target_key == url_key {
         return Some(Redirect {
             link: None,

@@ -1,7 +1,7 @@
-//! References to absolute URLs (WHATWG), with a short way for those that are canonical already.
+//! Resolves references to absolute URLs (WHATWG), with a fast way for those that are canonical already.
 //!
-//! Invariant: the short way gives exactly what `url::Url::join` gives, or nothing; a property test
-//! holds the two together.
+//! Invariant: the fast way returns exactly what `url::Url::join` returns, or nothing; a property test
+//! compares the two.
 
 use crate::simple;
 use url::Url;
@@ -9,18 +9,17 @@ use url::Url;
 /// Resolves the references of one document.
 #[derive(Debug)]
 pub(crate) struct Resolver {
-    /// What relative references are resolved against.
+    /// The URL that relative references are resolved against.
     base: Url,
-    /// Host of the page itself, as it stands in URLs.
+    /// The host of the page itself, in the form of URLs.
     page_host: String,
-    /// `scheme://host[:port]` of the base; empty where the base carries a user name, which
-    /// references inherit.
+    /// `scheme://host[:port]` of the base. Empty if the base has a user name, because references inherit it.
     origin: String,
 }
 
 impl Resolver {
-    /// `base_href` is the document's first `<base href>`, itself resolved against `page_url`; one
-    /// that is no http or https URL is ignored. `None` where the page's own URL cannot be parsed.
+    /// `base_href` is the document's first `<base href>`, which is resolved against `page_url`; it is ignored
+    /// if it is no http or https URL. Returns `None` if the URL of the page cannot be parsed.
     pub(crate) fn new(page_url: &str, base_href: Option<&str>) -> Option<Resolver> {
         let page = Url::parse(page_url).ok()?;
         let page_host = page.host_str().unwrap_or("").to_owned();
@@ -40,17 +39,17 @@ impl Resolver {
         })
     }
 
-    /// Host of the page, as it stands in URLs.
+    /// Returns the host of the page, in the form of URLs.
     pub(crate) fn page_host(&self) -> &str {
         &self.page_host
     }
 
-    /// Host of the base, as it stands in URLs.
+    /// Returns the host of the base, in the form of URLs.
     pub(crate) fn base_host(&self) -> &str {
         self.base.host_str().unwrap_or("")
     }
 
-    /// The absolute URL without fragment; `None` for what is no http or https URL.
+    /// Returns the absolute URL without fragment, or `None` if it is no http or https URL.
     pub(crate) fn resolve(&self, reference: &str) -> Option<String> {
         if simple::has_other_scheme(reference) {
             return None;

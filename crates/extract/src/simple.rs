@@ -1,16 +1,15 @@
-//! What can be told of a reference by looking at its bytes, without parsing it.
+//! Facts about a reference that are visible in its bytes, without parsing it.
 //!
-//! Each answer here is given only where it is certain; for everything else the caller takes the long
-//! way through the `url` crate.
+//! Each function gives a result only if it is certain; otherwise the caller uses the `url` crate.
 
 /// `scheme://host` and the rest of an absolute reference.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Absolute<'a> {
     /// `http` or `https`.
     pub(crate) scheme: &'a str,
-    /// Up to the first `/`, `?` or `#`; may be anything.
+    /// The text up to the first `/`, `?` or `#`; it may be anything.
     pub(crate) host: &'a str,
-    /// From there on.
+    /// The text from there on.
     pub(crate) rest: &'a str,
 }
 
@@ -28,9 +27,8 @@ pub(crate) fn split_absolute(reference: &str) -> Option<Absolute<'_>> {
     Some(Absolute { scheme, host, rest })
 }
 
-/// Whether `host` is a domain name that stands in URLs just as it is: lower-case letters, digits and
-/// hyphens, no empty label, none in Punycode, and a last label of letters (else it might be an
-/// address).
+/// Returns whether `host` is a domain name that needs no change in URLs: lower-case letters, digits and
+/// hyphens, no empty label, none in Punycode, and a last label of letters (else it might be an address).
 pub(crate) fn is_canonical_host(host: &str) -> bool {
     if host.len() > 253 {
         return false;
@@ -44,7 +42,7 @@ pub(crate) fn is_canonical_host(host: &str) -> bool {
                 label_length += 1;
                 label_is_alphabetic = false;
             }
-            // Labels with hyphens at third and fourth place have a meaning to IDNA.
+            // Labels with hyphens in third and fourth place (`xn--`) have a meaning in IDNA.
             b'-' if label_length > 0 && label_length != 2 && label_length != 3 => {
                 label_length += 1;
                 label_is_alphabetic = false;
@@ -59,7 +57,7 @@ pub(crate) fn is_canonical_host(host: &str) -> bool {
     label_length > 0 && label_is_alphabetic
 }
 
-/// Bytes that stand in paths and queries as they are.
+/// Bytes that need no change in paths and queries.
 const PLAIN: [bool; 256] = {
     let mut plain = [false; 256];
     let mut byte = b'0';
@@ -76,17 +74,18 @@ const PLAIN: [bool; 256] = {
     plain
 };
 
-/// Path, query and fragment without the fragment, if the rest is canonical as it stands: `rest` is
-/// empty or begins with `/`, `?` or `#`.
+/// Returns path and query of `rest` without the fragment, if they are canonical already. `rest` must be empty
+/// or begin with `/`, `?` or `#`.
 pub(crate) fn canonical_path(rest: &str) -> Option<&str> {
     let path = match memchr::memchr(b'#', rest.as_bytes()) {
-        // Blanks at the end are trimmed from the reference, and so would be gone from the fragment.
+        // Blanks at the end would be trimmed, but they are part of the fragment, which is dropped anyway.
         Some(end) => &rest[..end],
         None => rest,
     };
     let mut before = 0;
     for byte in path.bytes() {
-        // A segment that begins with a dot may be a dot segment, and is rare. `%` and `2e` may spell one.
+        // A segment that begins with a dot may be a dot segment. This is rare. An escaped dot (`%2e`) is
+        // checked below.
         if !PLAIN[usize::from(byte)] || (byte == b'.' && before == b'/') {
             return None;
         }
@@ -103,10 +102,10 @@ fn has_escaped_dot(path: &[u8]) -> bool {
         .any(|w| w[0] == b'%' && w[1] == b'2' && w[2] | 0x20 == b'e')
 }
 
-/// Whether `reference` certainly stays on the host of the base: it has neither a scheme nor a host of
-/// its own. (It may still be no URL at all.)
+/// Returns true only if `reference` stays on the host of the base: it has neither a scheme nor a host of its
+/// own. (It may still be no URL at all.)
 pub(crate) fn is_relative(reference: &str) -> bool {
-    // The parser drops tabs and line ends anywhere, and blanks in front.
+    // The URL parser removes tabs and line ends anywhere, and blanks in front, so those are left to it.
     for (at, byte) in reference.bytes().enumerate() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' => {}
@@ -127,7 +126,7 @@ pub(crate) fn is_relative(reference: &str) -> bool {
     true
 }
 
-/// Whether `reference` certainly has a scheme that is neither http nor https.
+/// Returns true only if `reference` has a scheme that is neither http nor https.
 pub(crate) fn has_other_scheme(reference: &str) -> bool {
     let Some(end) = reference
         .bytes()

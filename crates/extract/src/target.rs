@@ -1,26 +1,26 @@
-//! The target of a record: from what stands in the header to a URL that has a key.
+//! Reads the target of a record: from the text in the header to a URL that has a key.
 
 use crate::reason;
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// What a target turned out to be.
+/// The outcome of reading a target.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// An http or https URL, with its key.
     Web {
-        /// As archived, without brackets and line ends, blanks and control characters escaped.
+        /// The URL as archived, without brackets and line ends, with blanks and control characters escaped.
         url: String,
-        /// Its SURT form.
+        /// The SURT form of the URL.
         url_key: String,
     },
     /// Another scheme (dns, ftp, metadata, ...): not a capture.
     Other,
-    /// Meant as a web address but unusable.
+    /// A web address that cannot be used.
     Unusable(warc::Defect),
 }
 
-/// Reads the value of WARC-Target-URI or of an ARC header line's first field.
+/// Reads the value of WARC-Target-URI, or the first field of an ARC header line.
 pub(crate) fn read(raw: Option<&str>) -> Target {
     let Some(raw) = raw.map(strip).filter(|raw| !raw.is_empty()) else {
         return Target::Unusable(defect(
@@ -39,7 +39,7 @@ pub(crate) fn read(raw: Option<&str>) -> Target {
     }
 }
 
-/// Cuts blanks, and the angle brackets that wget writes around the target.
+/// Removes blanks, and the angle brackets that wget writes around the target.
 fn strip(raw: &str) -> &str {
     let raw = raw.trim();
     match raw.strip_prefix('<').and_then(|inner| inner.strip_suffix('>')) {
@@ -48,7 +48,7 @@ fn strip(raw: &str) -> &str {
     }
 }
 
-/// The scheme; `None` where the target is a bare `host/path` or `host:port/path`.
+/// Returns the scheme, or `None` if the target is only `host/path` or `host:port/path`.
 fn scheme_of(target: &str) -> Option<&str> {
     let (scheme, rest) = target.split_once(':')?;
     let is_word = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -63,8 +63,8 @@ fn is_web(scheme: &str) -> bool {
     scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
 }
 
-/// Carriage returns, line feeds and tabs go, as in a browser; blanks and other control characters
-/// are escaped, so that the URL can stand in a line of blank-separated fields.
+/// Removes carriage returns, line feeds and tabs, as browsers do, and escapes blanks and other control
+/// characters, because the URL must fit in a line of blank-separated fields.
 fn escape(target: &str) -> String {
     if target.bytes().all(|b| b > b' ' && b != 0x7f) {
         return target.to_owned();

@@ -1,23 +1,23 @@
-//! Text with its white space collapsed, up to a limit.
+//! Collects text with collapsed white space, up to a limit.
 
-/// Collects text: runs of white space become one blank, or one line end where the markup breaks the
-/// line; none at the beginning or the end. Never longer than its limit, and never cut inside a
+/// Collects text. Runs of white space become one blank, or one line end if the markup breaks the line; there
+/// is none at the beginning or the end. The text is never longer than its limit and never cut inside a
 /// character.
 ///
-/// White space is what Unicode calls so, with the no-break space.
+/// White space is defined as in Unicode, including the no-break space.
 #[derive(Debug)]
 pub(crate) struct Collapser {
     out: Vec<u8>,
     pending: Gap,
     lines: bool,
-    /// Bytes that `out` may hold.
+    /// Largest length of `out` in bytes.
     bytes_max: usize,
-    /// Characters the result may hold.
+    /// Largest length of the result in characters.
     chars_max: usize,
     truncated: bool,
 }
 
-/// White space seen since the last character, not yet written.
+/// White space since the last character that is not written yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Gap {
     None,
@@ -26,12 +26,12 @@ enum Gap {
 }
 
 impl Collapser {
-    /// Text of several lines, at most `bytes_max` bytes.
+    /// Collects several lines, at most `bytes_max` bytes.
     pub(crate) fn lines(bytes_max: usize) -> Collapser {
         Collapser::new(true, bytes_max, usize::MAX)
     }
 
-    /// Text of one line, at most `chars_max` characters.
+    /// Collects one line, at most `chars_max` characters.
     pub(crate) fn line(chars_max: usize) -> Collapser {
         Collapser::new(false, chars_max * 4, chars_max)
     }
@@ -47,29 +47,29 @@ impl Collapser {
         }
     }
 
-    /// Forgets everything but the limits.
+    /// Removes the text and keeps the limits.
     pub(crate) fn clear(&mut self) {
         self.out.clear();
         self.pending = Gap::None;
         self.truncated = false;
     }
 
-    /// Bytes of the text so far.
+    /// Returns the length of the text so far, in bytes.
     pub(crate) fn len(&self) -> usize {
         self.out.len()
     }
 
-    /// White space without characters, as between table cells.
+    /// Adds white space that has no characters, as between table cells.
     pub(crate) fn blank(&mut self) {
         self.pending = self.pending.max(Gap::Blank);
     }
 
-    /// The end of a line, as at the border of a block.
+    /// Adds the end of a line, as at the border of a block.
     pub(crate) fn break_line(&mut self) {
         self.pending = Gap::Line;
     }
 
-    /// Takes UTF-8 text, or a part of it.
+    /// Adds UTF-8 text, or a part of it.
     pub(crate) fn push(&mut self, text: &[u8]) {
         if self.truncated {
             return;
@@ -82,7 +82,7 @@ impl Collapser {
                     at += 1;
                     continue;
                 }
-                // A single blank between words needs no second look.
+                // A single blank between words is the usual case: it is copied with them.
                 Class::Blank if at > start && is_single_blank(text, at) => {
                     at += 2;
                     continue;
@@ -102,7 +102,7 @@ impl Collapser {
         self.push_words(&text[start..]);
     }
 
-    /// Words with single blanks between them, none at the ends.
+    /// Adds words with single blanks between them, and none at the ends.
     fn push_words(&mut self, words: &[u8]) {
         if words.is_empty() || self.truncated {
             return;
@@ -115,11 +115,12 @@ impl Collapser {
         self.out.extend_from_slice(words);
     }
 
-    /// The last words that are taken, as far as they fit.
+    /// Adds the last words, as far as they fit.
     fn push_part(&mut self, words: &[u8]) {
         self.push_gap();
         let mut room = self.bytes_max.saturating_sub(self.out.len()).min(words.len());
         self.truncated = room < words.len();
+        // Bytes 10xxxxxx continue a character (RFC 3629): go back to its start.
         while room > 0 && words.get(room).is_some_and(|byte| byte & 0xc0 == 0x80) {
             room -= 1;
         }
@@ -138,7 +139,7 @@ impl Collapser {
         }
     }
 
-    /// The text so far, leaving none.
+    /// Returns the text so far and empties the collector.
     pub(crate) fn take(&mut self) -> String {
         let taken = std::mem::take(&mut self.out);
         let mut text = match String::from_utf8(taken) {
@@ -152,7 +153,7 @@ impl Collapser {
         text
     }
 
-    /// The text, and whether there was more.
+    /// Returns the text, and whether there was more.
     pub(crate) fn finish(mut self) -> (String, bool) {
         let text = self.take();
         (text, self.truncated)
@@ -173,7 +174,7 @@ impl Collapser {
 enum Class {
     Plain,
     Blank,
-    /// First byte of a character that may be white space.
+    /// The first byte of a character that may be white space.
     MayBeBlank,
 }
 
@@ -192,7 +193,7 @@ const CLASSES: [Class; 256] = {
     classes
 };
 
-/// Whether a blank stands at `at`, and a plain byte behind it.
+/// Returns whether a blank is at `at`, followed by a plain byte.
 fn is_single_blank(text: &[u8], at: usize) -> bool {
     text[at] == b' '
         && text
@@ -200,7 +201,7 @@ fn is_single_blank(text: &[u8], at: usize) -> bool {
             .is_some_and(|byte| CLASSES[usize::from(*byte)] == Class::Plain)
 }
 
-/// Bytes of the white space character at the beginning of `text`, else 0.
+/// Returns the length of the white space character at the beginning of `text` in bytes, or 0.
 fn blank_width(text: &[u8]) -> usize {
     match text {
         [0xc2, 0x85 | 0xa0, ..] => 2,

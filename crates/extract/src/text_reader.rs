@@ -1,7 +1,7 @@
-//! A payload as text: UTF-8, whatever character set it is in, converted while it is read.
+//! Reads a payload as UTF-8 text. Other character sets are converted while it is read.
 //!
-//! The character set is found as for extraction: byte order mark, header, `meta` or XML declaration, detection. What cannot
-//! be converted becomes U+FFFD.
+//! The character set is found as in extraction: byte order mark, header, `meta` or XML declaration,
+//! detection. Bytes that cannot be converted become U+FFFD.
 
 use std::io::{self, Read};
 
@@ -10,10 +10,10 @@ use encoding_rs::{Decoder, Encoding};
 use crate::charset;
 use crate::payload::PayloadReader;
 
-/// Bytes by which the character set is found.
+/// Number of bytes that decide the character set.
 const START_BYTES: u64 = 64 << 10;
 
-/// Bytes converted at once.
+/// Number of bytes converted at once.
 const PIECE_BYTES: usize = 16 << 10;
 
 /// Reads the text of a payload as UTF-8.
@@ -21,18 +21,18 @@ pub struct TextReader {
     payload: PayloadReader,
     /// `None` after the end.
     decoder: Option<Decoder>,
-    /// Bytes read to find the character set, not yet converted.
+    /// Bytes that were read to find the character set and are not converted yet.
     start: Vec<u8>,
     ready: Vec<u8>,
     taken: usize,
 }
 
 impl TextReader {
-    /// Reads as much of the payload as it takes to tell the character set. `top_level` is the last label of the host, a
-    /// hint for that.
+    /// Reads as much of the payload as the detection of the character set needs. `top_level` is the last
+    /// label of the host, a hint for the detection.
     ///
     /// # Errors
-    /// Those of the payload.
+    /// The error of the payload, if its beginning cannot be read.
     pub fn open(mut payload: PayloadReader, top_level: Option<&str>) -> io::Result<TextReader> {
         let mut start = Vec::new();
         payload.by_ref().take(START_BYTES).read_to_end(&mut start)?;
@@ -52,17 +52,17 @@ impl TextReader {
         })
     }
 
-    /// As [`PayloadReader::is_cut`].
+    /// See [`PayloadReader::is_cut`].
     pub fn is_cut(&self) -> bool {
         self.payload.is_cut()
     }
 
-    /// As [`PayloadReader::has_failed`].
+    /// See [`PayloadReader::has_failed`].
     pub fn has_failed(&self) -> bool {
         self.payload.has_failed()
     }
 
-    /// Converts the next bytes; whether they were the last.
+    /// Converts the next bytes. Returns whether they were the last.
     fn convert(&mut self, decoder: &mut Decoder) -> io::Result<bool> {
         let mut piece = std::mem::take(&mut self.start);
         if piece.is_empty() {
@@ -72,7 +72,7 @@ impl TextReader {
         }
         let last = piece.is_empty();
         let room = decoder.max_utf8_buffer_length(piece.len());
-        // Of pieces this small the length always fits.
+        // The length always fits for pieces this small, so the other value is never used.
         self.ready.resize(room.unwrap_or(piece.len() * 4 + 16), 0);
         let (_, _, written, _) = decoder.decode_to_utf8(&piece, &mut self.ready, last);
         self.ready.truncate(written);

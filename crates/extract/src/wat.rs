@@ -1,8 +1,8 @@
-//! WAT: the metadata of a capture, as JSON; here read for its row and its links.
+//! Reads WAT, the metadata of a capture as JSON, for its row and its links.
 //!
-//! Both layouts of Common Crawl are read: that of 2015 (`Envelope` before `Container`) and the present
-//! one (the header metadata after the payload's), which may have any order of fields. Until June 2019
-//! its writer left HTML's character references in URLs and texts as they were; they are decoded here.
+//! Both layouts of Common Crawl are read: that of 2015 (`Envelope` before `Container`) and the present one
+//! (the header metadata after those of the payload), with the fields in any order. Until June 2019 the writer
+//! did not decode the character references of HTML in URLs and texts; they are decoded here.
 
 mod entities;
 mod envelope;
@@ -20,10 +20,10 @@ use entities::References;
 use envelope::{Envelope, LinkEntry};
 use json::Text;
 
-/// Milliseconds of 2019-07-01: captures from before have character references left in their WAT.
+/// 2019-07-01 in milliseconds since 1970: the WAT of earlier captures has undecoded character references.
 const REFERENCES_DECODED_SINCE_MS: i64 = 1_561_939_200_000;
 
-/// The capture behind a `metadata` record, if it is WAT's of a response.
+/// Extracts the capture that a `metadata` record describes, if it is the WAT of a response.
 pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
     if !begins_like_wat(&record.body) {
         return Extracted::Counted;
@@ -49,7 +49,7 @@ pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
     }
 }
 
-/// Whether a block begins like the JSON of WAT: other metadata records hold `name: value` lines.
+/// Returns whether a block begins like the JSON of WAT: other metadata records contain `name: value` lines.
 fn begins_like_wat(block: &[u8]) -> bool {
     let start = block.trim_ascii_start();
     let Some(name) = start.strip_prefix(b"{") else {

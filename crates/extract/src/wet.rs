@@ -1,11 +1,11 @@
-//! WET: a page's text, already extracted.
+//! Reads WET, the extracted text of a page.
 
 use crate::capture::{digest_of, facts_of_headers};
 use crate::html::{TEXT_BYTES_MAX, TITLE_CHARS_MAX};
 use crate::text::Collapser;
 use crate::{Capture, CaptureKind, Extracted, Page, Settings, language, mime};
 
-/// The capture behind a `conversion` record.
+/// Extracts the capture of a `conversion` record.
 pub(crate) fn extract(record: &warc::Record, settings: &Settings) -> Extracted {
     let facts = match facts_of_headers(&record.headers) {
         Ok(facts) => facts,
@@ -52,7 +52,7 @@ fn page(record: &warc::Record, settings: &Settings) -> Page {
     page
 }
 
-/// WET has no field for the title; its writer puts it first.
+/// Returns the first line that is not blank. WET has no field for the title; its writer puts the title first.
 fn first_line(text: &str) -> String {
     let line = text
         .lines()

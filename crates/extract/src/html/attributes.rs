@@ -1,8 +1,8 @@
-//! The few attributes that matter, of the tag being read.
+//! Collects the few attributes that matter of the tag being read.
 
 use std::borrow::Cow;
 
-/// Attributes that are looked at.
+/// The attributes that are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attribute {
     Href,
@@ -33,14 +33,14 @@ impl Attribute {
     }
 }
 
-/// Values of one tag; the buffers serve all tags of a document.
+/// The values of one tag. The buffers are reused for all tags of a document.
 ///
-/// Of repeated attributes the first counts. Values are kept whole: none is longer than the document, and a
-/// reference that was cut would look like another one.
+/// Of a repeated attribute the first counts (HTML standard, 13.2.5.33). Values are kept completely: none is
+/// longer than the document, and a reference that was cut would be another reference.
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
     values: [Vec<u8>; COUNT],
-    /// Bit n: attribute n stands in the tag.
+    /// Bit n: attribute n is in the tag.
     present: u8,
     /// The name being read.
     name: Vec<u8>,
@@ -53,18 +53,18 @@ enum Reading {
     Nothing,
     Name,
     Value(Attribute),
-    /// The value of an attribute that is not looked at.
+    /// The value of an attribute that is not used.
     Other,
 }
 
 impl Attributes {
-    /// A new tag begins.
+    /// Begins a new tag.
     pub(super) fn clear(&mut self) {
         self.present = 0;
         self.state = Reading::Nothing;
     }
 
-    /// A new attribute begins.
+    /// Begins a new attribute.
     pub(super) fn begin(&mut self) {
         self.end();
         self.name.clear();
@@ -72,7 +72,7 @@ impl Attributes {
     }
 
     pub(super) fn push_name(&mut self, part: &[u8]) {
-        // No name of interest is as long as this.
+        // No attribute that is used has such a long name.
         if self.name.len() <= 32 {
             self.name.extend_from_slice(part);
         }
@@ -85,7 +85,7 @@ impl Attributes {
         }
     }
 
-    /// The name has been read, or the tag ends.
+    /// Ends the name of an attribute: its value begins, or the tag ends.
     pub(super) fn end(&mut self) {
         if self.state != Reading::Name {
             return;
@@ -104,20 +104,20 @@ impl Attributes {
         (self.present & (1 << attribute as u8) != 0).then(|| self.values[attribute as usize].as_slice())
     }
 
-    /// As text: the input was UTF-8, so that nothing is replaced.
+    /// Returns the value as text. The input was UTF-8, so nothing is replaced.
     pub(super) fn text(&self, attribute: Attribute) -> Option<Cow<'_, str>> {
         let lossy =
             |value| std::str::from_utf8(value).map_or_else(|_| String::from_utf8_lossy(value), Cow::Borrowed);
         self.get(attribute).map(lossy)
     }
 
-    /// Whether the value is `word`, in any case and with blanks around.
+    /// Whether the value is `word`, ignoring case and blanks around it.
     pub(super) fn is(&self, attribute: Attribute, word: &[u8]) -> bool {
         self.get(attribute)
             .is_some_and(|value| value.trim_ascii().eq_ignore_ascii_case(word))
     }
 
-    /// Whether one of the value's words is `word`, in any case.
+    /// Whether one of the words of the value is `word`, ignoring case.
     pub(super) fn has_word(&self, attribute: Attribute, word: &[u8]) -> bool {
         self.get(attribute).is_some_and(|value| {
             value

@@ -1,4 +1,4 @@
-//! What is gathered while a document passes by, tag by tag.
+//! Collects title, text, links and declarations of a document, tag by tag.
 
 use super::attributes::{Attribute, Attributes};
 use super::open::OpenElements;
@@ -8,20 +8,20 @@ use super::tag::{Gap, Kind, Role, Tag};
 use crate::links::Occurrence;
 use crate::text::Collapser;
 
-/// Bytes kept of a page's text.
+/// Largest text kept of a page, in bytes.
 pub const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// Characters kept of a title: an unclosed `title` swallows the page.
+/// Largest title kept, in characters: a `title` that is not closed contains the whole page.
 pub(crate) const TITLE_CHARS_MAX: usize = 1024;
 
-/// A document as far as links, text and a few declarations go.
+/// What is known of a document: links, text and a few declarations.
 #[derive(Debug)]
 pub(crate) struct Document {
-    /// The first title, collapsed.
+    /// The first title, with collapsed white space.
     pub(crate) title: Collapser,
     /// Visible text, if wanted.
     pub(crate) text: Collapser,
-    /// `html@lang`, else `html@xml:lang`.
+    /// `html@lang`, or else `html@xml:lang`.
     pub(crate) language: Option<String>,
     /// `meta http-equiv=content-language`.
     pub(crate) content_language: Option<String>,
@@ -34,29 +34,29 @@ pub(crate) struct Document {
     links: RawLinks,
     open: OpenElements,
     wants_text: bool,
-    /// Whether a title has begun; later ones are not the page's.
+    /// Whether a title has begun; later ones are not the title of the page.
     has_title: bool,
     raw: Raw,
-    /// Depth of `svg` and `math`.
+    /// Number of open `svg` and `math` elements.
     foreign_depth: u32,
     /// Inside a note (tooltip, description) of a drawing.
     in_foreign_note: bool,
-    /// Open `a`s of a drawing.
+    /// The open `a` elements of a drawing.
     foreign_anchors: Vec<AnchorId>,
-    /// The element that is open whose content is no part of the page.
+    /// The open element whose content is no part of the page.
     skipped: Option<Skipped>,
-    /// Read as XML.
+    /// Whether the document is read as XML.
     is_xml: bool,
 }
 
-/// An element whose content is passed over: by its name, as they nest.
+/// An element whose content is skipped. Elements of its name are counted, because they nest.
 #[derive(Debug, Clone, Copy)]
 struct Skipped {
     name: u32,
     depth: u32,
 }
 
-/// What the text up to the next tag is, after an element whose content is raw.
+/// How to treat the text up to the next tag, after an element with raw content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Raw {
     No,
@@ -87,17 +87,17 @@ impl Document {
         }
     }
 
-    /// Links in document order, not yet resolved.
+    /// Returns the links in document order, not yet resolved.
     pub(crate) fn links(&self) -> impl Iterator<Item = Occurrence<'_>> {
         self.links.iter()
     }
 
-    /// Inside `svg` or `math`.
+    /// Whether the current place is inside `svg` or `math`.
     pub(super) fn is_foreign(&self) -> bool {
         self.foreign_depth > 0
     }
 
-    /// A document type is declared.
+    /// Records that the document declares a document type.
     pub(super) fn doctype(&mut self) {
         self.open.has_doctype = true;
     }
@@ -119,7 +119,8 @@ impl Document {
         self.links.text(text);
     }
 
-    /// Whether the document is read as XML: every element may close itself, and none but `script` and `style` is raw.
+    /// Whether the document is read as XML: every element may close itself, and only `script` and `style` are
+    /// raw.
     pub(super) fn is_xml(&self) -> bool {
         self.is_xml
     }
@@ -131,7 +132,7 @@ impl Document {
             skipped.depth += u32::from(tag.name == skipped.name && !closes_itself);
             return;
         }
-        // In a drawing a drawing's rules hold, which are XML's.
+        // Inside drawings other rules decide, which follow XML anyway.
         let closes_itself = self_closing && self.is_xml && !self.is_foreign() && tag.kind != Kind::Foreign;
         self.open_element(tag, attributes, self_closing);
         if closes_itself {
@@ -165,7 +166,7 @@ impl Document {
         }
     }
 
-    /// Passes over all up to the end tag.
+    /// Skips everything up to the end tag.
     fn skip(&mut self, tag: Tag) {
         self.skipped = Some(Skipped {
             name: tag.name,
@@ -173,7 +174,7 @@ impl Document {
         });
     }
 
-    /// A start tag inside `svg` or `math`: there the rules of HTML's elements do not hold.
+    /// Handles a start tag inside `svg` or `math`, where the rules for HTML elements do not apply.
     fn start_foreign(&mut self, tag: Tag, attributes: &Attributes, self_closing: bool) {
         match tag.kind {
             Kind::Foreign if !self_closing => self.foreign_depth += 1,
@@ -212,7 +213,7 @@ impl Document {
         }
     }
 
-    /// An end tag inside `svg` or `math`; says whether it is of an element there.
+    /// Handles an end tag inside `svg` or `math`. Returns whether it belongs to an element there.
     fn end_foreign(&mut self, tag: Tag) -> bool {
         match tag.kind {
             Kind::Foreign => {
@@ -237,7 +238,7 @@ impl Document {
         tag.role == Role::Inline
     }
 
-    /// The input ends.
+    /// Ends the document.
     pub(super) fn finish(&mut self) {
         self.links.end_all();
     }
@@ -290,7 +291,7 @@ impl Document {
     }
 }
 
-/// Keeps the value in `slot`, if there is one and none was kept before.
+/// Stores the attribute in `slot`, unless an earlier one is there.
 fn keep_first(slot: &mut Option<String>, attributes: &Attributes, attribute: Attribute) {
     if slot.is_none() {
         *slot = attributes.text(attribute).map(std::borrow::Cow::into_owned);

@@ -1,26 +1,26 @@
-//! Which elements are open: a tree builder without a tree, that knows only where an `a` begins and ends.
+//! Tracks the open elements, like a tree builder without a tree that only knows where an `a` begins and ends.
 //!
-//! Follows the HTML standard (13.2.6, scripting off) as far as it decides which text an `a` contains: implied end
-//! tags, scopes, table structure, the list of active formatting elements with its markers, the adoption agency.
-//! An `a` that a block closes is opened again by the standard for what follows: it is suspended here, and ends when it
-//! leaves the list of active formatting elements.
+//! It follows the HTML standard (13.2.6, scripting off) as far as that decides which text an `a` contains:
+//! implied end tags, scopes, table structure, the list of active formatting elements with its markers, the
+//! adoption agency. The standard opens an `a` that a block closes again for the text behind it: such an `a`
+//! is suspended here, and ends when it leaves the list of active formatting elements.
 //!
 //! Invariants:
-//! - every element in `stack` that has a number stands in `formatting`, as open;
-//! - each tag costs at most [`WALK_MAX`] steps besides what it takes off the stack, so time is linear.
+//! - every element in `stack` that has a number is in `formatting`, as open;
+//! - each tag costs at most [`WALK_MAX`] steps besides the elements that it closes, so time is linear.
 //!
-//! Left out: what no link depends on (framesets, foster parents, quirks by name of a document type), and the order of
-//! clones where formatting elements overlap blocks.
+//! Not implemented: rules on which no link depends (framesets, foster parents, quirks by name of a document
+//! type), and the order of clones if formatting elements overlap blocks.
 
 use super::attributes::Attributes;
 use super::raw_links::{AnchorEnd, AnchorId, Closing, Mark, RawLinks};
 use super::tag::{self, Role, Tag};
 
-/// Open elements looked at to find one. Pages of people nest less deeply; in one made to take long, each tag may cost
-/// this many steps.
+/// Largest number of open elements searched for one. Real pages nest less deeply; in a hostile page each tag
+/// may cost this many steps.
 const WALK_MAX: usize = 256;
 
-/// Equal formatting elements that are opened again after a block ("Noah's Ark clause").
+/// Largest number of equal formatting elements that are opened again after a block ("Noah's Ark clause").
 const EQUAL_FORMATTING_MAX: usize = 3;
 
 /// An open element.
@@ -28,22 +28,22 @@ const EQUAL_FORMATTING_MAX: usize = 3;
 struct Element {
     name: u32,
     role: Role,
-    /// Of a formatting element: its number; else 0.
+    /// The number of a formatting element; 0 for other elements.
     number: u32,
-    /// Of an `a` with a reference.
+    /// Set for an `a` with a reference.
     anchor: Option<AnchorId>,
-    /// Where the `a` around it stood when it began.
+    /// How far the `a` around it had come when the element began.
     mark: Mark,
 }
 
 /// An entry of the list of active formatting elements.
 #[derive(Debug, Clone, Copy)]
 enum Formatting {
-    /// A cell, caption or object begins: what is before it is not opened again inside.
+    /// The start of a cell, caption or object: elements before it are not opened again inside.
     Marker,
     Element {
         element: Element,
-        /// Whether it stands in the stack.
+        /// Whether the element is in the stack.
         is_open: bool,
     },
 }
@@ -57,14 +57,14 @@ pub(super) struct OpenElements {
     numbered: u32,
     has_form: bool,
     noscript_depth: u32,
-    /// Open paragraphs: mostly there is none to look for.
+    /// Number of open paragraphs: usually 0, and then there is none to search.
     paragraphs: u32,
-    /// A document type was declared.
+    /// Whether a document type was declared.
     pub(super) has_doctype: bool,
 }
 
 impl OpenElements {
-    /// Whether the place is inside a `noscript`.
+    /// Whether the current place is inside a `noscript`.
     pub(super) fn in_noscript(&self) -> bool {
         self.noscript_depth > 0
     }
@@ -74,7 +74,7 @@ impl OpenElements {
         self.stack.len()
     }
 
-    /// Text follows: opens again what a block had closed.
+    /// Prepares for text: opens again what a block had closed.
     pub(super) fn before_text(&mut self, text: &[u8], links: &mut RawLinks) {
         let in_table = self
             .stack
@@ -86,7 +86,7 @@ impl OpenElements {
         }
     }
 
-    /// A start tag.
+    /// Handles a start tag.
     pub(super) fn start(&mut self, tag: Tag, attributes: &Attributes, links: &mut RawLinks) {
         match tag.role {
             Role::Unseen => {}
@@ -123,7 +123,7 @@ impl OpenElements {
                 self.push(tag, links);
             }
             Role::Select => {
-                // A second `select` ends the first.
+                // The start tag of a second `select` ends the first.
                 if !self.close_in_scope(tag, links) {
                     self.reconstruct(links);
                     self.push(tag, links);
@@ -150,7 +150,7 @@ impl OpenElements {
         }
     }
 
-    /// An end tag.
+    /// Handles an end tag.
     pub(super) fn end(&mut self, tag: Tag, links: &mut RawLinks) {
         let same_name = |element: &Element| element.name == tag.name;
         let found = match tag.role {
@@ -176,7 +176,7 @@ impl OpenElements {
         }
     }
 
-    /// Place in the stack of the innermost element that is wanted, if no `boundary` stands above it.
+    /// Returns the position in the stack of the innermost wanted element, if no `boundary` is above it.
     fn find(&self, wanted: impl Fn(&Element) -> bool, boundary: impl Fn(Role) -> bool) -> Option<usize> {
         for (place, element) in self.stack.iter().enumerate().rev().take(WALK_MAX) {
             if wanted(element) {
@@ -237,7 +237,7 @@ impl OpenElements {
         });
     }
 
-    /// Places of the formatting elements since the last marker, the last first.
+    /// Returns the positions of the formatting elements since the last marker, the last first.
     fn active(&self) -> std::iter::Rev<std::ops::Range<usize>> {
         let count = self
             .formatting
@@ -248,7 +248,7 @@ impl OpenElements {
         (self.formatting.len() - count..self.formatting.len()).rev()
     }
 
-    /// Takes a formatting element off the list; if it stays open, it is an ordinary element from now on.
+    /// Removes a formatting element from the list. If it stays open, it is an ordinary element from now on.
     fn forget(&mut self, place: usize) {
         if let Formatting::Element { element, is_open } = self.formatting.remove(place)
             && is_open
@@ -258,7 +258,7 @@ impl OpenElements {
         }
     }
 
-    /// Opens formatting elements again that were closed from outside.
+    /// Opens formatting elements again that were closed by other elements.
     fn reconstruct(&mut self, links: &mut RawLinks) {
         let is_closed = |entry: &Formatting| matches!(entry, Formatting::Element { is_open: false, .. });
         let closed = self
@@ -283,7 +283,7 @@ impl OpenElements {
         self.pop_by(Closing::Other, length, links);
     }
 
-    /// Leaves `length` elements open.
+    /// Closes elements until `length` are open.
     fn pop_by(&mut self, closing: Closing, length: usize, links: &mut RawLinks) {
         while self.stack.len() > length {
             let Some(element) = self.stack.pop() else { return };
@@ -317,7 +317,7 @@ impl OpenElements {
         }
     }
 
-    /// Pops the innermost element if it has this role.
+    /// Closes the innermost element if it has this role.
     fn pop_top(&mut self, role: Role, links: &mut RawLinks) {
         if self.stack.last().is_some_and(|top| top.role == role) {
             self.pop_to(self.stack.len() - 1, links);
@@ -332,14 +332,14 @@ impl OpenElements {
         }
     }
 
-    /// A block begins: it ends the paragraph that is open, if there is one.
+    /// Ends the open paragraph, if there is one, because a block begins.
     fn close_paragraph(&mut self, links: &mut RawLinks) {
         if let Some(found) = self.paragraph() {
             self.pop_by(Closing::BlockStart, found, links);
         }
     }
 
-    /// Place of the paragraph that is in reach.
+    /// Returns the position of the paragraph in scope.
     fn paragraph(&self) -> Option<usize> {
         if self.paragraphs == 0 {
             return None;
@@ -348,7 +348,7 @@ impl OpenElements {
         self.find(|e| e.role == Role::Paragraph, boundary)
     }
 
-    /// Ends an element of the tag's name in scope; says whether there was one.
+    /// Ends an element of the same name in scope. Returns whether there was one.
     fn close_in_scope(&mut self, tag: Tag, links: &mut RawLinks) -> bool {
         let found = self.find(|e| e.name == tag.name, Role::ends_scope);
         if let Some(found) = found {
@@ -357,7 +357,7 @@ impl OpenElements {
         found.is_some()
     }
 
-    /// `li`, `dd`, `dt`: ends the item before it in the same list.
+    /// Handles `li`, `dd`, `dt`: ends the item before it in the same list.
     fn start_item(&mut self, tag: Tag, links: &mut RawLinks) {
         let boundary = |role: Role| role.is_special() && !matches!(role, Role::WeakBlock | Role::Paragraph);
         if let Some(found) = self.find(|e| e.role == tag.role, boundary) {
@@ -376,14 +376,14 @@ impl OpenElements {
             .stack
             .last()
             .is_some_and(|top| matches!(top.role, Role::Table | Role::RowGroup | Role::Row));
-        // Between the parts of a table a form holds nothing.
+        // A form between the parts of a table contains nothing.
         if !in_table {
             self.close_paragraph(links);
             self.push(tag, links);
         }
     }
 
-    /// A form's end tag closes the form alone, not what is open in it.
+    /// Handles the end tag of a form: it closes only the form, not the elements that are open in it.
     fn end_form(&mut self, links: &mut RawLinks) {
         self.has_form = false;
         if let Some(found) = self.find(|e| e.role == Role::Form, Role::ends_scope) {
@@ -412,8 +412,8 @@ impl OpenElements {
         self.push(tag, links);
     }
 
-    /// `caption`, `col`, `tbody`, `tr`, `td` and the like: end what is open in the table as far as they must, and open
-    /// what they need.
+    /// Handles `caption`, `col`, `tbody`, `tr`, `td` and the like: they end what is open in the table as far
+    /// as necessary, and open the elements that they need.
     fn start_table_part(&mut self, tag: Tag, links: &mut RawLinks) {
         let Some(table) = self.find(|e| e.role == Role::Table, |_| false) else {
             return;
@@ -444,7 +444,7 @@ impl OpenElements {
         }
     }
 
-    /// A new `a` ends the one that is open at the same level: they do not nest.
+    /// Ends the open `a` at the same level when a new one begins: they do not nest.
     fn end_open_anchor(&mut self, tag: Tag, links: &mut RawLinks) {
         let number_of = |open: &OpenElements, place: usize| match &open.formatting[place] {
             Formatting::Element { element, .. } if element.role == Role::Anchor => Some(element.number),
@@ -454,7 +454,7 @@ impl OpenElements {
             return;
         };
         self.end_formatting(tag.name, AnchorEnd::Implied, links);
-        // What the adoption agency left because it was out of scope goes in any case.
+        // The element is removed even if the adoption agency did not, because it was out of scope.
         if let Some(place) = self
             .active()
             .find(|&place| number_of(self, place) == Some(number))
@@ -466,17 +466,17 @@ impl OpenElements {
         }
     }
 
-    /// Takes one element out of the stack, what is above it stays.
+    /// Removes one element from the stack; those above it stay.
     fn remove(&mut self, at: usize, links: &mut RawLinks) {
         let element = self.stack.remove(at);
         if let Some(anchor) = element.anchor {
-            // What is above it stays, so that it was not closed from outside.
+            // The elements above it stay, so no outer element closed it.
             links.suspend_anchor(anchor, self.stack.len(), Closing::Other);
         }
         self.popped(element, links);
     }
 
-    /// Takes an element off the list of active formatting elements: it is not opened again.
+    /// Removes an element from the list of active formatting elements, so that it is not opened again.
     fn end_listed(&mut self, place: usize, end: AnchorEnd, links: &mut RawLinks) {
         if let Formatting::Element { element, .. } = self.formatting.remove(place)
             && let Some(anchor) = element.anchor
@@ -485,7 +485,7 @@ impl OpenElements {
         }
     }
 
-    /// The adoption agency: the end tag of a formatting element.
+    /// Handles the end tag of a formatting element (the adoption agency of the standard).
     fn end_formatting(&mut self, name: u32, end: AnchorEnd, links: &mut RawLinks) {
         let listed = self.active().find_map(|place| match self.formatting[place] {
             Formatting::Element { element, is_open } if element.name == name => {
@@ -505,12 +505,13 @@ impl OpenElements {
             };
             let is_special = |e: &Element| e.role.is_special();
             let inside = &self.stack[at + 1..];
-            // The standard clones the element into each block: its first part ends at the first block behind words.
+            // The standard clones the element into each block, so its first part ends at the first block
+            // after words.
             let blocks = inside.iter().filter(|e| is_special(e));
             let cut = blocks.map(|e| e.mark).find(|mark| *mark != Mark::default());
             match inside.iter().rposition(is_special) {
                 None => self.pop_to(at, links),
-                // Blocks in it stay open, without it.
+                // The blocks inside stay open, without the element.
                 Some(last) => {
                     if let (Some(anchor), Some(mark)) = (element.anchor, cut) {
                         links.cut_anchor(anchor, mark);

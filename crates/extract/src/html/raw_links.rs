@@ -1,48 +1,48 @@
-//! Occurrences of links as the document spells them: a `base` may come after them, so that none can
-//! be resolved before the end.
+//! Collects links as written in the document. They cannot be resolved before the end, because a `base` may
+//! come after them.
 
 use super::attributes::{Attribute, Attributes};
 use crate::links::{ANCHOR_CHARS_MAX, Occurrence, is_nofollow};
 use crate::text::Collapser;
 use std::ops::Range;
 
-/// Links that collect text at once at most: in table cells an `a` may stand inside another. Of more, the outermost
-/// are done with what they have, so that text costs no more than this.
+/// Largest number of links that collect text at the same time: in table cells an `a` may be inside another.
+/// If there are more, the outermost end with the text they have, which bounds the cost of text.
 const OPEN_MAX: usize = 16;
 
-/// All occurrences, their texts in one buffer.
+/// All occurrences. Their texts are in one buffer.
 #[derive(Debug, Default)]
 pub(super) struct RawLinks {
     texts: String,
     list: Vec<RawLink>,
-    /// Those that have not ended, the outermost first.
+    /// The links that have not ended, the outermost first.
     open: Vec<OpenAnchor>,
-    /// Done, to be used again.
+    /// Memory of ended links, for reuse.
     spare: Vec<OpenAnchor>,
 }
 
-/// How far the words of an `a` had come: bytes of its text, and of its images' texts.
+/// A position in the words of an `a`: bytes of its text, and of the texts of its images.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mark {
     text_bytes: usize,
     alt_bytes: usize,
 }
 
-/// Place of a link in the list of occurrences.
+/// The position of a link in the list of occurrences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AnchorId(u32);
 
-/// How an `a` came to its end.
+/// How an `a` ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AnchorEnd {
-    /// By its end tag: its words go on behind a block that began in its paragraph, but not beyond the element that it
-    /// began in.
+    /// By its end tag: its words go on behind a block that began in its paragraph, but not beyond the element
+    /// that it began in.
     Tag,
-    /// Without one: only the words up to where it was closed first.
+    /// Without an end tag: only the words up to where it was closed first count.
     Implied,
 }
 
-/// What closes an `a` that may be opened again.
+/// The reason why an `a` is closed that may be opened again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Closing {
     /// A block begins in its paragraph.
@@ -54,18 +54,18 @@ pub(super) enum Closing {
 #[derive(Debug)]
 struct OpenAnchor {
     id: AnchorId,
-    /// Whether text belongs to it now: not where a block closed it, until it is opened again.
+    /// Whether text belongs to it now: not after a block closed it, until it is opened again.
     is_collecting: bool,
     text: Collapser,
-    /// Alternative texts of its images.
+    /// The alternative texts of its images.
     alt: Collapser,
-    /// Open elements around it.
+    /// The number of open elements around it.
     depth: usize,
-    /// Where it was closed first, having words.
+    /// Where it was closed first after it had words.
     first_part: Option<Mark>,
-    /// The same, not counting blocks that began in its paragraph, and elements that began inside of it.
+    /// The same, but ignoring blocks that began in its paragraph, and elements that began inside it.
     own_part: Option<Mark>,
-    /// The last image's words, and whether it stands in a `noscript`.
+    /// The words of the last image, and whether it is in a `noscript`.
     image: (Vec<u8>, bool),
 }
 
@@ -92,15 +92,15 @@ impl OpenAnchor {
 
 #[derive(Debug)]
 struct RawLink {
-    /// Stretch of `texts`.
+    /// Range in `texts`.
     reference: Range<usize>,
-    /// Stretch of `texts`; empty until an `a` ends.
+    /// Range in `texts`; empty until an `a` ends.
     anchor: Range<usize>,
     nofollow: bool,
 }
 
 impl RawLinks {
-    /// In document order.
+    /// Returns the occurrences in document order.
     pub(super) fn iter(&self) -> impl Iterator<Item = Occurrence<'_>> {
         self.list.iter().map(|link| Occurrence {
             reference: &self.texts[link.reference.clone()],
@@ -119,11 +119,10 @@ impl RawLinks {
         });
     }
 
-    /// An `a` begins; without `href` it is no link.
-    /// `depth` elements are open around it.
+    /// Begins an `a`, inside `depth` open elements. Without `href` it is no link.
     pub(super) fn start_anchor(&mut self, attributes: &Attributes, depth: usize) -> Option<AnchorId> {
         let reference = attributes.text(Attribute::Href)?;
-        // More than fit into the type do not fit into a document.
+        // A document cannot contain more links than fit into the type.
         let id = AnchorId(u32::try_from(self.list.len()).ok()?);
         self.push(&reference, "", is_nofollow(attributes.get(Attribute::Rel)));
         self.collect(id, depth);
@@ -151,33 +150,34 @@ impl RawLinks {
         self.open.push(anchor);
     }
 
-    /// An `a` is closed so that `depth` elements stay open, and may be opened again.
+    /// Closes an `a` that may be opened again; `depth` elements stay open.
     pub(super) fn suspend_anchor(&mut self, id: AnchorId, depth: usize, by: Closing) {
         if let Some(anchor) = self.open.iter_mut().rfind(|open| open.id == id) {
             anchor.close(depth, by);
         }
     }
 
-    /// How far the innermost `a` has come.
+    /// Returns the position in the words of the innermost `a`.
     pub(super) fn mark(&self) -> Mark {
         self.open.last().map_or(Mark::default(), OpenAnchor::mark)
     }
 
-    /// A block that began at `mark`, behind words, is taken out of an `a`: what followed is not in its first part.
+    /// Records that a block is removed from an `a`. The block began at `mark`, after words, so the text
+    /// behind `mark` is not in its first part.
     pub(super) fn cut_anchor(&mut self, id: AnchorId, mark: Mark) {
         if let Some(anchor) = self.open.iter_mut().rfind(|open| open.id == id) {
             anchor.first_part.get_or_insert(mark);
         }
     }
 
-    /// It is opened again.
+    /// Opens an `a` again.
     pub(super) fn resume_anchor(&mut self, id: AnchorId) {
         if let Some(anchor) = self.open.iter_mut().rfind(|open| open.id == id) {
             anchor.is_collecting = true;
         }
     }
 
-    /// An `a` ends, if it has not ended.
+    /// Ends an `a`, unless it has ended already.
     pub(super) fn end_anchor(&mut self, id: AnchorId, end: AnchorEnd) {
         if let Some(place) = self.open.iter().rposition(|open| open.id == id) {
             let anchor = self.open.remove(place);
@@ -185,7 +185,7 @@ impl RawLinks {
         }
     }
 
-    /// The document ends.
+    /// Ends all links at the end of the document.
     pub(super) fn end_all(&mut self) {
         while let Some(anchor) = self.open.pop() {
             self.settle(anchor, AnchorEnd::Implied);
@@ -218,8 +218,8 @@ impl RawLinks {
         }
     }
 
-    /// An image. One in a `noscript` may stand for the image beside it that only a script would load: the same words
-    /// of both count once.
+    /// Adds an image. An image in a `noscript` may replace the one beside it that only a script would load,
+    /// so the same words of both count once.
     pub(super) fn image(&mut self, attributes: &Attributes, in_noscript: bool) {
         let Some(alt) = attributes.get(Attribute::Alt) else {
             return;

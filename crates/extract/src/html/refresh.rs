@@ -1,7 +1,7 @@
 //! The target of `meta http-equiv=refresh`.
 
-/// The reference in a refresh such as `5; URL='next.html'`, after the HTML standard's "shared
-/// declarative refresh steps"; `None` where there is only a time, or nothing that makes sense.
+/// Returns the reference in a refresh such as `5; URL='next.html'`, by the "shared declarative refresh steps"
+/// of the HTML standard. `None` if there is only a time, or nothing valid.
 pub(crate) fn target(content: &str) -> Option<&str> {
     let after_time = content.trim_ascii_start();
     let time_length = after_time
@@ -30,7 +30,7 @@ pub(crate) fn target(content: &str) -> Option<&str> {
     (!reference.is_empty()).then_some(reference)
 }
 
-/// What follows `url =`.
+/// Returns the text after `url =`.
 fn after_url_word(text: &str) -> Option<&str> {
     let (word, rest) = text.split_at_checked(3)?;
     let rest = rest.trim_ascii_start().strip_prefix('=')?;

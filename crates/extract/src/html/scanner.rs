@@ -1,7 +1,7 @@
-//! From tokens to the document: the emitter behind the tokenizer.
+//! The emitter behind the tokenizer: passes tokens to the document.
 //!
-//! The tokenizer (html5gum) follows the HTML standard's state machine. What a tree builder would tell
-//! it is decided here from the tags alone: when raw text begins, and whether the place is inside
+//! The tokenizer (html5gum) follows the state machine of the HTML standard. What a tree builder would tell
+//! the tokenizer is decided here from the tags alone: when raw text begins, and whether the place is inside
 //! `svg` or `math`.
 
 use super::attributes::Attributes;
@@ -11,18 +11,18 @@ use html5gum::emitters::Emitter;
 use html5gum::{Error, State};
 use std::convert::Infallible;
 
-/// No element of interest has a longer name; of longer ones this much is kept.
+/// No element that is treated by name has a longer one; of longer names only this many bytes are kept.
 const NAME_BYTES_MAX: usize = 32;
 
 pub(super) struct Scanner<'d> {
     document: &'d mut Document,
-    /// Name of the tag being read.
+    /// The name of the tag being read.
     name: Vec<u8>,
     is_end_tag: bool,
     self_closing: bool,
-    /// Known once the name has been read.
+    /// The tag, known once its name has been read.
     tag: Option<Tag>,
-    /// Whether its attributes are looked at.
+    /// Whether the attributes of the tag are used.
     wants_attributes: bool,
     attributes: Attributes,
     /// The start tag whose end tag ends raw text.
@@ -52,7 +52,7 @@ impl<'d> Scanner<'d> {
         self.wants_attributes = false;
     }
 
-    /// What the tag means whose name has been read.
+    /// Returns the meaning of the tag whose name has been read.
     fn tag(&mut self) -> Tag {
         *self.tag.get_or_insert_with(|| Tag::of(&self.name))
     }
@@ -65,7 +65,7 @@ impl<'d> Scanner<'d> {
         if self.document.is_xml() && (self.self_closing || !tag.is_raw_in_xml()) {
             return None;
         }
-        // Inside drawings, raw text elements may close themselves, and titles hold markup.
+        // Inside drawings, raw text elements may close themselves, and titles contain markup.
         if self.document.is_foreign() && (self.self_closing || tag.kind == Kind::Title) {
             return None;
         }

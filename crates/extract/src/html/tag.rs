@@ -1,4 +1,4 @@
-//! What each element means to a reader of links and text.
+//! The meaning of each element for links and text.
 
 /// Elements that are treated by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,11 +14,11 @@ pub(super) enum Kind {
     Plaintext,
     /// `title` of the page, or the tooltip of a drawing.
     Title,
-    /// Text up to its end tag that nobody sees: `script`.
+    /// `script`: text up to its end tag that nobody sees.
     Script,
-    /// The same without script's escapes: `style`, `iframe`, `noembed`, `noframes`.
+    /// `style`, `iframe`, `noembed`, `noframes`: the same without the escapes of `script`.
     HiddenRaw,
-    /// What the reader would type: `textarea`.
+    /// `textarea`: text that the reader of the page may change.
     Textarea,
     /// Visible raw text: `xmp`.
     Raw,
@@ -30,7 +30,7 @@ pub(super) enum Kind {
     Other,
 }
 
-/// White space that an element's tags stand for.
+/// The white space that the tags of an element cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gap {
     None,
@@ -41,13 +41,14 @@ pub(super) enum Gap {
 /// What the tree builder of the HTML standard does with an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Never among the open elements, and changes nothing there: declarations, raw text, what is ignored in a body.
+    /// Never among the open elements and without effect on them: declarations, raw text, tags that a body
+    /// ignores.
     Unseen,
-    /// Holds nothing, but stands in the text: `img`.
+    /// Empty, but part of the text: `img`.
     Void,
-    /// Ends a paragraph and holds nothing of its own: `hr`, raw text in a block.
+    /// Ends a paragraph and contains no elements: `hr`, raw text in a block.
     Rule,
-    /// Anything without rules of its own.
+    /// Any element without rules of its own.
     Inline,
     Noscript,
     /// `b` and the like: opened again after a block that closed them.
@@ -56,7 +57,7 @@ pub(super) enum Role {
     Block,
     /// A block in which a list item still ends the one before: `div`, `address`.
     WeakBlock,
-    /// `ol`, `ul`: an `li` ends no other beyond it.
+    /// `ol`, `ul`: an `li` inside ends no `li` outside.
     List,
     Paragraph,
     Heading,
@@ -69,7 +70,7 @@ pub(super) enum Role {
     Choice,
     /// Parts of a `ruby`.
     Ruby,
-    /// `object` and the like: formatting does not reach in.
+    /// `object` and the like: formatting from outside has no effect inside.
     Embedded,
     Table,
     Caption,
@@ -80,12 +81,12 @@ pub(super) enum Role {
 }
 
 impl Role {
-    /// Whether elements inside are out of reach for end tags outside (the standard's "in scope").
+    /// Whether end tags outside cannot close elements inside (the "in scope" of the standard).
     pub(super) fn ends_scope(self) -> bool {
         matches!(self, Role::Embedded | Role::Table | Role::Caption | Role::Cell)
     }
 
-    /// Whether it stops the end tag of an ordinary or formatting element (the standard's "special").
+    /// Whether it stops the end tag of an ordinary or formatting element (the "special" of the standard).
     pub(super) fn is_special(self) -> bool {
         !matches!(
             self,
@@ -105,8 +106,8 @@ pub(super) struct Tag {
     pub(super) name: u32,
 }
 
-/// A number for a name; two names with one number would close each other, which harms nothing but the page that made
-/// them up.
+/// Returns a number (FNV-1a) for a name. Two names with the same number would close each other; only a page
+/// that invents such names is harmed.
 pub(super) const fn name_of(name: &[u8]) -> u32 {
     let mut hash = 0x811c_9dc5_u32;
     let mut at = 0;
@@ -118,7 +119,7 @@ pub(super) const fn name_of(name: &[u8]) -> u32 {
 }
 
 impl Tag {
-    /// `name` in lower case.
+    /// Returns the meaning of the element `name`, which must be in lower case.
     pub(super) fn of(name: &[u8]) -> Tag {
         let (kind, gap, role) = meaning(name);
         Tag {
@@ -130,13 +131,13 @@ impl Tag {
         }
     }
 
-    /// Whether what is in it is read as text up to its end tag also where a document declares to be XML: real documents
-    /// do not escape what is in `script` and `style`.
+    /// Whether its content is raw text up to its end tag even in XML: real documents do not escape the
+    /// content of `script` and `style`.
     pub(super) fn is_raw_in_xml(self) -> bool {
         self.name == name_of(b"script") || self.name == name_of(b"style")
     }
 
-    /// Whether its attributes are looked at.
+    /// Whether its attributes are used.
     pub(super) fn has_wanted_attributes(self) -> bool {
         matches!(
             self.kind,

@@ -1,12 +1,12 @@
-//! Chunked transfer coding, taken off.
+//! Decodes the chunked transfer coding (RFC 9112, 7.1).
 //!
-//! A payload that is declared chunked and is not (crawlers that decode and keep the header) stays as
-//! it is. Where a chunked payload stops making sense, the chunks before are kept and the rest
-//! follows as it stands, so that nothing is lost.
+//! A payload that is wrongly declared as chunked (by crawlers that decode it and keep the header) is returned
+//! unchanged. If a chunked payload becomes invalid, the chunks before are kept and the rest follows
+//! unchanged, so that nothing is lost.
 
 use std::borrow::Cow;
 
-/// The payload without its chunk lines; borrowed where it is one stretch of `body`.
+/// Returns the payload without its chunk lines; borrowed if it is one range of `body`.
 pub(crate) fn decode(body: &[u8]) -> Cow<'_, [u8]> {
     let Some((first, rest)) = split_chunk(body) else {
         return Cow::Borrowed(body);
@@ -15,7 +15,7 @@ pub(crate) fn decode(body: &[u8]) -> Cow<'_, [u8]> {
     let mut rest = rest;
     loop {
         match split_chunk(rest) {
-            // The last chunk (what follows are trailers), or the end of a cut payload.
+            // The last chunk (trailers follow it), or the end of a cut payload.
             Some(([], _)) => return payload,
             Some((chunk, tail)) => {
                 append(&mut payload, chunk);
@@ -37,8 +37,8 @@ fn append<'a>(payload: &mut Cow<'a, [u8]>, more: &'a [u8]) {
     }
 }
 
-/// One chunk and what follows it; a chunk cut by the end of the body is shorter than it says.
-/// `None` where no chunk line stands.
+/// Splits off one chunk. A chunk cut by the end of the body is shorter than its declared size. Returns `None`
+/// if there is no chunk line.
 fn split_chunk(body: &[u8]) -> Option<(&[u8], &[u8])> {
     if body.is_empty() {
         return Some((body, body));
@@ -52,7 +52,8 @@ fn split_chunk(body: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((chunk, rest))
 }
 
-/// `1a3f` or `1A3F ; name=value`, at most 16 hexadecimal digits, to the end of the line.
+/// Reads a line such as `1a3f` or `1A3F ; name=value`, with at most 16 hexadecimal digits. Returns the size
+/// and the rest.
 fn split_size_line(body: &[u8]) -> Option<(usize, &[u8])> {
     const LINE_BYTES_MAX: usize = 4096;
     let end = memchr::memchr(b'\n', &body[..body.len().min(LINE_BYTES_MAX)])?;

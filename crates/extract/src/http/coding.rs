@@ -1,17 +1,17 @@
-//! Codings of content and transfer, taken off: gzip, deflate (with and without zlib's wrapping), br, zstd.
+//! Decodes the codings of content and transfer: gzip, deflate (with and without the zlib wrapper), br, zstd.
 //!
-//! Servers and crawlers lie about codings in both directions, so a claim is believed only as far as
-//! the bytes bear it out: a payload that does not decode stays as it is. Of a payload that decodes
-//! part of the way, that part is used. The size decoded is bounded whatever the input says.
+//! Servers and crawlers make wrong statements about codings in both directions, so a claim is believed only
+//! as far as the bytes confirm it: a payload that does not decode stays unchanged. Of a payload that decodes
+//! partly, that part is used. The decoded size is bounded.
 
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use std::borrow::Cow;
 use std::io::{self, Read};
 
-/// Bytes of a decoded payload that are looked at.
+/// Largest number of bytes used of a decoded payload.
 pub(crate) const DECODED_BYTES_MAX: usize = 16 << 20;
 
-/// A payload without its codings.
+/// A decoded payload.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Decoded<'a> {
     pub(crate) bytes: Cow<'a, [u8]>,
@@ -19,7 +19,7 @@ pub(crate) struct Decoded<'a> {
     pub(crate) truncated: bool,
 }
 
-/// Whether a coding of this name can be taken off, or says that there is none.
+/// Returns whether a coding of this name can be decoded, or means that there is none.
 pub(crate) fn is_known(coding: &str) -> bool {
     matches!(
         coding,
@@ -27,7 +27,7 @@ pub(crate) fn is_known(coding: &str) -> bool {
     )
 }
 
-/// Undoes `codings` (the head keeps but a few), the last applied first. `bytes_max` bounds every step.
+/// Decodes `codings` (the head keeps only a few), the last applied first. `bytes_max` bounds every step.
 pub(crate) fn decode<'a>(payload: Cow<'a, [u8]>, codings: &[String], bytes_max: usize) -> Decoded<'a> {
     let mut decoded = Decoded {
         bytes: payload,
@@ -49,7 +49,8 @@ pub(crate) fn decode<'a>(payload: Cow<'a, [u8]>, codings: &[String], bytes_max: 
     decoded
 }
 
-/// At most one byte more than `bytes_max`; `None` if the claim is false or the coding unknown.
+/// Returns at most one byte more than `bytes_max`, which shows that there is more; `None` if the claim is
+/// false or the coding unknown.
 fn decode_one(payload: &[u8], coding: &str, bytes_max: usize) -> Option<Vec<u8>> {
     match coding {
         "gzip" | "x-gzip" => payload
@@ -66,10 +67,10 @@ fn decode_one(payload: &[u8], coding: &str, bytes_max: usize) -> Option<Vec<u8>>
     }
 }
 
-/// Decoded bytes of a trial.
+/// Largest number of bytes decoded in a trial.
 const TRIAL_DECODED_BYTES: usize = 64 << 10;
 
-/// A coding that the bytes bear out.
+/// A coding that the bytes confirm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Proven {
     Gzip,
@@ -79,7 +80,7 @@ pub(crate) enum Proven {
     Zstd,
 }
 
-/// Whether `start`, the beginning of a payload (all of it, where it is short), is coded as claimed.
+/// Returns the coding if `start`, the beginning of a payload (or all of a short one), is coded as claimed.
 pub(crate) fn prove(start: &[u8], coding: &str) -> Option<Proven> {
     let bears_out = |decoder: Option<Vec<u8>>| decoder.is_some();
     let zlib = || bears_out(read_leniently(ZlibDecoder::new(start), TRIAL_DECODED_BYTES));
@@ -102,7 +103,7 @@ pub(crate) fn prove(start: &[u8], coding: &str) -> Option<Proven> {
 }
 
 impl Proven {
-    /// Decodes what `encoded` gives.
+    /// Returns a decoder of `encoded`.
     pub(crate) fn decoder(self, encoded: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Proven::Gzip => Box::new(MultiGzDecoder::new(encoded)),
@@ -127,15 +128,15 @@ fn looks_like_zlib(payload: &[u8]) -> bool {
         if cmf & 0x0f == 8 && cmf >> 4 <= 7 && (u16::from(*cmf) * 256 + u16::from(*flg)).is_multiple_of(31))
 }
 
-/// What can be read before the first error; `None` if that is nothing.
+/// Returns the bytes before the first error; `None` if there are none.
 fn read_leniently(decoder: impl Read, bytes_max: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let outcome = decoder.take(bytes_max as u64 + 1).read_to_end(&mut bytes);
     (outcome.is_ok() || !bytes.is_empty()).then_some(bytes)
 }
 
-/// Brotli has no magic number and its decoder does not tell a cut stream from a wrong one. A wrong one
-/// fails early, so the part is kept where it is no small one.
+/// Brotli has no magic number, and its decoder does not distinguish a cut stream from a wrong one. A wrong
+/// one fails early, so the decoded part is kept only if it is not small.
 fn read_brotli(payload: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let decoder = brotli_decompressor::Decompressor::new(payload, BROTLI_BUFFER_BYTES);
@@ -148,7 +149,7 @@ fn read_brotli(payload: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
 /// HTTP allows windows up to 8 MiB (RFC 9659), which bounds the memory that a frame can ask for.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
-/// Encoded bytes that brotli's decoder takes at once.
+/// Number of encoded bytes that the brotli decoder reads at once.
 const BROTLI_BUFFER_BYTES: usize = 16 << 10;
 
 fn read_zstd(payload: &[u8], bytes_max: usize) -> Option<Vec<u8>> {

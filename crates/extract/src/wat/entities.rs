@@ -1,19 +1,19 @@
-//! HTML's character references in WAT, which older files leave undecoded.
+//! Decodes the character references of HTML in WAT, which older files contain.
 
 use super::json::Text;
 use std::borrow::Cow;
 
-/// What is done about character references.
+/// How to treat character references.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum References {
-    /// The writer decoded them: what looks like one is text.
+    /// The writer decoded them: text that looks like one is text.
     Keep,
-    /// The writer left them.
+    /// The writer did not decode them.
     Decode,
 }
 
 impl References {
-    /// A string of the JSON as the page had it.
+    /// Returns a string of the JSON as it was in the page.
     pub(super) fn text(self, text: Text<'_>) -> Cow<'_, str> {
         let text = text.decode();
         if self == References::Keep || !text.contains('&') {
@@ -23,8 +23,8 @@ impl References {
     }
 }
 
-/// Decodes as the value of an attribute, where a reference that lacks its semicolon is left alone if
-/// what follows it may belong to a query.
+/// Decodes text like the value of an attribute: a reference without its semicolon is not decoded if the text
+/// after it may belong to a query (HTML standard, 13.2.5.73).
 fn decode(text: &str) -> String {
     let html = format!("<a x=\"{}\">", text.replace('"', "&quot;"));
     for token in html5gum::Tokenizer::new(html.as_str()).flatten() {

@@ -1,9 +1,9 @@
-//! The fields of WAT's JSON that are wanted, as they stand in the record.
+//! The fields of the JSON of WAT that are needed, as they are in the record.
 
 use super::json::{Json, Result, Text};
 use crate::links::is_nofollow;
 
-/// One WAT record. Texts are not decoded until they are asked for.
+/// One WAT record. Texts are decoded only when they are used.
 #[derive(Debug, Default)]
 pub(super) struct Envelope<'a> {
     warc_type: Option<Text<'a>>,
@@ -15,7 +15,7 @@ pub(super) struct Envelope<'a> {
     pub(super) content_type: Option<Text<'a>>,
     pub(super) content_language: Option<Text<'a>>,
     pub(super) location: Option<Text<'a>>,
-    /// Whether the writer took the payload for HTML.
+    /// Whether the writer recognised the payload as HTML.
     pub(super) has_html: bool,
     pub(super) title: Option<Text<'a>>,
     pub(super) base: Option<Text<'a>>,
@@ -60,7 +60,7 @@ impl<'a> Envelope<'a> {
             .is_some_and(|word| word.raw.eq_ignore_ascii_case(b"response"))
     }
 
-    /// 0 where there is none.
+    /// Returns the HTTP status, or 0 if there is none.
     pub(super) fn status(&self) -> u16 {
         let status = self
             .status
@@ -196,7 +196,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// An entry of `Links`, if it is one of an `a` or `area`. Slashes may be escaped, as in all JSON.
+/// Reads an entry of `Links`, if it is one of an `a` or `area`. Slashes may be escaped, as in all JSON.
 fn read_link<'a>(json: &mut Json<'a>) -> Result<Option<LinkEntry<'a>>> {
     let mut link = LinkEntry::default();
     let (mut is_wanted, mut has_reference) = (false, false);

@@ -1,33 +1,33 @@
-//! A reader for JSON that is walked once and mostly skipped.
+//! A JSON reader for input that is read once and mostly skipped.
 //!
-//! WAT records are the largest part of what Weft reads fast: 30 to 45 KB of JSON a page, of which a
-//! few strings are wanted. This reader hands out strings as they stand in the input and decodes only
-//! those asked for; what is skipped is looked at for quotes and brackets and not checked further.
-//! Measured on one thread over 306 records made of real pages (10.7 KB in the mean), the same fields wanted:
-//! this reader 1,140 MB/s; sonic-rs, simd-json and serde_json into typed structs that borrow 335, 325 and
-//! 310 MB/s. On Common Crawl's own records of 2015 (20 KB in the mean): 1,302 against 407, 349 and 356.
+//! WAT records are the largest part of what Weft must read fast: 30 to 45 KB of JSON a page, of which a few
+//! strings are needed. This reader returns strings as they are in the input and decodes only those that are
+//! used. In skipped parts it looks only for quotes and brackets and checks nothing else. Measured on one
+//! thread over 306 records made of real pages (10.7 KB in the mean), with the same fields: this reader 1,140
+//! MB/s; sonic-rs, simd-json and serde_json into typed structs that borrow 335, 325 and 310 MB/s. On records
+//! of Common Crawl of 2015 (20 KB in the mean): 1,302 against 407, 349 and 356.
 //!
-//! Invariant: nothing here recurses, so that depth costs no stack; every call either advances or fails.
+//! Invariant: nothing here recurses, so nested input needs no stack; every call either advances or fails.
 
 use std::borrow::Cow;
 
-/// The input is no JSON, or not what the caller expects at this place.
+/// The input is not JSON, or not what the caller expects at this place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Malformed {
-    /// Byte of the input.
+    /// Offset in the input, in bytes.
     pub(super) at: usize,
 }
 
 pub(super) type Result<T> = std::result::Result<T, Malformed>;
 
-/// A string as it stands in the input, without its quotes.
+/// A string as it is in the input, without its quotes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Text<'a> {
     pub(super) raw: &'a [u8],
     has_escapes: bool,
 }
 
-/// A place in the input.
+/// A position in the input.
 pub(super) struct Json<'a> {
     input: &'a [u8],
     at: usize,
@@ -61,8 +61,8 @@ impl<'a> Json<'a> {
         Err(Malformed { at: self.at })
     }
 
-    /// Walks an object: `field` is called with each name as it stands, and must take the value.
-    /// A value that is no object is skipped.
+    /// Reads an object: `field` is called with each name as it is in the input, and must read the value. A
+    /// value that is no object is skipped.
     pub(super) fn object(&mut self, mut field: impl FnMut(&mut Self, &'a [u8]) -> Result<()>) -> Result<()> {
         if self.peek() != Some(b'{') {
             return self.skip();
@@ -82,8 +82,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Walks an array: `item` is called for each and must take it. A value that is no array is taken
-    /// for an array of one, as writers do that turn a repeated header into an array.
+    /// Reads an array: `item` is called for each item and must read it. A value that is no array counts as an
+    /// array of one, because some writers use an array only for repeated headers.
     pub(super) fn array(&mut self, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
         if self.peek() != Some(b'[') {
             return item(self);
@@ -101,7 +101,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// After a field or an item: a comma, or the end.
+    /// Reads what follows a field or an item: a comma (true), or the end (false).
     fn has_more(&mut self, end: u8) -> Result<bool> {
         match self.peek() {
             Some(b',') => {
@@ -117,7 +117,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// A string.
+    /// Reads a string.
     pub(super) fn text(&mut self) -> Result<Text<'a>> {
         if self.peek() != Some(b'"') {
             return self.fail();
@@ -171,7 +171,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Passes over one value of any kind.
+    /// Skips one value of any kind.
     pub(super) fn skip(&mut self) -> Result<()> {
         match self.peek() {
             Some(b'"') => self.text().map(drop),
@@ -193,8 +193,8 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// Passes over what is left of the innermost object or array that is being walked, up to its closing
-    /// bracket: the walk then finds its end.
+    /// Skips the rest of the innermost object or array that is being read, up to its closing bracket, which
+    /// the reader of that object then finds.
     pub(super) fn skip_fields(&mut self) -> Result<()> {
         let mut depth = 0_usize;
         while let Some(byte) = self.input.get(self.at) {
@@ -215,7 +215,7 @@ impl<'a> Json<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Decoded: escapes resolved, bytes that are not UTF-8 and lone surrogates replaced.
+    /// Decodes the string: resolves escapes, and replaces invalid UTF-8 and lone surrogates.
     pub(super) fn decode(self) -> Cow<'a, str> {
         if self.has_escapes {
             Cow::Owned(self.unescape())
@@ -254,7 +254,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The character after `\u`, with its second surrogate where there are two.
+/// Reads the character after `\u`, with its second surrogate if there are two (RFC 8259, 7).
 fn take_unicode(rest: &mut &[u8]) -> char {
     let Some(first) = take_hex(rest) else {
         return char::REPLACEMENT_CHARACTER;
