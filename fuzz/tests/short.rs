@@ -65,6 +65,11 @@ fn query() {
     check(&fuzz::targets::query::TARGET);
 }
 
+#[test]
+fn replica() {
+    check(&fuzz::targets::replica::TARGET);
+}
+
 /// cargo-fuzz finds a target by its file.
 #[test]
 fn every_target_has_its_file() {

@@ -2,6 +2,7 @@
 
 pub mod extract;
 pub mod query;
+pub mod replica;
 pub mod url_key;
 pub mod warc_reader;
 
@@ -27,4 +28,5 @@ pub const TARGETS: &[&Target] = &[
     &extract::TARGET,
     &url_key::TARGET,
     &query::TARGET,
+    &replica::TARGET,
 ];
