@@ -1,20 +1,21 @@
-//! The assignment: which volumes take a partition.
+//! The assignment: which volumes get a copy of each partition.
 //!
-//! Every volume has a price. In a partition the volumes with the least sum of score and price are taken, as the
-//! bounds of their groups allow. Prices are tuned until the quotas are nearly met; what is left is settled copy by
-//! copy (`settle.rs`), until they are met exactly.
+//! Every volume has a price. A partition goes to the volumes with the least sums of score and price, as far
+//! as the bounds of their groups allow. Prices are tuned until the quotas are nearly met; then single copies
+//! are moved (`settle.rs`) until they are met exactly.
 //!
-//! Invariants: after any step every partition has `tree.copies` different volumes and every group between `lo` and
-//! `hi` copies of it; in the end every volume has exactly its quota.
+//! Invariants: after any step every partition has `tree.copies` different volumes and every group between
+//! `lo` and `hi` copies of it; in the end every volume has exactly its quota.
 
 use crate::capacity::{ALL, Tree};
 use crate::draw::{Draw, log2_score};
 use crate::pick::Picker;
 
-/// Rounds of tuning at most. Part of the rule of placement.
+/// Most rounds of tuning. Part of the placement rule: another value would give other tables.
 const ROUNDS_MAX: u32 = 32;
 
-/// Rounds of tuning in a row, at most, that take less than an eighth off the best. Part of the rule of placement.
+/// Most rounds of tuning in a row that improve the best by less than an eighth. Part of the placement rule:
+/// another value would give other tables.
 const IDLE_ROUNDS_MAX: u32 = 2;
 
 /// Volumes by partition.
@@ -22,11 +23,11 @@ const IDLE_ROUNDS_MAX: u32 = 2;
 pub(super) struct Assignment<'a> {
     pub(super) tree: &'a Tree,
     pub(super) draws: &'a [Draw],
-    /// What is added to a volume's scores.
+    /// Added to a volume's scores; the lowest sums are chosen.
     pub(super) prices: Vec<i64>,
-    /// For every partition its volumes, in their order in the tree, as indices of members.
+    /// The volumes of every partition in the tree's order, as indices of members.
     pub(super) picks: Vec<u32>,
-    /// Copies by group.
+    /// Number of copies by group.
     pub(super) counts: Vec<u32>,
 }
 
@@ -52,7 +53,7 @@ impl<'a> Assignment<'a> {
         (self.prices, self.picks)
     }
 
-    /// Changes prices until that does not help any more, and keeps the best.
+    /// Changes prices until that does not help any more, and keeps the best result.
     fn tune(&mut self) {
         let mut picker = Picker::new(self.tree);
         self.pick(&mut picker);
@@ -74,7 +75,7 @@ impl<'a> Assignment<'a> {
         *self = best;
     }
 
-    /// Takes all partitions by the prices.
+    /// Chooses the volumes of all partitions at the current prices.
     pub(super) fn pick(&mut self, picker: &mut Picker<'_>) {
         self.picks.clear();
         for draws in self.draws.chunks_exact(self.tree.members.len()) {
@@ -89,7 +90,7 @@ impl<'a> Assignment<'a> {
         }
     }
 
-    /// Copies above the quota of their volume.
+    /// Number of copies above the quotas of their volumes.
     fn wrong(&self) -> u32 {
         let leaves = self.tree.first_leaf..self.tree.groups.len();
         leaves
@@ -97,7 +98,8 @@ impl<'a> Assignment<'a> {
             .sum()
     }
 
-    /// Raises the prices of groups with too many copies and lowers the others', group by group within their parent.
+    /// Raises the prices of groups with too many copies and lowers those of the others, relative to their
+    /// parent.
     fn reprice(&mut self) {
         let groups = &self.tree.groups;
         let mut change = vec![0; groups.len()];
@@ -109,8 +111,8 @@ impl<'a> Assignment<'a> {
         }
     }
 
-    /// Half of what brings a group from the rate that it has, as a logarithm, to the one that it should have, if all
-    /// others stayed as they are.
+    /// Half of the price change (a logarithm) that would bring a group from its rate of copies to the wanted
+    /// one if all other groups stayed as they are.
     fn step(&self, group: usize) -> i64 {
         let groups = &self.tree.groups;
         let this = &groups[group];
@@ -124,12 +126,12 @@ impl<'a> Assignment<'a> {
             .sum();
         let all_found = u64::from(self.counts[this.parent] - fixed);
         let all_wanted = u64::from(parent.quota - fixed);
-        // In 256ths of a copy, so that rounding does not keep small volumes from their quotas.
+        // In 256ths of a copy: rounding to whole copies would keep small volumes from their quotas.
         let most = 256 * all_found.min(u64::from(ALL));
         let found = 256 * u64::from(self.counts[group] - this.lo * ALL);
         let wanted = (256 * u64::from(this.quota - this.lo * ALL) * all_found / all_wanted).min(most);
-        // What is passed over with probability q is passed over with q * q at twice the rate: the logarithm of q, here
-        // with half a copy to spare, is in proportion to the rate.
+        // A volume passed over with probability q is passed over with probability q * q at twice the rate. So
+        // the logarithm of q (here with half a copy to spare) is proportional to the rate.
         let passed_over = |n: u64| log2_score(most + 256) - log2_score(most - n + 128);
         let rate = |n: u64| log2_score(passed_over(n).unsigned_abs());
         (rate(found) - rate(wanted)) / 2

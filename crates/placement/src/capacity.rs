@@ -1,15 +1,14 @@
-//! Capacities: how many copies every zone, node and volume takes, in all and of one partition.
+//! Capacities: how many copies every zone, node and volume takes, in total and of one partition.
 //!
-//! Volumes stand in a tree: all, zones, nodes within zones, volumes within nodes. Of every group of the tree it is
-//! settled here:
-//!  - `lo` and `hi`, copies of any one partition in it: equal, or one apart;
-//!  - `quota`, copies of all partitions in it.
+//! Volumes form a tree: all, zones, nodes within zones, volumes within nodes. For every group of the tree
+//! this module computes:
+//!  - `lo` and `hi`, the bounds of copies of any one partition in it: equal, or one apart;
+//!  - `quota`, the number of copies of all partitions in it.
 //!
-//! Invariants: `lo * 4096 <= quota <= hi * 4096`; quotas of children add up to their parent's; `lo` of children add
-//! up to at most their parent's, `hi` to at least. So R copies of every partition can always be placed, and exact
-//! quotas can always be met.
-//!
-//! A node whose volumes are in several zones is one node in each of them.
+//! Invariants: `lo * 4096 <= quota <= hi * 4096`; quotas of children add up to their parent's; `lo` of
+//! children add up to at most their parent's, `hi` to at least. So R copies of every partition can always be
+//! placed, and exact quotas can always be met. A node whose volumes are in several zones counts as one node
+//! in each of them.
 
 use std::ops::Range;
 
@@ -17,7 +16,7 @@ use crate::ids::{NodeId, VolumeId};
 use crate::layout::Roles;
 use crate::partition::PARTITIONS;
 
-/// Partitions, as a number of copies.
+/// The number of partitions: one copy of each.
 pub(super) const ALL: u32 = PARTITIONS as u32;
 
 /// Most copies of an object.
@@ -32,14 +31,14 @@ pub(super) struct Member {
     pub weight: u32,
 }
 
-/// All volumes, a zone, a node within a zone, or a volume.
+/// A group: all volumes, a zone, a node within a zone, or one volume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Group {
-    /// Index of the group that this one is part of; the root is its own.
+    /// Index of the parent group; the root is its own parent.
     pub parent: usize,
-    /// Indices of the parts; empty for a volume.
+    /// Indices of the child groups; empty for a volume.
     pub children: Range<usize>,
-    /// Sum of the weights in it.
+    /// Sum of the weights of its volumes.
     weight: u64,
     /// Fewest copies of one partition.
     pub lo: u32,
@@ -61,7 +60,7 @@ pub(super) struct Tree {
     pub copies: usize,
 }
 
-/// Bounds of a part.
+/// Bounds of a child group.
 #[derive(Clone, Copy)]
 struct Bounds {
     lo: u32,
@@ -71,7 +70,7 @@ struct Bounds {
 }
 
 impl Tree {
-    /// The tree of the volumes with a weight, all capacities settled.
+    /// Builds the tree of the volumes with a weight and computes all capacities.
     pub(super) fn new(roles: &Roles) -> Self {
         let mut members: Vec<Member> = roles
             .volumes
@@ -92,7 +91,7 @@ impl Tree {
         tree
     }
 
-    /// Settles every group from the root down.
+    /// Computes the capacities from the root down.
     fn settle(&mut self) {
         let copies = self.copies as u32; // at most REPLICAS_MAX
         let root = &mut self.groups[0];
@@ -104,7 +103,7 @@ impl Tree {
             let quotas = divide(u64::from(self.groups[parent].quota), &weights, &bounds);
             for ((child, bounds), quota) in self.groups[children].iter_mut().zip(bounds).zip(quotas) {
                 (child.lo, child.hi, child.quota) = (bounds.lo, bounds.hi, quota as u32);
-                // A quota at a bound leaves no choice.
+                // A quota at a bound leaves no choice, so the bounds become equal.
                 if child.quota == child.lo * ALL {
                     child.hi = child.lo;
                 } else if child.quota == child.hi * ALL {
@@ -114,7 +113,7 @@ impl Tree {
         }
     }
 
-    /// Bounds of the parts of a settled group.
+    /// Bounds of the children of a group whose own capacities are known.
     fn bounds(&self, parent: usize) -> Vec<Bounds> {
         let Group { lo, hi, quota, .. } = self.groups[parent];
         let with_more = u64::from(quota - lo * ALL);
@@ -132,8 +131,8 @@ impl Tree {
         .collect()
     }
 
-    /// How `copies` of one partition go over the parts of a group: as evenly as can be. Zones come before nodes,
-    /// but no node gets a second copy while another of any zone has none.
+    /// Spreads `copies` of one partition over the children of a group, as evenly as possible. Zones come
+    /// before nodes, but no node gets a second copy while a node of any zone has none.
     fn spread(&self, parent: usize, copies: u32) -> Vec<(u32, u32)> {
         let children = self.groups[parent].children.clone();
         let volumes: Vec<u32> = children.clone().map(|child| self.volumes(child)).collect();
@@ -169,7 +168,7 @@ impl Tree {
         (node, self.groups[node].parent)
     }
 
-    /// Copies in a group beyond those that its parts have in any case: what its parts compete for.
+    /// Copies in a group beyond the `lo` of its children: the children compete for them.
     pub(super) fn free(&self, group: usize) -> usize {
         let Group { lo, ref children, .. } = self.groups[group];
         let fixed: u32 = self.groups[children.clone()].iter().map(|child| child.lo).sum();
@@ -186,7 +185,7 @@ fn member(volume: &crate::layout::VolumeRole) -> Member {
     }
 }
 
-/// The tree of sorted members, with weights only, and where its leaves begin.
+/// The tree of sorted members, with weights only, and the index of its first leaf.
 fn groups(members: &[Member]) -> (Vec<Group>, usize) {
     let zone_of = |i: usize| &members[i].zone;
     let node_of = |i: usize| (&members[i].zone, &members[i].node);
@@ -228,7 +227,7 @@ fn groups(members: &[Member]) -> (Vec<Group>, usize) {
     (groups, first_leaf)
 }
 
-/// Runs of neighbours that are the same.
+/// Ranges of equal neighbours.
 fn runs(len: usize, same: impl Fn(usize, usize) -> bool) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for i in 0..len {
@@ -240,8 +239,8 @@ fn runs(len: usize, same: impl Fn(usize, usize) -> bool) -> Vec<Range<usize>> {
     runs
 }
 
-/// Fewest and most that each part gets of `total`, at least its floor, at most its cap, and otherwise all the same or
-/// one apart. The floors add up to at most `total`, the caps to at least.
+/// Fewest and most of `total` that each part gets: at least its floor, at most its cap, and otherwise equal
+/// or one apart. The floors must add up to at most `total`, the caps to at least `total`.
 fn level(total: u32, floors: &[u32], caps: &[u32]) -> Vec<(u32, u32)> {
     let at = |level: u32| {
         floors
@@ -261,15 +260,15 @@ fn level(total: u32, floors: &[u32], caps: &[u32]) -> Vec<(u32, u32)> {
     at(height).zip(at(more)).collect()
 }
 
-/// Divides `total` by weights within bounds: what a bound cuts off or adds, the others share by weight. Fractions go
-/// to the greatest remainders, the first of equals.
+/// Divides `total` by weights within bounds. What a bound cuts off or adds is shared by the others by weight.
+/// Fractions go to the largest remainders, the first of equal ones.
 fn divide(total: u64, weights: &[u64], bounds: &[Bounds]) -> Vec<u64> {
     let mut shares: Vec<Option<u64>> = vec![None; weights.len()];
     loop {
         let free: Vec<usize> = (0..shares.len()).filter(|i| shares[*i].is_none()).collect();
         let left = u128::from(total.saturating_sub(shares.iter().flatten().sum()));
         let weight: u128 = free.iter().map(|i| u128::from(weights[*i])).sum();
-        // Shares of the free, times their whole weight.
+        // Shares of the undecided parts, multiplied by their total weight.
         let scaled = |i: usize| left * u128::from(weights[i]);
         let over = |i: usize| scaled(i).saturating_sub(u128::from(bounds[i].quota.1) * weight);
         let under = |i: usize| (u128::from(bounds[i].quota.0) * weight).saturating_sub(scaled(i));
@@ -290,7 +289,7 @@ fn divide(total: u64, weights: &[u64], bounds: &[Bounds]) -> Vec<u64> {
     }
 }
 
-/// Divides `left` over the parts without a share yet.
+/// Divides `left` among the parts without a share yet.
 fn round(left: u128, weight: u128, weights: &[u64], shares: Vec<Option<u64>>) -> Vec<u64> {
     let mut remainders = Vec::new();
     let mut given = 0;

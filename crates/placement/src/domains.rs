@@ -1,16 +1,17 @@
-//! Failure domains: on how many different volumes, nodes and zones something lies.
+//! Failure domains: on how many different volumes, nodes and zones copies are.
 //!
-//! Every acknowledged version lies on at least as many different volumes, nodes and zones as the home volumes of its
-//! partition do ([`store::View::wanted`]), hand-offs included. So whoever does not hear from some volumes misses
-//! none of them while those volumes are fewer, or of fewer nodes, or of fewer zones, than that: a node with two disks is
-//! one failure, not two. On a single machine, where all volumes are of one node, the volumes themselves are counted.
+//! Every acknowledged version is on at least as many different volumes, nodes and zones as the home volumes
+//! of its partition ([`store::View::wanted`]), including hand-offs. So a reader that lacks the answers of
+//! some volumes still sees every version if those volumes are fewer, or on fewer nodes, or in fewer zones: a
+//! node with two disks is one failure, not two. On a single machine, where all volumes are on one node, the
+//! volumes themselves are counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{NodeId, VolumeId};
 use crate::layout::Layout;
 
-/// Numbers of different domains.
+/// Numbers of different volumes, nodes and zones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Width {
     /// Volumes.
@@ -26,18 +27,18 @@ pub struct Width {
 pub struct Domains(BTreeMap<VolumeId, (NodeId, String)>);
 
 impl Width {
-    /// At least as wide in everything.
+    /// Whether no number is less than in `wanted`.
     pub fn reaches(&self, wanted: &Self) -> bool {
         self.volumes >= wanted.volumes && self.nodes >= wanted.nodes && self.zones >= wanted.zones
     }
 
-    /// Whether something of this width cannot lie wholly on volumes of the `unknown` width: then one of its copies was
-    /// heard. Counted in whatever domain tells most.
+    /// Whether copies of this width cannot all be on volumes of width `unknown`, so that one of them was
+    /// heard. The most favourable of the three numbers decides.
     pub fn is_seen_without(&self, unknown: &Self) -> bool {
         unknown.volumes < self.volumes || unknown.nodes < self.nodes || unknown.zones < self.zones
     }
 
-    /// The lesser of both in everything.
+    /// The smaller of each number.
     #[must_use]
     pub fn min(&self, other: &Self) -> Self {
         Self {
@@ -47,7 +48,7 @@ impl Width {
         }
     }
 
-    /// Whether as many volumes as are still lacking could, one in each new domain, make it as wide as wanted.
+    /// Whether the volumes that are still missing could reach `wanted` if each were in a new domain.
     fn may_reach(&self, wanted: &Self) -> bool {
         let left = wanted.volumes.saturating_sub(self.volumes);
         self.nodes + left >= wanted.nodes && self.zones + left >= wanted.zones
@@ -55,7 +56,7 @@ impl Width {
 }
 
 impl Domains {
-    /// Of the volumes of these layouts; where they differ about one, the first counts.
+    /// The domains of these layouts' volumes. If layouts differ about a volume, the first one counts.
     pub fn of<'a>(layouts: impl Iterator<Item = &'a Layout>) -> Self {
         let mut domains = BTreeMap::new();
         for volume in layouts.flat_map(|layout| &layout.roles.volumes) {
@@ -66,12 +67,12 @@ impl Domains {
         Self(domains)
     }
 
-    /// The node of a volume; `None` for one of no layout in force.
+    /// The node of a volume; `None` if no layout in force has the volume.
     pub fn node(&self, volume: &VolumeId) -> Option<&NodeId> {
         self.0.get(volume).map(|(node, _)| node)
     }
 
-    /// How wide some volumes are.
+    /// The width of some volumes.
     pub fn width<'a>(&self, volumes: impl IntoIterator<Item = &'a VolumeId>) -> Width {
         let (mut all, mut nodes, mut zones) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for volume in volumes {
@@ -88,8 +89,8 @@ impl Domains {
         }
     }
 
-    /// Whether a copy on `next` helps copies on `held` to become as wide as wanted: the rest can still be reached with
-    /// it, or could not be reached before, and it is in a domain that was lacking.
+    /// Whether a copy on `next` helps copies on `held` to reach `wanted`: either `wanted` can still be
+    /// reached with it, or it could not be reached before and `next` is in a new domain.
     pub fn helps(&self, held: &[VolumeId], next: &VolumeId, wanted: &Width) -> bool {
         let before = self.width(held);
         let after = self.width(held.iter().chain([next]));

@@ -1,12 +1,12 @@
 //! Draws: one number for every pair of partition and volume, the only randomness of a placement.
 //!
-//! A volume's numbers follow from the seed and its name alone, so that a change of others' roles never changes them.
+//! A volume's numbers depend on the seed and its name alone, so a change of other volumes never changes them.
 //! Everything is integer arithmetic: the same on every machine. `docs/format-layout.md` is the exact rule.
 
 use crate::ids::VolumeId;
 use crate::partition::PARTITIONS;
 
-/// What the hash begins with: another rule of placement would use another text.
+/// Prefix of the hash: another placement rule would use another text.
 const DOMAIN: &[u8] = b"weft layout 1\0";
 
 /// Fractional bits of a score and a price.
@@ -26,12 +26,12 @@ static LOG2: [u64; 257] = {
     table
 };
 
-/// What a volume draws for one partition.
+/// A volume's draw for one partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Draw {
-    /// log2 of an exponentially distributed number, in units of 2^-26; the lower, the rather the volume is taken.
+    /// log2 of an exponentially distributed number, in units of 2^-26. The lowest scores are chosen.
     pub score: u32,
-    /// Order among the volumes taken.
+    /// Order among the chosen volumes.
     pub turn: u32,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn log2_score(x: u64) -> i64 {
     (log2(x) >> (LOG_BITS - SCORE_BITS)).cast_signed()
 }
 
-/// The draw that 8 bytes of a volume's stream stand for.
+/// Converts 8 bytes of a volume's stream to a draw.
 fn draw(bytes: [u8; 8]) -> Draw {
     let number = u64::from_be_bytes(bytes);
     // -log2 of the number as a fraction of 2^64: between 1 and 2^38.

@@ -1,4 +1,4 @@
-//! Figures: how even placement is, and how little moves, in the cases that the store is measured by.
+//! Figures: how even placement is, and how little a change moves, in the standard cases.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,19 +10,19 @@ use crate::layout::{Layout, NodeRole, Roles, VolumeRole};
 use crate::placement::Placement;
 use crate::plan::{Sizes, plan};
 
-/// Seed of the tables measured.
+/// Seed of the measured tables.
 const SEED: u64 = 2009;
 
-/// One figure beside what it would be at best.
+/// A measured value with the best possible one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// What was measured.
     pub what: String,
-    /// As found, in per cent of all copies.
+    /// Measured value, in per cent of all copies.
     pub found_percent: f64,
-    /// At best, in per cent of all copies.
+    /// Best possible value, in per cent of all copies.
     pub best_percent: f64,
-    /// How far from the best it may be, in points.
+    /// Allowed distance from the best, in percentage points.
     pub limit_points: f64,
 }
 
@@ -30,7 +30,7 @@ pub struct Figure {
 type Disks = BTreeMap<String, (String, u32)>;
 
 impl Figure {
-    /// Whether it is within its limit.
+    /// Whether the measured value is within its limit.
     pub fn holds(&self) -> bool {
         (self.found_percent - self.best_percent).abs() <= self.limit_points
     }
@@ -52,7 +52,7 @@ impl fmt::Display for Figure {
     }
 }
 
-/// All figures, with two copies of everything.
+/// All figures, with two copies of every partition.
 pub fn figures() -> Vec<Figure> {
     let even = grid(5);
     let mut figures = evenness(&even);
@@ -87,7 +87,7 @@ fn evenness(disks: &Disks) -> Vec<Figure> {
     ]
 }
 
-/// What moves by a change.
+/// The share of copies that a change moves.
 fn movement(what: &str, before: &Disks, after: &Disks) -> Figure {
     let plan = plan(&layout(before), &layout(after), Sizes::Unknown);
     let percent = |copies: u32| 100.0 * f64::from(copies) / f64::from(plan.copies);

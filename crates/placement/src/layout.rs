@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{NodeId, VolumeId};
 
-/// Who takes part: what a person decides. Everything else follows from it.
+/// The nodes and volumes of a cluster, as a person decides. Everything else follows from them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Roles {
     /// Copies of every object (R), 1 to 8.
@@ -15,7 +15,8 @@ pub struct Roles {
     pub nodes: Vec<NodeRole>,
     /// Places for replicas, in order of id.
     pub volumes: Vec<VolumeRole>,
-    /// Volumes that took part once. Their names are never used again: an old disk must not bring deleted objects back.
+    /// Volumes of earlier layouts. Their names are never used again: an old disk must not bring deleted
+    /// objects back.
     #[serde(default)]
     pub retired: BTreeSet<VolumeId>,
 }
@@ -40,26 +41,26 @@ pub struct VolumeRole {
     pub node: NodeId,
     /// Its failure domain, usually its node's. On one machine, disks may be zones.
     pub zone: String,
-    /// Its share relative to the others; 0 while it is drained.
+    /// Its capacity relative to the other volumes; 0 while it is drained.
     pub weight: u32,
 }
 
-/// A table from partitions to volumes: a pure function of roles and seed, numbered.
+/// Roles with a number and a seed, which determine the table from partitions to volumes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     /// Its number, from 1. Two layouts never share one.
     pub number: u64,
-    /// Salt of the placement; a cluster keeps its seed for ever.
+    /// Salt of the placement. A cluster never changes it.
     pub seed: u64,
-    /// Who takes part.
+    /// Nodes and volumes.
     pub roles: Roles,
 }
 
 /// The layouts in force: the current one, and older ones from which data may not have moved yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layouts {
-    /// Where writes go.
+    /// The layout for writes.
     pub current: Layout,
-    /// Where reads look too, newest first.
+    /// Layouts that reads also use, newest first.
     pub older: Vec<Layout>,
 }

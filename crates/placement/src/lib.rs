@@ -1,17 +1,18 @@
 //! Placement: which volumes a partition's replicas belong on.
 //!
-//! A person decides [`Roles`]; a [`Layout`] is roles with a number; [`Placement::compute`] makes the table of it, the
-//! same on every machine and for ever (`docs/format-layout.md`). [`Domains`] says on how many different volumes, nodes
-//! and zones something lies.
+//! A person decides [`Roles`]; a [`Layout`] is roles with a number and a seed; [`Placement::compute`] makes
+//! its table, which is the same on every machine and in every version (`docs/format-layout.md`). [`Domains`]
+//! counts the different volumes, nodes and zones that copies are on.
 //!
 //! Invariants of a table:
-//!  - every partition has R different volumes (all, if they are fewer), in as many zones as can be, then nodes;
-//!  - every volume has exactly its quota of copies: by weight, a zone and a volume at most one copy of each partition
-//!    while there are R of them;
-//!  - of a volume's copies one in R is the owner.
+//!  - every partition has R different volumes (all, if they are fewer), in as many zones as possible, then
+//!    nodes;
+//!  - every volume has exactly its quota of copies: by weight, a zone and a volume at most one copy of each
+//!    partition while there are R of them;
+//!  - each volume is the owner of one in R of its copies.
 //!
-//! Everything here is integer arithmetic on plain values. Nothing here knows what an object is, where data lies or who
-//! moves it.
+//! Everything here is integer arithmetic on plain values. This crate does not know objects, disks, or who
+//! moves data.
 
 mod assign;
 mod capacity;

@@ -1,24 +1,25 @@
 //! Owners: which of a partition's volumes comes first and decides conditions.
 //!
-//! Every volume owns its quota divided by R, rounded up or down. Such a choice always exists (the quota divided by R
-//! is a fractional one, and flows between whole bounds can be made whole), and a path of changes leads there.
+//! Every volume owns its quota divided by R, rounded up or down. Such a choice always exists: the exact
+//! quotients are a fractional flow, and a flow between integer bounds can be made integral. A path of changes
+//! leads to it.
 
 use std::collections::VecDeque;
 
 use crate::capacity::Tree;
 use crate::draw::Draw;
 
-/// The owners being chosen.
+/// The choice of owners in progress.
 struct Owners<'a> {
     copies: usize,
     picks: &'a mut [u32],
-    /// Partitions owned, by member.
+    /// Number of partitions owned, by member.
     owned: Vec<u32>,
-    /// Fewest and most to own, by member.
+    /// Fewest and most partitions to own, by member.
     bounds: Vec<(u32, u32)>,
 }
 
-/// Orders the volumes of every partition: by turn, but the owner first.
+/// Orders the volumes of every partition: by turn, but with the owner first.
 pub(super) fn order(tree: &Tree, draws: &[Draw], picks: &mut [u32]) {
     let members = tree.members.len();
     for (row, draws) in picks
@@ -46,7 +47,8 @@ pub(super) fn order(tree: &Tree, draws: &[Draw], picks: &mut [u32]) {
 }
 
 impl Owners<'_> {
-    /// Goes through all partitions in order and changes owners where that helps at once. Whether it did.
+    /// Goes through all partitions in order and changes owners where that helps at once. Returns whether
+    /// anything changed.
     fn sweep(&mut self) -> bool {
         let mut changed = false;
         for partition in 0..self.picks.len() / self.copies {
@@ -60,14 +62,14 @@ impl Owners<'_> {
         changed
     }
 
-    /// Whether a partition less for `from` and one more for `to` is nearer to the bounds.
+    /// Whether moving one partition from `from` to `to` brings the numbers closer to the bounds.
     fn helps(&self, from: u32, to: u32) -> bool {
         let (from, to) = (from as usize, to as usize);
         self.owned[from] > self.bounds[from].1 && self.owned[to] < self.bounds[to].1
             || self.owned[from] > self.bounds[from].0 && self.owned[to] < self.bounds[to].0
     }
 
-    /// Makes the volume at `place` the owner; the order of the others stays.
+    /// Makes the volume at `place` the owner; the others keep their order.
     fn give(&mut self, partition: usize, place: usize) {
         let row = &mut self.picks[partition * self.copies..][..self.copies];
         self.owned[row[0] as usize] -= 1;
@@ -94,7 +96,8 @@ impl Owners<'_> {
         }
     }
 
-    /// Moves one partition's worth of owning along a shortest path of members, each owning a partition of the next.
+    /// Moves one owned partition along a shortest path of members, where each owns a partition that the next
+    /// one holds.
     fn shift(&mut self, from: Vec<usize>, target: impl Fn(&Self, usize) -> bool) -> bool {
         let mut seen = vec![false; self.owned.len()];
         from.iter().for_each(|member| seen[*member] = true);

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How many slices the hash space has. Fixed for ever: paths on disk and layouts depend on it.
+/// Number of slices of the hash space. It can never change: paths on disk and layouts depend on it.
 pub const PARTITIONS: u16 = 4096;
 
-/// The slice of the hash space that a key falls into: below [`PARTITIONS`].
+/// The slice of the hash space that a key belongs to: below [`PARTITIONS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Partition(pub u16);
 

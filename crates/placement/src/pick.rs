@@ -3,10 +3,10 @@
 use crate::capacity::{REPLICAS_MAX, Tree};
 use crate::draw::Draw;
 
-/// A score with a price, and the member that has it.
+/// Score plus price, and the member's index.
 type Item = (i64, u32);
 
-/// The least few of the candidates offered, in order; the first offered of equals.
+/// The candidates with the least sums so far, in order; of equal ones the first offered.
 struct Least {
     items: [Item; REPLICAS_MAX + 1],
     len: usize,
@@ -22,7 +22,7 @@ impl Least {
         }
     }
 
-    /// Empties it for the `free` least and, perhaps, one more.
+    /// Empties it, with room for `free` candidates and, if `more`, one in addition.
     fn clear(&mut self, (free, more): (usize, bool)) {
         self.len = 0;
         self.room = free + usize::from(more);
@@ -42,7 +42,7 @@ impl Least {
         self.items[at] = item;
     }
 
-    /// Takes the `free` least, and gives the next to the group above.
+    /// Picks the `free` least and offers the next one to the group above.
     fn pass(&self, free: usize, picks: &mut Vec<u32>, above: &mut Self) {
         let free = free.min(self.len);
         picks.extend(self.items[..free].iter().map(|item| item.1));
@@ -52,10 +52,10 @@ impl Least {
     }
 }
 
-/// Takes partition by partition; holds what does not change between them.
+/// Picks partition by partition; holds what does not change between them.
 pub(super) struct Picker<'a> {
     tree: &'a Tree,
-    /// By group: copies that its parts compete for, and whether it may have one more.
+    /// By group: the copies that its children compete for, and whether it may have one more.
     free: Vec<(usize, bool)>,
     of_all: Least,
     of_zone: Least,
@@ -74,8 +74,9 @@ impl<'a> Picker<'a> {
         }
     }
 
-    /// The volumes of one partition. Within a node the first `free` go in by right, the next may go in as one of its
-    /// zone's, and the next of a zone as one of all: the same as taking all in order of score, as bounds allow.
+    /// Picks the volumes of one partition. Within a node the first `free` are picked, the next one competes
+    /// within its zone, and the next of a zone competes among all. The result equals taking all volumes in
+    /// order of score within the bounds.
     pub(super) fn pick(&mut self, draws: &[Draw], prices: &[i64], picks: &mut Vec<u32>) {
         let Tree {
             groups, first_leaf, ..
@@ -86,7 +87,8 @@ impl<'a> Picker<'a> {
             self.of_zone.clear(self.free[zone]);
             for node in groups[zone].children.clone() {
                 let leaves = groups[node].children.clone();
-                // The one volume of a node goes straight to the zone: the same, and quicker.
+                // The only volume of a node is offered to the zone directly: the result is the same, and
+                // faster.
                 let single = leaves.len() == 1;
                 let rivals = if single {
                     &mut self.of_zone

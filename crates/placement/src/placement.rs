@@ -9,7 +9,8 @@ use crate::layout::Layout;
 use crate::partition::{PARTITIONS, Partition};
 use crate::{draw, owners};
 
-/// The computed table of one layout: a pure function of its seed and roles, whatever their order.
+/// The computed table of one layout: a pure function of its seed and roles, in whatever order they are
+/// listed.
 pub struct Placement {
     seed: u64,
     /// R, or the number of volumes with a weight if they are fewer.
@@ -21,7 +22,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Computes the table. Milliseconds for some dozen volumes; kept beside the layout.
+    /// Computes the table. It takes milliseconds for some dozen volumes; callers keep it beside the layout.
     pub fn compute(layout: &Layout) -> Self {
         let tree = Tree::new(&layout.roles);
         let members = tree.members.len();
@@ -55,8 +56,8 @@ impl Placement {
         self.table.get(begin..begin + self.copies).unwrap_or(&[])
     }
 
-    /// All other volumes with a weight, in the order in which a write is handed to them when one of the R is out:
-    /// those of zones without a replica first, then those of nodes without one, each by score and price.
+    /// All other volumes with a weight, in the order in which a write uses them when one of the R fails:
+    /// zones without a replica first, then nodes without one, each by score plus price.
     pub fn fallbacks(&self, partition: Partition) -> Vec<VolumeId> {
         let replicas = self.replicas(partition);
         let (homes, others): (Vec<_>, Vec<_>) = self
@@ -76,12 +77,12 @@ impl Placement {
         others.into_iter().map(|(member, _)| member.id.clone()).collect()
     }
 
-    /// Copies of partitions by volume with a weight.
+    /// Number of copies by volume; volumes without a weight are left out.
     pub fn copies(&self) -> BTreeMap<VolumeId, u32> {
         self.count(&self.table)
     }
 
-    /// Partitions owned by volume with a weight.
+    /// Number of owned partitions by volume; volumes without a weight are left out.
     pub fn owned(&self) -> BTreeMap<VolumeId, u32> {
         self.count(self.table.iter().step_by(self.copies.max(1)))
     }
@@ -98,8 +99,8 @@ impl Placement {
         counts
     }
 
-    /// BLAKE3 in hexadecimal of the whole table: for every partition its volumes in order, separated by spaces, and
-    /// a line feed.
+    /// BLAKE3 in hexadecimal of the whole table: for every partition its volumes in order, separated by
+    /// spaces, and a line feed.
     pub fn digest(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         for partition in (0..PARTITIONS).map(Partition) {

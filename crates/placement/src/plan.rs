@@ -1,4 +1,4 @@
-//! Plans: what a change of layout would move, before anything does.
+//! Plans: what a change of layout would move, before anything moves.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use crate::layout::Layout;
 use crate::partition::{PARTITIONS, Partition};
 use crate::placement::Placement;
 
-/// What is known of the amount of data.
+/// What is known about the amount of data.
 #[derive(Debug, Clone, Copy)]
 pub enum Sizes<'a> {
     /// Nothing: all bytes are 0.
     Unknown,
-    /// Bytes of content in one copy of each partition, by number; those missing count 0.
+    /// Bytes of content in one copy of each partition, by number; missing ones count as 0.
     Partitions(&'a [u64]),
-    /// Bytes of content on each volume: a partition is taken for the mean of its volumes' partitions.
+    /// Bytes of content on each volume: each partition is estimated as the mean of its volumes' partitions.
     Volumes(&'a BTreeMap<VolumeId, u64>),
 }
 
@@ -31,22 +31,22 @@ pub struct Plan {
     pub copies: u32,
     /// Copies made on a volume that did not have the partition.
     pub moved: u32,
-    /// Copies that the change of capacities forces to move; `moved` is at least that.
+    /// Fewest copies that the change of capacities forces to move; `moved` is never less.
     pub moved_least: u32,
-    /// Bytes copied, by estimate.
+    /// Estimated bytes copied.
     pub moved_bytes: u64,
     /// Every volume with a share before or after, in order of name.
     pub volumes: Vec<VolumePlan>,
-    /// Every pair of volumes that copies, in order of names.
+    /// Every pair of volumes between which data is copied, in order of names.
     pub moves: Vec<Move>,
 }
 
-/// What becomes of one volume.
+/// Copies and bytes of one volume.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
     /// Copies of partitions.
     pub copies: u32,
-    /// Bytes in them, by estimate.
+    /// Estimated bytes in them.
     pub bytes: u64,
 }
 
@@ -57,16 +57,16 @@ pub struct VolumePlan {
     pub volume: VolumeId,
     /// Its share now.
     pub before: Share,
-    /// Its share when all has moved.
+    /// Its share after everything has moved.
     pub after: Share,
     /// What it receives.
     pub received: Share,
-    /// What it gives up when the others were verified.
+    /// What it drops after the new copies were verified.
     pub dropped: Share,
 }
 
-/// Copies from one volume to another. The source is the volume that gives the partition up, or its old owner when
-/// there will be more copies; any other replica may stand in for it.
+/// Copies from one volume to another. The source is the volume that loses the partition, or its old owner if
+/// there will be more copies; any other replica may be read instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Move {
     /// The volume that has the copies.
@@ -77,7 +77,7 @@ pub struct Move {
     pub share: Share,
 }
 
-/// What would move between two layouts, which must have different numbers for the answer to mean anything.
+/// What would move between two layouts. Their numbers must differ.
 pub fn plan(old: &Layout, new: &Layout, sizes: Sizes<'_>) -> Plan {
     let (before, after) = (Placement::compute(old), Placement::compute(new));
     let bytes = partition_bytes(&before, sizes);

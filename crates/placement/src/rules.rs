@@ -1,4 +1,4 @@
-//! Rules that roles keep: checked before a layout is made of them, and when one comes from elsewhere.
+//! Rules for roles: checked before a layout is made of them, and when a layout is received from elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use crate::layout::{Layout, Roles};
 /// Most copies of an object.
 pub const REPLICAS_MAX: u8 = crate::capacity::REPLICAS_MAX as u8;
 
-/// Most volumes in a layout: the table takes 32 KiB of memory for each while it is computed, and there are no more
-/// partitions to share.
+/// Most volumes in a layout: the table takes 32 KiB of memory for each while it is computed, and there are no
+/// more partitions to share.
 pub const VOLUMES_MAX: usize = 4096;
 
-/// Why roles make no layout.
+/// Why roles cannot form a layout.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RolesError {
     /// R out of range.
@@ -34,7 +34,7 @@ pub enum RolesError {
     Name {
         /// `node` or `volume`.
         what: &'static str,
-        /// As found.
+        /// The invalid name.
         name: String,
     },
     /// A node named twice.
@@ -43,7 +43,7 @@ pub enum RolesError {
     /// A volume named twice.
     #[error("volume {0} is there twice: give each its own name")]
     VolumeTwice(VolumeId),
-    /// A volume of no known node.
+    /// A volume whose node is not in the roles.
     #[error("volume {volume} is of node {node}, which is not in the list of nodes")]
     UnknownNode {
         /// The volume.
@@ -51,7 +51,7 @@ pub enum RolesError {
         /// The node it names.
         node: NodeId,
     },
-    /// A volume of a name that was in use once.
+    /// A volume with the name of a retired one.
     #[error(
         "volume {0} was in the cluster once and is retired: an old disk must not bring deleted objects back, give it another name"
     )]
@@ -68,16 +68,16 @@ pub enum RolesError {
         /// The zone of another.
         other: String,
     },
-    /// Layouts count from 1.
+    /// The number is 0; layouts count from 1.
     #[error("layout number 0: expected 1 or more")]
     Number,
 }
 
 impl Roles {
-    /// Whether a layout can be made of them.
+    /// Checks whether a layout can be made of the roles.
     ///
     /// # Errors
-    /// [`RolesError`], the first found.
+    /// [`RolesError`]: the first broken rule.
     pub fn check(&self) -> Result<(), RolesError> {
         if self.replicas == 0 || self.replicas > REPLICAS_MAX {
             return Err(RolesError::Replicas(self.replicas));
@@ -149,10 +149,10 @@ impl Roles {
 }
 
 impl Layout {
-    /// Whether a layout from elsewhere keeps the rules.
+    /// Checks whether a layout from elsewhere follows the rules.
     ///
     /// # Errors
-    /// [`RolesError`], the first found.
+    /// [`RolesError`]: the first broken rule.
     pub fn check(&self) -> Result<(), RolesError> {
         if self.number == 0 {
             return Err(RolesError::Number);

@@ -1,14 +1,14 @@
-//! Settling: single copies moved until every volume has its quota, the cheapest change first.
+//! Settling: single copies are moved until every volume has its quota, the cheapest change first.
 //!
-//! There is always a way: the sets of volumes that the bounds allow for a partition can be changed into one another by
-//! single exchanges (nested bounds, as in a matroid), and so can sums of them. The number of rows of changes is bounded
-//! all the same: a table that is not quite even is better than a node that does not start.
+//! A solution is always reachable: the sets of volumes that the bounds allow for a partition can be changed
+//! into one another by single exchanges (nested bounds, as in a matroid), and so can sums of them. The number
+//! of paths is still bounded: a table that is not quite even is better than a node that does not start.
 
 use std::collections::VecDeque;
 
 use crate::assign::Assignment;
 
-/// A copy that could lie elsewhere.
+/// A possible move of one copy.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Change {
     cost: i64,
@@ -26,12 +26,13 @@ impl Assignment<'_> {
                 Some(change) => vec![change],
                 None => self.detour(from),
             };
-            // A change that one before it on the path took away ends the path; the next path goes on from there.
+            // `all` stops at a change that an earlier one on the path has made impossible; the next path
+            // continues from there.
             let _ = path.into_iter().all(|change| self.apply(change));
         }
     }
 
-    /// The volume furthest above its quota, the first of equals.
+    /// The volume furthest above its quota; of equal ones the first.
     fn fullest(&self) -> Option<usize> {
         let leaves = self.tree.first_leaf..self.tree.groups.len();
         let over = |leaf: &usize| self.counts[*leaf].saturating_sub(self.tree.groups[*leaf].quota);
@@ -52,7 +53,7 @@ impl Assignment<'_> {
             .min()
     }
 
-    /// The shortest row of changes from a volume to one below its quota.
+    /// The shortest path of changes from a volume to one below its quota.
     fn detour(&self, from: usize) -> Vec<Change> {
         let mut came: Vec<Option<Change>> = vec![None; self.tree.groups.len()];
         let mut queue = VecDeque::from([from]);
@@ -89,7 +90,7 @@ impl Assignment<'_> {
             .map(|pick| self.tree.first_leaf + *pick as usize)
     }
 
-    /// Whether a partition's copy on `from` may lie on `to` instead.
+    /// Whether a partition's copy on `from` may move to `to`.
     fn allowed(&self, partition: usize, from: usize, to: usize) -> bool {
         let groups = &self.tree.groups;
         if groups[from].lo == 1 || groups[to].hi == 0 || self.row(partition).any(|leaf| leaf == to) {
@@ -125,7 +126,7 @@ impl Assignment<'_> {
         }
     }
 
-    /// Does a change if it is allowed.
+    /// Makes a change if it is allowed. Returns whether it was.
     fn apply(&mut self, change: Change) -> bool {
         let Change {
             partition, from, to, ..
@@ -147,7 +148,7 @@ impl Assignment<'_> {
     }
 }
 
-/// The changes that led to `to`, in order.
+/// The path of changes that leads to `to`, in order.
 fn way(came: &[Option<Change>], mut to: usize) -> Vec<Change> {
     let mut way = Vec::new();
     while let Some(change) = came[to] {

@@ -1,6 +1,6 @@
-//! Succession: how one layout follows another, and how two are told apart.
+//! Succession: how one layout follows another, and how two are distinguished.
 //!
-//! Invariants: numbers go up by one; the seed never changes; a volume that left is retired for ever.
+//! Invariants: numbers go up by one; the seed never changes; a volume that left is never used again.
 
 use crate::ids::VolumeId;
 use crate::layout::{Layout, Layouts, Roles};
@@ -10,7 +10,7 @@ impl Layouts {
     /// The first layout of a cluster.
     ///
     /// # Errors
-    /// [`RolesError`]
+    /// [`RolesError`] if the roles break a rule.
     pub fn first(roles: Roles, seed: u64) -> Result<Self, RolesError> {
         let current = Layout::new(1, seed, roles)?;
         Ok(Self {
@@ -19,11 +19,11 @@ impl Layouts {
         })
     }
 
-    /// The layouts after a change of roles: reads go on looking where data lay until now. Volumes that are not in
-    /// `roles` any more are retired, together with all that were before.
+    /// The layouts after a change of roles: reads continue to use the previous ones. Volumes that are not in
+    /// `roles` any more are retired, in addition to all retired before.
     ///
     /// # Errors
-    /// [`RolesError`], among others when a retired volume is used again.
+    /// [`RolesError`] if the roles break a rule, for example if they use a retired volume again.
     pub fn next(&self, mut roles: Roles) -> Result<Self, RolesError> {
         let stays = |id: &VolumeId| roles.volumes.iter().any(|volume| volume.id == *id);
         let before = self.current.roles.volumes.iter().map(|volume| volume.id.clone());
@@ -40,10 +40,10 @@ impl Layouts {
 }
 
 impl Layout {
-    /// A layout of these roles, put in order of names.
+    /// A layout of these roles, sorted by name.
     ///
     /// # Errors
-    /// [`RolesError`]
+    /// [`RolesError`] if the roles break a rule.
     pub fn new(number: u64, seed: u64, mut roles: Roles) -> Result<Self, RolesError> {
         roles.nodes.sort_by(|a, b| a.id.cmp(&b.id));
         roles.volumes.sort_by(|a, b| a.id.cmp(&b.id));
@@ -52,7 +52,8 @@ impl Layout {
         Ok(layout)
     }
 
-    /// BLAKE3 in hexadecimal of everything in it, as `docs/format-layout.md` says: equal for equal layouts only.
+    /// BLAKE3 in hexadecimal of the layout's content, as `docs/format-layout.md` says: equal only for equal
+    /// layouts.
     pub fn digest(&self) -> String {
         let mut bytes = Vec::new();
         let Self { number, seed, roles } = self;

@@ -1,11 +1,11 @@
-//! Addresses of inputs: what is asked of whom.
+//! Parsing the addresses of inputs.
 
 use std::io::{self, ErrorKind};
 
 use object_store::path::Path;
 use url::Url;
 
-/// An address taken apart.
+/// A parsed address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Address {
     /// `s3://bucket/name`
@@ -17,7 +17,7 @@ pub(crate) enum Address {
 }
 
 impl Address {
-    /// Bucket and name stand as they are, without percent-encoding, like S3's own tools have it.
+    /// Parses an address. Bucket and name are not percent-decoded, as in S3's own tools.
     pub(crate) fn parse(address: &str) -> io::Result<Address> {
         let wrong = |what: String| io::Error::new(ErrorKind::InvalidInput, what);
         let (scheme, rest) = address

@@ -16,16 +16,16 @@ use crate::stat::Stat;
 /// A store of objects, or one bucket of it.
 pub(crate) struct Bucket {
     pub(crate) objects: Arc<dyn ObjectStore>,
-    /// What stands before a path in an address: `s3://bucket/`.
+    /// Prefix of addresses in this bucket: `s3://bucket/`.
     pub(crate) root: String,
-    /// What is said to somebody who is refused.
+    /// Advice for the error when access is refused.
     pub(crate) refused: String,
-    /// Whether requests that fail are tried again below this.
+    /// Whether the client below retries failed requests itself.
     pub(crate) retries: bool,
 }
 
 impl Bucket {
-    /// What is there.
+    /// Size and validator of an object; `None` if it does not exist.
     pub(crate) async fn stat(&self, path: &Path) -> Result<Option<Stat>, Failure> {
         match self.objects.head(path).await {
             Ok(meta) => Ok(Some(stat(&meta))),
@@ -34,7 +34,7 @@ impl Bucket {
         }
     }
 
-    /// Everything below `folder`, which is empty or ends in a slash, by name.
+    /// Everything whose name begins with `folder`, which is empty or ends in a slash, sorted by name.
     pub(crate) async fn list(&self, folder: &str) -> Result<Vec<(Path, Stat)>, Failure> {
         let prefix = Path::parse(folder.trim_end_matches('/'))
             .map_err(|error| Failure::lasting(ErrorKind::InvalidInput, error.to_string()))?;
@@ -44,12 +44,12 @@ impl Bucket {
             .try_collect()
             .await
             .map_err(|error| self.failure(error))?;
-        // Stores list in the order of their own keys; loads promise the order of names.
+        // Stores list in an order of their own; the caller relies on the order of names.
         found.sort_by(|a, b| a.0.as_ref().cmp(b.0.as_ref()));
         Ok(found)
     }
 
-    /// What an error means.
+    /// Converts an error: whether it may pass, and its text.
     fn failure(&self, error: Error) -> Failure {
         match error {
             Error::NotFound { .. } => Failure::lasting(ErrorKind::NotFound, "no such object (404)"),
@@ -63,8 +63,8 @@ impl Bucket {
                 if is_wrong_region(&text) {
                     let advice = "the bucket is in another region: set AWS_REGION to it";
                     Failure::lasting(ErrorKind::Other, format!("{}; {advice}", self.sentence(&text)))
-                // Below, the client has tried as often as the settings allow: once more from here would
-                // multiply that.
+                // The client below has retried as often as the settings allow: retrying here would multiply
+                // that.
                 } else if self.retries {
                     Failure::lasting(ErrorKind::Other, self.sentence(&text))
                 } else {
@@ -101,7 +101,7 @@ fn stat(meta: &ObjectMeta) -> Stat {
     }
 }
 
-/// An object of a bucket, as it was seen.
+/// An object of a bucket, in the version that was seen when it was opened.
 pub(crate) struct BucketObject {
     pub(crate) bucket: Arc<Bucket>,
     pub(crate) path: Path,
@@ -112,7 +112,8 @@ pub(crate) struct BucketObject {
 impl RangeSource for BucketObject {
     async fn get(&self, start: u64, end: u64) -> Result<Body, Failure> {
         let options = GetOptions {
-            // The store then refuses to mix versions; the comparisons below are for stores that ignore it.
+            // With it the store refuses another version; the comparisons below are for stores that ignore the
+            // header.
             if_match: self.seen.validator.clone(),
             range: Some(GetRange::Bounded(start..end)),
             ..GetOptions::default()

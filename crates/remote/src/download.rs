@@ -1,4 +1,4 @@
-//! Files of servers that do not answer ranges: read through once into a temporary file.
+//! Files of servers that do not support ranges: copied once into a temporary file.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -10,7 +10,7 @@ use crate::retry::Patience;
 use crate::settings::Retry;
 use crate::web::WebFile;
 
-/// The whole file, in a file without a name. After a failure it is begun anew.
+/// The whole file, in a file without a name. After a failure the copy starts again from the beginning.
 pub(crate) async fn download(web: WebFile, retry: Retry) -> io::Result<File> {
     tracing::warn!(
         address = web.address,
@@ -31,14 +31,14 @@ async fn once(web: &WebFile, patience: &Patience) -> Result<File, Failure> {
     let mut size = 0;
     while let Some(piece) = patience.hear(async { body.next().await.transpose() }).await? {
         size += piece.len() as u64;
-        // Written to memory of the system for the most part: no reason for a thread of its own.
+        // Blocking is fine: the writes mostly go to the page cache.
         file.write_all(&piece).map_err(Failure::Final)?;
     }
     match stat.size {
         Some(told) if told != size => Err(Failure::passing(format!(
             "the answer ended after {size} of {told} bytes"
         ))),
-        // Without a length an empty answer cannot be told from one that broke off at its beginning.
+        // Without a length, an empty answer cannot be told from one that broke off at its beginning.
         _ if size == 0 && stat.size != Some(0) => {
             Err(Failure::lasting(ErrorKind::UnexpectedEof, "an empty answer"))
         }

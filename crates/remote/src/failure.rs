@@ -1,15 +1,16 @@
-//! Why a request came to nothing, and whether asking again may help.
+//! Why a request failed, and whether a retry may help.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
-/// Why a request came to nothing.
+/// Why a request failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// It may pass: the connection, an overloaded server. With the time the server wants to be left alone.
+    /// A temporary failure, such as a broken connection or an overloaded server. The duration is the server's
+    /// `Retry-After`.
     Passing(String, Option<Duration>),
-    /// Asking again would give the same.
+    /// A retry would fail in the same way.
     Final(io::Error),
 }
 
@@ -22,7 +23,7 @@ impl Failure {
         Failure::Final(io::Error::new(kind, what.into()))
     }
 
-    /// Another version has taken the place of the one that was seen.
+    /// Another version has replaced the one that was seen.
     pub(crate) fn changed(what: impl Display) -> Failure {
         Failure::lasting(
             ErrorKind::InvalidData,
@@ -31,7 +32,7 @@ impl Failure {
     }
 }
 
-/// An error and its causes, each said once.
+/// The text of an error and its causes, each once.
 pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -1,13 +1,13 @@
 //! Inputs that are not local files: S3, HTTPS and our own store, read by ranges.
 //!
-//! [`Remote`] looks at, lists and opens `s3://bucket/name`, `https://` and `http://` addresses, and
-//! `store://bucket/name`. What it opens is a [`warc::Input`], read by any thread; the asynchronous work behind it has
-//! threads of its own.
+//! [`Remote`] examines, lists and opens `s3://bucket/name`, `https://` and `http://` addresses, and
+//! `store://bucket/name`. It opens a [`warc::Input`] that any thread can read; the asynchronous work behind
+//! it runs on threads of its own.
 //!
 //! Invariants:
-//!  - all bytes that one opened input gives belong to one version of it: requests carry `If-Match`, and answers are
-//!    compared with what was seen when it was opened; an input that changed is an error, never a mixture;
-//!  - a failure that may pass is tried again, from the byte reached;
+//!  - all bytes of one opened input belong to one version of it: requests carry `If-Match`, and every answer
+//!    is compared with what was seen when the input was opened; a changed input is an error, never a mixture;
+//!  - after a temporary failure the request is retried from the byte reached;
 //!  - an opened input holds at most [`READ_AHEAD_BYTES`] of memory; an input that is not read does not fetch.
 
 mod address;

@@ -1,9 +1,9 @@
 //! An input read by ranges as if it were a file.
 //!
-//! The reader holds one chunk and, while that is read from front to back, fetches the next one: two chunks of at most
-//! half of [`READ_AHEAD_BYTES`]. A first read, and one elsewhere, fetches little ([`FIRST_BYTES`], enough for most
-//! records); chunks grow while reading goes on where it stopped. What is not read is not fetched: a slow reader
-//! slows the network.
+//! The reader holds one chunk and, while that is read from front to back, fetches the next one: two chunks of
+//! at most half of [`READ_AHEAD_BYTES`] each. A first read, and a read at another position, fetches little
+//! ([`FIRST_BYTES`], enough for most records). Chunks grow while reading continues where it stopped. Nothing
+//! is fetched beyond the next chunk, so a slow reader slows the network.
 
 use std::io;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use crate::retry::fetched;
 use crate::runtime::{Spawner, Started};
 use crate::settings::Retry;
 
-/// Memory of an opened input: what is being read, and what is fetched ahead.
+/// Most bytes of memory of an opened input: the chunk being read, and the chunk fetched ahead.
 pub const READ_AHEAD_BYTES: u64 = 8 << 20;
 
-/// Bytes of a chunk at most.
+/// Most bytes of a chunk.
 const CHUNK_BYTES_MAX: u64 = READ_AHEAD_BYTES / 2;
 
-/// Bytes of a first chunk.
+/// Bytes of the first chunk.
 const FIRST_BYTES: u64 = 64 << 10;
 
-/// Growth from a chunk to the next.
+/// Factor from one chunk's size to the next.
 const GROWTH: u64 = 4;
 
 /// An input of known size.
@@ -42,7 +42,7 @@ struct State {
     /// Offset of `chunk[0]`.
     start: u64,
     chunk: Bytes,
-    /// What follows the chunk, being fetched.
+    /// The next chunk, being fetched.
     ahead: Option<Started<Bytes>>,
 }
 
@@ -63,18 +63,17 @@ impl RangeReader {
         }
     }
 
-    /// Makes `offset`, which is below the size, be within the chunk.
+    /// Loads the chunk that contains `offset`, which must be below the size.
     fn go_to(&self, state: &mut State, offset: u64, wanted: u64) -> io::Result<()> {
         let length = state.chunk.len() as u64;
         let goes_on = length > 0 && offset == state.end();
         let bytes = if goes_on {
             (length * GROWTH).min(CHUNK_BYTES_MAX)
         } else {
-            // Elsewhere than where reading stopped: perhaps for one record alone, so no more than is asked
-            // for.
+            // A jump to another position: perhaps for one record alone, so fetch no more than was asked for.
             wanted.clamp(FIRST_BYTES, CHUNK_BYTES_MAX)
         };
-        // Whatever fails now, an old chunk must not stand beside a new offset.
+        // Cleared first: if the fetch fails, an old chunk must not remain with a new offset.
         let ahead = std::mem::take(state).ahead;
         let chunk = match ahead {
             Some(ahead) if goes_on => ahead.wait()?,
@@ -82,7 +81,7 @@ impl RangeReader {
         };
         state.start = offset;
         state.chunk = chunk;
-        // Fetched ahead only from the second chunk on: one look into an input costs one request.
+        // Fetch ahead only from the second chunk on: a single look into an input costs one request.
         if goes_on && state.end() < self.size {
             let next = (state.chunk.len() as u64 * GROWTH).min(CHUNK_BYTES_MAX);
             state.ahead = Some(self.start(state.end(), next));
@@ -107,7 +106,7 @@ impl warc::Input for RangeReader {
         if into.is_empty() || offset >= self.size {
             return Ok(0);
         }
-        // Held while a chunk is fetched: readers of one input take turns, as they share its chunk.
+        // Held during the fetch: readers of one input take turns, because they share its chunk.
         let mut state = self.state.lock();
         if offset < state.start || offset >= state.end() {
             self.go_to(&mut state, offset, into.len() as u64)?;

@@ -1,4 +1,4 @@
-//! All places together.
+//! All sources behind one interface.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -23,11 +23,11 @@ use crate::stat::Stat;
 use crate::web::{WebFile, WebRanges, client};
 use crate::{failure::Failure, s3};
 
-/// Requests at once when many inputs are looked at.
+/// Parallel requests when many inputs are examined.
 const LOOKS_AT_ONCE: usize = 32;
 
-/// Inputs of S3 stores, web servers and our own store. Cheap to clone and to make: threads and connections begin with
-/// the first request.
+/// Inputs of S3 stores, web servers and our own store. Cheap to clone and to make: threads and connections
+/// start with the first request.
 #[derive(Clone)]
 pub struct Remote {
     shared: Arc<Shared>,
@@ -42,9 +42,9 @@ struct Shared {
     web: OnceLock<HttpClient>,
 }
 
-/// What an address leads to.
+/// The source of an address.
 enum Place {
-    /// A path of a bucket; with the store if it is ours.
+    /// A path of a bucket; with the store if it is our own.
     Bucket {
         bucket: Arc<Bucket>,
         name: String,
@@ -54,12 +54,12 @@ enum Place {
 }
 
 impl Remote {
-    /// Without a store of our own: `store://` is an error that says so.
+    /// Without a store of our own: `store://` addresses are an error.
     pub fn new(settings: Settings) -> Remote {
         Remote::with(settings, None)
     }
 
-    /// With our own store, connected to when it is first needed.
+    /// With our own store, to which it connects on first use.
     pub fn with_store(
         settings: Settings,
         connect: impl Fn() -> BoxFuture<'static, Result<OwnStore, String>> + Send + Sync + 'static,
@@ -80,7 +80,7 @@ impl Remote {
         }
     }
 
-    /// Ends the connection to our own store, if there is one. It is made again when it is needed again.
+    /// Closes the connection to our own store, if there is one. The next use connects again.
     pub fn close(&self) {
         let own = self.shared.own.lock().take();
         if let Some((_, own)) = own {
@@ -88,7 +88,7 @@ impl Remote {
                 (own.close)().await;
                 Ok(())
             });
-            // Without threads of our own there was no connection.
+            // An error means that no threads were started, so there was no connection either.
             closed.unwrap_or_default();
         }
     }
@@ -98,11 +98,11 @@ impl Remote {
             return Ok(spawner.clone());
         }
         let spawner = Spawner::new()?;
-        // Where two threads start one at once, one of the two is used.
+        // If two threads create one at the same time, the first one stored is used by both.
         Ok(self.spawner.get_or_init(|| spawner).clone())
     }
 
-    /// Runs work on the threads of our own and waits for it.
+    /// Runs work on our own threads and waits for it.
     fn wait<T, F>(&self, work: impl FnOnce(Arc<Shared>) -> F) -> io::Result<T>
     where
         T: Send + 'static,
@@ -111,7 +111,7 @@ impl Remote {
         self.spawner()?.wait(work(self.shared.clone()))
     }
 
-    /// Whether addresses of this form are served, by their scheme.
+    /// Whether the scheme of an address is supported.
     pub fn serves(&self, address: &str) -> bool {
         let scheme = address.split("://").next().unwrap_or_default();
         ["s3", "https", "http", "store"]
@@ -119,15 +119,15 @@ impl Remote {
             .any(|known| scheme.eq_ignore_ascii_case(known))
     }
 
-    /// What stands at each address, `None` for nothing, in the order of `addresses`; many are asked for at once.
-    /// Names that end in a slash, as those of folders, are nothing.
+    /// Examines many addresses in parallel. The result has the order of `addresses`; `None` means that
+    /// nothing is there. A name that ends in a slash, like a folder's, counts as nothing.
     pub fn stat(&self, addresses: &[&str]) -> Vec<io::Result<Option<Stat>>> {
         let asked: Vec<String> = addresses.iter().map(|address| (*address).to_owned()).collect();
         let looked = self.wait(|shared| async move {
             let looks = stream::iter(asked).map(|address| look(shared.clone(), address));
             Ok(looks.buffered(LOOKS_AT_ONCE).collect::<Vec<_>>().await)
         });
-        // Where nothing could be asked at all, that is said of each.
+        // If no request could be made at all, every address gets that error.
         looked.unwrap_or_else(|error| {
             let again = |_| Err(io::Error::new(error.kind(), error.to_string()));
             addresses.iter().map(again).collect()
@@ -137,18 +137,18 @@ impl Remote {
     /// Every input whose address begins with `folder`, which ends in a slash, sorted by address.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for web servers, which list nothing; [`ErrorKind::PermissionDenied`] and others as
-    /// they come. The text says what to do next; it does not name the address.
+    /// [`ErrorKind::Unsupported`] for web servers, which have no listings; otherwise the source's error, for
+    /// example [`ErrorKind::PermissionDenied`]. The text says what to do next; it does not name the address.
     pub fn list(&self, folder: &str) -> io::Result<Vec<(String, Stat)>> {
         let folder = folder.to_owned();
         self.wait(|shared| async move { shared.list(&folder).await })
     }
 
-    /// Opens an input for reading at any position: the version of `seen` if given, else the one that is there. Reading
-    /// is an error ([`ErrorKind::InvalidData`]) once another version has taken its place.
+    /// Opens an input for reading at any position: the version `seen` if given, otherwise the current one.
+    /// Reads fail with [`ErrorKind::InvalidData`] once another version has replaced it.
     ///
     /// # Errors
-    /// As [`Remote::list`]; [`ErrorKind::NotFound`] where nothing is.
+    /// As [`Remote::list`]; [`ErrorKind::NotFound`] if nothing is there.
     pub fn open(&self, address: &str, seen: Option<&Stat>) -> io::Result<Arc<dyn Input>> {
         let spawner = self.spawner()?;
         let (address, seen) = (address.to_owned(), seen.cloned());
@@ -159,7 +159,7 @@ impl Remote {
 async fn look(shared: Arc<Shared>, address: String) -> io::Result<Option<Stat>> {
     let retry = shared.settings.retry;
     match shared.place(&address).await? {
-        // Some stores keep an empty object for a folder: it is no input.
+        // Some stores keep an empty object for a folder: it is not an input.
         Place::Bucket { name, .. } if name.is_empty() || name.ends_with('/') => Ok(None),
         Place::Bucket { bucket, name, own } => {
             let path = path(&name)?;
@@ -217,8 +217,8 @@ impl Shared {
         }
         let settings = &self.settings;
         let made = asked(settings.retry, || s3::bucket(&settings.s3, name, settings.retry)).await?;
-        // The lock is not held while the region is asked for: two may make the same bucket, and the first one
-        // stays.
+        // The lock is not held while the region is requested: two threads may make the same bucket, and the
+        // first one stays.
         let mut known = self.s3.lock();
         Ok(known.entry(name.to_owned()).or_insert(Arc::new(made)).clone())
     }
@@ -293,7 +293,7 @@ impl Shared {
                     Some(size) if ranges.seen.ranges => {
                         Ok(Arc::new(RangeReader::new(Arc::new(ranges), size, retry, spawner)))
                     }
-                    // Without ranges or without a size nothing can be read at a position: it is copied first.
+                    // Without ranges or a size, no position can be read: the file is copied first.
                     _ => Ok(Arc::new(download(ranges.file, retry).await?)),
                 }
             }

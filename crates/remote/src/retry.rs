@@ -1,4 +1,4 @@
-//! Trying again: from the byte reached, with growing waits, until nothing has come several times in a row.
+//! Retries: from the byte reached, with growing waits, until several attempts in a row brought no byte.
 
 use std::future::Future;
 use std::io;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::range_source::{Body, RangeSource};
 use crate::settings::Retry;
 
-/// Failures in a row.
+/// Counts failures in a row.
 pub(crate) struct Patience {
     retry: Retry,
     failures: u32,
@@ -23,12 +23,12 @@ impl Patience {
         Patience { retry, failures: 0 }
     }
 
-    /// Something came.
+    /// Resets the count, because data arrived.
     pub(crate) fn refresh(&mut self) {
         self.failures = 0;
     }
 
-    /// Waits after a failure that may pass; an error if it is final or there were too many.
+    /// Waits after a temporary failure. Returns an error if the failure is final or there were too many.
     pub(crate) async fn bear(&mut self, failure: Failure) -> io::Result<()> {
         let (what, asked) = match failure {
             Failure::Final(error) => return Err(error),
@@ -43,13 +43,14 @@ impl Patience {
         let own = self
             .retry
             .wait_first
-            // Doubled each time; the bound keeps the shift from overflowing, `wait_max` keeps the wait short.
+            // Doubled each time. The bound keeps the shift from overflowing, and `wait_max` keeps the wait
+            // short.
             .saturating_mul(1 << (self.failures - 1).min(16));
         sleep(asked.unwrap_or(own).min(self.retry.wait_max)).await;
         Ok(())
     }
 
-    /// Waits for an answer, but not for ever.
+    /// Waits for an answer, at most [`Retry::silence_max`].
     pub(crate) async fn hear<T>(
         &self,
         answer: impl Future<Output = Result<T, Failure>>,
@@ -65,7 +66,7 @@ impl Patience {
     }
 }
 
-/// Asks until there is an answer.
+/// Repeats a request until it succeeds or patience ends.
 pub(crate) async fn asked<T, F>(retry: Retry, mut ask: impl FnMut() -> F) -> io::Result<T>
 where
     F: Future<Output = Result<T, Failure>>,
@@ -90,7 +91,7 @@ pub(crate) async fn fetched(
     let mut bytes = BytesMut::with_capacity(wanted);
     let mut patience = Patience::new(retry);
     while bytes.len() < wanted {
-        // From the byte reached: what has come is kept, as every answer is of one version.
+        // Continue from the byte reached: earlier bytes are kept, because every answer is of one version.
         let reached = start + bytes.len() as u64;
         let failure = match patience.hear(fetch.get(reached, end)).await {
             Ok(body) => drain(body, &mut bytes, wanted, &mut patience).await,
@@ -107,7 +108,7 @@ pub(crate) async fn fetched(
     Ok(bytes.freeze())
 }
 
-/// Takes what comes; why it ended before `wanted` bytes were there, if it did.
+/// Appends what arrives. Returns why the stream ended before `wanted` bytes had arrived, if it did.
 async fn drain(
     mut body: Body,
     bytes: &mut BytesMut,
@@ -119,11 +120,11 @@ async fn drain(
         match next {
             Ok(Some(piece)) => {
                 if !piece.is_empty() {
-                    // A connection that gives a little before it breaks gets on: only failures without any
-                    // byte count.
+                    // A connection that delivers something before it breaks makes progress: only failures
+                    // without any byte count.
                     patience.refresh();
                 }
-                // A server may send more than was asked for; what is beyond `end` belongs to another chunk.
+                // A server may send more than was requested; bytes beyond `end` belong to another chunk.
                 bytes.extend_from_slice(&piece[..piece.len().min(wanted - bytes.len())]);
             }
             Ok(None) => return Some(Failure::passing("the answer ended early")),

@@ -1,4 +1,4 @@
-//! Threads of our own for asynchronous work, so that any thread may wait for it.
+//! Threads for asynchronous work, so that any thread may wait for it.
 
 use std::future::Future;
 use std::io;
@@ -8,10 +8,10 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use tokio::runtime::{Builder, Runtime as Tokio};
 use tokio::task::AbortHandle;
 
-/// Threads that wait for sockets; the work beside that is little.
+/// Threads that wait for sockets; there is little other work.
 const THREADS: usize = 2;
 
-/// A small runtime; it runs for as long as somebody holds it. Dropping the last one abandons what is under way.
+/// A small runtime. It runs until its last clone is dropped, which abandons all work in progress.
 #[derive(Clone)]
 pub(crate) struct Spawner(Arc<Runtime>);
 
@@ -19,7 +19,7 @@ struct Runtime(Option<Tokio>);
 
 impl Drop for Runtime {
     fn drop(&mut self) {
-        // Waiting is not allowed everywhere a runtime may be dropped, and there is nothing to wait for.
+        // A runtime may be dropped where blocking is not allowed, and there is nothing to wait for.
         if let Some(tokio) = self.0.take() {
             tokio.shutdown_background();
         }
@@ -37,7 +37,7 @@ impl Spawner {
         Ok(Spawner(Arc::new(Runtime(Some(tokio)))))
     }
 
-    /// Waits for `work`, on any thread.
+    /// Runs `work` and waits for it, on any thread.
     pub(crate) fn wait<T: Send + 'static>(
         &self,
         work: impl Future<Output = io::Result<T>> + Send + 'static,
@@ -45,7 +45,7 @@ impl Spawner {
         self.start(work).wait()
     }
 
-    /// Starts `work`.
+    /// Starts `work` in the background.
     pub(crate) fn start<T: Send + 'static>(
         &self,
         work: impl Future<Output = io::Result<T>> + Send + 'static,
@@ -53,7 +53,7 @@ impl Spawner {
         let (sender, receiver) = sync_channel(1);
         let task = self.0.0.as_ref().map(|tokio| {
             tokio.spawn(async move {
-                // Nobody waits any more if this fails.
+                // The send fails only if the receiver was dropped, and then nobody waits.
                 let _ = sender.send(work.await);
             })
         });
@@ -64,14 +64,14 @@ impl Spawner {
     }
 }
 
-/// Work under way; dropping it ends it.
+/// Work in progress; dropping it aborts the work.
 pub(crate) struct Started<T> {
     receiver: Receiver<io::Result<T>>,
     task: Option<AbortHandle>,
 }
 
 impl<T> Started<T> {
-    /// What came of it.
+    /// Waits for the result.
     pub(crate) fn wait(self) -> io::Result<T> {
         self.receiver.recv().unwrap_or_else(|_| Err(ended()))
     }

@@ -10,19 +10,19 @@ use crate::bucket::Bucket;
 use crate::failure::Failure;
 use crate::settings::{Retry, S3Settings};
 
-/// Where nobody says anything else.
+/// Region for a store that is not Amazon's if the settings name none.
 const REGION_DEFAULT: &str = "us-east-1";
 
-/// How long a connection may take to stand.
+/// How long a connection may take to be established.
 pub(crate) const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// A bucket by its name.
+/// Opens a bucket by its name.
 pub(crate) async fn bucket(settings: &S3Settings, name: &str, retry: Retry) -> Result<Bucket, Failure> {
     let plain = settings
         .endpoint
         .as_deref()
         .is_some_and(|endpoint| endpoint.starts_with("http://"));
-    // Silence is watched for by the readers; an object may take longer than any time for a whole answer.
+    // No limit for a whole answer, because an object may be large. The readers watch for silence instead.
     let options = ClientOptions::new()
         .with_allow_http(plain)
         .with_timeout_disabled()
@@ -37,7 +37,7 @@ pub(crate) async fn bucket(settings: &S3Settings, name: &str, retry: Retry) -> R
     }
     builder = match (&settings.access_key_id, &settings.secret_access_key) {
         (Some(id), Some(secret)) => builder.with_access_key_id(id).with_secret_access_key(secret),
-        // Without both halves of a key nothing can be signed: public buckets answer unsigned requests.
+        // Without both halves of a key no request can be signed; public buckets accept unsigned requests.
         _ => builder.with_skip_signature(true),
     };
     if let Some(token) = &settings.session_token {
@@ -54,7 +54,7 @@ pub(crate) async fn bucket(settings: &S3Settings, name: &str, retry: Retry) -> R
     })
 }
 
-/// Amazon tells where a bucket is; elsewhere the region hardly matters.
+/// The region of a bucket. Amazon reports it; for other stores it hardly matters.
 async fn region(settings: &S3Settings, bucket: &str, options: &ClientOptions) -> String {
     match (&settings.region, &settings.endpoint) {
         (Some(region), _) => region.clone(),

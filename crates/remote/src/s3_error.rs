@@ -1,9 +1,9 @@
-//! What an S3 store said when it refused, in a sentence: without its XML and the client's account of the request.
+//! An S3 store's error as a sentence: without its XML and the client's description of the request.
 
-/// What `text`, an error of the S3 client, says to a person. `bucket` is the one asked for.
+/// Converts `text`, an error of the S3 client, to a sentence for people. `bucket` is the requested one.
 ///
-/// The client's texts end in what the server or the network said, after ` - `; the server's answer has its status before
-/// an XML document with a code and a message.
+/// The client's texts end in the server's or the network's error, after ` - `; a server's error has its
+/// status before an XML document with a code and a message.
 pub(crate) fn in_a_sentence(text: &str, bucket: &str) -> String {
     if code(text) == Some("NoSuchBucket") {
         return format!("there is no bucket {bucket} in this store");
@@ -28,7 +28,7 @@ fn code(text: &str) -> Option<&str> {
     element(text, "Code")
 }
 
-/// The text of the first element of this name.
+/// The text of the first element with this name.
 fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("<{name}>"))?;
     let (content, _) = rest.split_once(&format!("</{name}>"))?;
@@ -36,7 +36,7 @@ fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 }
 
 fn unescaped(text: &str) -> String {
-    // `&amp;` comes last, so that `&amp;lt;` becomes `&lt;` and not `<`.
+    // `&amp;` must be last, so that `&amp;lt;` becomes `&lt;` and not `<`.
     let entities = [
         ("&lt;", "<"),
         ("&gt;", ">"),
@@ -62,7 +62,7 @@ mod tests {
     use super::in_a_sentence;
     use crate::failure::with_causes;
 
-    /// What the S3 client says when a store answers a listing with `status` and `body`.
+    /// The S3 client's error when a store answers a listing with `status` and `body`.
     async fn said(status: &str, body: &str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -95,8 +95,8 @@ mod tests {
         with_causes(&error)
     }
 
-    /// The client has no type for what a store said: this provokes its real texts, so that another version of it with
-    /// others is found out.
+    /// The client has no type for a store's error. This test provokes its real texts, so that a new version
+    /// of it with other texts fails here.
     #[tokio::test]
     async fn what_the_client_really_says_becomes_a_sentence() {
         let xml = |inner: &str| format!("<?xml version=\"1.0\"?><Error>{inner}</Error>");

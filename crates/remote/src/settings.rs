@@ -1,26 +1,26 @@
-//! How to reach places and how patient to be.
+//! Access to sources, and retries.
 
 use std::time::Duration;
 
-/// How to reach places.
+/// Access to sources, and retries.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// For `s3://`.
     pub s3: S3Settings,
-    /// What to do about failures.
+    /// Handling of temporary failures.
     pub retry: Retry,
 }
 
-/// How often and when to try again what failed and may pass.
+/// When and how often to retry temporary failures.
 #[derive(Debug, Clone, Copy)]
 pub struct Retry {
-    /// Failures in a row, without a byte between them, until it is given up.
+    /// Failures in a row, without a byte between them, after which the request fails.
     pub failures_max: u32,
-    /// Wait after the first failure; doubled after each.
+    /// Wait after the first failure; doubled after each further one.
     pub wait_first: Duration,
     /// Longest wait.
     pub wait_max: Duration,
-    /// A connection that gives nothing for so long has failed.
+    /// A connection that delivers nothing for this long counts as failed.
     pub silence_max: Duration,
 }
 
@@ -36,7 +36,7 @@ impl Default for Retry {
     }
 }
 
-/// Where S3 is, and who asks. The usual environment variables, without profiles.
+/// Address and credentials of S3, from the usual environment variables. Profiles are not supported.
 #[derive(Clone, Default)]
 pub struct S3Settings {
     /// `AWS_ACCESS_KEY_ID`. Without it requests are not signed, as for public buckets.
@@ -45,15 +45,16 @@ pub struct S3Settings {
     pub secret_access_key: Option<String>,
     /// `AWS_SESSION_TOKEN`, for temporary keys.
     pub session_token: Option<String>,
-    /// `AWS_REGION`, or `AWS_DEFAULT_REGION`. If missing it is asked of Amazon, or `us-east-1` for an endpoint.
+    /// `AWS_REGION`, or `AWS_DEFAULT_REGION`. If missing, Amazon is asked for it; with an endpoint it is
+    /// `us-east-1`.
     pub region: Option<String>,
-    /// `AWS_ENDPOINT_URL_S3`, or `AWS_ENDPOINT_URL`: another S3 store than Amazon's. Buckets are then part of the
-    /// path, and plain HTTP is used if the URL says so.
+    /// `AWS_ENDPOINT_URL_S3`, or `AWS_ENDPOINT_URL`: the URL of a store other than Amazon's. Buckets are then
+    /// part of the path, and plain HTTP is used if the URL says so.
     pub endpoint: Option<String>,
 }
 
 impl S3Settings {
-    /// Takes them from variables; empty ones count as missing.
+    /// Reads the settings from variables; an empty variable counts as missing.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> S3Settings {
         let first = |names: &[&str]| {
             let values = names.iter().filter_map(|name| variable(name));
@@ -72,7 +73,7 @@ impl S3Settings {
 }
 
 impl std::fmt::Debug for S3Settings {
-    /// Without secrets.
+    /// Leaves out the secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("S3Settings")
             .field("access_key_id", &self.access_key_id)

@@ -1,12 +1,12 @@
-//! What is known of an input before it is read.
+//! Properties of an input that are known before it is read.
 
-/// What is known of an input before it is read.
+/// Properties of an input that are known before it is read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stat {
-    /// Bytes; 0 where it is not told before reading.
+    /// Size in bytes; 0 if the server does not report it.
     pub size: u64,
-    /// Changes whenever the content does (a strong entity tag); `None` if there is nothing of the kind.
+    /// A strong entity tag, which changes whenever the content does; `None` if there is none.
     pub validator: Option<String>,
-    /// SHA-256 of the content, where our own store keeps it.
+    /// SHA-256 of the content, if our own store keeps it.
     pub sha256: Option<[u8; 32]>,
 }

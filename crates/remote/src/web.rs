@@ -19,15 +19,15 @@ use crate::range_source::{Body, RangeSource};
 use crate::s3::CONNECT_TIME_MAX;
 use crate::stat::Stat;
 
-/// Longest wait that a server may ask for.
+/// Longest `Retry-After` that is obeyed.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 
-/// A client for all servers. Follows redirects.
+/// An HTTP client for all servers. It follows redirects.
 pub(crate) fn client() -> io::Result<HttpClient> {
     let agent = http::HeaderValue::from_static(concat!("weft/", env!("CARGO_PKG_VERSION")));
     let options = ClientOptions::new()
         .with_allow_http(true)
-        // A large file takes longer than any time for a whole answer; `Patience::hear` watches for silence
+        // No limit for a whole answer, because a file may be large; `Patience::hear` watches for silence
         // instead.
         .with_timeout_disabled()
         .with_connect_timeout(CONNECT_TIME_MAX)
@@ -37,14 +37,14 @@ pub(crate) fn client() -> io::Result<HttpClient> {
         .map_err(io::Error::other)
 }
 
-/// What a server says of a file.
+/// A server's description of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WebStat {
-    /// `None` where it is not told.
+    /// Size in bytes; `None` if the server does not report it.
     pub(crate) size: Option<u64>,
     pub(crate) tag: Option<String>,
     modified: Option<String>,
-    /// Whether ranges are answered.
+    /// Whether the server supports ranges.
     pub(crate) ranges: bool,
 }
 
@@ -57,12 +57,12 @@ impl WebStat {
         }
     }
 
-    /// An entity tag that promises equal bytes.
+    /// The entity tag if it is strong, that is, if it promises equal bytes.
     fn strong_tag(&self) -> Option<&str> {
         self.tag.as_deref().filter(|tag| !tag.starts_with("W/"))
     }
 
-    /// Compares with what another answer says of the same file.
+    /// Compares with the description in another answer about the same file.
     fn check(&self, other: &WebStat) -> Result<(), Failure> {
         let pairs = [
             ("entity tag", &self.tag, &other.tag),
@@ -99,8 +99,8 @@ pub(crate) struct WebFile {
 }
 
 impl WebFile {
-    /// What is there. Asks for the first byte rather than with HEAD, which tells less and is refused for some
-    /// addresses (signed ones).
+    /// Describes the file; `None` if it does not exist. It requests the first byte instead of using HEAD,
+    /// which returns less and is refused for presigned addresses.
     pub(crate) async fn stat(&self) -> Result<Option<WebStat>, Failure> {
         let response = self.request(&[(RANGE, "bytes=0-0")]).await?;
         let headers = response.headers();
@@ -121,7 +121,7 @@ impl WebFile {
         }
     }
 
-    /// All of it, as one answer; what it says of itself, too.
+    /// The whole file as one answer, with its description.
     pub(crate) async fn whole(&self) -> Result<(WebStat, Body), Failure> {
         let response = self.request(&[]).await?;
         if response.status() != StatusCode::OK {
@@ -135,7 +135,7 @@ impl WebFile {
         let mut request = Request::builder()
             .method(Method::GET)
             .uri(&self.address)
-            // Offsets are of the file as it lies there: a compressed answer would have others.
+            // Offsets refer to the stored file: a compressed answer would have others.
             .header(ACCEPT_ENCODING, "identity");
         for (name, value) in headers {
             request = request.header(name, *value);
@@ -147,14 +147,14 @@ impl WebFile {
         answered.map_err(|error| {
             let text = with_causes(&error);
             match error.kind() {
-                // An answer that is no HTTP will be none the next time either.
+                // An answer that is not HTTP will not be HTTP at a retry either.
                 HttpErrorKind::Decode => Failure::lasting(ErrorKind::InvalidData, text),
                 _ => Failure::passing(text),
             }
         })
     }
 
-    /// What a status that is no success means.
+    /// Converts an unexpected status to a failure.
     fn refusal(&self, status: StatusCode, headers: &HeaderMap) -> Failure {
         let text = format!("the server says {status}");
         match status {
@@ -175,7 +175,7 @@ impl WebFile {
     }
 }
 
-/// A file of a server that answers ranges, as it was seen.
+/// A file of a server that supports ranges, in the version that was seen when it was opened.
 pub(crate) struct WebRanges {
     pub(crate) file: WebFile,
     pub(crate) seen: WebStat,
@@ -196,15 +196,15 @@ impl RangeSource for WebRanges {
                 let (first, size) = content_range(response.headers())?;
                 self.seen
                     .check(&WebStat::of(response.headers(), Some(size), true))?;
-                // Some caches round ranges to blocks of their own: such bytes would be taken for those of
-                // another place.
+                // Some caches round ranges to their own blocks: the reader would take such bytes for those at
+                // `start`.
                 if first != start {
                     let what = format!("asked for bytes from {start}, got them from {first}");
                     return Err(Failure::lasting(ErrorKind::InvalidData, what));
                 }
                 Ok(body(response))
             }
-            // It answered ranges before: another version, or another server behind the same name.
+            // It supported ranges before: this is another version, or another server behind the same name.
             StatusCode::OK => {
                 let size = content_length(response.headers());
                 self.seen.check(&WebStat::of(response.headers(), size, false))?;
@@ -218,7 +218,7 @@ impl RangeSource for WebRanges {
 }
 
 impl WebRanges {
-    /// Compares with what the archive has seen.
+    /// Compares with the version that the archive has seen.
     pub(crate) fn check_seen(&self, seen: &Stat) -> Result<(), Failure> {
         let earlier = WebStat {
             size: (seen.size > 0).then_some(seen.size),
@@ -230,7 +230,7 @@ impl WebRanges {
     }
 }
 
-/// First byte of a partial answer, and the size of all.
+/// Offset of the first byte of a partial answer, and the size of the whole.
 fn content_range(headers: &HeaderMap) -> Result<(u64, u64), Failure> {
     let value = text(headers, &CONTENT_RANGE).unwrap_or_default();
     parse_content_range(&value).ok_or_else(|| {
@@ -254,13 +254,13 @@ fn content_length(headers: &HeaderMap) -> Option<u64> {
     text(headers, &CONTENT_LENGTH)?.parse().ok()
 }
 
-/// Only the form in seconds: dates are as good as none.
+/// Parses only the form in seconds; a date is ignored.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = text(headers, &RETRY_AFTER)?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds).min(RETRY_AFTER_MAX))
 }
 
-/// `bytes 0-9/100`
+/// Parses `bytes 0-9/100`.
 fn parse_content_range(value: &str) -> Option<(u64, u64)> {
     let (range, size) = value.trim().strip_prefix("bytes ")?.split_once('/')?;
     let (first, _) = range.split_once('-')?;

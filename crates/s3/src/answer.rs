@@ -1,7 +1,8 @@
-//! A request answered: what is looked at before s3s sees it, and what every answer has, whoever made it.
+//! Answering a request: checks before s3s sees it, and what every response has in common.
 //!
-//! Every answer names its request (`x-amz-request-id`, and `RequestId` in the XML of errors); says `Connection: close` where
-//! a body was left unread that is too long to be read on; and is XML that can be read, whatever is in a key.
+//! Every response names its request (`x-amz-request-id`, and `RequestId` in the XML of errors). It says
+//! `Connection: close` if an unread body is too long to be drained. Its XML is well formed, whatever a key
+//! contains.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -26,16 +27,16 @@ use crate::mend;
 use crate::options::Limits;
 use crate::refusal::Refusal;
 
-/// Name of browsers' questions among the operations counted.
+/// Name of CORS preflights among the counted operations.
 const PREFLIGHT: &str = "Preflight";
 
-/// Names a request in answers and logs.
+/// Header with the request's id, also used in logs.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amz-request-id");
 
-/// Characters of those names.
+/// Characters of request ids.
 const ID_ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// What every answer needs.
+/// Shared state for answering requests.
 pub(crate) struct Serving {
     pub(crate) service: S3Service,
     pub(crate) store: Store,
@@ -71,7 +72,7 @@ pub(crate) async fn answer(
         entry,
     );
     let expects = request.headers().contains_key(header::EXPECT);
-    // From here on the body is known: whoever drops it unread leaves it to `finish`.
+    // From here on the body is tracked: a holder that drops it unread leaves it to `finish`.
     let request = receive(request, &serving, &exchange);
     let peer = Peer {
         address: connection.peer().ip(),
@@ -79,8 +80,8 @@ pub(crate) async fn answer(
     };
     let mut response = respond(request, peer, &serving, &exchange).await;
     if expects && !exchange.has_received() {
-        // The client has been told nothing of its body, and may or may not send it: what comes next on this connection could
-        // be the body or another request.
+        // The client has had no response about its body, and may or may not send it: the next bytes on this
+        // connection could be the body or another request.
         close(&mut response);
     } else if !exchange.body.finish().await {
         connection.leave_unread();
@@ -97,14 +98,14 @@ pub(crate) async fn answer(
     Ok(response.map(|body| Outgoing::new(body, exchange, is_xml)))
 }
 
-/// A request whose body is counted and limited.
+/// Wraps the request's body to count and limit it.
 fn receive(
     request: Request<hyper::body::Incoming>,
     serving: &Serving,
     exchange: &Arc<Exchange>,
 ) -> Request<Incoming> {
     let limits = &serving.limits;
-    // What frames the content (chunks with their signatures) is not counted as content by the face.
+    // The limit allows for framing (chunks with signatures), which does not count as content.
     let bytes_max = limits
         .body_bytes_max
         .saturating_add(limits.body_bytes_max / 16)
@@ -127,7 +128,8 @@ async fn respond(
         Err(refusal) => return refusal.response(),
     };
     exchange.note(|entry| entry.way = way);
-    // A page that had its name pointed here (DNS rebinding) has no key to sign with; and with TLS no certificate.
+    // A web page whose name was pointed here (DNS rebinding) has no key to sign with; and with TLS it has no
+    // certificate.
     if way.version.is_none()
         && !peer.secure
         && let Err(why) = serving.hosts.admit(request.version(), head.uri, head.headers)
@@ -140,7 +142,7 @@ async fn respond(
     }
     let told = cors::told(&serving.store, &request).await;
     let mut response = dispatch(request, peer, serving, exchange).await;
-    // s3s takes a body that could not be read for a fault of ours.
+    // s3s reports a body that could not be read as an internal error.
     if let Some(refusal) = exchange.body.refusal() {
         response = refusal.response();
     } else if exchange.timed_out() && response.status() == StatusCode::INTERNAL_SERVER_ERROR {
@@ -194,10 +196,10 @@ fn close(response: &mut Response<Body>) {
     response.headers_mut().insert(header::CONNECTION, close);
 }
 
-/// The size of the object that an answer shows, whole or in part.
+/// The size of the whole object that a response returns, in bytes.
 fn object_bytes(response: &Response<Body>) -> Option<u64> {
     let headers = response.headers();
-    // Only answers about objects say this.
+    // Only responses about objects have this header.
     headers.get(header::ACCEPT_RANGES)?;
     let text = |name| headers.get(name)?.to_str().ok();
     match text(header::CONTENT_RANGE) {

@@ -1,4 +1,4 @@
-//! The headers kept with an object, as attributes of the store: names in lower case as they travel.
+//! The headers stored with an object as attributes: names in lower case, as HTTP sends them.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use store::Meta;
 
 use crate::error::{fault, not_implemented};
 
-/// What user metadata begin with.
+/// Prefix of user metadata.
 const USER_PREFIX: &str = "x-amz-meta-";
 
-/// Names and values of user metadata together, in bytes, as in S3.
+/// Most bytes of names and values of user metadata together, as in S3.
 const USER_BYTES_MAX: usize = 2 * 1024;
 
-/// Type of an object that nobody gave one, as in S3.
+/// Default content type of an object, as in S3.
 pub(crate) const TYPE_DEFAULT: &str = "binary/octet-stream";
 
 /// Tags of an object, in the form of a query string.
@@ -26,17 +26,18 @@ pub(crate) const UPLOAD: &str = "weft-upload";
 /// Sizes of the parts that the object was made from; see [`crate::part_sizes`].
 pub(crate) const PARTS: &str = "weft-parts";
 
-/// Checksums of the parts that the object was made from, in Base64 with commas between; left out if they are many.
+/// Base64 checksums of the parts that the object was made from, separated by commas; absent if there are too
+/// many.
 pub(crate) const PART_SUMS: &str = "weft-part-sums";
 
-/// Whose a bucket, an object or an upload is. An object without it is its bucket owner's.
+/// Owner of a bucket, an object or an upload. An object without it belongs to its bucket's owner.
 pub(crate) const OWNER: &str = "weft-owner";
 
-/// When an object was written, in milliseconds since 1970, if its version is younger because only its
-/// attributes were changed.
+/// When an object was written, in milliseconds since 1970, if its version is newer because only its
+/// attributes changed.
 pub(crate) const MADE: &str = "weft-made";
 
-/// Headers kept.
+/// Headers stored with an object.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Headers {
     pub(crate) content_type: Option<String>,
@@ -50,8 +51,8 @@ pub(crate) struct Headers {
     pub(crate) metadata: Option<Metadata>,
 }
 
-/// The headers to keep from any of S3's inputs that has them. What those inputs can ask for besides and is not done
-/// here is refused, so that nobody believes in an encryption or a lock that is not there.
+/// The stored headers from any s3s input that has them. Encryption, locks and storage classes that this store
+/// lacks are refused, so that no client relies on them.
 macro_rules! headers_of {
     ($input:expr) => {{
         let input = &$input;
@@ -80,7 +81,7 @@ macro_rules! headers_of {
 
 pub(crate) use headers_of;
 
-/// Refuses what cannot be asked of an object here.
+/// Refuses encryption, locks and storage classes that this store does not have.
 pub(crate) fn refuse(encrypted: bool, locked: bool, class: Option<&str>) -> S3Result<()> {
     if encrypted {
         return Err(not_implemented("server-side encryption"));
@@ -98,7 +99,7 @@ pub(crate) fn refuse(encrypted: bool, locked: bool, class: Option<&str>) -> S3Re
 }
 
 impl Headers {
-    /// As attributes.
+    /// The headers as attributes.
     pub(crate) fn into_attributes(self) -> S3Result<BTreeMap<String, String>> {
         let expires = self.expires.as_ref().map(http_date).transpose()?;
         let content_encoding = self.content_encoding.as_deref().and_then(without_chunked);
@@ -127,7 +128,7 @@ impl Headers {
         }
         for (name, value) in metadata {
             let name = format!("{USER_PREFIX}{}", name.to_lowercase());
-            // A form's field can have a name that no header can have.
+            // A form's field can have a name that is not valid for a header.
             let wrong = |_| fault("InvalidArgument", format!("{name:?} cannot be a header"));
             http::HeaderName::from_bytes(name.as_bytes()).map_err(wrong)?;
             attributes.insert(name, value);
@@ -135,7 +136,7 @@ impl Headers {
         Ok(attributes)
     }
 
-    /// From attributes.
+    /// The headers from attributes.
     pub(crate) fn from_attributes(attributes: &BTreeMap<String, String>) -> Self {
         let get = |name: &str| attributes.get(name).cloned();
         let user = attributes.iter().filter_map(|(name, value)| {
@@ -163,7 +164,7 @@ pub(crate) fn modified(meta: &Meta) -> Timestamp {
     at(written.unwrap_or(meta.version.millis))
 }
 
-/// A time in milliseconds since 1970.
+/// Converts milliseconds since 1970.
 pub(crate) fn at(millis: u64) -> Timestamp {
     let nanos = i128::from(millis) * 1_000_000;
     time::OffsetDateTime::from_unix_timestamp_nanos(nanos)
@@ -171,7 +172,7 @@ pub(crate) fn at(millis: u64) -> Timestamp {
         .into()
 }
 
-/// A time as HTTP's headers have it.
+/// Formats a time for HTTP headers.
 pub(crate) fn http_date(time: &Timestamp) -> S3Result<String> {
     let mut text = Vec::new();
     let wrong = |_| fault("InvalidArgument", "a date that cannot be written");
@@ -179,7 +180,7 @@ pub(crate) fn http_date(time: &Timestamp) -> S3Result<String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The encodings without `aws-chunked`, which is the journey's and not the object's.
+/// The encodings without `aws-chunked`, which describes the transfer and not the object.
 fn without_chunked(encodings: &str) -> Option<String> {
     let kept: Vec<_> = encodings
         .split(',')

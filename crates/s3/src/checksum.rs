@@ -1,7 +1,8 @@
 //! The checksums that clients send and ask for: CRC-32, CRC-32C, CRC-64/NVME, SHA-1, SHA-256.
 //!
-//! A checksum is kept as the attribute `x-amz-checksum-NAME`, in Base64 as it travels, with `x-amz-checksum-type`
-//! beside it. It is always computed here from the bytes that came in, never taken over from the client.
+//! A checksum is stored as the attribute `x-amz-checksum-NAME`, in Base64 as in HTTP, with
+//! `x-amz-checksum-type` beside it. It is always computed here from the received bytes, never taken from the
+//! client.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,16 +18,16 @@ use s3s::{S3Result, TrailingHeaders};
 use crate::attributes::PART_SUMS;
 use crate::error::{fault, not_implemented};
 
-/// Attribute that says whether a checksum is over the content or over the parts' checksums.
+/// Attribute that says whether a checksum covers the content or the parts' checksums.
 pub(crate) const TYPE: &str = "x-amz-checksum-type";
 
-/// Value of [`TYPE`]: over the content.
+/// Value of [`TYPE`]: covers the content.
 pub(crate) const FULL_OBJECT: &str = "FULL_OBJECT";
 
-/// Value of [`TYPE`]: over the checksums of the parts.
+/// Value of [`TYPE`]: covers the checksums of the parts.
 pub(crate) const COMPOSITE: &str = "COMPOSITE";
 
-/// A checksum's algorithm.
+/// A checksum algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Algorithm {
     Crc32,
@@ -36,7 +37,6 @@ pub(crate) enum Algorithm {
     Sha256,
 }
 
-/// All of them.
 pub(crate) const ALL: [Algorithm; 5] = [
     Algorithm::Crc32,
     Algorithm::Crc32c,
@@ -46,7 +46,7 @@ pub(crate) const ALL: [Algorithm; 5] = [
 ];
 
 impl Algorithm {
-    /// S3's name of it.
+    /// S3's name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Crc32 => "CRC32",
@@ -57,7 +57,7 @@ impl Algorithm {
         }
     }
 
-    /// The header that carries it, and the attribute that keeps it.
+    /// The header and attribute of the checksum.
     pub(crate) fn header(self) -> &'static str {
         match self {
             Self::Crc32 => "x-amz-checksum-crc32",
@@ -77,7 +77,7 @@ impl Algorithm {
         }
     }
 
-    /// By S3's name.
+    /// Parses S3's name.
     pub(crate) fn by_name(name: &str) -> S3Result<Self> {
         let found = ALL.into_iter().find(|algorithm| algorithm.name() == name);
         found.ok_or_else(|| match name {
@@ -94,7 +94,7 @@ impl Algorithm {
             .find_map(|algorithm| Some((algorithm, attributes.get(algorithm.header())?.as_str())))
     }
 
-    /// Its value among five.
+    /// The field of this algorithm.
     pub(crate) fn value(self, sums: &Checksum) -> Option<&str> {
         match self {
             Self::Crc32 => sums.checksum_crc32.as_deref(),
@@ -106,7 +106,7 @@ impl Algorithm {
     }
 }
 
-/// The five checksum fields of any of S3's inputs, as one value.
+/// The five checksum fields of any s3s input, as one value.
 macro_rules! sums_of {
     ($input:expr) => {
         s3s::dto::Checksum {
@@ -120,7 +120,7 @@ macro_rules! sums_of {
     };
 }
 
-/// Sets the five checksum fields of any of S3's outputs.
+/// Sets the five checksum fields of any s3s output.
 macro_rules! set_sums {
     ($output:expr, $sums:expr) => {{
         let sums: s3s::dto::Checksum = $sums;
@@ -134,7 +134,7 @@ macro_rules! set_sums {
 
 pub(crate) use {set_sums, sums_of};
 
-/// The checksum kept with an object.
+/// The checksum stored with an object.
 pub(crate) fn kept(attributes: &BTreeMap<String, String>) -> Checksum {
     let get = |algorithm: Algorithm| attributes.get(algorithm.header()).cloned();
     Checksum {
@@ -147,7 +147,7 @@ pub(crate) fn kept(attributes: &BTreeMap<String, String>) -> Checksum {
     }
 }
 
-/// The checksum of one of the parts that an object was made from, by its number from 1, if it was kept.
+/// The stored checksum of part `number` (from 1) of an object; `None` if it was not stored.
 pub(crate) fn of_part(attributes: &BTreeMap<String, String>, number: usize) -> Option<Checksum> {
     let (algorithm, _) = Algorithm::of(attributes)?;
     let sum = attributes
@@ -161,17 +161,16 @@ pub(crate) fn of_part(attributes: &BTreeMap<String, String>, number: usize) -> O
     })
 }
 
-/// What a client says of its content.
+/// The checksum that a client declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Declared {
-    /// Algorithm.
     pub(crate) algorithm: Algorithm,
-    /// Value in Base64, if it is known before the content; otherwise it comes in the trailer.
+    /// Value in Base64 if it is known before the content; otherwise it comes in the trailer.
     pub(crate) value: Option<String>,
 }
 
 impl Declared {
-    /// From the checksum headers and the announcement of a trailer.
+    /// Reads the checksum headers and the announcement of a trailer.
     pub(crate) fn of(sums: &Checksum, headers: &HeaderMap) -> S3Result<Option<Self>> {
         let mut given = ALL
             .into_iter()
@@ -265,7 +264,7 @@ impl Hasher {
     }
 }
 
-/// The checksum of a list of checksums, as multipart uploads have it: `BASE64-COUNT`.
+/// The checksum of a list of checksums, as for multipart uploads: `BASE64-COUNT`.
 pub(crate) fn composite(algorithm: Algorithm, parts: &[String]) -> S3Result<String> {
     let mut hasher = Hasher::new(algorithm);
     for part in parts {
@@ -275,7 +274,7 @@ pub(crate) fn composite(algorithm: Algorithm, parts: &[String]) -> S3Result<Stri
     Ok(format!("{}-{}", hasher.finish(), parts.len()))
 }
 
-/// The CRC of a content from those of its parts and their lengths in bytes.
+/// The CRC of a content from the CRCs of its parts and their lengths in bytes.
 pub(crate) fn combined(algorithm: Algorithm, parts: &[(String, u64)]) -> S3Result<String> {
     let (crc, bytes) = match algorithm {
         Algorithm::Crc32 => (CrcAlgorithm::Crc32IsoHdlc, 4),
@@ -307,9 +306,8 @@ pub(crate) fn combined(algorithm: Algorithm, parts: &[(String, u64)]) -> S3Resul
     Ok(BASE64.encode(&value[8 - bytes..]))
 }
 
-/// A checksum being computed over a content on its way, shared by the stream and what looks at its end.
-///
-/// SHA-256 is not computed here: the store has it anyway.
+/// A checksum computed while content passes, shared by the stream and the check at its end. SHA-256 is not
+/// computed here, because the store computes it in any case.
 #[derive(Clone)]
 pub(crate) struct Summing {
     algorithm: Algorithm,
@@ -317,7 +315,7 @@ pub(crate) struct Summing {
 }
 
 impl Summing {
-    /// The store computes SHA-256 anyway: for it nothing is computed here, and [`Summing::finish`] is given the store's.
+    /// For SHA-256 nothing is computed here: [`Summing::finish`] receives the store's.
     pub(crate) fn new(algorithm: Algorithm) -> Self {
         let hasher = (algorithm != Algorithm::Sha256).then(|| Hasher::new(algorithm));
         Self {
@@ -336,14 +334,14 @@ impl Summing {
         self.algorithm
     }
 
-    /// The checksum in Base64, the store's SHA-256 if it is that.
+    /// The checksum in Base64; for SHA-256 the given one of the store.
     pub(crate) fn finish(&self, sha256: &[u8; 32]) -> String {
         let hasher = self.hasher.lock().take();
         hasher.map_or_else(|| BASE64.encode(sha256), Hasher::finish)
     }
 }
 
-/// Compares a computed checksum with what was declared before the content or after it.
+/// Compares a computed checksum with the one declared before the content or in the trailer.
 pub(crate) fn compare(declared: &Declared, trailers: Option<&TrailingHeaders>, found: &str) -> S3Result<()> {
     let header = declared.algorithm.header();
     let in_trailer = || {

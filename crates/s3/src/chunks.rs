@@ -1,33 +1,33 @@
-//! Whether a body framed in chunks (`aws-chunked`) has its last chunk, the empty one.
+//! Whether a body framed in chunks (`aws-chunked`) has its last, empty chunk.
 //!
-//! s3s verifies the chunks that come and is content when no more do. But each chunk's signature covers only those before it,
-//! so a body without the last one may have lost its end: whoever cut it off could choose where. This walks over the framing
-//! alone; what is in the chunks, and whether it is well formed, is s3s's to say.
+//! s3s verifies the chunks that arrive and accepts a body that ends early. But each chunk's signature covers
+//! only the chunks before it, so an attacker could cut a body off at any chunk. This walks over the framing
+//! alone; s3s checks content and form of the chunks.
 
-/// Where in the framing a body is.
+/// Position in the framing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
-    /// In the size of a chunk, in hexadecimal digits.
+    /// In the size of a chunk (hexadecimal digits); the value so far.
     Size(u64),
-    /// In the rest of its line.
+    /// In the rest of the size's line; the chunk's size.
     Line(u64),
-    /// In its bytes and the line end after them.
+    /// In the chunk's bytes and the line end after them; the number left.
     Bytes(u64),
-    /// After the empty chunk's line.
+    /// After the line of the empty chunk.
     Last,
 }
 
-/// Looks for the last chunk as a body passes.
+/// Detects the last chunk as a body passes.
 #[derive(Debug)]
 pub(crate) struct LastChunk(At);
 
 impl LastChunk {
-    /// At the beginning of a body.
+    /// Starts at the beginning of a body.
     pub(crate) fn new() -> Self {
         Self(At::Size(0))
     }
 
-    /// More of the body.
+    /// Reads more of the body.
     pub(crate) fn update(&mut self, mut bytes: &[u8]) {
         while let Some((first, rest)) = bytes.split_first() {
             if let At::Bytes(left) = self.0 {
@@ -45,7 +45,7 @@ impl LastChunk {
         }
     }
 
-    /// Whether it has come.
+    /// Whether the last chunk has arrived.
     pub(crate) fn has_come(&self) -> bool {
         self.0 == At::Last
     }
@@ -55,7 +55,7 @@ impl At {
     fn after(self, byte: u8) -> Self {
         match (self, byte) {
             (Self::Size(size) | Self::Line(size), b'\n') if size == 0 => Self::Last,
-            // The bytes and CR LF.
+            // The chunk's bytes, and CR LF.
             (Self::Size(size) | Self::Line(size), b'\n') => Self::Bytes(size.saturating_add(2)),
             (Self::Size(size), byte) => match char::from(byte).to_digit(16) {
                 Some(digit) => Self::Size(size.saturating_mul(16).saturating_add(u64::from(digit))),

@@ -1,4 +1,5 @@
-//! Content for the store with everything that a client declared of it: length, MD5, a checksum before or after it.
+//! Content for the store with everything that a client declared about it: length, MD5, a checksum before or
+//! after it.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::checksum::{self, Algorithm, Declared, Summing};
 use crate::error::{fault, from_store};
 use crate::exchange::Exchange;
 
-/// What came with a request that carries content.
+/// The parts of a request that carry or describe content.
 pub(crate) struct Carried<'a> {
     pub(crate) body: Option<StreamingBlob>,
     pub(crate) length: Option<i64>,
@@ -29,14 +30,14 @@ pub(crate) struct Carried<'a> {
 pub(crate) struct Content {
     /// The bytes.
     pub(crate) stream: ByteStream,
-    /// What must be true of them.
+    /// The declarations that the store must check.
     pub(crate) put: Put,
     faults: Faults,
 }
 
 impl Content {
-    /// Of a request. With `algorithm`, that checksum is computed even if the client declared none, and no other may be
-    /// declared.
+    /// The content of a request. With `algorithm`, that checksum is computed even if the client declared
+    /// none, and no other may be declared.
     pub(crate) fn of_request(
         carried: Carried<'_>,
         algorithm: Option<Algorithm>,
@@ -73,7 +74,7 @@ impl Content {
         Ok(Self { stream, put, faults })
     }
 
-    /// Of a part of an object in the store, with a checksum computed on the way.
+    /// The content of a part of an object in the store, with a checksum computed on the way.
     pub(crate) fn of_store(stream: ByteStream, size: u64, algorithm: Option<Algorithm>) -> Self {
         let faults = Faults::default();
         let summing = algorithm.map(Summing::new);
@@ -86,7 +87,7 @@ impl Content {
         Self { stream, put, faults }
     }
 
-    /// The bytes, the promises, and what turns the store's answer into S3's.
+    /// The bytes, the declarations, and a function that converts the store's errors to S3's.
     pub(crate) fn into_parts(self) -> (ByteStream, Put, impl FnOnce(StoreError) -> S3Error) {
         let faults = self.faults;
         (self.stream, self.put, move |error| {
@@ -95,7 +96,7 @@ impl Content {
     }
 }
 
-/// The last look: the checksum is compared, and kept.
+/// The finisher: compares the checksum and stores it.
 fn finisher(
     summing: Summing,
     declared: Option<Declared>,
@@ -117,7 +118,7 @@ fn finisher(
     })
 }
 
-/// The length that the client gave, without which S3 takes no content.
+/// The content's length. S3 requires one.
 fn length(carried: &Carried<'_>) -> S3Result<u64> {
     let of_body = || match &carried.body {
         Some(body) => body.remaining_length().exact().map(|length| length as u64),

@@ -1,9 +1,10 @@
-//! Which web pages may ask for a bucket's objects (CORS): the rules kept with a bucket, and what a browser is told by
-//! them.
+//! Which web pages may request a bucket's objects (CORS): the rules stored with a bucket, and the headers for
+//! browsers.
 //!
-//! The first rule that allows a request's origin and method, and before a request all headers that it is going to have,
-//! decides. Rules give no rights: a page needs a key or an open bucket as any client does. They are told before anything
-//! is signed, as browsers ask without; a page that no rule allows learns nothing, not even whether there is the bucket.
+//! The first rule that allows a request's origin and method (for a preflight also all its headers) decides.
+//! Rules give no rights: a page needs a key or a public bucket like any client. They are applied before
+//! signatures are checked, because browsers send preflights unsigned. A page that no rule allows learns
+//! nothing, not even whether the bucket exists.
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
@@ -20,30 +21,30 @@ pub(crate) const CORS: &str = "weft-cors";
 /// Methods that a rule may allow.
 pub(crate) const METHODS: [&str; 5] = ["GET", "PUT", "POST", "DELETE", "HEAD"];
 
-/// What the answer depends on, for caches.
+/// The headers that the response depends on, for caches.
 const VARY: &str = "Origin, Access-Control-Request-Headers, Access-Control-Request-Method";
 
-/// One rule. Origins and headers may have one `*` for any text.
+/// One rule. Origins and headers may contain one `*`, which matches any text.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Rule {
-    /// A name for people.
+    /// A label for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<String>,
-    /// Pages that may ask.
+    /// Origins that the rule allows.
     pub(crate) origins: Vec<String>,
-    /// With which methods; some of [`METHODS`].
+    /// Methods that the rule allows; some of [`METHODS`].
     pub(crate) methods: Vec<String>,
-    /// With which headers, besides those that need no leave.
+    /// Request headers that the rule allows, besides those that are always allowed.
     pub(crate) headers: Vec<String>,
-    /// Headers of the answer that the page may see.
+    /// Response headers that the page may read.
     pub(crate) exposed: Vec<String>,
-    /// How long a browser may remember this, in seconds.
+    /// How long a browser may cache the preflight, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_age_seconds: Option<i32>,
 }
 
-/// What a browser asks about.
+/// What a browser asks for.
 struct Asked {
     bucket: String,
     origin: String,
@@ -52,14 +53,14 @@ struct Asked {
     headers: Vec<String>,
 }
 
-/// The rules of a bucket; what cannot be read allows nothing.
+/// The rules of a bucket; none if they cannot be read.
 pub(crate) fn rules(bucket: &Bucket) -> Vec<Rule> {
     let text = bucket.attributes.get(CORS);
     let rules = text.map(|text| serde_json::from_str(text));
     rules.and_then(Result::ok).unwrap_or_default()
 }
 
-/// The answer to the question before a request (`OPTIONS`), if this is one.
+/// The response to a preflight (`OPTIONS`); `None` if the request is not one.
 pub(crate) async fn preflight<B>(store: &Store, request: &Request<B>) -> Option<Response<Body>> {
     if request.method() != Method::OPTIONS {
         return None;
@@ -78,7 +79,7 @@ pub(crate) async fn preflight<B>(store: &Store, request: &Request<B>) -> Option<
     Some(response)
 }
 
-/// Headers to add to the answer to a request that a web page makes.
+/// Headers to add to the response to a request of a web page.
 pub(crate) async fn told<B>(store: &Store, request: &Request<B>) -> HeaderMap {
     match Asked::of(request) {
         None => HeaderMap::new(),
@@ -109,14 +110,14 @@ impl Asked {
         })
     }
 
-    /// The first rule of the bucket that allows it.
+    /// The bucket's first rule that allows the request.
     async fn rule(&self, store: &Store) -> Option<Rule> {
         store::bucket::check_name(&self.bucket).ok()?;
         let bucket = store.bucket_as_known(&self.bucket).await.ok()??;
         rules(&bucket).into_iter().find(|rule| rule.allows(self))
     }
 
-    /// What a browser is told by the rule.
+    /// The response headers by the rule.
     fn told(&self, rule: &Rule) -> HeaderMap {
         let anybody = rule.origins.iter().any(|origin| origin == "*");
         let age = rule.max_age_seconds.map(|seconds| seconds.to_string());
@@ -159,7 +160,7 @@ impl Rule {
     }
 }
 
-/// Whether a text is as the pattern says, in which one `*` stands for any text.
+/// Whether a text matches a pattern in which one `*` matches any text.
 fn fits(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,

@@ -1,7 +1,7 @@
-//! The digests that a client declares of a small body - XML, or a policy - compared with the bytes that came.
+//! The digests that a client declares for a small body (XML, or a policy), compared with the bytes received.
 //!
-//! Objects have theirs compared by the store ([`crate::content`]). Here it is done as the body is read, before anybody acts
-//! on it: what came damaged must not delete, open or replace anything.
+//! The store compares those of objects ([`crate::content`]). Here the comparison happens while the body is
+//! read, before anything acts on it: a damaged body must not delete, open or replace anything.
 
 use data_encoding::BASE64;
 use http::HeaderMap;
@@ -15,18 +15,18 @@ use crate::refusal::Refusal;
 /// Header of the MD5.
 const MD5: &str = "content-md5";
 
-/// What was declared of a body, and what has come of it.
+/// The declared digests of a body, and those computed so far.
 pub(crate) struct Digests {
     md5: Option<(Md5, Vec<u8>)>,
-    /// The hasher, its header and what that says.
+    /// The hasher, its header and the header's value.
     sum: Option<(Hasher, &'static str, String)>,
 }
 
 impl Digests {
-    /// Of a request; `None` if its body has nothing to be compared with, or is the content of an object.
+    /// The digests of a request; `None` if its body has none to compare, or is the content of an object.
     ///
     /// # Errors
-    /// When a digest cannot be one, or there must be one and is none.
+    /// If a digest is malformed, or is required and missing.
     pub(crate) fn of(operation: &str, headers: &HeaderMap) -> S3Result<Option<Self>> {
         if carries_content(operation) {
             return Ok(None);
@@ -38,7 +38,7 @@ impl Digests {
             Some(Some(bytes)) => Some((Md5::new(), bytes)),
             None => None,
         };
-        // There they say what the object made from the parts must be.
+        // In that operation the headers describe the object made from the parts, not the body.
         let of_object = operation == "CompleteMultipartUpload";
         let declared = if of_object { None } else { declared(headers)? };
         let sum = declared.and_then(|declared| {
@@ -57,7 +57,7 @@ impl Digests {
         Ok(Some(Self { md5, sum }))
     }
 
-    /// More of the body.
+    /// Hashes more of the body.
     pub(crate) fn update(&mut self, bytes: &[u8]) {
         if let Some((md5, _)) = &mut self.md5 {
             md5.update(bytes);
@@ -67,10 +67,10 @@ impl Digests {
         }
     }
 
-    /// The whole body has come.
+    /// Compares after the whole body has arrived.
     ///
     /// # Errors
-    /// When it is not what was declared.
+    /// If a digest differs from the declared one.
     pub(crate) fn compare(self) -> Result<(), Refusal> {
         let differs = |what: &str| {
             let message = format!("the {what} you specified did not match what we received");
@@ -108,7 +108,7 @@ fn carries_content(operation: &str) -> bool {
     matches!(operation, "PutObject" | "PostObject" | "UploadPart")
 }
 
-/// Operations that S3 does not do without a digest of their body.
+/// Operations for which S3 requires a digest of the body.
 fn needs_digest(operation: &str) -> bool {
     matches!(
         operation,

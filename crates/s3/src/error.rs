@@ -1,11 +1,11 @@
-//! Errors as S3 names them.
+//! Errors with S3's names.
 
 use http::StatusCode;
 use s3s::{S3Error, S3ErrorCode};
 use store::StoreError;
 use store::bucket::BucketError;
 
-/// An error by its code; the status is the code's own, 400 for codes that are not S3's.
+/// An error by its code. Its status is the code's own, or 400 for a code that is not S3's.
 pub(crate) fn fault(code: &str, message: impl Into<String>) -> S3Error {
     let code = S3ErrorCode::from_bytes(code.as_bytes()).unwrap_or(S3ErrorCode::InvalidRequest);
     let mut error = S3Error::with_message(code, message.into());
@@ -15,12 +15,12 @@ pub(crate) fn fault(code: &str, message: impl Into<String>) -> S3Error {
     error
 }
 
-/// An operation, or a part of one, that is not done here.
+/// The error for an operation, or a part of one, that is not implemented.
 pub(crate) fn not_implemented(what: &str) -> S3Error {
     fault("NotImplemented", format!("{what} is not implemented"))
 }
 
-/// What a client is told about a failure of the store.
+/// Converts an error of the store.
 pub(crate) fn from_store(error: StoreError) -> S3Error {
     let text = error.to_string();
     match error {
@@ -52,7 +52,7 @@ pub(crate) fn from_store(error: StoreError) -> S3Error {
     }
 }
 
-/// What a client is told about a bucket that could not be made, changed or removed.
+/// Converts an error about making, changing or removing a bucket.
 pub(crate) fn from_bucket(error: BucketError) -> S3Error {
     match error {
         BucketError::Name(_) => fault("InvalidBucketName", error.to_string()),

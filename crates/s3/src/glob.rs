@@ -1,12 +1,12 @@
 //! Patterns with wildcards.
 
-/// Whether a text fits a pattern with `*` for any text and `?` for any one character, as in policies.
+/// Whether a text matches a pattern, as in policies: `*` matches any text and `?` any one character.
 pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     walk(pattern, text, Some('?'))
 }
 
-/// Whether a text fits a pattern with `*` for any text, as in the keys file. There `?` is itself, and fits no bucket: a
-/// keys file must not give more than it did when it was written.
+/// Whether a text matches a pattern, as in the keys file: `*` matches any text. `?` is literal there and
+/// matches no bucket, so that a keys file never gives more than it did when it was written.
 pub(crate) fn fits_stars(pattern: &str, text: &str) -> bool {
     walk(pattern, text, None)
 }
@@ -15,7 +15,8 @@ fn walk(pattern: &str, text: &str, any_one: Option<char>) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();
     let (mut p, mut t) = (0, 0);
-    // Where to go on when what follows the last star does not fit: the star, and the text it takes one more of.
+    // Where to resume if the text after the last star does not match: the star, and the text position it
+    // extends to.
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
         match pattern.get(p) {

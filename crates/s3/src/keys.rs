@@ -35,16 +35,16 @@ use serde::Deserialize;
 
 use crate::glob::fits_stars;
 
-/// How often the file is looked at, at most.
+/// Shortest interval between checks of the file.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Characters of the identifiers made here.
+/// Characters of generated access keys.
 const ID_ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/// Characters of the secrets made here: 40 of them are 236 bits.
+/// Characters of generated secrets: 40 of them are 236 bits.
 const SECRET_ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// What one may do in a bucket.
+/// A right in a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Right {
@@ -52,12 +52,12 @@ pub enum Right {
     Read,
     /// Put objects, upload in parts, make the bucket.
     Write,
-    /// List objects and uploads, see the bucket.
+    /// List objects and uploads, read the bucket's settings.
     List,
     /// Delete objects and the bucket.
     Delete,
-    /// Make the bucket, and do everything in it and with one's objects in it if one made them, also say in ACLs and
-    /// policies what others may do.
+    /// Make the bucket. A user who made it may do everything in it and with own objects in it, and may give
+    /// rights to others through ACLs and policies.
     Own,
 }
 
@@ -76,25 +76,25 @@ pub struct KeyPair {
     pub secret: String,
 }
 
-/// Why keys could not be had.
+/// Why the keys could not be read or made.
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
     /// The file cannot be read or written.
     #[error("{verb} keys file {path}: {source}")]
     File {
-        /// `read` or `write`.
+        /// The failed action, `read` or `write`.
         verb: &'static str,
         /// The file.
         path: PathBuf,
-        /// What failed.
+        /// The system's error.
         source: io::Error,
     },
-    /// The file was read, but something in it is wrong.
+    /// The file was read, but its content is invalid.
     #[error("keys file {path}: {detail}")]
     Content {
         /// The file.
         path: PathBuf,
-        /// Line and what is wrong.
+        /// The line and the error in it.
         detail: String,
     },
 }
@@ -110,7 +110,7 @@ struct KeysFile {
 }
 
 impl KeysFile {
-    /// The keys of a user.
+    /// The keys of `user`.
     fn of_user<'a>(&'a self, user: &'a str) -> impl Iterator<Item = &'a Entry> {
         let of_user =
             move |(id, entry): &(&'a String, &'a Entry)| entry.user.as_deref().unwrap_or(id.as_str()) == user;
@@ -143,10 +143,10 @@ struct Open {
     block_public: bool,
 }
 
-/// What tells one state of the file from another.
+/// Identifies a state of the file: it changes when the file does.
 type Stamp = (u64, i64, i64, u64);
 
-/// The keys in force. Shared by all requests.
+/// The current keys, shared by all requests.
 pub(crate) struct Keys {
     path: PathBuf,
     state: Mutex<State>,
@@ -159,10 +159,11 @@ struct State {
 }
 
 impl Keys {
-    /// Reads the file; makes it with one key pair that may do everything, which is returned, if there is none.
+    /// Reads the file. If there is none, makes it with one key pair that has every right, and returns that
+    /// pair.
     pub(crate) fn open(path: &Path) -> Result<(Self, Option<KeyPair>), KeysError> {
         let made = if path.exists() { None } else { Some(make(path)?) };
-        // The stamp first: a change in between is seen at the next look.
+        // The stamp is read first: if the file changes in between, the next check sees it.
         let stamp = stamp(path);
         let file = read(path)?;
         warn_if_others_may_read(path);
@@ -183,19 +184,19 @@ impl Keys {
         self.current().keys.get(id).map(|entry| entry.secret.clone())
     }
 
-    /// Whose an access key is.
+    /// The user of an access key.
     pub(crate) fn user(&self, id: &str) -> String {
         let file = self.current();
         let user = file.keys.get(id).and_then(|entry| entry.user.clone());
         user.unwrap_or_else(|| id.to_owned())
     }
 
-    /// Whether a key is of this user.
+    /// Whether any key belongs to this user.
     pub(crate) fn is_user(&self, user: &str) -> bool {
         self.current().of_user(user).next().is_some()
     }
 
-    /// The user with this address.
+    /// The user with this email address.
     pub(crate) fn user_of_email(&self, email: &str) -> Option<String> {
         let file = self.current();
         let mut keys = file.keys.iter();
@@ -203,7 +204,8 @@ impl Keys {
         Some(entry.user.clone().unwrap_or_else(|| id.clone()))
     }
 
-    /// Whether an access key, or anybody if `None`, may do this in a bucket. Nobody owns without a key.
+    /// Whether an access key, or an unsigned request if `None`, has this right in a bucket. Unsigned requests
+    /// never own.
     pub(crate) fn may(&self, id: Option<&str>, bucket: &str, right: Right) -> bool {
         let file = self.current();
         let anybody = right != Right::Own
@@ -215,7 +217,7 @@ impl Keys {
         anybody || own.is_some_and(|entry| entry.has(right, bucket))
     }
 
-    /// Whether an access key may know that there is a bucket: it has a right in it, or owns it.
+    /// Whether an access key may learn that a bucket exists: it has a right in it, or owns it.
     pub(crate) fn may_see(&self, id: &str, bucket: &str, owner: Option<&str>) -> bool {
         let mine = || owner == Some(self.user(id).as_str());
         ALL_RIGHTS
@@ -223,7 +225,7 @@ impl Keys {
             .any(|right| self.may(Some(id), bucket, right) && (right != Right::Own || mine()))
     }
 
-    /// Whether any key may own anything: otherwise this file alone says who may do what.
+    /// Whether any key may own anything. Otherwise this file alone decides.
     pub(crate) fn anybody_owns(&self) -> bool {
         let file = self.current();
         file.keys
@@ -231,20 +233,22 @@ impl Keys {
             .any(|entry| entry.rights.values().any(|rights| rights.contains(&Right::Own)))
     }
 
-    /// Whether any key may own this bucket, or objects in it: otherwise nothing that is kept with them says who may do what.
+    /// Whether any key may own this bucket or objects in it. Otherwise lists and policies stored with them
+    /// are ignored.
     pub(crate) fn anybody_owns_in(&self, bucket: &str) -> bool {
         let file = self.current();
         file.keys.values().any(|entry| entry.has(Right::Own, bucket))
     }
 
-    /// Whether a user may own this bucket, or objects in it. What no client made has an owner without a name, who owns nothing.
+    /// Whether a user may own this bucket or objects in it. A bucket that no client made has an owner without
+    /// a name, for whom this is false.
     pub(crate) fn owns(&self, user: &str, bucket: &str) -> bool {
         let file = self.current();
         let mut keys = file.of_user(user);
         !user.is_empty() && keys.any(|entry| entry.has(Right::Own, bucket))
     }
 
-    /// Whether nothing in this bucket may be opened to everybody by an ACL or a policy.
+    /// Whether ACLs and policies in this bucket may not open anything to everybody.
     pub(crate) fn blocks_public(&self, bucket: &str) -> bool {
         let file = self.current();
         file.buckets
@@ -278,7 +282,7 @@ impl Keys {
         }
     }
 
-    /// Looks at the file again at once.
+    /// Checks the file again at once.
     #[cfg(test)]
     fn look_now(&self) {
         let mut state = self.state.lock();
@@ -286,7 +290,7 @@ impl Keys {
     }
 }
 
-/// Writes a file with one new key pair that may do everything.
+/// Writes a file with one new key pair that has every right.
 fn make(path: &Path) -> Result<KeyPair, KeysError> {
     let pair = KeyPair {
         id: format!("WEFT{}", random(ID_ALPHABET, 16)),
@@ -306,7 +310,7 @@ fn make(path: &Path) -> Result<KeyPair, KeysError> {
     Ok(pair)
 }
 
-/// A new file that nobody else may read.
+/// Writes a new file that only its owner can read.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut file = OpenOptions::new()
         .write(true)
@@ -325,7 +329,7 @@ fn read(path: &Path) -> Result<KeysFile, KeysError> {
     })?;
     toml::from_str(&text).map_err(|error| KeysError::Content {
         path: path.to_owned(),
-        // The message alone: the error's full text would show the line, and with it the secret.
+        // Only the message: the error's full text would quote the line, and with it the secret.
         detail: error.message().to_owned(),
     })
 }

@@ -1,20 +1,20 @@
-//! The S3 face of the store: buckets and objects over HTTP, for clients that speak Amazon's S3.
+//! The S3 interface of the store: buckets and objects over HTTP, for clients that speak Amazon's S3.
 //!
-//! [`serve`] puts a [`store::Store`] on a socket. s3s reads requests, checks signatures and writes answers; what is
-//! done here is what the operations mean for the store, who may ask for them, and the limits of what a client can make the
-//! process do.
+//! [`serve`] puts a [`store::Store`] on a socket. s3s parses requests, checks signatures and writes
+//! responses; this crate implements the operations on the store, decides who may call them, and limits what a
+//! client can make the process do.
 //!
 //! Invariants:
-//!  - every digest that a client declares - MD5, checksum in a header or trailer, SHA-256 of the signature, signatures
-//!    of chunks - is compared with the bytes before the object can be seen;
+//!  - every digest that a client declares is compared with the bytes before the object is visible;
 //!  - no request makes the process hold an object in memory: content passes in pieces, in both directions;
-//!  - nothing is done without a right that the keys file gives, or an ACL or a policy of an owner whom the file lets own;
-//!  - what a client asks for and is not done here (encryption, locks, versions) is refused, never ignored;
+//!  - every operation needs a right: from the keys file, or from an ACL or policy of an owner whom the file
+//!    lets own;
+//!  - requests for what is not implemented (encryption, locks, versions) are refused, never ignored;
 //!  - what a signature does not cover is not obeyed.
 //!
-//! Where things are: `face` has the operations, one module for each kind; `content`, `checksum`, `preconditions`,
-//! `attributes` what they share; `access`, `keys`, `acl`, `policy` and `settings` who may do what; `cors` which web pages may
-//! ask; `serve`, `answer`, `body` the port and what passes through it.
+//! Modules: `face` has the operations, `content`, `checksum`, `preconditions`, `attributes` what they share;
+//! `access`, `keys`, `acl`, `policy`, `settings` rights; `cors` web pages; `serve`, `answer`, `body` the port
+//! and its traffic.
 
 mod access;
 mod acl;

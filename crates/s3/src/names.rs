@@ -1,14 +1,14 @@
-//! Names: what S3 lets a client call an object.
+//! Object names that S3 allows.
 
 use s3s::S3Result;
 use store::{Key, bucket};
 
 use crate::error::fault;
 
-/// Longest name of an object in bytes that a client may use, as in S3.
+/// Longest name of an object in bytes, as in S3.
 pub(crate) const NAME_BYTES_MAX: usize = 1024;
 
-/// The key of a client's object. The hidden buckets of the store's own have no name that a client could use.
+/// The key of a client's object. Clients cannot name the store's hidden buckets.
 pub(crate) fn object(bucket: &str, name: &str) -> S3Result<Key> {
     bucket::check_name(bucket).map_err(|error| fault("InvalidBucketName", error.to_string()))?;
     if name.len() > NAME_BYTES_MAX {
@@ -37,7 +37,7 @@ mod tests {
     }
 
     proptest! {
-        /// The store's rule for names of buckets is the one by which s3s takes requests apart.
+        /// The store's rule for bucket names equals the one by which s3s parses requests.
         #[test]
         fn buckets_are_called_as_s3s_allows(
             name in prop_oneof![

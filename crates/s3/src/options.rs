@@ -1,4 +1,4 @@
-//! What the face is told before it starts, and why it does not start.
+//! Settings of the S3 server, and errors of its start.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,30 +12,30 @@ use store::Counters;
 use crate::keys::KeysError;
 use crate::log::LogSettings;
 
-/// What the face is told before it starts.
+/// Settings of the S3 server.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where it listens; port 0 for a free one.
+    /// Address to listen on; port 0 for a free one.
     pub listen: SocketAddr,
-    /// Certificate chain and private key, PEM files; plain HTTP without.
+    /// Certificate chain and private key as PEM files; plain HTTP if `None`.
     pub tls: Option<TlsFiles>,
-    /// The keys file, made when absent.
+    /// The keys file; made if it does not exist.
     pub keys: PathBuf,
-    /// What clients may ask of it.
+    /// Limits on clients.
     pub limits: Limits,
-    /// The node beside it, whose background workers make way for the requests of the face.
+    /// Counters of the node, whose background workers wait while requests are in flight here.
     pub node: Option<Arc<Counters>>,
-    /// Names by which unsigned requests over plain HTTP may address it, beside those of this machine for itself and
-    /// `listen`: against web pages that have a name of their own pointed here.
+    /// Host names allowed in unsigned requests over plain HTTP, besides `listen` and this machine's names for
+    /// itself. Other names are refused, against web pages whose own name points here (DNS rebinding).
     pub hosts: Vec<String>,
-    /// Whether signatures of version 2 are accepted: HMAC-SHA1 over less than all of a request.
+    /// Whether signatures of version 2 are accepted: HMAC-SHA1 over only part of a request.
     pub version_2: bool,
-    /// The access log, if there is to be one.
+    /// The access log; none if `None`.
     pub log: Option<LogSettings>,
 }
 
 impl Settings {
-    /// With everything else as it is by default: plain HTTP, no log, signatures of version 4.
+    /// Defaults for everything else: plain HTTP, no log, only signatures of version 4.
     pub fn at(listen: SocketAddr, keys: PathBuf) -> Self {
         Self {
             listen,
@@ -50,31 +50,31 @@ impl Settings {
     }
 }
 
-/// What clients may ask of it.
+/// Limits on clients.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Connections at a time; others wait in the system's queue.
+    /// Most connections at a time; others wait in the system's queue.
     pub connections_max: usize,
-    /// Connections of one address (for IPv6: of one network of 64 bits) that have sent no signed request; what comes then is
-    /// closed at once.
+    /// Most connections of one address (for IPv6: of one /64 network) that have sent no signed request; more
+    /// are closed at once.
     pub per_address_max: usize,
-    /// How many of `connections_max` are kept for networks that have signed lately.
+    /// How many of `connections_max` are reserved for networks that have sent signed requests recently.
     pub reserve: usize,
-    /// How long a connection that has sent no signed request may ask for nothing: before its first request, with TLS
-    /// before that, and between requests.
+    /// How long a connection without a signed request may be idle: before its first request (with TLS, before
+    /// the handshake ends) and between requests.
     pub stranger_time_max: Duration,
-    /// Request line and headers together, in bytes.
+    /// Most bytes of request line and headers together.
     pub header_bytes_max: usize,
-    /// Content of a request, in bytes.
+    /// Most bytes of a request's content.
     pub body_bytes_max: u64,
     /// How long a connection may take to send its headers, or stay idle between requests.
     pub header_time_max: Duration,
-    /// How long a client may neither send its body nor read its answer.
+    /// How long a client may stop sending its body or reading its response.
     pub idle_time_max: Duration,
 }
 
 impl Default for Limits {
-    /// 5 GiB is S3's own limit for one put; S3's headers have at most 8 KB, its presigned addresses some more.
+    /// 5 GiB is S3's own limit for one put. S3 allows 8 KB of headers; presigned addresses need some more.
     fn default() -> Self {
         Self {
             connections_max: 1024,
@@ -89,21 +89,21 @@ impl Default for Limits {
     }
 }
 
-/// Why the face does not start.
+/// Why the server does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address is taken or not this machine's.
+    /// The address is in use or not this machine's.
     #[error("listen on {address}: {source}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What failed.
+        /// The system's error.
         source: io::Error,
     },
-    /// The keys file.
+    /// The keys file is invalid or cannot be read.
     #[error(transparent)]
     Keys(#[from] KeysError),
-    /// The certificate or its key.
+    /// The certificate or its key is invalid or cannot be read.
     #[error(transparent)]
     Tls(#[from] TlsError),
     /// The file of the access log cannot be opened.

@@ -1,6 +1,6 @@
-//! The sizes of the parts that an object was uploaded in, so that a part can be asked for by its number.
+//! The sizes of the parts in which an object was uploaded, so that clients can read a part by its number.
 //!
-//! Kept as an attribute, runs of equal sizes together: `5242880*19,1234` are 20 parts.
+//! Stored as an attribute with runs of equal sizes: `5242880*19,1234` means 20 parts.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use s3s::S3Result;
 
 use crate::error::fault;
 
-/// Writes sizes in bytes, in the order of the parts.
+/// Encodes sizes in bytes, in the order of the parts.
 pub(crate) fn encode(sizes: &[u64]) -> String {
     let runs = sizes.chunk_by(|a, b| a == b).map(|run| match run {
         [size] => size.to_string(),
@@ -17,7 +17,7 @@ pub(crate) fn encode(sizes: &[u64]) -> String {
     runs.collect::<Vec<_>>().join(",")
 }
 
-/// Reads what [`encode`] wrote: at most 10,000 sizes, which is S3's limit of parts.
+/// Decodes the result of [`encode`]: at most 10,000 sizes, which is S3's limit of parts.
 pub(crate) fn decode(text: &str) -> S3Result<Vec<u64>> {
     let wrong = || fault("InternalError", format!("{text:?} was kept as sizes of parts"));
     let mut sizes = Vec::new();
@@ -33,7 +33,7 @@ pub(crate) fn decode(text: &str) -> S3Result<Vec<u64>> {
     Ok(sizes)
 }
 
-/// The range of a part, and how many there are.
+/// The byte range of a part, and the number of parts.
 pub(crate) fn range(text: &str, number: i32) -> S3Result<(Range<u64>, usize)> {
     let sizes = decode(text)?;
     let index = usize::try_from(number)

@@ -1,4 +1,5 @@
-//! `If-Match`, `If-None-Match`, `If-Modified-Since`, `If-Unmodified-Since`: of readers here, of writers by the store.
+//! `If-Match`, `If-None-Match`, `If-Modified-Since`, `If-Unmodified-Since`: checked here for reads, by the
+//! store for writes.
 
 use http::{HeaderMap, HeaderValue};
 use s3s::dto::{ETag, ETagCondition, Timestamp};
@@ -9,7 +10,7 @@ use time::OffsetDateTime;
 use crate::attributes;
 use crate::error::{fault, from_store};
 
-/// What a reader says of the object.
+/// A reader's conditions.
 #[derive(Debug, Default)]
 pub(crate) struct Reading<'a> {
     pub(crate) if_match: Option<&'a ETagCondition>,
@@ -19,7 +20,7 @@ pub(crate) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Compares in the order of RFC 9110, section 13.2.2: an entity tag given makes the date of its kind void.
+    /// Compares in the order of RFC 9110, section 13.2.2: an entity tag overrides the date of its kind.
     pub(crate) fn check(&self, meta: &Meta) -> S3Result<()> {
         let later = |time: &Timestamp| seconds(&attributes::modified(meta)) > seconds(time);
         let as_it_was = match self.if_match {
@@ -36,13 +37,13 @@ impl Reading<'_> {
         if changed { Ok(()) } else { Err(not_modified(meta)) }
     }
 
-    /// As [`Reading::check`] for the source of a copy, where nothing is ever "not modified".
+    /// Like [`Reading::check`], for the source of a copy: the error is always 412, never "not modified".
     pub(crate) fn check_source(&self, meta: &Meta) -> S3Result<()> {
         self.check(meta).map_err(|_| failed())
     }
 }
 
-/// What a writer says of the object that is to be replaced.
+/// A writer's conditions on the object to be replaced.
 #[derive(Debug, Default)]
 pub(crate) struct Writing {
     pub(crate) if_match: Option<ETagCondition>,
@@ -50,7 +51,7 @@ pub(crate) struct Writing {
 }
 
 impl Writing {
-    /// From headers, for operations whose input in s3s lacks them.
+    /// Reads headers, for operations whose s3s input lacks them.
     pub(crate) fn of_headers(headers: &HeaderMap) -> S3Result<Self> {
         let get = |name: &str| {
             let wrong = |_| fault("InvalidArgument", format!("{name} is no entity tag"));
@@ -65,9 +66,9 @@ impl Writing {
         })
     }
 
-    /// The condition for the store, which decides it when the content is safe. One that fails already now is refused
-    /// now, before content is sent in vain. `If-Match: *` and `If-None-Match` with a tag are turned into a
-    /// condition on the version seen now: should another writer come in between, the write is refused, too.
+    /// The condition for the store, which decides it when the content is safe. A condition that fails now is
+    /// refused now, before content is sent in vain. `If-Match: *` and `If-None-Match` with a tag become a
+    /// condition on the current version: if another writer comes in between, the write is refused, too.
     pub(crate) async fn resolve(&self, store: &Store, key: &Key) -> S3Result<Condition> {
         if self.if_match.is_none() && self.if_none_match.is_none() {
             return Ok(Condition::Always);
@@ -93,7 +94,7 @@ impl Writing {
     }
 }
 
-/// What a client is told when the store refused a write: that the object under `If-Match` is gone is "no such key".
+/// Converts the store's refusal of a write: a missing object under `If-Match` becomes "no such key".
 pub(crate) fn refused(condition: &Condition, error: StoreError) -> S3Error {
     match (condition, &error) {
         (Condition::Etag(_), StoreError::Condition { current: None, .. }) => {
@@ -103,7 +104,7 @@ pub(crate) fn refused(condition: &Condition, error: StoreError) -> S3Error {
     }
 }
 
-/// 412.
+/// Status 412.
 pub(crate) fn failed() -> S3Error {
     fault(
         "PreconditionFailed",
@@ -111,7 +112,7 @@ pub(crate) fn failed() -> S3Error {
     )
 }
 
-/// 304, with what a cache wants to know.
+/// Status 304, with the headers that caches need.
 fn not_modified(meta: &Meta) -> S3Error {
     let mut error = fault("NotModified", "not modified");
     let mut headers = HeaderMap::new();
@@ -127,12 +128,12 @@ fn not_modified(meta: &Meta) -> S3Error {
     error
 }
 
-/// Whether an entity tag is one that the condition names.
+/// Whether a condition names this entity tag.
 pub(crate) fn holds(condition: &ETagCondition, etag: &str) -> bool {
     condition.is_any() || condition.as_etag().is_some_and(|wanted| wanted.value() == etag)
 }
 
-/// Seconds since 1970: HTTP's dates have no finer ones.
+/// Seconds since 1970, because HTTP's dates have no finer unit.
 pub(crate) fn seconds(time: &Timestamp) -> i64 {
     OffsetDateTime::from(time.clone()).unix_timestamp()
 }

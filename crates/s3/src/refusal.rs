@@ -1,4 +1,4 @@
-//! An answer that refuses, made before s3s sees the request or in the place of what s3s made of it.
+//! A refusal: a response made before s3s sees the request, or in place of the one that s3s made.
 
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
@@ -6,20 +6,20 @@ use s3s::Body;
 
 use crate::xml;
 
-/// An error of S3, as its answer has it.
+/// An S3 error as sent to the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
     /// S3's name of the error.
     pub(crate) code: &'static str,
-    /// For people.
+    /// Text for people.
     pub(crate) message: String,
-    /// A further element: its name and text.
+    /// An additional element: its name and text.
     pub(crate) more: Option<(&'static str, String)>,
 }
 
 impl Refusal {
-    /// Without a further element.
+    /// A refusal without an additional element.
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self {
             status,
@@ -29,23 +29,23 @@ impl Refusal {
         }
     }
 
-    /// 400.
+    /// A refusal with status 400.
     pub(crate) fn bad(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, message)
     }
 
-    /// 403.
+    /// A refusal with status 403.
     pub(crate) fn denied(message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "AccessDenied", message)
     }
 
-    /// With a further element.
+    /// Adds an element.
     pub(crate) fn and(mut self, name: &'static str, text: impl Into<String>) -> Self {
         self.more = Some((name, text.into()));
         self
     }
 
-    /// The XML that says so.
+    /// The error as XML.
     pub(crate) fn document(&self) -> String {
         let more = self.more.as_ref();
         let more = more.map(|(name, text)| format!("<{name}>{}</{name}>", xml::escape(text)));
@@ -57,7 +57,7 @@ impl Refusal {
         )
     }
 
-    /// The answer.
+    /// The HTTP response.
     pub(crate) fn response(&self) -> Response<Body> {
         let mut response = Response::new(Body::from(self.document()));
         *response.status_mut() = self.status;

@@ -1,4 +1,4 @@
-//! The face on a port: its start, the terms of its connections, and the end.
+//! The S3 server on a port: start, rules for connections, shutdown.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,22 +20,22 @@ use crate::keys::{KeyPair, Keys};
 use crate::log::RunningLog;
 use crate::options::{Limits, ServeError, Settings};
 
-/// How long connections may finish what they are at when the face ends.
+/// How long connections may finish their requests at shutdown.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
-/// Longest XML body in bytes: a thousand keys to delete of a thousand bytes, each byte escaped.
+/// Longest XML body in bytes: deletes a thousand keys of a thousand bytes, each byte escaped.
 const XML_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// Longest object in a browser's form in bytes: s3s holds it in memory.
+/// Longest object in a browser's form in bytes, because s3s holds it in memory.
 const FORM_FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
-/// Longest field of a browser's form in bytes, and of all its fields.
+/// Longest field of a browser's form in bytes, and most bytes of all its fields.
 const FORM_FIELD_BYTES_MAX: usize = 64 * 1024;
 
 /// Most fields of a browser's form.
 const FORM_PARTS_MAX: usize = 100;
 
-/// The face, serving until it is shut down.
+/// The running server.
 pub struct Running {
     address: SocketAddr,
     new_key: Option<KeyPair>,
@@ -47,31 +47,32 @@ pub struct Running {
 }
 
 impl Running {
-    /// Where it listens, with the real port.
+    /// The address it listens on, with the real port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The key pair made because there was no keys file; to be shown once.
+    /// The key pair generated if there was no keys file; show it once.
     pub fn new_key(&self) -> Option<&KeyPair> {
         self.new_key.as_ref()
     }
 
-    /// Requests by S3's name of the operation: `Preflight` for browsers' questions, `Unknown` for requests refused before
-    /// that was known. A failure is an answer of 5xx; a request whose connection broke is counted, and no failure.
+    /// Counters by S3's name of the operation: `Preflight` for CORS preflights, `Unknown` for requests
+    /// refused before the operation was known. A failure is a 5xx response; a broken connection counts as a
+    /// request but not as a failure.
     pub fn requests(&self) -> Arc<Operations> {
         self.requests.clone()
     }
 
-    /// Who is connected.
+    /// The open connections.
     pub fn door(&self) -> Arc<Door> {
         self.door.clone()
     }
 
-    /// Stops listening and lets requests under way finish, for some seconds at most.
+    /// Stops listening and lets requests in progress finish, for some seconds at most.
     pub async fn shutdown(self) {
         self.stop.send_replace(true);
-        // The task ends by itself; that it could have panicked changes nothing here.
+        // The task ends by itself; a panic in it would change nothing here.
         let _ = self.serving.await;
         if let Some(log) = self.log {
             log.end().await;
@@ -127,7 +128,7 @@ pub async fn serve(settings: Settings, store: Store) -> Result<Running, ServeErr
         log: log.as_ref().map(|log| log.log.clone()),
     });
     let (stop, mut stopped) = watch::channel(false);
-    // An error says that the sender is gone, and with it everybody who could ask for the end.
+    // An error means that the sender is gone, and with it everybody who could ask for shutdown: stop as well.
     let stopped = async move { drop(stopped.wait_for(|stop| *stop).await) };
     let answer = move |request, connection| answer(request, connection, serving.clone());
     let serving = tokio::spawn(port.serve(terms, answer, stopped));
@@ -168,18 +169,19 @@ fn service(store: Store, keys: Arc<Keys>, body_bytes_max: u64, version_2: bool) 
     builder.build()
 }
 
-/// On what terms connections are held.
+/// The rules for connections.
 fn terms(security: Security, limits: &Limits) -> Terms {
     Terms {
         security,
-        // A handshake is the first thing that a stranger does.
+        // The handshake comes first, so it gets a stranger's limit.
         handshake_time_max: limits.stranger_time_max,
         head_bytes_max: limits.header_bytes_max,
         head_time_max: limits.header_time_max,
-        // Objects pass through: a smaller buffer means more calls of the system for each.
+        // Objects pass through: a smaller buffer means more system calls for each.
         buffer_bytes_max: None,
         write_idle_max: Some(limits.idle_time_max),
-        // Objects may be open to everybody, so strangers may ask, and a long answer to one must not be cut.
+        // Objects may be public, so a connection without a signature may send requests, and a long response
+        // to it must not be cut: the limit applies to idle time only.
         patience: Patience::IdleStranger(limits.stranger_time_max),
         grace: SHUTDOWN_GRACE,
     }

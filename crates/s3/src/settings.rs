@@ -1,6 +1,6 @@
-//! What is kept with a bucket: its owner, and who may do what in it.
+//! Settings stored with a bucket: its owner, and who may do what in it.
 //!
-//! Settings are attributes of the store's bucket ([`store::bucket`]); of two changes at once none is lost.
+//! They are attributes of the store's bucket ([`store::bucket`]). Concurrent changes are all applied.
 
 use std::collections::BTreeMap;
 
@@ -13,28 +13,28 @@ use crate::acl::{ACL, Acl};
 use crate::attributes::OWNER;
 use crate::error::{fault, from_bucket};
 
-/// Attribute: whose the objects in a bucket are.
+/// Attribute: who owns the objects in a bucket.
 const OWNERSHIP: &str = "weft-object-ownership";
 
-/// Attribute: what must not be opened to everybody.
+/// Attribute: the public access block.
 const BLOCK: &str = "weft-public-access-block";
 
-/// Attribute: the policy, as it was put.
+/// Attribute: the policy as it was put.
 pub(crate) const POLICY: &str = "weft-policy";
 
-/// Whose an object is.
+/// Who owns an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ownership {
-    /// Who wrote it. What a bucket has that nobody asked anything else of.
+    /// Its writer. The default of a bucket.
     ObjectWriter,
-    /// Who wrote it, unless the canned list `bucket-owner-full-control` hands it over.
+    /// Its writer, unless the canned list `bucket-owner-full-control` transfers it to the bucket's owner.
     BucketOwnerPreferred,
-    /// The bucket's owner; lists mean nothing.
+    /// The bucket's owner; access lists are disabled.
     BucketOwnerEnforced,
 }
 
 impl Ownership {
-    /// In S3's spelling.
+    /// The name in S3's spelling.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ObjectWriter => "ObjectWriter",
@@ -43,7 +43,7 @@ impl Ownership {
         }
     }
 
-    /// From S3's spelling.
+    /// Parses S3's spelling.
     pub(crate) fn by_name(name: &str) -> S3Result<Self> {
         [
             Self::ObjectWriter,
@@ -61,22 +61,22 @@ impl Ownership {
     }
 }
 
-/// What must not be opened to everybody, by S3's four switches.
+/// Public access that is blocked, as S3's four switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Block {
-    /// Lists that grant to everybody are refused.
+    /// Refuse lists that grant to everybody.
     pub(crate) public_acls: bool,
-    /// Grants to everybody do not count.
+    /// Ignore grants to everybody.
     pub(crate) ignore_acls: bool,
-    /// Policies that allow everybody are refused.
+    /// Refuse policies that allow everybody.
     pub(crate) public_policy: bool,
     /// A policy that allows everybody allows nobody but the owner.
     pub(crate) restrict: bool,
 }
 
 impl Block {
-    /// All of it.
+    /// All four switches on.
     pub(crate) const ALL: Self = Self {
         public_acls: true,
         ignore_acls: true,
@@ -85,23 +85,23 @@ impl Block {
     };
 }
 
-/// The settings of a bucket that say who may do what.
+/// The access settings of a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BucketSettings {
-    /// Who made it.
+    /// The user who made it.
     pub(crate) owner: String,
     /// The bucket's own list.
     pub(crate) acl: Acl,
-    /// Whose its objects are, if that was ever said.
+    /// Who owns its objects; `None` if never set.
     pub(crate) ownership: Option<Ownership>,
-    /// What must not be opened, if that was ever said.
+    /// Its public access block; `None` if never set.
     pub(crate) block: Option<Block>,
     /// The policy as it was put.
     pub(crate) policy: Option<String>,
 }
 
 impl BucketSettings {
-    /// Of a bucket's record.
+    /// The settings in a bucket's record.
     pub(crate) fn of(record: &Bucket) -> S3Result<Self> {
         let attributes = &record.attributes;
         let owner = attributes.get(OWNER).cloned().unwrap_or_default();
@@ -119,7 +119,7 @@ impl BucketSettings {
         })
     }
 
-    /// As attributes of the record, in the place of those it had.
+    /// Replaces the record's attributes for these settings.
     pub(crate) fn write(&self, attributes: &mut BTreeMap<String, String>) {
         for name in [ACL, OWNERSHIP, BLOCK, POLICY] {
             attributes.remove(name);
@@ -130,13 +130,13 @@ impl BucketSettings {
             self.ownership
                 .map(|ownership| (OWNERSHIP.to_owned(), ownership.name().to_owned())),
         );
-        // Four switches always become JSON.
+        // Four switches always serialize to JSON.
         let block = self.block.and_then(|block| serde_json::to_string(&block).ok());
         attributes.extend(block.map(|text| (BLOCK.to_owned(), text)));
         attributes.extend(self.policy.clone().map(|text| (POLICY.to_owned(), text)));
     }
 
-    /// A bucket's settings when it is made.
+    /// The settings of a new bucket.
     pub(crate) fn of_new(owner: String) -> Self {
         Self {
             acl: Acl::private(&owner),
@@ -147,12 +147,12 @@ impl BucketSettings {
         }
     }
 
-    /// Whether lists mean nothing here, because all objects are the bucket owner's.
+    /// Whether access lists are disabled, because the bucket's owner owns all objects.
     pub(crate) fn is_enforced(&self) -> bool {
         self.ownership == Some(Ownership::BucketOwnerEnforced)
     }
 
-    /// Whose an object in this bucket is.
+    /// The owner of an object in this bucket.
     pub(crate) fn owner_of<'a>(&'a self, attributes: &'a BTreeMap<String, String>) -> &'a str {
         match attributes.get(OWNER) {
             Some(owner) if !self.is_enforced() => owner,
@@ -160,7 +160,7 @@ impl BucketSettings {
         }
     }
 
-    /// The list of an object in this bucket.
+    /// The access list of an object in this bucket.
     pub(crate) fn acl_of(&self, attributes: &BTreeMap<String, String>) -> Acl {
         let owner = self.owner_of(attributes);
         match self.is_enforced() {
@@ -170,7 +170,8 @@ impl BucketSettings {
     }
 }
 
-/// Changes a bucket's record: `change` gets its attributes, and may be called again when another change came first.
+/// Changes a bucket's record: `change` receives its attributes, and is called again if another change came
+/// first.
 pub(crate) async fn change(
     store: &Store,
     bucket: &str,

@@ -1,15 +1,15 @@
-//! Text in XML 1.0, which cannot carry every character that a key of S3 may have.
+//! Text in XML 1.0, which cannot carry every character that an S3 key may contain.
 //!
-//! s3s escapes five characters in an answer's texts and writes all others as they are. A carriage return would be read as a line feed then,
-//! and most control characters make the whole document unreadable; XML 1.0 has no way to write those. Listings say them
-//! percent-encoded ([`crate::face`]); wherever else one appears, U+FFFD takes its place.
+//! s3s escapes five characters in a response's texts and writes all others as they are. A parser would read a
+//! carriage return as a line feed, and most control characters make the whole document invalid, as XML 1.0
+//! cannot express them. Listings percent-encode them ([`crate::face`]); anywhere else U+FFFD replaces them.
 
 use bytes::Bytes;
 
-/// In the place of a character that XML cannot carry.
+/// Replaces a character that XML cannot carry.
 const REPLACEMENT: &str = "\u{FFFD}";
 
-/// Whether XML 1.0 has a way to write this character.
+/// Whether XML 1.0 can express this character.
 pub(crate) fn can_carry(character: char) -> bool {
     !matches!(
         character,
@@ -17,7 +17,7 @@ pub(crate) fn can_carry(character: char) -> bool {
     )
 }
 
-/// A text between tags.
+/// Escapes a text between tags.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -33,11 +33,11 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// A whole document, or a piece of one, with what XML cannot carry replaced. Documents begin without carriage returns: each
-/// one belongs to a text.
+/// A whole document, or a piece of one, with characters that XML cannot carry replaced. Generated markup
+/// contains no carriage return, so each one belongs to a text.
 pub(crate) fn clean(document: Bytes) -> Bytes {
     let is_plain = |byte: &u8| matches!(byte, b'\t' | b'\n' | b' '..=0xEE | 0xF0..);
-    // 0xEF begins U+FFFE and U+FFFF, and much else: only then the text is looked at as text.
+    // 0xEF begins U+FFFE and U+FFFF, and much else: only then are the bytes checked as text.
     if document.iter().all(is_plain) {
         return document;
     }

@@ -124,8 +124,8 @@ fn the_greatest_weights_do_not_overflow() {
     );
 }
 
-/// Layouts come over the network: one that breaks the rules is refused by `check`, but computing its table must not
-/// take a node down either.
+/// Layouts come over the network: one that breaks the rules is refused by `check`, but computing its table
+/// must not take a node down either.
 #[test]
 fn broken_roles_do_not_panic() {
     let good = layout(5, roles(2, &grid(3, 2)));

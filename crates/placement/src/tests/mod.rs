@@ -57,8 +57,8 @@ fn little_moves_whatever_the_seed() {
     }
 }
 
-/// Where zones are nearly full, a copy that comes into a zone pushes out another, so that more moves than capacities
-/// alone would force. It stays little on the whole.
+/// Where zones are nearly full, a copy that comes into a zone pushes out another, so that more moves than
+/// capacities alone would force. It stays little on the whole.
 #[test]
 fn random_roles_keep_every_invariant() {
     let mut sum = 0.0;

@@ -1,4 +1,5 @@
-//! Plain models beside the clever parts: every set of volumes tried for a partition, settling without any tuning.
+//! Plain models beside the clever parts: every set of volumes tried for a partition, settling without any
+//! tuning.
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};

@@ -1,8 +1,8 @@
-//! Whether a request is admitted: the one place where the keys file, lists and policies meet.
+//! Whether a request is admitted: the one place where the keys file, access lists and policies meet.
 //!
-//! Where that depends on the object - its list, its owner, its tags - the version that was looked at is remembered, and
-//! [`Admission::confirm`] decides again when another one was opened: nobody reads a private object because its predecessor
-//! was public.
+//! If the decision depends on the object (its list, owner or tags), the version that was examined is
+//! remembered. [`Admission::confirm`] decides again if another version was opened: nobody reads a private
+//! object because its predecessor was public.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,17 +21,17 @@ use crate::names;
 use crate::policy::{EXISTING_TAG, Facts, Policy, Query, REQUEST_TAG, Verdict};
 use crate::settings::{Block, BucketSettings};
 
-/// Who asks.
+/// The sender of a request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Who {
     /// The access key, if the request is signed.
     pub(crate) id: Option<String>,
-    /// Whose it is.
+    /// The user of the access key.
     pub(crate) user: Option<String>,
 }
 
 impl Who {
-    /// Of an access key, or anybody.
+    /// The sender with this access key; anonymous if `None`.
     pub(crate) fn of(id: Option<&str>, keys: &Keys) -> Self {
         Self {
             id: id.map(str::to_owned),
@@ -40,7 +40,7 @@ impl Who {
     }
 }
 
-/// What is asked for.
+/// The operation and its target.
 #[derive(Debug, Clone)]
 pub(crate) struct Asking {
     pub(crate) who: Who,
@@ -51,25 +51,25 @@ pub(crate) struct Asking {
     pub(crate) key: Option<String>,
 }
 
-/// A request beside everything that decides about it.
+/// A request with everything that decides about it.
 #[derive(Clone)]
 pub(crate) struct Admission {
     keys: Arc<Keys>,
     asking: Asking,
     settings: BucketSettings,
-    /// The bucket's policy, if there is one and its owner may own.
+    /// The bucket's policy, if there is one and the keys file lets the bucket's owner `own`.
     policy: Option<Policy>,
-    /// What the request says to it.
+    /// The request's properties for the policy's conditions.
     facts: Facts,
-    /// What was looked at, when the decision depended on it: no version if there was no object.
+    /// The version examined, if the decision depended on it; the inner `None` says that there was no object.
     looked: Option<Option<Version>>,
 }
 
-/// The admission of what a copy reads from, beside that of the copy itself.
+/// The admission to read the source of a copy, beside that of the copy itself.
 #[derive(Clone)]
 pub(crate) struct SourceAdmission(pub(crate) Admission);
 
-/// An admission that has to wait for what stands in the request's body.
+/// An admission that must wait for the request's body.
 #[derive(Clone)]
 pub(crate) struct PendingAdmission(pub(crate) Admission);
 
@@ -78,10 +78,10 @@ pub(crate) struct PendingAdmission(pub(crate) Admission);
 pub(crate) struct EachAdmission(pub(crate) Admission);
 
 impl Admission {
-    /// What the request says is looked at only if there is a policy.
+    /// Prepares an admission. `facts` is called only if there is a policy.
     ///
     /// # Errors
-    /// When a policy was kept that cannot be read: then nobody is let in.
+    /// If the stored policy cannot be read: then the request is refused.
     pub(crate) fn new(
         keys: Arc<Keys>,
         asking: Asking,
@@ -108,12 +108,12 @@ impl Admission {
         &self.settings.owner
     }
 
-    /// Whether a policy has a say.
+    /// Whether a policy applies.
     pub(crate) fn has_policy(&self) -> bool {
         self.policy.is_some()
     }
 
-    /// Takes note of what stood in the request's body.
+    /// Adds what the request's body says.
     pub(crate) fn learn(&mut self, key: Option<String>, facts: Facts) {
         self.asking.key = key.or(self.asking.key.take());
         let also = &mut self.asking.need.also;
@@ -132,7 +132,7 @@ impl Admission {
     /// Admits the request, or refuses it.
     ///
     /// # Errors
-    /// `AccessDenied`, or what the store says when the object cannot be looked at.
+    /// `AccessDenied`, or the store's error if the object cannot be read.
     pub(crate) async fn settle(&mut self, store: &Store) -> S3Result<()> {
         let asks_tags = self.policy.as_ref().is_some_and(Policy::asks_tags);
         if !asks_tags && self.allows(None) {
@@ -144,7 +144,7 @@ impl Admission {
         };
         let (version, allowed) = match store.head(&names::object(&self.asking.bucket, name)?).await {
             Ok(meta) => (Some(meta.version), self.allows(Some(&meta.attributes))),
-            // Who may list may know that there is no such object.
+            // A user who may list may learn that the object does not exist.
             Err(StoreError::NotFound(_)) => (None, self.allows(None) || (by_object && self.may_list())),
             Err(error) => return Err(from_store(error)),
         };
@@ -152,10 +152,10 @@ impl Admission {
         allowed.then_some(()).ok_or_else(denied)
     }
 
-    /// Decides again if the version that was opened is not the one that was looked at.
+    /// Decides again if the version that was opened is not the one examined.
     ///
     /// # Errors
-    /// `AccessDenied`, if whoever asks may not read that one.
+    /// `AccessDenied` if the sender may not read the opened version.
     pub(crate) fn confirm(&self, opened: &Meta) -> S3Result<()> {
         match self.looked {
             Some(version) if version != Some(opened.version) && !self.allows(Some(&opened.attributes)) => {
@@ -165,7 +165,7 @@ impl Admission {
         }
     }
 
-    /// Whether the request is allowed, given the attributes of the object it is about, if those are known.
+    /// Whether the request is allowed, given the attributes of its object if they are known.
     fn allows(&self, object: Option<&BTreeMap<String, String>>) -> bool {
         let Asking {
             need, bucket, who, ..
@@ -199,7 +199,7 @@ impl Admission {
         }
     }
 
-    /// What the policy says, with the tags of the object if they are known.
+    /// The policy's verdict, given the tags of the object if they are known.
     fn verdict(&self, object: Option<&BTreeMap<String, String>>) -> Verdict {
         let Some(policy) = &self.policy else {
             return Verdict::Silent;
@@ -234,7 +234,8 @@ impl Admission {
         }
     }
 
-    /// Whether what the policy allows is the bucket owner's to allow, and not blocked.
+    /// Whether an `Allow` of the policy counts: the object is the bucket owner's, and public access is not
+    /// blocked.
     fn policy_reaches(&self, object: Option<&BTreeMap<String, String>>) -> bool {
         let owner = &self.settings.owner;
         let blocked = self.block().restrict && self.policy.as_ref().is_some_and(Policy::is_public);
@@ -252,7 +253,8 @@ impl Admission {
         )
     }
 
-    /// The right of the keys file that is enough. Where the bucket's owner may not own, the keys file says everything.
+    /// The right of the keys file that is sufficient. If the bucket's owner may not own, the keys file alone
+    /// decides.
     fn right(&self) -> Option<Right> {
         let Asking {
             need,
@@ -266,7 +268,7 @@ impl Admission {
         }
     }
 
-    /// Whether the bucket's owner asks, with a key that may own.
+    /// Whether the sender is the bucket's owner, with a key that may own.
     fn is_owner(&self) -> bool {
         let Asking { who, bucket, .. } = &self.asking;
         !self.settings.owner.is_empty()
@@ -274,7 +276,7 @@ impl Admission {
             && self.keys.may(who.id.as_deref(), bucket, Right::Own)
     }
 
-    /// Whether the list of something that belongs to `owner` gives the permission.
+    /// Whether the access list of something that belongs to `owner` grants the permission.
     fn listed(&self, owner: &str, acl: &Acl, permission: Permission) -> bool {
         let Asking { who, bucket, .. } = &self.asking;
         if !self.keys.owns(owner, bucket) {
@@ -284,7 +286,7 @@ impl Admission {
         let signed = who.user.is_some();
         match who.user.as_deref() {
             Some(user) if user == owner => {
-                // A user may have keys for less than everything: those get what everybody gets.
+                // A user may also have keys with fewer rights: those get only the public grants.
                 let full = self.keys.may(who.id.as_deref(), bucket, Right::Own);
                 let always = matches!(permission, Permission::ReadAcp | Permission::WriteAcp);
                 (full && always) || acl.gives(Some(user).filter(|_| full), signed, permission, public)
@@ -307,7 +309,7 @@ impl Admission {
     }
 }
 
-/// What must not be opened to everybody in a bucket: what the bucket says, and all of it if the keys file says so.
+/// The public access that is blocked in a bucket: by its own settings, or all of it if the keys file says so.
 pub(crate) fn block(keys: &Keys, bucket: &str, settings: &BucketSettings) -> Block {
     match keys.blocks_public(bucket) {
         true => Block::ALL,

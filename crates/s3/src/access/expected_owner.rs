@@ -1,5 +1,5 @@
-//! `x-amz-expected-bucket-owner`: a client's word for whose a bucket is, so that it neither reads nor writes one that was given up and
-//! taken by somebody else.
+//! `x-amz-expected-bucket-owner`: the client names the owner it expects, so that it does not read or write a
+//! bucket that was removed and made again by another user.
 
 use s3s::S3Result;
 use s3s::access::S3AccessContext;
@@ -9,18 +9,17 @@ use url::form_urlencoded;
 use crate::error::{fault, from_store};
 use crate::settings::BucketSettings;
 
-/// Header that names the owner whom a client believes a bucket to have.
+/// Header with the expected owner of the bucket.
 pub(super) const HEADER: &str = "x-amz-expected-bucket-owner";
 
 /// The same for the bucket that a copy reads from.
 pub(super) const SOURCE_HEADER: &str = "x-amz-source-expected-bucket-owner";
 
-/// Refuses a request that names another owner of a bucket than it has: a bucket of that name may have been taken by
-/// somebody else.
+/// Refuses a request if the bucket has another owner than the one it names.
 pub(super) async fn check(store: &Store, cx: &S3AccessContext<'_>, name: &str, bucket: &str) -> S3Result<()> {
     let header = cx.headers().get(name);
     let header = header.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-    // Signed addresses have it among their parameters, too.
+    // Presigned addresses carry it as a query parameter.
     let mut query = form_urlencoded::parse(cx.uri().query().unwrap_or_default().as_bytes());
     let in_address = query.find(|(found, _)| found.eq_ignore_ascii_case(name));
     let Some(expected) = header.or_else(|| Some(in_address?.1.into_owned())) else {

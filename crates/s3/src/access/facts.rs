@@ -1,4 +1,4 @@
-//! What a request says to the conditions of a policy.
+//! The properties of a request that a policy's conditions can test.
 
 use std::net::IpAddr;
 
@@ -9,16 +9,17 @@ use url::form_urlencoded;
 
 use crate::policy::{Facts, MAX_KEYS, REQUEST_TAG, SECURE, SOURCE_IP, TIME, header_keys};
 
-/// The other end of a connection. What a proxy in between says of its own clients is not believed.
+/// The other end of a connection. `X-Forwarded-For` and the like are ignored, because any client can send
+/// them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer {
     /// Its address.
     pub(crate) address: IpAddr,
-    /// Whether it speaks TLS.
+    /// Whether the connection uses TLS.
     pub(crate) secure: bool,
 }
 
-/// Of a request's headers, address and connection.
+/// The facts from a request's headers, address and connection.
 pub(super) fn of_request(headers: &HeaderMap, uri: &Uri, user: Option<&str>, peer: Option<Peer>) -> Facts {
     let mut facts = Facts::new();
     let mut add = |key: &str, value: String| facts.insert(key.to_owned(), value);
@@ -49,7 +50,7 @@ pub(super) fn of_request(headers: &HeaderMap, uri: &Uri, user: Option<&str>, pee
     facts
 }
 
-/// Of the fields of a form, which stand for headers.
+/// The facts from the fields of a form, which replace headers.
 pub(super) fn of_form(input: &PostObjectInput) -> Facts {
     let fields = [
         (
@@ -81,7 +82,7 @@ pub(super) fn of_form(input: &PostObjectInput) -> Facts {
     facts
 }
 
-/// Of the tags that an object is to have.
+/// The facts from the tags that an object is to get.
 pub(super) fn of_tags(tags: &[Tag]) -> Facts {
     let pairs = tags.iter().map(|tag| {
         let text = |text: &Option<String>| text.clone().unwrap_or_default().into();

@@ -1,19 +1,18 @@
-//! Signatures and rights: what s3s asks before an operation begins.
-//!
-//! **The rule.** A request is allowed if
+//! Signatures and rights: the access check that s3s calls before an operation begins. A request is allowed if
 //!
 //! 1. the keys file gives its key the right; or
-//! 2. the list (ACL) of the bucket or object gives it - to the user by name, to everybody with a key, or to everybody -
-//!    and the keys file lets the *owner* of that bucket or object `own` there; or
-//! 3. the bucket's policy allows it, and the keys file lets the bucket's owner `own` there; a policy reaches the bucket and the
-//!    objects that are the bucket owner's; or
+//! 2. the access list (ACL) of the bucket or object grants it (to the user, to all signed requests, or to
+//!    everybody), and the keys file lets the *owner* of that bucket or object `own` there; or
+//! 3. the bucket's policy allows it, and the keys file lets the bucket's owner `own` there; a policy covers
+//!    the bucket and objects of the bucket's owner; or
 //! 4. it comes from the owner itself, with a key that has `own` there;
 //!
-//! unless such a policy denies it. A `Deny` wins over all of these, but never keeps the owner from the policy itself.
+//! unless such a policy denies it. A `Deny` wins over all of these, but never keeps the owner from the policy
+//! itself.
 //!
-//! So whoever administers a store can rely on the keys file: without `own` in it nothing but the file counts, and taking `own`
-//! away from a user takes back everything that this user's lists and policies did. `block_public` in it makes grants to
-//! everybody void. Buckets and objects are private until their owner says otherwise.
+//! So the keys file has the last word: without `own` in it nothing else counts, and removing a user's `own`
+//! voids all of that user's lists and policies. `block_public` voids grants to everybody. Buckets and objects
+//! are private by default.
 
 use std::sync::Arc;
 
@@ -45,10 +44,10 @@ use admission::{Admission, Asking, EachAdmission, PendingAdmission, SourceAdmiss
 pub(crate) use facts::Peer;
 use facts::{of_form, of_request, of_tags};
 
-/// Longest life of a signed address in seconds, as in S3: a week.
+/// Longest validity of a presigned address in seconds, as in S3: a week.
 const LIFETIME_SECONDS_MAX: u64 = 7 * 24 * 60 * 60;
 
-/// Gives s3s the secrets.
+/// Looks up secrets for s3s.
 pub(crate) struct Secrets(pub(crate) Arc<Keys>);
 
 #[async_trait]
@@ -61,11 +60,11 @@ impl S3Auth for Secrets {
     }
 }
 
-/// Compares every operation with the rights of its key.
+/// Checks every operation against the rights of its key.
 pub(crate) struct Access {
     pub(crate) keys: Arc<Keys>,
     pub(crate) store: Store,
-    /// Whether forms may be signed by version 2; other requests were looked at before.
+    /// Whether forms may be signed by version 2. The gate has checked other requests already.
     pub(crate) version_2: bool,
 }
 
@@ -114,7 +113,7 @@ impl S3Access for Access {
             }
             expected_owner::check(&self.store, cx, expected_owner::SOURCE_HEADER, &named).await?;
         }
-        // Last, so that a stranger learns nothing and has nothing computed.
+        // Last, so that an unauthorized client learns nothing and costs no computation.
         if let Some(exchange) = exchange
             && let Some(digests) = Digests::of(&operation, cx.headers())?
         {
@@ -123,7 +122,7 @@ impl S3Access for Access {
         Ok(())
     }
 
-    /// The key of the object stands in the form, and so does its signature.
+    /// The object's key is a field of the form, and so is the signature.
     async fn post_object(&self, request: &mut S3Request<PostObjectInput>) -> S3Result<()> {
         // Only signatures of version 4 name a region.
         if request.credentials.is_some() && request.region.is_none() && !self.version_2 {
@@ -135,27 +134,27 @@ impl S3Access for Access {
         self.decide_now(&mut request.extensions, key, facts).await
     }
 
-    /// The tags stand in the body.
+    /// The tags are in the body.
     async fn put_object_tagging(&self, request: &mut S3Request<PutObjectTaggingInput>) -> S3Result<()> {
         let facts = of_tags(&request.input.tagging.tag_set);
         self.decide_now(&mut request.extensions, None, facts).await
     }
 }
 
-/// Operations of which too little is known before their body was read.
+/// Operations that can be decided only after their body was read.
 fn is_decided_later(operation: &str) -> bool {
     matches!(operation, "PostObject" | "PutObjectTagging")
 }
 
-/// Operations that read one object. They need not wait for the bucket's record when the object can be read without it:
-/// the rights are those of the newest state of the record that is known. A change of it that reached only nodes which are
-/// away now counts again when they are back.
+/// Operations that read one object. They use the newest known state of the bucket's record if the record
+/// cannot be read now. So a change of it that only unreachable nodes have stored takes effect again when
+/// those are back.
 fn is_read(operation: &str) -> bool {
     matches!(operation, "GetObject" | "HeadObject" | "GetObjectAttributes")
 }
 
 impl Access {
-    /// Decides what had to wait for the body.
+    /// Decides an admission that waited for the body.
     async fn decide_now(
         &self,
         extensions: &mut Extensions,
@@ -171,7 +170,7 @@ impl Access {
         Ok(())
     }
 
-    /// Everything that decides about a request; `None` if the keys file alone does and allows it.
+    /// Collects everything that decides about a request; `None` if the keys file alone decides and allows it.
     async fn begin(
         &self,
         cx: &S3AccessContext<'_>,
@@ -198,7 +197,7 @@ impl Access {
             && is_read(operation)
             && !self.keys.anybody_owns_in(&bucket)
         {
-            // Whatever the record says, it gives and denies nothing.
+            // The record does not matter here: it can neither give nor deny anything.
             let may = may(needs::plain_right(operation));
             return may.then_some(None).ok_or_else(denied);
         }
@@ -218,7 +217,7 @@ impl Access {
     }
 }
 
-/// Tells the metrics, the log and the connection what is asked, and by whom.
+/// Reports the operation and the sender to the metrics, the log and the connection.
 fn take_note(exchange: &Exchange, operation: &str, who: &Who, path: Option<&(String, Option<String>)>) {
     exchange.name(operation);
     if who.id.is_some() {
@@ -234,7 +233,8 @@ fn take_note(exchange: &Exchange, operation: &str, who: &Who, path: Option<&(Str
     });
 }
 
-/// Refuses a request that nobody has decided about: an operation that forgot to is closed, not open.
+/// Refuses a request whose admission is still pending: an operation that forgets to decide is closed, not
+/// open.
 pub(crate) fn refuse_pending(extensions: &Extensions) -> S3Result<()> {
     match extensions.get::<PendingAdmission>() {
         None => Ok(()),
@@ -245,7 +245,7 @@ pub(crate) fn refuse_pending(extensions: &Extensions) -> S3Result<()> {
 /// Admits the deletion of one object of many, or refuses it.
 ///
 /// # Errors
-/// `AccessDenied`, or what the store says.
+/// `AccessDenied`, or the store's error if the object cannot be read.
 pub(crate) async fn admit_deletion(extensions: &Extensions, store: &Store, key: &str) -> S3Result<()> {
     match extensions.get::<EachAdmission>() {
         None => Ok(()),
@@ -257,16 +257,16 @@ pub(crate) async fn admit_deletion(extensions: &Extensions, store: &Store, key: 
     }
 }
 
-/// Decides again about an object that was opened, if that is not the version that the request was admitted for.
+/// Decides again about an object that was opened, if it is not the version that the request was admitted for.
 ///
 /// # Errors
-/// `AccessDenied`, if the object was replaced meanwhile by one that whoever asks may not read.
+/// `AccessDenied` if a concurrent write replaced the object with one that the sender may not read.
 pub(crate) fn confirm(extensions: &Extensions, opened: &Meta) -> S3Result<()> {
     let admission = extensions.get::<Admission>();
     admission.map_or(Ok(()), |admission| admission.confirm(opened))
 }
 
-/// Does for the source of a copy what [`confirm`] does for the object that is asked for.
+/// Like [`confirm`], for the source of a copy.
 pub(crate) fn confirm_source(extensions: &Extensions, opened: &Meta) -> S3Result<()> {
     let admission = extensions.get::<SourceAdmission>();
     admission.map_or(Ok(()), |SourceAdmission(admission)| admission.confirm(opened))
@@ -276,7 +276,7 @@ fn denied() -> s3s::S3Error {
     fault("AccessDenied", "access denied")
 }
 
-/// Refuses a signed address that is to be valid for longer than S3's week.
+/// Refuses a presigned address that is valid for longer than S3's week.
 fn check_lifetime(uri: &Uri) -> S3Result<()> {
     let mut query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     let lifetime = query.find(|(name, _)| name == "X-Amz-Expires");

@@ -1,30 +1,31 @@
-//! What each operation needs: a right of the keys file, or a permission of a list, or actions that a policy allows.
+//! What each operation needs: a right of the keys file, a permission in an access list, or an action that a
+//! policy allows.
 //!
-//! Operations not named here are given by their verb and are the bucket owner's, so that a client without any right does
-//! not even learn what is not implemented.
+//! Operations not named here need a right derived from their verb and belong to the bucket's owner, so that a
+//! client without rights does not even learn what is not implemented.
 
 use http::HeaderMap;
 
 use crate::acl::Permission;
 use crate::keys::Right;
 
-/// What a list must grant for an operation.
+/// What an access list must grant for an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Listed {
-    /// This, in the bucket's list.
+    /// This permission, in the bucket's list.
     Bucket(Permission),
-    /// This, in the object's list.
+    /// This permission, in the object's list.
     Object(Permission),
-    /// Nothing that a list can grant: it is for the bucket's owner.
+    /// No list can grant it: only the bucket's owner may do it.
     Owner,
 }
 
 /// What an operation needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Need {
-    /// The right in the keys file that is enough, if one is.
+    /// The right in the keys file that is sufficient, if there is one.
     pub(crate) right: Option<Right>,
-    /// The permission in a list that is enough.
+    /// The permission in an access list that is sufficient.
     pub(crate) listed: Listed,
     /// The action that a policy must allow.
     pub(crate) action: String,
@@ -32,8 +33,8 @@ pub(crate) struct Need {
     pub(crate) also: Vec<&'static str>,
 }
 
-/// By S3's name of the operation and the headers of a request: whoever writes an object with a list or tags must not be
-/// denied to set those.
+/// The need of an operation with these headers: a writer that sets a list or tags along with an object needs
+/// those actions not to be denied.
 pub(crate) fn need_of(operation: &str, headers: &HeaderMap) -> Need {
     let mut need = need(operation);
     if need.action == "s3:PutObject" {
@@ -48,7 +49,7 @@ pub(crate) fn need_of(operation: &str, headers: &HeaderMap) -> Need {
     need
 }
 
-/// By S3's name of the operation.
+/// The need of an operation, by its S3 name.
 pub(crate) fn need(operation: &str) -> Need {
     use Listed::{Bucket, Object, Owner};
     use Permission::{FullControl, Read, ReadAcp, Write, WriteAcp};
@@ -105,7 +106,7 @@ pub(crate) fn need(operation: &str) -> Need {
     }
 }
 
-/// Operations that say who may do what: no right of the keys file but `own` is enough for them.
+/// Operations that change who may do what. In the keys file only `own` is sufficient for them.
 fn is_about_rights(operation: &str) -> bool {
     matches!(
         operation,
@@ -125,14 +126,14 @@ fn right(operation: &str) -> Option<Right> {
     (!is_about_rights(operation)).then(|| plain_right(operation))
 }
 
-/// The right that an operation needs where nobody owns.
+/// The right that an operation needs where no user may own.
 pub(crate) fn plain_right(operation: &str) -> Right {
     match operation {
         "HeadBucket" | "ListObjects" | "ListObjectsV2" | "ListObjectVersions" | "ListMultipartUploads" => {
             Right::List
         }
         "DeleteObject" | "DeleteObjects" | "DeleteBucket" => Right::Delete,
-        // Whoever uploads may see and give up the own parts.
+        // An uploader may list and abort its own parts.
         "ListParts" | "AbortMultipartUpload" => Right::Write,
         "GetObjectLockConfiguration" => Right::List,
         _ if operation.starts_with("GetBucket") || operation.starts_with("GetPublic") => Right::List,

@@ -1,4 +1,4 @@
-//! What a client asks a list to be: one of S3's canned ones, grants in headers, or a document.
+//! The access list that a client requests: one of S3's canned ones, grants in headers, or a document.
 
 use s3s::S3Result;
 use s3s::dto::{self, AccessControlPolicy};
@@ -7,13 +7,13 @@ use super::{Acl, GRANTS_MAX, Grant, Grantee, Permission};
 use crate::error::fault;
 use crate::keys::Keys;
 
-/// What S3 calls everybody.
+/// S3's group URI for everybody.
 pub(crate) const EVERYBODY_URI: &str = "http://acs.amazonaws.com/groups/global/AllUsers";
 
-/// What S3 calls everybody with a key.
+/// S3's group URI for all signed requests.
 pub(crate) const AUTHENTICATED_URI: &str = "http://acs.amazonaws.com/groups/global/AuthenticatedUsers";
 
-/// What a request says of a list.
+/// The parts of a request that specify an access list.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asked {
     /// Name of a canned list.
@@ -24,7 +24,8 @@ pub(crate) struct Asked {
     pub(crate) document: Option<AccessControlPolicy>,
 }
 
-/// What an input of s3s says of a list. Inputs for objects know no `x-amz-grant-write`, so it is taken from the headers.
+/// The list specified by an s3s input. Inputs for objects lack `x-amz-grant-write`, so it is read from the
+/// headers.
 macro_rules! asked_of {
     ($input:expr, $headers:expr) => {{
         use $crate::acl::{Asked, Permission};
@@ -51,17 +52,18 @@ macro_rules! asked_of {
 pub(crate) use asked_of;
 
 impl Asked {
-    /// Whether nothing is said.
+    /// Whether no list is specified.
     pub(crate) fn is_nothing(&self) -> bool {
         self.canned.as_deref().is_none_or(str::is_empty) && self.headers.is_empty() && self.document.is_none()
     }
 
-    /// Whether this is the canned list of this name and nothing else.
+    /// Whether it is this canned list and nothing else.
     pub(crate) fn is(&self, canned: &str) -> bool {
         self.canned.as_deref() == Some(canned) && self.headers.is_empty() && self.document.is_none()
     }
 
-    /// The list for something that belongs to `owner` in a bucket that belongs to `bucket_owner`; private if nothing is said.
+    /// The list for something that belongs to `owner` in a bucket of `bucket_owner`; private if none is
+    /// specified.
     pub(crate) fn resolve(&self, owner: &str, bucket_owner: &str, keys: &Keys) -> S3Result<Acl> {
         let canned = self.canned.as_deref().filter(|name| !name.is_empty());
         let grants = match (canned, self.headers.is_empty(), &self.document) {
@@ -117,7 +119,7 @@ fn of_headers(headers: &[(Permission, String)], keys: &Keys) -> S3Result<Vec<Gra
     Ok(grants)
 }
 
-/// `id="ann"`, quotes or none.
+/// A grantee like `id="ann"`; quotes are optional.
 fn of_header(text: &str, keys: &Keys) -> S3Result<Grantee> {
     let wrong = || {
         fault(
@@ -156,7 +158,7 @@ fn of_line(grant: &dto::Grant, owner: &str, keys: &Keys) -> S3Result<Grant> {
         .ok_or_else(|| malformed("a grant to nobody"))?;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let grantee = match grantee.type_.as_str() {
-        // The owner stays who it is, even when the keys file has forgotten it.
+        // The owner stays a valid grantee even if the keys file no longer has it.
         dto::Type::CANONICAL_USER if grantee.id.as_deref() == Some(owner) => Grantee::User(owner.to_owned()),
         dto::Type::CANONICAL_USER => user(&text(&grantee.id), keys)?,
         dto::Type::GROUP => group(&text(&grantee.uri))?,
@@ -191,7 +193,7 @@ fn by_email(email: &str, keys: &Keys) -> S3Result<Grantee> {
     })
 }
 
-/// A grant as S3 shows it.
+/// A grant in S3's form.
 pub(super) fn show(grant: &Grant) -> dto::Grant {
     let (kind, user, uri) = match &grant.grantee {
         Grantee::User(user) => (dto::Type::CANONICAL_USER, Some(user.clone()), None),
@@ -211,7 +213,7 @@ pub(super) fn show(grant: &Grant) -> dto::Grant {
 }
 
 impl Acl {
-    /// As S3 shows it: groups first.
+    /// The grants in S3's form, groups first.
     pub(crate) fn show(&self) -> Vec<dto::Grant> {
         let mut grants: Vec<_> = self.grants.iter().collect();
         grants.sort_by_key(|grant| !grant.grantee.is_public());

@@ -1,6 +1,6 @@
-//! Access control lists: who, beside the keys file, may do what with a bucket or an object.
+//! Access control lists: who may do what with a bucket or an object, in addition to the keys file.
 //!
-//! A list is kept with what it speaks of: as an attribute of the bucket's record or of the object's version. What has none is
+//! A list is stored as an attribute of the bucket's record or of the object's version. Without one it is
 //! private. Invariants:
 //!  - a list never takes away: what it does not grant may still be allowed by the keys file or a policy;
 //!  - a list counts only as long as the keys file lets its owner own (see [`crate::access`]);
@@ -14,21 +14,21 @@ mod asked;
 
 pub(crate) use asked::{Asked, asked_of};
 
-/// Attribute that keeps a list.
+/// Attribute that stores a list.
 pub(crate) const ACL: &str = "weft-acl";
 
 /// Most grants in a list, as in S3.
 pub(crate) const GRANTS_MAX: usize = 100;
 
-/// What may be granted.
+/// A permission of S3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum Permission {
     /// List a bucket; read an object.
     Read,
-    /// Write and delete objects of a bucket; nothing for an object.
+    /// Write and delete objects of a bucket; no meaning for an object.
     Write,
-    /// See the list.
+    /// Read the list.
     ReadAcp,
     /// Change the list.
     WriteAcp,
@@ -37,7 +37,7 @@ pub(crate) enum Permission {
 }
 
 impl Permission {
-    /// In S3's spelling.
+    /// The name in S3's spelling.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Read => "READ",
@@ -48,7 +48,7 @@ impl Permission {
         }
     }
 
-    /// From S3's spelling.
+    /// Parses S3's spelling.
     pub(crate) fn by_name(name: &str) -> Option<Self> {
         [
             Self::Read,
@@ -66,20 +66,20 @@ impl Permission {
     }
 }
 
-/// To whom something is granted.
+/// Receiver of a grant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Grantee {
-    /// Everybody, without a signature.
+    /// Everybody, signed or not.
     Everybody,
-    /// Everybody with a key.
+    /// Every signed request.
     Authenticated,
     /// A user of the keys file.
     User(String),
 }
 
 impl Grantee {
-    /// Whether this is everybody, or everybody with a key: what S3 calls public.
+    /// Whether S3 calls it public: everybody, or every signed request.
     pub(crate) fn is_public(&self) -> bool {
         !matches!(self, Self::User(_))
     }
@@ -93,13 +93,13 @@ impl Grantee {
     }
 }
 
-/// One line of a list.
+/// One grant of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Grant {
-    /// To whom.
+    /// The receiver.
     #[serde(rename = "to")]
     pub(crate) grantee: Grantee,
-    /// What.
+    /// The permission.
     #[serde(rename = "may")]
     pub(crate) permission: Permission,
 }
@@ -117,7 +117,7 @@ pub(crate) struct Acl {
 }
 
 impl Acl {
-    /// Everything for the owner, nothing for anybody else.
+    /// The owner's default list: everything for the owner, nothing for anybody else.
     pub(crate) fn private(owner: &str) -> Self {
         let grants = vec![Grant::new(
             Grantee::User(owner.to_owned()),
@@ -126,7 +126,7 @@ impl Acl {
         Self { grants }
     }
 
-    /// What is kept with something that belongs to `owner`. A list that cannot be read grants nothing.
+    /// The list stored with something that belongs to `owner`. A list that cannot be read grants nothing.
     pub(crate) fn of(attributes: &BTreeMap<String, String>, owner: &str) -> Self {
         let Some(text) = attributes.get(ACL) else {
             return Self::private(owner);
@@ -138,18 +138,18 @@ impl Acl {
         Self { grants }
     }
 
-    /// The attribute that keeps it; none is needed for a private one.
+    /// The attribute that stores the list; `None` for a private one.
     pub(crate) fn attribute(&self, owner: &str) -> Option<(String, String)> {
         if *self == Self::private(owner) {
             return None;
         }
-        // Names and enumerations always become JSON.
+        // Names and enumerations always serialize to JSON.
         let text = serde_json::to_string(&self.grants).unwrap_or_else(|_| "[]".to_owned());
         Some((ACL.to_owned(), text))
     }
 
-    /// Whether this gives the permission to a user by name, or to whoever has signed a request, or to anybody. Without
-    /// `public`, what is granted to everybody and to everybody with a key does not count.
+    /// Whether the list grants the permission to this user, to signed requests, or to everybody. Unless
+    /// `public`, grants to everybody and to all signed requests are ignored.
     pub(crate) fn gives(&self, user: Option<&str>, signed: bool, wanted: Permission, public: bool) -> bool {
         self.grants.iter().any(|grant| {
             grant.permission.covers(wanted)
@@ -158,14 +158,14 @@ impl Acl {
         })
     }
 
-    /// Whether nothing is granted to anybody but these users.
+    /// Whether nobody but these users has a grant.
     pub(crate) fn gives_only(&self, users: &[&str]) -> bool {
         self.grants
             .iter()
             .all(|grant| matches!(&grant.grantee, Grantee::User(user) if users.contains(&user.as_str())))
     }
 
-    /// Whether anything is granted to everybody, or to everybody with a key.
+    /// Whether anything is granted to everybody, or to all signed requests.
     pub(crate) fn is_public(&self) -> bool {
         self.grants.iter().any(|grant| grant.grantee.is_public())
     }

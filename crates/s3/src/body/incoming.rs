@@ -1,4 +1,4 @@
-//! A request's body as it comes from the connection, below everything that makes sense of it.
+//! A request's body as it comes from the connection, before it is interpreted.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,21 +13,22 @@ use tokio::time::Sleep;
 use crate::chunks::LastChunk;
 use crate::exchange::Exchange;
 
-/// A request's body as it comes from the connection: counted, limited in length, compared with what was declared of it, and
-/// given up when the client is silent for too long while somebody waits for it.
+/// A request's body as it comes from the connection: counted, limited in length, and compared with its
+/// declared digests. It fails if the client is silent for too long while the body is being read.
 pub(crate) struct Incoming {
-    /// `None` only while it is dropped.
+    /// `None` only during drop.
     inner: Option<hyper::body::Incoming>,
     exchange: Arc<Exchange>,
     idle_max: Duration,
     left: u64,
     silence: Option<Pin<Box<Sleep>>>,
-    /// Looks for the end of a body in chunks.
+    /// Detects the end of a chunked body.
     chunks: Option<LastChunk>,
 }
 
 impl Incoming {
-    /// At most `bytes_max`, and never `idle_max` without a byte; `chunked` if it is framed as `aws-chunked`.
+    /// Accepts at most `bytes_max`, and fails after `idle_max` without a byte; `chunked` for `aws-chunked`
+    /// framing.
     pub(crate) fn new(
         inner: hyper::body::Incoming,
         exchange: Arc<Exchange>,
@@ -55,7 +56,7 @@ impl Incoming {
         silence.as_mut().poll(cx).is_ready()
     }
 
-    /// Takes note of more bytes.
+    /// Counts and checks more bytes.
     fn take(&mut self, bytes: &Bytes) -> Result<(), StdError> {
         self.exchange.received(bytes.len());
         self.exchange.body.digest(bytes);
@@ -74,7 +75,7 @@ impl Incoming {
         }
     }
 
-    /// The body has ended.
+    /// Checks the body at its end.
     fn end(&mut self) -> Result<(), StdError> {
         self.exchange.body.set_ended();
         if self.chunks.as_ref().is_some_and(|chunks| !chunks.has_come()) {
@@ -115,7 +116,7 @@ impl Body for Incoming {
                 None => Ok(frame),
             },
         };
-        // Nobody asks for the end of a body of known length once its last byte has come.
+        // hyper does not poll for the end of a body of known length after its last byte.
         let ended = this.inner.as_ref().is_some_and(Body::is_end_stream);
         let outcome = match outcome {
             Ok(frame) if ended => this.end().map(|()| frame),
@@ -134,7 +135,7 @@ impl Body for Incoming {
 }
 
 impl Drop for Incoming {
-    /// Whoever answers may want to read what is left.
+    /// Hands the rest to the exchange, which may drain it.
     fn drop(&mut self) {
         if let Some(inner) = self.inner.take() {
             self.exchange.body.leave(inner);

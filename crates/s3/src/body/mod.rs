@@ -1,4 +1,4 @@
-//! Content on its way in and out. Nothing here ever holds more than the piece that passes.
+//! Content on its way in and out. Memory is bounded by the one piece that passes.
 
 use std::io;
 use std::pin::Pin;
@@ -23,16 +23,16 @@ mod incoming;
 
 pub(crate) use incoming::Incoming;
 
-/// An answer's body on its way to the connection, counted.
+/// A response's body on its way to the connection, counted.
 pub(crate) struct Outgoing {
     inner: s3s::Body,
     exchange: Arc<Exchange>,
-    /// XML that is made as it is sent: its length is not known, so it can be cleaned on the way.
+    /// XML that is generated while it is sent. Its length is not announced, so it can be cleaned on the way.
     is_live_xml: bool,
 }
 
 impl Outgoing {
-    /// Holds the exchange until the last byte is sent or given up.
+    /// Holds the exchange until the last byte is sent or dropped.
     pub(crate) fn new(inner: s3s::Body, exchange: Arc<Exchange>, is_xml: bool) -> Self {
         let is_live_xml = is_xml && Body::size_hint(&inner).exact().is_none();
         Self {
@@ -70,24 +70,24 @@ impl Body for Outgoing {
     }
 }
 
-/// The first thing that was wrong with a content on its way to the store, in S3's words. The store knows only that
-/// the content broke off or was refused.
+/// The first error of a content on its way to the store, as an S3 error. The store itself knows only that the
+/// content broke off or was refused.
 #[derive(Clone, Default)]
 pub(crate) struct Faults(Arc<Mutex<Option<S3Error>>>);
 
 impl Faults {
-    /// Takes note, unless something was wrong before.
+    /// Stores an error, unless there is one already.
     pub(crate) fn note(&self, error: S3Error) {
         self.0.lock().get_or_insert(error);
     }
 
-    /// What was wrong.
+    /// Takes the error.
     pub(crate) fn take(&self) -> Option<S3Error> {
         self.0.lock().take()
     }
 }
 
-/// A request's content for the store, with its checksum computed as it passes.
+/// A request's content for the store; computes its checksum as it passes.
 pub(crate) fn to_store(
     body: Option<StreamingBlob>,
     summing: Option<Summing>,
@@ -114,7 +114,7 @@ pub(crate) fn to_store(
     pieces.boxed()
 }
 
-/// Content of the store's own on its way back to it, with its checksum computed as it passes.
+/// Content read from the store to be written again; computes its checksum as it passes.
 pub(crate) fn summed(body: ByteStream, summing: Option<Summing>) -> ByteStream {
     let Some(summing) = summing else {
         return body.fuse().boxed();
@@ -127,7 +127,8 @@ pub(crate) fn summed(body: ByteStream, summing: Option<Summing>) -> ByteStream {
     pieces.boxed()
 }
 
-/// What broke a content off. The errors of s3s's own streams have no public types: their texts tell them apart.
+/// The reason why a content broke off. The errors of s3s's streams have no public types, so their texts tell
+/// them apart.
 fn explain(error: &StdError, exchange: Option<&Exchange>) -> S3Error {
     let text = error.to_string();
     if exchange.is_some_and(Exchange::timed_out) {
@@ -154,17 +155,18 @@ fn explain(error: &StdError, exchange: Option<&Exchange>) -> S3Error {
     fault("IncompleteBody", format!("the body broke off: {text}"))
 }
 
-/// Content from the store for an answer.
+/// Content from the store for a response.
 struct FromStore {
-    // A stream of the store need not be `Sync`, which s3s wants; it is only ever polled through `&mut`.
+    // s3s needs `Sync`, which a stream of the store may lack. The lock is free: the stream is only polled
+    // through `&mut`.
     inner: Mutex<ByteStream>,
     left: u64,
 }
 
-/// A content of this length for an answer.
+/// A content of `bytes` bytes for a response.
 pub(crate) fn from_store(body: ByteStream, bytes: u64) -> StreamingBlob {
     StreamingBlob::new(FromStore {
-        // Whoever reads to the end may ask once more.
+        // A reader may poll once more after the end.
         inner: Mutex::new(body.fuse().boxed()),
         left: bytes,
     })
@@ -179,7 +181,7 @@ impl Stream for FromStore {
             self.left = self.left.saturating_sub(bytes.len() as u64);
         }
         if let Poll::Ready(Some(Err(error))) = &piece {
-            // The status is long sent: the connection is cut, which no client takes for the end.
+            // The status is sent already: the connection is cut, which no client takes for the end.
             tracing::error!(%error, "an answer broke off");
         }
         piece.map(|piece| piece.map(|piece| piece.map_err(Into::into)))

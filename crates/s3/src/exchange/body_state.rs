@@ -1,5 +1,5 @@
-//! What becomes of a request's body while it passes: how much of it was read, whether it is what was declared, and what
-//! is left of it when its request is answered early.
+//! The state of a request's body while it passes: how much was read, whether it matches its digests, and what
+//! is left of it when the request is answered early.
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
@@ -11,19 +11,19 @@ use std::time::Duration;
 use crate::digests::Digests;
 use crate::refusal::Refusal;
 
-/// Longest rest of a body in bytes that is read although its request is answered already, so that the connection can be used
-/// again.
+/// Longest unread rest of a body in bytes that is drained after the response, so that the connection can be
+/// used again.
 const REST_BYTES_MAX: u64 = 64 * 1024;
 
-/// How long that may take.
+/// How long draining may take.
 const REST_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// A request's body, beside its bytes.
+/// The state of a request's body.
 #[derive(Default)]
 pub(crate) struct BodyState {
-    /// Nothing of it is left to come.
+    /// Whether the body has ended.
     ended: AtomicBool,
-    /// Somebody compares it.
+    /// Whether digests are being compared. Kept apart so that content without digests needs no lock.
     compared: AtomicBool,
     digests: Mutex<Option<Digests>>,
     refusal: Mutex<Option<Refusal>>,
@@ -31,15 +31,15 @@ pub(crate) struct BodyState {
 }
 
 impl BodyState {
-    /// From now on the bytes are compared with these.
+    /// Starts to compare the bytes with these digests.
     pub(crate) fn expect(&self, digests: Digests) {
         *self.digests.lock() = Some(digests);
         self.compared.store(true, Ordering::Release);
     }
 
-    /// More bytes.
+    /// Hashes more bytes.
     pub(crate) fn digest(&self, bytes: &[u8]) {
-        // Content of objects is not compared here, and there is much of it.
+        // Objects' content is not compared here, and there is much of it: avoid the lock.
         if self.compared.load(Ordering::Acquire)
             && let Some(digests) = self.digests.lock().as_mut()
         {
@@ -47,7 +47,7 @@ impl BodyState {
         }
     }
 
-    /// The whole body has come: whether it is what was declared. If not, [`BodyState::refusal`] says so.
+    /// Compares at the end of the body. Returns false if it differs; [`BodyState::refusal`] says how.
     pub(crate) fn compare(&self) -> bool {
         let digests = self.digests.lock().take();
         let Some(Err(refusal)) = digests.map(Digests::compare) else {
@@ -57,22 +57,22 @@ impl BodyState {
         false
     }
 
-    /// What was wrong with it.
+    /// The error of the comparison.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         self.refusal.lock().take()
     }
 
-    /// Nothing of it is left to come.
+    /// Notes that the body has ended.
     pub(crate) fn set_ended(&self) {
         self.ended.store(true, Ordering::Relaxed);
     }
 
-    /// Nobody reads on.
+    /// Takes the unread rest of a body.
     pub(crate) fn leave(&self, rest: Incoming) {
         *self.rest.lock() = Some(rest);
     }
 
-    /// Reads what is left if that is little. Answers whether nothing is left: only then can another request follow.
+    /// Drains the rest if it is short. Returns whether nothing is left: only then can another request follow.
     pub(crate) async fn finish(&self) -> bool {
         if self.ended.load(Ordering::Relaxed) {
             return true;

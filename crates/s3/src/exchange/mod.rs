@@ -1,8 +1,8 @@
-//! One request and its answer: what is counted and logged of it, and what cut it short.
+//! One request and its response: what is counted and logged of it, and what cut it short.
 //!
-//! It travels in the request's extensions: the connection makes it, the access check names the operation and who asks,
-//! the bodies count into it. When the last holder lets go - the answer's body has been sent or given up - the metrics and the
-//! access log get it.
+//! It travels in the request's extensions: the connection makes it, the access check adds the operation and
+//! the sender, the bodies count bytes into it. When the last holder drops it, after the response's body was
+//! sent or dropped, the metrics and the access log receive it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,21 +20,21 @@ mod body_state;
 
 use body_state::BodyState;
 
-/// Operation of a request that was refused before it was known.
+/// Operation of a request that was refused before its operation was known.
 const UNKNOWN: &str = "Unknown";
 
-/// A request under way.
+/// A request in progress.
 pub(crate) struct Exchange {
     requests: Arc<Operations>,
     log: Option<Log>,
     connection: Arc<Connection>,
     /// Keeps the connection from being closed as idle.
     _under_way: UnderWay,
-    /// Makes the workers of the node make way.
+    /// Counts the request as load, so that the node's workers wait.
     _in_flight: Option<InFlight>,
     begun: Instant,
     operation: Mutex<String>,
-    /// For the log, if there is one.
+    /// The line for the access log.
     entry: Mutex<Entry>,
     status: AtomicU64,
     bytes_in: AtomicU64,
@@ -46,7 +46,7 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// A request that begins now; `node` makes way for it.
+    /// Begins a request; it counts as load of `node`.
     pub(crate) fn begin(
         requests: Arc<Operations>,
         node: Option<&Arc<Counters>>,
@@ -72,30 +72,30 @@ impl Exchange {
         })
     }
 
-    /// The operation is known.
+    /// Sets the operation.
     pub(crate) fn name(&self, operation: &str) {
         operation.clone_into(&mut self.operation.lock());
     }
 
-    /// The request's signature is good.
+    /// Notes that the request's signature is valid.
     pub(crate) fn trust(&self) {
         self.connection.trust();
     }
 
-    /// Takes note of more for the log.
+    /// Changes the log's entry.
     pub(crate) fn note(&self, note: impl FnOnce(&mut Entry)) {
         if self.log.is_some() {
             note(&mut self.entry.lock());
         }
     }
 
-    /// The answer's status is known, and with it its head is sent.
+    /// Notes the response's status and the time of its head.
     pub(crate) fn answer(&self, status: u16) {
         self.status.store(u64::from(status), Ordering::Relaxed);
         self.note(|entry| entry.turnaround_ms = millis(self.begun));
     }
 
-    /// Bytes of the request's body came in.
+    /// Counts received bytes of the request's body.
     pub(crate) fn received(&self, bytes: usize) {
         self.bytes_in.fetch_add(bytes as u64, Ordering::Relaxed);
     }
@@ -105,17 +105,17 @@ impl Exchange {
         self.bytes_in.load(Ordering::Relaxed) > 0
     }
 
-    /// Bytes of the answer's body went out.
+    /// Counts sent bytes of the response's body.
     pub(crate) fn sent(&self, bytes: usize) {
         self.bytes_out.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// The client was silent for too long in the middle of its body.
+    /// Notes that the client was silent for too long within its body.
     pub(crate) fn set_timed_out(&self) {
         self.timed_out.store(true, Ordering::Relaxed);
     }
 
-    /// The client's body is longer than allowed.
+    /// Notes that the client's body is longer than allowed.
     pub(crate) fn set_too_large(&self) {
         self.too_large.store(true, Ordering::Relaxed);
     }
@@ -142,7 +142,7 @@ impl Drop for Exchange {
         let counters = self.requests.of(&operation);
         counters.received(bytes_in);
         counters.sent(bytes_out);
-        // 4xx is the client's fault, and 0 (no answer was made) its end of the connection.
+        // 4xx is the client's fault, and 0 (no response was made) means that the client disconnected.
         counters.ended(self.begun.elapsed(), status >= 500);
         if let Some(log) = &self.log {
             let mut entry = std::mem::take(self.entry.get_mut());

@@ -1,4 +1,4 @@
-//! Access control lists of buckets and objects, and whose an object is.
+//! Access control lists of buckets and objects, and the owners of objects.
 
 use s3s::dto::{
     GetBucketAclInput, GetBucketAclOutput, GetObjectAclInput, GetObjectAclOutput, PutBucketAclInput,
@@ -28,7 +28,7 @@ impl Face {
         })
     }
 
-    /// Gives a bucket another list.
+    /// Replaces a bucket's list.
     pub(super) async fn put_bucket_acl(
         &self,
         request: S3Request<PutBucketAclInput>,
@@ -67,7 +67,7 @@ impl Face {
         })
     }
 
-    /// Gives an object another list, by which it is written anew.
+    /// Replaces an object's list, which rewrites the object.
     pub(super) async fn put_object_acl(
         &self,
         request: S3Request<PutObjectAclInput>,
@@ -96,8 +96,8 @@ impl Face {
         BucketSettings::of(&self.bucket(bucket).await?)
     }
 
-    /// The attributes that say whose a new object is, and what its list gives to others. What nobody has signed belongs to the
-    /// bucket's owner.
+    /// The attributes for the owner and the list of a new object. An unsigned write belongs to the bucket's
+    /// owner.
     pub(super) fn belonging(
         &self,
         record: &Bucket,
@@ -120,7 +120,8 @@ impl Face {
         Ok([(OWNER.to_owned(), owner)].into_iter().chain(list).collect())
     }
 
-    /// Refuses a list that would open what is blocked, or that would mean nothing because its owner may not own.
+    /// Refuses a list that public access blocks forbid, or that would have no effect because its owner may
+    /// not own.
     pub(super) fn check_list(
         &self,
         acl: &Acl,
@@ -137,7 +138,7 @@ impl Face {
         }
     }
 
-    /// Refuses what would mean nothing because this user may not own.
+    /// Refuses a change that would have no effect because this user may not own.
     pub(super) fn check_owned(&self, owner: &str, bucket: &str) -> S3Result<()> {
         if self.keys.owns(owner, bucket) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Buckets: made, seen, removed when empty. What they are is the store's ([`store::bucket`]).
+//! Buckets: made, read, removed when empty. The store defines what a bucket is ([`store::bucket`]).
 
 use std::collections::BTreeMap;
 
@@ -20,17 +20,17 @@ use crate::attributes::{self, OWNER};
 use crate::error::{fault, from_bucket, from_store, not_implemented};
 use crate::settings::{BucketSettings, Ownership};
 
-/// Attribute of a bucket: the region that its maker named.
+/// Attribute of a bucket: the region requested when it was made.
 const LOCATION: &str = "weft-location";
 
-/// The region of a bucket whose maker named none.
+/// The region of a bucket made without one.
 const LOCATION_DEFAULT: &str = "us-east-1";
 
 /// Most buckets in one page of a listing.
 const PAGE_MAX: usize = 1000;
 
 impl Face {
-    /// The buckets in which the client has any right.
+    /// Lists the buckets in which the client has any right.
     pub(super) async fn list_buckets(
         &self,
         request: S3Request<ListBucketsInput>,
@@ -73,7 +73,7 @@ impl Face {
         })
     }
 
-    /// Makes a bucket, unless there is one of that name.
+    /// Makes a bucket, unless one of that name exists.
     pub(super) async fn create_bucket(
         &self,
         request: S3Request<CreateBucketInput>,
@@ -103,7 +103,7 @@ impl Face {
         })
     }
 
-    /// Whether there is a bucket.
+    /// Checks whether a bucket exists.
     pub(super) async fn head_bucket(
         &self,
         request: S3Request<HeadBucketInput>,
@@ -119,7 +119,7 @@ impl Face {
         })
     }
 
-    /// Removes an empty bucket; uploads that were never finished go with it.
+    /// Removes an empty bucket and aborts its unfinished uploads.
     pub(super) async fn delete_bucket(
         &self,
         request: S3Request<DeleteBucketInput>,
@@ -129,7 +129,7 @@ impl Face {
         Ok(DeleteBucketOutput::default())
     }
 
-    /// The region that the bucket's maker named.
+    /// Returns the region requested when the bucket was made.
     pub(super) async fn get_bucket_location(
         &self,
         request: S3Request<GetBucketLocationInput>,
@@ -142,7 +142,7 @@ impl Face {
         })
     }
 
-    /// No bucket has versions.
+    /// Reports that versioning is off, as for every bucket.
     pub(super) async fn get_bucket_versioning(
         &self,
         request: S3Request<GetBucketVersioningInput>,
@@ -151,7 +151,7 @@ impl Face {
         Ok(GetBucketVersioningOutput::default())
     }
 
-    /// What a new bucket is to have.
+    /// The settings of a new bucket.
     fn new_settings(
         &self,
         user: String,

@@ -16,7 +16,7 @@ use crate::error::{fault, not_implemented};
 use crate::names;
 use crate::preconditions::{self, Reading, Writing};
 
-/// Names and values that are kept with an object.
+/// Names and values stored with an object.
 type Attributes = BTreeMap<String, String>;
 
 impl Face {
@@ -49,7 +49,7 @@ impl Face {
             None => Algorithm::of(&opened.meta.attributes).map(|kept| kept.0),
         };
         let mut attributes = replaced.attributes(opened.meta.attributes, given);
-        // Before the owner is set: the limits are those of what clients give.
+        // Checked before the owner is set: the limits apply to what clients send.
         super::tags::check(&attributes)?;
         attributes.extend(belonging);
         let content = Content::of_store(opened.body, opened.meta.size, algorithm);
@@ -68,11 +68,11 @@ impl Face {
     }
 }
 
-/// What a copy has from its request instead of from its source.
+/// What a copy takes from its request instead of from its source.
 struct Replaced {
     metadata: bool,
     tags: bool,
-    /// One of the two.
+    /// Whether either is replaced.
     anything: bool,
 }
 
@@ -89,7 +89,7 @@ impl Replaced {
         })
     }
 
-    /// The attributes of the copy, from those of its source and those that the request gives.
+    /// The attributes of the copy, from those of its source and those of the request.
     fn attributes(&self, kept: Attributes, mut given: Attributes) -> Attributes {
         let kept_tags = kept.get(TAGGING).cloned();
         let given_tags = given.remove(TAGGING);
@@ -101,7 +101,7 @@ impl Replaced {
     }
 }
 
-/// What must hold of the source.
+/// The conditions on the source.
 fn source_conditions(input: &CopyObjectInput) -> Reading<'_> {
     Reading {
         if_match: input.copy_source_if_match.as_ref(),
@@ -137,7 +137,7 @@ pub(super) fn source(source: &CopySource) -> S3Result<(String, Key)> {
     Ok((bucket.to_string(), names::object(bucket, key)?))
 }
 
-/// Attributes that tell how an object was written and whose it is, and are not taken along by a copy.
+/// Attributes that describe how an object was written and who owns it. A copy does not take them along.
 fn is_of_the_writing(name: &str) -> bool {
     [UPLOAD, PARTS, PART_SUMS, OWNER, ACL, MADE].contains(&name) || name.starts_with("x-amz-checksum-")
 }

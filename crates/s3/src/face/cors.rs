@@ -1,4 +1,4 @@
-//! The rules of a bucket for web pages: put, shown, taken away. What they do stands in [`crate::cors`].
+//! A bucket's rules for web pages: put, get, delete. [`crate::cors`] applies them.
 
 use s3s::dto::{
     CORSRule, DeleteBucketCorsInput, DeleteBucketCorsOutput, GetBucketCorsInput, GetBucketCorsOutput,
@@ -13,11 +13,11 @@ use crate::error::fault;
 /// Most rules of a bucket, as in S3.
 const RULES_MAX: usize = 100;
 
-/// Longest rules together as JSON, in bytes: S3 has 64 KB of XML.
+/// Most bytes of all rules as JSON: S3 allows 64 KB of XML.
 const RULES_BYTES_MAX: usize = 64 * 1024;
 
 impl Face {
-    /// The rules.
+    /// Returns the rules.
     pub(super) async fn get_bucket_cors(
         &self,
         request: S3Request<GetBucketCorsInput>,
@@ -32,7 +32,7 @@ impl Face {
         })
     }
 
-    /// Other rules.
+    /// Replaces the rules.
     pub(super) async fn put_bucket_cors(
         &self,
         request: S3Request<PutBucketCorsInput>,
@@ -61,7 +61,7 @@ impl Face {
         Ok(PutBucketCorsOutput::default())
     }
 
-    /// No rules.
+    /// Removes the rules.
     pub(super) async fn delete_bucket_cors(
         &self,
         request: S3Request<DeleteBucketCorsInput>,
@@ -75,7 +75,7 @@ impl Face {
     }
 }
 
-/// A rule as it is kept, if it can be one.
+/// A rule in its stored form.
 fn kept(rule: CORSRule) -> S3Result<Rule> {
     let rule = Rule {
         id: rule.id,

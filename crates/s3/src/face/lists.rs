@@ -1,4 +1,5 @@
-//! Objects listed: versions 1 and 2 of S3's listing, and the listing of versions, of which there is one each.
+//! Object listings: versions 1 and 2 of S3's listing, and the listing of versions, in which each object has
+//! one.
 
 use data_encoding::BASE64URL_NOPAD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -20,7 +21,7 @@ use crate::xml;
 /// Most objects and prefixes in one page, as in S3.
 const PAGE_MAX: usize = 1000;
 
-/// What `encoding-type=url` leaves as it is.
+/// Characters that `encoding-type=url` does not encode.
 const URL_KEEPS: AsciiSet = NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -28,7 +29,7 @@ const URL_KEEPS: AsciiSet = NON_ALPHANUMERIC
     .remove(b'~')
     .remove(b'/');
 
-/// What the three listings ask.
+/// Parameters common to the three listings.
 struct Ask {
     bucket: String,
     prefix: String,
@@ -40,7 +41,7 @@ struct Ask {
     spelling: Spelling,
 }
 
-/// The question of a listing's input; what it begins after is each one's own.
+/// The parameters of a listing's input, except the start, which differs between the listings.
 macro_rules! ask {
     ($input:expr, $after:expr) => {
         Ask {
@@ -54,7 +55,7 @@ macro_rules! ask {
     };
 }
 
-/// Sets what the three answers have in common: the question, and all of the page except its objects.
+/// Sets the fields that the three outputs share: the parameters, and all of the page except its objects.
 macro_rules! set_page {
     ($output:expr, $ask:expr, $page:expr) => {{
         let (ask, page): (&Ask, &Page) = (&$ask, &$page);
@@ -76,7 +77,7 @@ struct Page {
     next: Option<String>,
 }
 
-/// Writes keys as the client asked for.
+/// How keys are encoded in a response.
 #[derive(Clone, Copy)]
 pub(super) struct Spelling {
     url: bool,
@@ -98,7 +99,7 @@ impl Face {
             ..ListObjectsOutput::default()
         };
         set_page!(output, ask, page);
-        // As in S3, only with a delimiter: otherwise the last key is the marker.
+        // As in S3, only with a delimiter: without one the last key is the marker.
         let next = page.next.filter(|_| ask.delimiter.is_some());
         output.next_marker = ask.spelling.write(next);
         Ok(output)
@@ -127,7 +128,7 @@ impl Face {
         Ok(output)
     }
 
-    /// Every object as its only version, `null`.
+    /// Lists every object with its only version, `null`.
     pub(super) async fn list_object_versions(
         &self,
         request: S3Request<ListObjectVersionsInput>,
@@ -149,7 +150,7 @@ impl Face {
         Ok(output)
     }
 
-    /// A page. What it is spelled in may change with what is in it.
+    /// Reads a page. Its content may force an encoding.
     async fn page(&self, ask: &mut Ask) -> S3Result<Page> {
         for text in [Some(&ask.prefix), ask.delimiter.as_ref(), ask.after.as_ref()]
             .into_iter()
@@ -184,7 +185,7 @@ impl Face {
 }
 
 impl Page {
-    /// The objects as versions 1 and 2 show them.
+    /// The objects in the form of versions 1 and 2.
     fn contents(&self, ask: &Ask, settings: Option<&BucketSettings>) -> Vec<Object> {
         let objects = self.objects.iter();
         objects.map(|meta| object(meta, ask.spelling, settings)).collect()
@@ -192,7 +193,7 @@ impl Page {
 }
 
 impl Spelling {
-    /// As the client asked for.
+    /// The encoding that the client asked for.
     pub(super) fn of(encoding: Option<&EncodingType>) -> S3Result<Self> {
         match encoding.map(EncodingType::as_str) {
             None | Some("") => Ok(Self { url: false }),
@@ -204,20 +205,20 @@ impl Spelling {
         }
     }
 
-    /// As it is if XML can carry the text, otherwise percent-encoded: an answer that says so can be read, one with a
-    /// control character in it cannot.
+    /// No encoding if XML can carry the text, otherwise percent-encoding: a client can decode that, but
+    /// cannot parse XML with control characters.
     pub(super) fn carrying(self, text: &str) -> Self {
         Self {
             url: self.url || !text.chars().all(xml::can_carry),
         }
     }
 
-    /// What the answer says of it.
+    /// The value of the response's field.
     pub(super) fn encoding(self) -> Option<EncodingType> {
         self.url.then(|| EncodingType::from_static(EncodingType::URL))
     }
 
-    /// Rolled-up prefixes.
+    /// Encodes rolled-up prefixes.
     pub(super) fn prefixes(self, prefixes: &[String]) -> Vec<CommonPrefix> {
         let prefixes = prefixes.iter().map(|prefix| CommonPrefix {
             prefix: self.write(Some(prefix.clone())),
@@ -225,7 +226,7 @@ impl Spelling {
         prefixes.collect()
     }
 
-    /// A key, or a piece of one.
+    /// Encodes a key, or a piece of one.
     pub(super) fn write(self, text: Option<String>) -> Option<String> {
         match self.url {
             true => text.map(|text| utf8_percent_encode(&text, &URL_KEEPS).to_string()),
@@ -264,7 +265,7 @@ fn version(meta: &Meta, ask: &Ask, settings: &BucketSettings) -> ObjectVersion {
     }
 }
 
-/// How many entries a page may have.
+/// Number of entries allowed in a page.
 pub(super) fn limit(asked: Option<i32>) -> S3Result<usize> {
     let limit = usize::try_from(asked.unwrap_or(PAGE_MAX as i32));
     limit

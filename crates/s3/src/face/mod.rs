@@ -1,5 +1,5 @@
-//! S3's operations over the store. Each is a method of [`Face`] in a module of its kind; what is not here answers 501
-//! with its name.
+//! S3's operations over the store. Each is a method of [`Face`] in a module of its kind. Any other operation
+//! gets status 501 with its name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,18 +29,19 @@ mod tags;
 mod unset;
 mod uploads;
 
-/// The face: a store, and who may use it.
+/// The S3 server's core: a store, and who may use it.
 pub(crate) struct Face {
     pub(crate) store: Store,
     pub(crate) keys: Arc<Keys>,
     /// Longest content of a request in bytes.
     pub(crate) body_bytes_max: u64,
-    /// Held while a bucket's record is changed: changes that come through one process wait for each other.
+    /// Held while a bucket's record is changed, so that changes through one process wait for each other
+    /// instead of retrying.
     pub(crate) changing: tokio::sync::Mutex<()>,
 }
 
 impl Face {
-    /// A bucket, or that there is no such bucket.
+    /// The bucket, or the error that it does not exist.
     async fn bucket(&self, bucket: &str) -> S3Result<Bucket> {
         let found = self.store.bucket(bucket).await.map_err(from_store)?;
         found.ok_or_else(no_bucket)
@@ -56,7 +57,7 @@ impl Face {
         settings::change(&self.store, bucket, change).await
     }
 
-    /// An error of the store about an object: that there is none may mean that there is no bucket.
+    /// Converts an error of the store about an object. A missing object may mean a missing bucket.
     async fn explain(&self, bucket: &str, error: StoreError) -> s3s::S3Error {
         let StoreError::NotFound(_) = error else {
             return from_store(error);
@@ -99,7 +100,7 @@ fn signed(size: u64) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
-/// Objects have one version here, which S3 calls `null`.
+/// Objects have only one version here, which S3 calls `null`.
 fn check_version(version: Option<&str>) -> S3Result<()> {
     match version {
         None | Some("" | "null") => Ok(()),
@@ -107,7 +108,7 @@ fn check_version(version: Option<&str>) -> S3Result<()> {
     }
 }
 
-/// Hands every operation of s3s to the method of the same name.
+/// Delegates every operation of s3s to the method of the same name.
 macro_rules! operations {
     ($($name:ident: $input:ident -> $output:ident;)*) => {
         #[async_trait]

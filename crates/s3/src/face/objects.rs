@@ -21,7 +21,7 @@ use crate::preconditions::{self, Writing};
 /// Most keys in one request to delete many, as in S3.
 const DELETE_MAX: usize = 1000;
 
-/// Deletions of one request under way at a time.
+/// Deletions of one request that run in parallel.
 const DELETE_WIDTH: usize = 16;
 
 impl Face {
@@ -71,7 +71,7 @@ impl Face {
         Ok(output)
     }
 
-    /// Deletes an object; that there is none is as good.
+    /// Deletes an object; a missing object is not an error, as in S3.
     pub(super) async fn delete_object(
         &self,
         request: S3Request<DeleteObjectInput>,
@@ -88,7 +88,7 @@ impl Face {
         Ok(DeleteObjectOutput::default())
     }
 
-    /// Deletes up to a thousand objects, and says of each how it went.
+    /// Deletes up to a thousand objects and reports the result for each.
     pub(super) async fn delete_objects(
         &self,
         request: S3Request<DeleteObjectsInput>,
@@ -159,7 +159,7 @@ impl Face {
     }
 }
 
-/// What must be true of an object to be deleted.
+/// The conditions for deleting an object.
 struct Asked {
     etag: Option<ETagCondition>,
     modified: Option<Timestamp>,
@@ -167,14 +167,14 @@ struct Asked {
 }
 
 impl Asked {
-    /// The condition for the store: on the version that was found to be as asked.
+    /// The condition for the store: on the version that was found to meet the client's conditions.
     async fn resolve(&self, face: &Face, key: &Key) -> S3Result<Condition> {
         if self.etag.is_none() && self.modified.is_none() && self.size.is_none() {
             return Ok(Condition::Always);
         }
         let meta = match face.store.head(key).await {
             Ok(meta) => meta,
-            // What is gone already is as good as deleted.
+            // A missing object counts as deleted.
             Err(StoreError::NotFound(_)) => return Ok(Condition::Absent),
             Err(error) => return Err(from_store(error)),
         };

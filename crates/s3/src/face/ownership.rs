@@ -1,4 +1,4 @@
-//! Ownership controls of buckets: whose the objects are that others write.
+//! Ownership controls of buckets: who owns objects that other users write.
 
 use s3s::dto::{
     DeleteBucketOwnershipControlsInput, DeleteBucketOwnershipControlsOutput, GetBucketOwnershipControlsInput,
@@ -12,7 +12,7 @@ use crate::error::fault;
 use crate::settings::{BucketSettings, Ownership};
 
 impl Face {
-    /// What was said of a bucket.
+    /// Returns the setting.
     pub(super) async fn get_bucket_ownership_controls(
         &self,
         request: S3Request<GetBucketOwnershipControlsInput>,
@@ -32,7 +32,8 @@ impl Face {
         })
     }
 
-    /// Says whose the objects of a bucket are. That they are all the owner's needs a bucket that no list opens to others.
+    /// Sets who owns the objects of a bucket. `BucketOwnerEnforced` needs a bucket whose list grants nothing
+    /// to others.
     pub(super) async fn put_bucket_ownership_controls(
         &self,
         request: S3Request<PutBucketOwnershipControlsInput>,
@@ -46,7 +47,7 @@ impl Face {
         Ok(PutBucketOwnershipControlsOutput::default())
     }
 
-    /// Takes back what was said: objects belong to who writes them.
+    /// Removes the setting: objects belong to their writers.
     pub(super) async fn delete_bucket_ownership_controls(
         &self,
         request: S3Request<DeleteBucketOwnershipControlsInput>,
@@ -64,7 +65,7 @@ impl Face {
     }
 }
 
-/// Refuses that lists mean nothing where one gives something to others.
+/// Refuses to disable lists while one grants something to others.
 pub(super) fn check_enforceable(settings: &BucketSettings) -> S3Result<()> {
     if settings.is_enforced() && !settings.acl.gives_only(&[&settings.owner]) {
         let detail = "the bucket's ACL gives others something: make it private first";

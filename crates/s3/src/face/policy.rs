@@ -1,4 +1,4 @@
-//! Policies of buckets, and what must not be opened to everybody.
+//! Bucket policies and public access blocks.
 
 use s3s::dto::{
     DeleteBucketPolicyInput, DeleteBucketPolicyOutput, DeletePublicAccessBlockInput,
@@ -16,7 +16,7 @@ use crate::policy::Policy as Read;
 use crate::settings::{Block, BucketSettings};
 
 impl Face {
-    /// The policy, as it was put.
+    /// Returns the policy as it was put.
     pub(super) async fn get_bucket_policy(
         &self,
         request: S3Request<GetBucketPolicyInput>,
@@ -28,7 +28,7 @@ impl Face {
         })
     }
 
-    /// Gives a bucket a policy. What in it is not understood is refused.
+    /// Sets a bucket's policy. A policy with unknown elements is refused.
     pub(super) async fn put_bucket_policy(
         &self,
         request: S3Request<PutBucketPolicyInput>,
@@ -51,7 +51,7 @@ impl Face {
         Ok(PutBucketPolicyOutput::default())
     }
 
-    /// Takes a bucket's policy away.
+    /// Removes a bucket's policy.
     pub(super) async fn delete_bucket_policy(
         &self,
         request: S3Request<DeleteBucketPolicyInput>,
@@ -64,7 +64,7 @@ impl Face {
         Ok(DeleteBucketPolicyOutput::default())
     }
 
-    /// Whether the bucket's policy or list gives everybody something.
+    /// Returns whether the bucket's policy or list grants something to everybody.
     pub(super) async fn get_bucket_policy_status(
         &self,
         request: S3Request<GetBucketPolicyStatusInput>,
@@ -84,7 +84,7 @@ impl Face {
         })
     }
 
-    /// What the bucket says must not be opened to everybody.
+    /// Returns the bucket's public access block.
     pub(super) async fn get_public_access_block(
         &self,
         request: S3Request<GetPublicAccessBlockInput>,
@@ -101,7 +101,7 @@ impl Face {
         })
     }
 
-    /// Says what must not be opened to everybody.
+    /// Sets the bucket's public access block.
     pub(super) async fn put_public_access_block(
         &self,
         request: S3Request<PutPublicAccessBlockInput>,
@@ -121,7 +121,7 @@ impl Face {
         Ok(PutPublicAccessBlockOutput::default())
     }
 
-    /// Takes back what was said. What the keys file blocks stays blocked.
+    /// Removes the bucket's public access block. What the keys file blocks stays blocked.
     pub(super) async fn delete_public_access_block(
         &self,
         request: S3Request<DeletePublicAccessBlockInput>,
@@ -134,7 +134,7 @@ impl Face {
         Ok(DeletePublicAccessBlockOutput::default())
     }
 
-    /// Changes what a bucket says of rights, which would mean nothing unless its owner may own.
+    /// Changes a bucket's access settings, which would have no effect unless its owner may own.
     pub(super) async fn change_rights(
         &self,
         bucket: &str,

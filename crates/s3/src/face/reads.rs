@@ -1,4 +1,4 @@
-//! Objects read: whole, in a range, a part, their headers alone.
+//! Object reads: whole, a range, a part, or the headers alone.
 
 use std::ops::Range;
 
@@ -16,16 +16,16 @@ use crate::error::{fault, not_implemented};
 use crate::preconditions::Reading;
 use crate::{names, part_sizes};
 
-/// How often a read begins anew because the object was replaced between a look at its size and the read.
+/// How often a read starts again because the object was replaced between reading its size and opening it.
 const ATTEMPTS: usize = 5;
 
-/// How many tags an object has: s3s has no field for it in the answer to HEAD.
+/// Number of tags of an object; s3s has no field for it in the output of HEAD.
 const TAG_COUNT: HeaderName = HeaderName::from_static("x-amz-tagging-count");
 
-/// Asks for the newest version that can be reached, when it is not known which the current one is.
+/// Header by which a client accepts the newest reachable version when the current one is not known.
 const READ: HeaderName = HeaderName::from_static("x-weft-read");
 
-/// What of an object is asked for.
+/// The requested piece of an object.
 #[derive(Debug, Clone, Copy)]
 enum Piece {
     Whole,
@@ -37,7 +37,7 @@ enum Piece {
 struct Found {
     range: Range<u64>,
     parts: Option<usize>,
-    /// Whether the answer is 206.
+    /// Whether the response is 206.
     partial: bool,
 }
 
@@ -194,8 +194,8 @@ impl Face {
         }
     }
 
-    /// Opens a piece of an object. Where the piece depends on the object's size or parts, these are looked at first; should
-    /// the object be replaced in between, it begins anew.
+    /// Opens a piece of an object. If the piece depends on the object's size or parts, these are read first;
+    /// if the object is replaced in between, the read starts again.
     async fn open(
         &self,
         store: &Store,
@@ -215,7 +215,7 @@ impl Face {
                     let meta = self.head_in(store, bucket, key).await?;
                     reading.check(&meta)?;
                     let found = find(piece, &meta)?;
-                    // An empty object or part has no range to ask for.
+                    // An empty object or part has no valid range.
                     (
                         Some(found.range).filter(|range| !range.is_empty()),
                         Some(meta.version),
@@ -256,7 +256,7 @@ impl Face {
     }
 }
 
-/// Which versions a client takes: the current one, unless it says `x-weft-read: any`.
+/// Which versions a client accepts: the current one, unless it sends `x-weft-read: any`.
 fn asked_reading(headers: &HeaderMap) -> S3Result<store::Reading> {
     match headers.get(READ).map(HeaderValue::as_bytes) {
         None => Ok(store::Reading::Current),
@@ -336,8 +336,8 @@ fn unsatisfiable(size: u64) -> S3Error {
     error
 }
 
-/// The checksum of what is asked for, if one is kept: of the whole or of a part. That of the whole would mislead with a
-/// range.
+/// The stored checksum of the requested whole or part. A range gets none, because that of the whole would
+/// mislead.
 fn sums(piece: Piece, found: &Found, meta: &Meta) -> Option<Checksum> {
     match piece {
         _ if !found.partial => Some(checksum::kept(&meta.attributes)),

@@ -1,7 +1,8 @@
-//! An object written anew with other attributes.
+//! Writing an object again with other attributes.
 //!
-//! What a version says of itself never changes, so its content is read and written once more, and only if nobody else
-//! has replaced it meanwhile. For clients it stays the same object: its entity tag and its time are taken along.
+//! A version's description never changes, so its content is read and written again, on the condition that the
+//! object was not replaced in the meantime. For clients it stays the same object: entity tag and time are
+//! preserved.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use crate::error::from_store;
 use crate::names;
 
 impl Face {
-    /// Writes an object anew with what `change` makes of its attributes; nothing is done if it leaves them as they are.
+    /// Rewrites an object with the attributes that `change` returns; does nothing if they are unchanged.
     pub(super) async fn rewrite(
         &self,
         bucket: &str,

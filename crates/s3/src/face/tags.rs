@@ -1,4 +1,4 @@
-//! Tags of objects and buckets: an attribute like any other, in the form of the header that sets it.
+//! Tags of objects and buckets: an attribute in the form of the header that sets it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,7 @@ const NAME_CHARS_MAX: usize = 128;
 const VALUE_CHARS_MAX: usize = 256;
 
 impl Face {
-    /// The tags of an object.
+    /// Returns the tags of an object.
     pub(super) async fn get_object_tagging(
         &self,
         request: S3Request<GetObjectTaggingInput>,
@@ -52,7 +52,7 @@ impl Face {
         })
     }
 
-    /// Gives an object other tags.
+    /// Replaces an object's tags.
     pub(super) async fn put_object_tagging(
         &self,
         request: S3Request<PutObjectTaggingInput>,
@@ -66,7 +66,7 @@ impl Face {
         Ok(PutObjectTaggingOutput::default())
     }
 
-    /// Takes an object's tags away.
+    /// Removes an object's tags.
     pub(super) async fn delete_object_tagging(
         &self,
         request: S3Request<DeleteObjectTaggingInput>,
@@ -78,7 +78,7 @@ impl Face {
         Ok(DeleteObjectTaggingOutput::default())
     }
 
-    /// The tags of a bucket.
+    /// Returns the tags of a bucket.
     pub(super) async fn get_bucket_tagging(
         &self,
         request: S3Request<GetBucketTaggingInput>,
@@ -89,7 +89,7 @@ impl Face {
         Ok(GetBucketTaggingOutput { tag_set: shown(text) })
     }
 
-    /// Gives a bucket other tags.
+    /// Replaces a bucket's tags.
     pub(super) async fn put_bucket_tagging(
         &self,
         request: S3Request<PutBucketTaggingInput>,
@@ -105,7 +105,7 @@ impl Face {
         Ok(PutBucketTaggingOutput::default())
     }
 
-    /// Takes a bucket's tags away.
+    /// Removes a bucket's tags.
     pub(super) async fn delete_bucket_tagging(
         &self,
         request: S3Request<DeleteBucketTaggingInput>,
@@ -135,7 +135,7 @@ impl Face {
     }
 }
 
-/// Refuses tags of an object that S3 would.
+/// Refuses tags of an object that break S3's limits.
 pub(super) fn check(attributes: &BTreeMap<String, String>) -> S3Result<()> {
     let text = attributes.get(TAGGING);
     text.map_or(Ok(()), |text| check_text(text, TAGS_MAX))
@@ -162,13 +162,13 @@ fn check_text(text: &str, tags_max: usize) -> S3Result<()> {
     Ok(())
 }
 
-/// How many tags there are.
+/// Number of tags.
 pub(super) fn count(text: Option<&str>) -> Option<i32> {
     let count = text.map(|text| parse(text).len()).filter(|count| *count > 0);
     count.and_then(|count| i32::try_from(count).ok())
 }
 
-/// Tags in the order of their names.
+/// Tags in order of their names.
 fn shown(text: &str) -> Vec<Tag> {
     let mut tags = parse(text);
     tags.sort();

@@ -1,7 +1,9 @@
-//! Configurations of buckets that can be asked for and never set here: answered as S3 answers for a bucket that has none,
-//! because clients that manage buckets (Terraform, `mc`) ask for all of them and stop at any other error.
+//! Bucket configurations that clients can read but never set here. Reads get S3's response for a bucket
+//! without one, because clients that manage buckets (Terraform, `mc`) read all of them and stop at any other
+//! error.
 //!
-//! Setting one is refused, with its name; what asks for a lock, as S3 refuses it in a bucket that was made without.
+//! Setting one is refused, with its name. Lock operations are refused as S3 does in a bucket made without
+//! locks.
 
 use s3s::dto::{
     self, GetBucketRequestPaymentInput, GetBucketRequestPaymentOutput, Payer,
@@ -12,12 +14,12 @@ use s3s::{S3Error, S3Request, S3Result};
 use super::Face;
 use crate::error::fault;
 
-/// Operations of which S3 says "there is none" with 404.
+/// Operations for which S3 reports absence with 404.
 macro_rules! absent {
     ($($name:ident: $input:ident -> $output:ident, $code:literal, $what:literal;)*) => {
         impl Face {
             $(
-                /// That there is none.
+                /// Reports that there is none.
                 pub(super) async fn $name(&self, request: S3Request<dto::$input>) -> S3Result<dto::$output> {
                     self.bucket(&request.input.bucket).await?;
                     Err(none($code, $what))
@@ -27,12 +29,12 @@ macro_rules! absent {
     };
 }
 
-/// Operations of which S3 says so with an answer without content.
+/// Operations for which S3 reports absence with an empty output.
 macro_rules! empty {
     ($($name:ident: $input:ident -> $output:ident;)*) => {
         impl Face {
             $(
-                /// That there is none.
+                /// Reports that there is none.
                 pub(super) async fn $name(&self, request: S3Request<dto::$input>) -> S3Result<dto::$output> {
                     self.bucket(&request.input.bucket).await?;
                     Ok(dto::$output::default())
@@ -42,12 +44,12 @@ macro_rules! empty {
     };
 }
 
-/// Operations that list none.
+/// Operations that return an empty list.
 macro_rules! no_list {
     ($($name:ident: $input:ident -> $output:ident;)*) => {
         impl Face {
             $(
-                /// That there are none.
+                /// Reports that there are none.
                 pub(super) async fn $name(&self, request: S3Request<dto::$input>) -> S3Result<dto::$output> {
                     self.bucket(&request.input.bucket).await?;
                     Ok(dto::$output {
@@ -91,7 +93,7 @@ macro_rules! lockless {
     ($($name:ident: $input:ident -> $output:ident;)*) => {
         impl Face {
             $(
-                /// That the bucket has none.
+                /// Reports that the bucket has no locks.
                 pub(super) async fn $name(&self, request: S3Request<dto::$input>) -> S3Result<dto::$output> {
                     self.bucket(&request.input.bucket).await?;
                     Err(fault("InvalidRequest", "the bucket is missing an object lock configuration"))
@@ -109,7 +111,7 @@ lockless! {
 }
 
 impl Face {
-    /// That locks cannot be had in a bucket that was made without.
+    /// Refuses locks: the bucket was made without.
     pub(super) async fn put_object_lock_configuration(
         &self,
         request: S3Request<PutObjectLockConfigurationInput>,
@@ -123,7 +125,7 @@ impl Face {
         Err(error)
     }
 
-    /// Who pays: always the owner.
+    /// Reports who pays: always the owner.
     pub(super) async fn get_bucket_request_payment(
         &self,
         request: S3Request<GetBucketRequestPaymentInput>,
@@ -135,7 +137,7 @@ impl Face {
     }
 }
 
-/// 404: s3s has no status for some of these.
+/// An error with status 404, set here because s3s has no status for some of these codes.
 fn none(code: &str, what: &str) -> S3Error {
     let mut error = fault(code, what);
     error.set_status_code(http::StatusCode::NOT_FOUND);

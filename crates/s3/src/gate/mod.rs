@@ -1,13 +1,13 @@
-//! What is refused before a request is dispatched: signatures that do not cover what is asked, and questions that only
-//! the signed may ask.
+//! Checks before a request is dispatched: it refuses signatures that do not cover the request, and requests
+//! that need one.
 //!
 //! Invariants of a request that passes:
-//!  - it is signed in one way at most, and the way found here is the one that s3s goes by;
-//!  - every header that begins with `x-amz-` is covered by its signature, if it has one: whoever holds a signed address can
-//!    ask for what was signed and for nothing else;
-//!  - a signature of version 2 comes where that was allowed, and in headers not older than a quarter of an hour.
+//!  - it is signed in one way at most, and s3s verifies the same one that was found here;
+//!  - its signature, if any, covers every header that begins with `x-amz-`: the holder of a presigned address
+//!    can ask for what was signed and for nothing else;
+//!  - version 2 signatures are used only where they are allowed, and in headers only for 15 minutes.
 //!
-//! The signature itself is s3s's to compute; what is wrong with one in other ways than these is left to s3s.
+//! s3s computes the signature and reports every other error in one.
 
 use http::{HeaderMap, Method, Uri};
 use url::form_urlencoded;
@@ -21,10 +21,10 @@ mod version_2;
 pub(crate) use self::signing::Way;
 pub(crate) use self::version_2::refused as version_2_refused;
 
-/// The region that is named to clients that signed for one that cannot be. Every other is accepted.
+/// The region suggested to clients that signed for an invalid one. Every other region is accepted.
 pub(crate) const REGION: &str = "us-east-1";
 
-/// Parameters of a request's address that change the answer's headers.
+/// Query parameters that change the response's headers.
 const OVERRIDES: [&str; 6] = [
     "response-cache-control",
     "response-content-disposition",
@@ -43,7 +43,7 @@ pub(crate) struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Of a request.
+    /// The head of `request`.
     pub(crate) fn of<B>(request: &'a http::Request<B>) -> Self {
         Self {
             method: request.method(),
@@ -52,7 +52,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Names and values of the address, decoded as s3s decodes them.
+    /// Names and values of the query, decoded as s3s decodes them.
     fn query(self) -> impl Iterator<Item = (std::borrow::Cow<'a, str>, std::borrow::Cow<'a, str>)> {
         form_urlencoded::parse(self.uri.query().unwrap_or_default().as_bytes())
     }
@@ -61,7 +61,8 @@ impl<'a> Head<'a> {
         self.query().any(|(found, _)| found == name)
     }
 
-    /// Whether s3s may take this for a browser's form. More than are: s3s reads the type with a parser of its own.
+    /// Whether s3s may take this for a browser's form. It covers more than real forms, because s3s has its
+    /// own parser for the type.
     fn is_form(self) -> bool {
         let is_multipart = |value: &http::HeaderValue| {
             let start = value.as_bytes().trim_ascii_start().get(..10);
@@ -72,10 +73,10 @@ impl<'a> Head<'a> {
     }
 }
 
-/// Looks at a request's head. Answers by which way it is signed, if it is.
+/// Checks a request's head. Returns how it is signed, if it is.
 ///
 /// # Errors
-/// What to answer instead of dispatching the request.
+/// The response to send instead of dispatching the request.
 pub(crate) fn check(head: Head<'_>, version_2: bool) -> Result<Way, Refusal> {
     let signing = Signing::of(head)?;
     match &signing {
@@ -87,19 +88,19 @@ pub(crate) fn check(head: Head<'_>, version_2: bool) -> Result<Way, Refusal> {
             refuse_unsigned(head.headers, signed)?;
         }
     }
-    // The fields of a form are covered by its policy, and its headers by nothing.
+    // A form's policy covers its fields, but nothing covers its headers.
     if head.is_form() {
         refuse_unsigned(head.headers, &[])?;
     }
     Ok(signing.way(head))
 }
 
-/// Refuses headers of S3's own outside of the signature: they would be obeyed, and whoever holds a signed address could add
+/// Refuses unsigned `x-amz-` headers: s3s would obey them, and the holder of a presigned address could add
 /// them.
 fn refuse_unsigned(headers: &HeaderMap, signed: &[String]) -> Result<(), Refusal> {
     let own = |name: &&http::HeaderName| name.as_str().starts_with("x-amz-");
-    // s3s leaves a value that is not UTF-8 out of what it verifies, and a name that is not in lower case finds no header
-    // there: neither counts as signed.
+    // s3s ignores a value that is not UTF-8 when it verifies, and finds no header for a name that is not in
+    // lower case: neither counts as signed.
     let is_signed = |name: &http::HeaderName| {
         let mut values = headers.get_all(name).iter();
         signed.iter().any(|signed| signed == name.as_str())
@@ -118,7 +119,8 @@ fn refuse_unsigned(headers: &HeaderMap, signed: &[String]) -> Result<(), Refusal
     Err(Refusal::denied(message).and("HeadersNotSigned", unsigned.join(", ")))
 }
 
-/// A stranger must not choose how an open object is shown under its owner's address.
+/// Refuses response overrides in unsigned requests: a stranger must not choose how a public object is shown
+/// under its owner's address.
 fn refuse_overrides(head: Head<'_>) -> Result<(), Refusal> {
     match OVERRIDES.iter().any(|name| head.asks(name)) {
         false => Ok(()),

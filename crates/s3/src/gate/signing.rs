@@ -1,4 +1,4 @@
-//! How a request is signed: found in its head, as strictly as nobody can make s3s find another way.
+//! How a request is signed, read from its head so strictly that s3s cannot find another signature in it.
 
 use http::header::AUTHORIZATION;
 
@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 /// Algorithm of version 4.
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
-/// Where a signature stands.
+/// Where a signature is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Header,
@@ -26,12 +26,12 @@ pub(super) enum Signing {
     Version4 {
         place: Place,
         region: String,
-        /// Names of headers as they were given.
+        /// Names of the signed headers, as sent.
         signed: Vec<String>,
     },
 }
 
-/// By which way a request is signed, in the words of S3's access log.
+/// How a request is signed, in the words of S3's access log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Way {
     /// `SigV2` or `SigV4`.
@@ -41,16 +41,16 @@ pub(crate) struct Way {
 }
 
 impl Signing {
-    /// Of a request.
+    /// Reads how a request is signed.
     ///
     /// # Errors
-    /// When it is signed in several ways, or in one that cannot be read.
+    /// If it is signed in several ways, or in one that cannot be parsed.
     pub(super) fn of(head: Head<'_>) -> Result<Self, Refusal> {
         let headers: Vec<_> = head.headers.get_all(AUTHORIZATION).iter().collect();
         let version_2 = head.asks("Signature");
         let version_4 = head.asks("X-Amz-Signature");
-        // s3s looks for these one after the other and goes by the first: with several, what is checked here and what is
-        // verified there could be two different ones.
+        // s3s tries these in order and uses the first: with several, the one checked here and the one
+        // verified there could differ.
         if headers.len() + usize::from(version_2) + usize::from(version_4) > 1 {
             let message = "only one way of signing is possible: one Authorization header, or X-Amz-Signature or \
                            Signature in the address";
@@ -106,14 +106,14 @@ impl Signing {
     fn version_4(place: Place, credential: &str, signed: &str) -> Self {
         Self::Version4 {
             place,
-            // KEY/DATE/REGION/SERVICE/aws4_request; what is missing is s3s's to refuse.
+            // KEY/DATE/REGION/SERVICE/aws4_request; s3s refuses a credential with missing pieces.
             region: credential.split('/').nth(2).unwrap_or_default().to_owned(),
             signed: signed.split(';').map(str::to_owned).collect(),
         }
     }
 
-    /// Refuses a region that none can be called (`US`, what s3cmd signs for by default), and names one: clients then sign
-    /// for that.
+    /// Refuses an invalid region (`US`, s3cmd's default) and names a valid one, for which clients then sign
+    /// again.
     pub(super) fn check_region(&self) -> Result<(), Refusal> {
         let Self::Version4 { place, region, .. } = self else {
             return Ok(());
@@ -129,7 +129,7 @@ impl Signing {
         Err(Refusal::bad(code, message).and("Region", REGION))
     }
 
-    /// In the words of the access log.
+    /// The same in the words of the access log.
     pub(super) fn way(&self, head: Head<'_>) -> Way {
         let (version, place) = match self {
             Self::Nobody if head.is_form() => (None, Some("POST")),

@@ -1,8 +1,8 @@
-//! Signatures of version 2: HMAC-SHA1 over less than all of a request. Refused unless they were allowed.
+//! Signatures of version 2: HMAC-SHA1 over only part of a request. Refused unless the settings allow them.
 //!
-//! In a header they carry no time of expiry: whoever reads one could use it for ever, so the request's date, which is
-//! signed, has to be near. In an address `Expires` is signed. Of an address's parameters only those count that S3 had when
-//! it was made; the others could be added, so they are refused.
+//! In a header they do not expire: a reader of one could replay it forever, so the request's signed date must
+//! be recent. In an address `Expires` is signed. Version 2 signs only the query parameters that S3 had at its
+//! time; the others could be added by anybody, so they are refused.
 
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, DATE, HeaderName};
@@ -34,7 +34,7 @@ const UNSIGNED: [&str; 13] = [
     "x-id",
 ];
 
-/// Refuses what must not be signed so.
+/// Refuses requests that must not be signed by version 2.
 pub(super) fn check(head: Head<'_>, signing: &Signing, allowed: bool) -> Result<(), Refusal> {
     debug_assert!(matches!(signing, Signing::Version2(_)));
     if !allowed {
@@ -50,7 +50,7 @@ pub(super) fn check(head: Head<'_>, signing: &Signing, allowed: bool) -> Result<
     }
 }
 
-/// What is said where they are not allowed.
+/// The refusal where version 2 is not allowed.
 pub(crate) fn refused() -> Refusal {
     let message = "the authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256 (boto3: \
                    Config(signature_version=\"s3v4\"))";
@@ -71,12 +71,12 @@ fn check_age(headers: &HeaderMap, now: OffsetDateTime) -> Result<(), Refusal> {
     }
 }
 
-/// The date that the signature covers: with `x-amz-date` it leaves `Date` out.
+/// The date that the signature covers: `x-amz-date` replaces `Date`.
 fn signed_date(headers: &HeaderMap) -> Option<OffsetDateTime> {
     let own = HeaderName::from_static("x-amz-date");
     let name = if headers.contains_key(&own) { own } else { DATE };
     let mut values = headers.get_all(name).iter();
-    // Of two, s3s could verify the other one.
+    // With two values, s3s could verify the other one.
     let value = values.next().filter(|_| values.next().is_none())?;
     let text = value.to_str().ok()?.trim();
     let basic = format_description!("[year][month][day]T[hour][minute][second]Z");

@@ -1,4 +1,4 @@
-//! One line of the access log: who asked for what, and what became of it.
+//! One line of the access log: the sender, the request and its outcome.
 
 use http::HeaderMap;
 use listen::Agreed;
@@ -8,13 +8,13 @@ use time::OffsetDateTime;
 
 use crate::gate::Way;
 
-/// What would break a quoted field apart.
+/// Characters that would end or break a quoted field.
 const QUOTED: AsciiSet = CONTROLS.add(b'"').add(b'\\');
 
-/// What would break a bare field apart.
+/// Characters that would break an unquoted field.
 const BARE: AsciiSet = QUOTED.add(b' ');
 
-/// Parameters of an address that would let a reader of the log use it.
+/// Query parameters with which a reader of the log could use the address.
 const SECRET: [&str; 3] = ["X-Amz-Signature", "Signature", "X-Amz-Security-Token"];
 
 /// Months as S3 writes them.
@@ -22,10 +22,10 @@ const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// One request. Times in milliseconds, sizes in bytes; what is not known is absent.
+/// One request. Times in milliseconds, sizes in bytes; unknown values are `None`.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Entry {
-    /// When it arrived, since 1970.
+    /// When it arrived, in milliseconds since 1970.
     pub(crate) time_ms: u64,
     pub(crate) request_id: String,
     /// Address of the other end of the connection.
@@ -33,27 +33,27 @@ pub(crate) struct Entry {
     /// User of the key that signed.
     pub(crate) requester: Option<String>,
     pub(crate) access_key: Option<String>,
-    /// Owner of the bucket, where rights depend on that.
+    /// Owner of the bucket, if the decision about rights needed it.
     pub(crate) bucket_owner: Option<String>,
     pub(crate) bucket: Option<String>,
     pub(crate) key: Option<String>,
     /// S3's name of the operation.
     pub(crate) operation: String,
     pub(crate) method: String,
-    /// Path and query, without what would let a reader sign.
+    /// Path and query, without the signature's secrets.
     pub(crate) uri: String,
     pub(crate) status: u16,
     /// S3's name of the error.
     pub(crate) error: Option<String>,
-    /// Of the answer's body.
+    /// Bytes of the response's body.
     pub(crate) bytes_sent: u64,
-    /// Of the request's body.
+    /// Bytes of the request's body.
     pub(crate) bytes_received: u64,
-    /// Of the whole object, when some of it was read.
+    /// Bytes of the whole object, if some of it was read.
     pub(crate) object_bytes: Option<u64>,
-    /// From the request's head to the answer's last byte.
+    /// From the request's head to the response's last byte.
     pub(crate) total_ms: u64,
-    /// From the request's head to the answer's head.
+    /// From the request's head to the response's head.
     pub(crate) turnaround_ms: u64,
     pub(crate) referer: Option<String>,
     pub(crate) user_agent: Option<String>,
@@ -64,7 +64,7 @@ pub(crate) struct Entry {
     pub(crate) tls: Option<Agreed>,
 }
 
-/// What JSON has beside the fields of an entry.
+/// Fields of the JSON line besides those of an entry.
 #[derive(Serialize)]
 struct Line<'a> {
     time: String,
@@ -76,7 +76,7 @@ struct Line<'a> {
 }
 
 impl Entry {
-    /// What the head of a request says.
+    /// An entry from the head of a request.
     pub(crate) fn of<B>(request: &http::Request<B>) -> Self {
         let headers = request.headers();
         let now = OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000;
@@ -100,11 +100,11 @@ impl Entry {
             authentication: self.way.place,
             tls: self.tls.as_ref().map(|tls| tls.version.as_str()),
         };
-        // Texts and numbers always become JSON.
+        // Texts and numbers always serialize to JSON.
         serde_json::to_string(&line).unwrap_or_default()
     }
 
-    /// In the format of S3's server access logs, up to its field `aclRequired`.
+    /// A line in the format of S3's server access logs, up to its field `aclRequired`.
     pub(super) fn to_s3(&self) -> String {
         let key = self
             .key
@@ -138,14 +138,14 @@ impl Entry {
             self.turnaround_ms.to_string(),
             quoted(self.referer.as_deref()),
             quoted(self.user_agent.as_deref()),
-            // Version of the object, and the id of a host.
+            // Unused fields: version of the object, and host id.
             "- -".to_owned(),
             bare(self.way.version),
             bare(cipher.as_deref()),
             bare(self.way.place),
             bare(self.host.as_deref()),
             bare(version.as_deref()),
-            // Access point, and whether an ACL was needed.
+            // Unused fields: access point, and whether an ACL was needed.
             "- -".to_owned(),
         ]
         .join(" ")
@@ -200,7 +200,7 @@ fn iso(time_ms: u64) -> String {
     )
 }
 
-/// `22/Nov/2026:10:15:00 +0000`.
+/// Formats a time like `22/Nov/2026:10:15:00 +0000`.
 fn clf(time_ms: u64) -> String {
     let time = civil(time_ms);
     let month = MONTHS[usize::from(u8::from(time.month())) - 1];
@@ -214,7 +214,7 @@ fn clf(time_ms: u64) -> String {
     )
 }
 
-/// An operation as S3's access logs call it: `REST.PUT.OBJECT`.
+/// An operation's name in S3's access logs: `REST.PUT.OBJECT`.
 fn rest_name(method: &str, operation: &str) -> String {
     let resource = match operation {
         "GetObject" | "HeadObject" | "PutObject" | "DeleteObject" | "PostObject" => "OBJECT",

@@ -1,8 +1,8 @@
 //! The access log: one line for each request, in a file or in objects of a bucket.
 //!
-//! A request is never held up by its line, nor fails because of it: lines wait in a queue, and those for which it has no
-//! room are dropped and counted in the program's log. Lines of a bucket's log are written every few minutes and when the
-//! face ends; a process that is killed loses those that waited.
+//! A request never waits for its line and never fails because of it: lines go into a queue, and lines that do
+//! not fit are dropped and counted in the program's log. Lines for a bucket are written every few minutes and
+//! at shutdown; a process that is killed loses those in the queue.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -20,34 +20,34 @@ mod target;
 pub(crate) use entry::Entry;
 use target::Writer;
 
-/// Lines that wait to be written, at most.
+/// Most lines in the queue.
 const QUEUE_MAX: usize = 16 * 1024;
 
-/// How often it is said that lines were dropped, at most.
+/// Shortest interval between warnings about dropped lines.
 const SAY_INTERVAL: Duration = Duration::from_secs(60);
 
-/// An access log, as it is asked for.
+/// Settings of an access log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSettings {
     /// Where lines go.
     pub target: LogTarget,
-    /// How they are written.
+    /// Format of the lines.
     pub format: LogFormat,
 }
 
-/// Where an access log's lines go.
+/// Destination of an access log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogTarget {
-    /// To the end of this file, which only its owner may read. `%Y`, `%m`, `%d` and `%H` in its name stand for the time
-    /// (UTC) of writing. The process opens it again on SIGHUP.
+    /// Appends to this file, which only its owner may read. `%Y`, `%m`, `%d` and `%H` in its name are
+    /// replaced by the time (UTC) of writing. SIGHUP reopens it.
     File(PathBuf),
-    /// To objects `PREFIX2026-11-22-10-15-00-UNIQUE` of this bucket, which is made when it is absent.
+    /// Writes objects `PREFIX2026-11-22-10-15-00-UNIQUE` to this bucket, which is made if it does not exist.
     Bucket {
         /// Name of the bucket.
         bucket: String,
-        /// What the objects' names begin with; may be empty.
+        /// Prefix of the objects' names; may be empty.
         prefix: String,
-        /// How long lines wait for others before an object is written.
+        /// How long lines are gathered before an object is written.
         every: Duration,
     },
 }
@@ -55,7 +55,7 @@ pub enum LogTarget {
 impl FromStr for LogTarget {
     type Err = String;
 
-    /// `s3://BUCKET/PREFIX`, or the path of a file.
+    /// Parses `s3://BUCKET/PREFIX`, or the path of a file.
     fn from_str(text: &str) -> Result<Self, String> {
         let Some(address) = text.strip_prefix("s3://") else {
             return match text.is_empty() {
@@ -73,13 +73,13 @@ impl FromStr for LogTarget {
     }
 }
 
-/// How an access log's lines are written.
+/// Format of an access log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
-    /// As S3's server access logs: fields with spaces between.
+    /// S3's server access logs: fields separated by spaces.
     #[default]
     S3,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -95,16 +95,16 @@ impl FromStr for LogFormat {
     }
 }
 
-/// How long the last lines may take when the face ends: a store that does not answer must not hold up the end.
+/// How long the last lines may take at shutdown: a store that does not answer must not block it.
 const END_MAX: Duration = Duration::from_secs(5);
 
-/// What the writer is sent.
+/// Messages to the writer.
 enum Message {
     Line(String),
     End(oneshot::Sender<()>),
 }
 
-/// The sending end of the log, one for each holder.
+/// The sending end of the log; cloned for each user.
 #[derive(Clone)]
 pub(crate) struct Log {
     lines: mpsc::Sender<Message>,
@@ -112,17 +112,17 @@ pub(crate) struct Log {
     dropped: Arc<AtomicU64>,
 }
 
-/// The log as it is held by who started it.
+/// The log as held by its starter, who ends it.
 pub(crate) struct RunningLog {
     pub(crate) log: Log,
     writing: JoinHandle<()>,
 }
 
 impl RunningLog {
-    /// Begins to write.
+    /// Starts the writer.
     ///
     /// # Errors
-    /// When the file cannot be opened.
+    /// If the file cannot be opened.
     pub(crate) async fn start(settings: LogSettings, store: Store) -> std::io::Result<Self> {
         let (lines, receiver) = mpsc::channel(QUEUE_MAX);
         let dropped = Arc::new(AtomicU64::new(0));
@@ -138,11 +138,11 @@ impl RunningLog {
         })
     }
 
-    /// Writes what waits, and ends.
+    /// Writes the waiting lines and stops.
     pub(crate) async fn end(self) {
         let (done, ended) = oneshot::channel();
         let told = async {
-            // Both fail only when the task is gone, and then nothing waits.
+            // Both fail only if the task is gone, and then nothing is waiting.
             if self.log.lines.send(Message::End(done)).await.is_ok() {
                 let _ = ended.await;
             }
@@ -155,7 +155,7 @@ impl RunningLog {
 }
 
 impl Log {
-    /// Sends a line on its way.
+    /// Queues a line.
     pub(crate) fn write(&self, entry: Entry) {
         let line = match self.format {
             LogFormat::S3 => entry.to_s3(),
@@ -175,7 +175,7 @@ async fn write_all(mut lines: mpsc::Receiver<Message>, mut writer: Writer, dropp
                 Some(Message::Line(line)) => writer.take(&line),
                 Some(Message::End(done)) => {
                     writer.flush().await;
-                    // Whoever waited may have given up.
+                    // The receiver may have given up after [`END_MAX`].
                     let _ = done.send(());
                     return;
                 }
@@ -189,7 +189,7 @@ async fn write_all(mut lines: mpsc::Receiver<Message>, mut writer: Writer, dropp
                 }
             }
         }
-        // As long as more lines wait they are taken first; then all are written at once.
+        // Lines are gathered as long as more are waiting, then written together.
         if lines.is_empty() || writer.is_full() {
             writer.write_now().await;
         }

@@ -1,4 +1,4 @@
-//! Where the access log's lines go: they are gathered, then appended to a file or put as an object.
+//! The destination of the access log: lines are gathered, then appended to a file or put as an object.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -15,13 +15,13 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::LogTarget;
 
-/// Most bytes gathered before they are written.
+/// Bytes gathered before they are written.
 const GATHERED_BYTES_MAX: usize = 1024 * 1024;
 
 /// Most bytes kept while they cannot be written.
 const KEPT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Lines gathered, and the place that they go to.
+/// Gathered lines, and their destination.
 pub(super) struct Writer {
     place: Place,
     gathered: String,
@@ -45,7 +45,7 @@ enum Place {
 }
 
 impl Writer {
-    /// Opens the file, so that a wrong path is seen at once; takes over SIGHUP then.
+    /// Opens the file, so that a wrong path fails at once, and installs the SIGHUP handler.
     pub(super) async fn open(target: LogTarget, store: Store) -> io::Result<Self> {
         let place = match target {
             LogTarget::File(pattern) => {
@@ -77,7 +77,7 @@ impl Writer {
         })
     }
 
-    /// One more line.
+    /// Adds a line.
     pub(super) fn take(&mut self, line: &str) {
         if self.gathered.len() + line.len() > KEPT_BYTES_MAX {
             self.lost += 1;
@@ -89,24 +89,25 @@ impl Writer {
         self.since.get_or_insert_with(Instant::now);
     }
 
-    /// Lines lost since the last time it was asked.
+    /// Lines lost since the last call.
     pub(super) fn lost(&mut self) -> u64 {
         std::mem::take(&mut self.lost)
     }
 
-    /// Whether lines must be written before more are taken.
+    /// Whether the gathered lines must be written before more are added.
     pub(super) fn is_full(&self) -> bool {
         self.gathered.len() >= GATHERED_BYTES_MAX
     }
 
-    /// Writes what a file's reader expects at once; an object waits until it is worth one.
+    /// Writes to a file, whose readers expect lines at once; an object waits for more lines.
     pub(super) async fn write_now(&mut self) {
         if matches!(self.place, Place::File { .. }) || self.is_full() {
             self.flush().await;
         }
     }
 
-    /// Returns when an object has waited long enough, or SIGHUP came and the file was closed; then it is time to flush.
+    /// Returns when it is time to flush: an object has waited long enough, or SIGHUP arrived and the file was
+    /// closed.
     pub(super) async fn due(&mut self) {
         match &mut self.place {
             Place::File { open, hangups, .. } => {
@@ -120,12 +121,12 @@ impl Writer {
         }
     }
 
-    /// Writes all lines. Those that cannot be written wait for the next time.
+    /// Writes all lines. Those that cannot be written wait for the next flush.
     pub(super) async fn flush(&mut self) {
         if self.gathered.is_empty() {
             return;
         }
-        // An object is tried again after as long as the first time.
+        // A failed object is retried after another full interval.
         self.since = Some(Instant::now());
         if let Err(error) = self.place.write(&self.gathered).await {
             tracing::warn!(%error, "write the S3 access log");
@@ -157,7 +158,7 @@ impl Place {
                         &mut open.insert((path, file)).1
                     }
                 };
-                // A megabyte at most, into the page cache.
+                // Blocking is fine: at most a megabyte, into the page cache.
                 file.write_all(lines.as_bytes())
                     .map_err(|error| error.to_string())
             }
@@ -192,7 +193,7 @@ fn append(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// The file's name at a time.
+/// The file's name at a given time.
 fn dated(pattern: &Path, now: OffsetDateTime) -> PathBuf {
     let Some(text) = pattern.to_str().filter(|text| text.contains('%')) else {
         return pattern.to_owned();
@@ -205,7 +206,7 @@ fn dated(pattern: &Path, now: OffsetDateTime) -> PathBuf {
         .into()
 }
 
-/// As S3 calls the objects of its access logs.
+/// The name that S3 would give to an object of an access log.
 fn object_name(prefix: &str, now: OffsetDateTime) -> String {
     let (date, time) = (now.date(), now.time());
     let unique: u64 = rand::rng().random();

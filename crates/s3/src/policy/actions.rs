@@ -1,9 +1,10 @@
-//! Names of actions. One that is not S3's is refused: a `Deny` of a misspelt action would deny nothing.
+//! Names of actions. A name that is not S3's is refused: a `Deny` of a misspelt action would deny nothing.
 
 use super::PolicyError;
 use crate::glob;
 
-/// S3's actions on buckets and objects. Those of operations that are not done here mean nothing, because these are refused.
+/// S3's actions on buckets and objects. Those of unimplemented operations have no effect, because the
+/// operations are refused.
 const ACTIONS: [&str; 77] = [
     "AbortMultipartUpload",
     "BypassGovernanceRetention",
@@ -84,7 +85,7 @@ const ACTIONS: [&str; 77] = [
     "RestoreObject",
 ];
 
-/// Refuses a pattern that no action of S3 fits.
+/// Refuses a pattern that matches no action of S3.
 pub(super) fn check(pattern: &str) -> Result<(), PolicyError> {
     let known = ACTIONS
         .iter()
@@ -95,7 +96,7 @@ pub(super) fn check(pattern: &str) -> Result<(), PolicyError> {
     }
 }
 
-/// Whether an action fits a pattern; case does not matter.
+/// Whether an action matches a pattern, ignoring case.
 pub(super) fn fits(pattern: &str, action: &str) -> bool {
     glob::fits(&pattern.to_lowercase(), &action.to_lowercase())
 }

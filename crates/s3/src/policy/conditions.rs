@@ -1,8 +1,8 @@
 //! Conditions of a policy: an operator, a key, and the values it is compared with.
 //!
-//! An unknown key, an unknown operator or a value of the wrong kind is refused when the policy is put, so that no
-//! condition is ignored. A key that the request does not carry makes a comparison false, its negation true, and a
-//! comparison with `IfExists` true.
+//! An unknown key, an unknown operator or a value of the wrong kind is refused when the policy is put, so
+//! that no condition is ignored. A key that the request does not carry makes a comparison false, its negation
+//! true, and a comparison with `IfExists` true.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -15,10 +15,10 @@ use super::PolicyError;
 use super::json::{OneOrMany, Scalar};
 use crate::glob::fits;
 
-/// What a request says, by keys of conditions as [`normal`] writes them.
+/// A request's values, by condition keys as [`normal`] writes them.
 pub(crate) type Facts = BTreeMap<String, String>;
 
-/// Keys of one text value.
+/// Condition keys with one text value.
 const TEXT_KEYS: [&str; 18] = [
     "aws:referer",
     "aws:useragent",
@@ -40,32 +40,32 @@ const TEXT_KEYS: [&str; 18] = [
     "s3:x-amz-website-redirect-location",
 ];
 
-/// What the keys of an object's tags begin with.
+/// Prefix of the keys for an object's tags.
 pub(crate) const EXISTING_TAG: &str = "s3:existingobjecttag/";
 
-/// What the keys of a request's tags begin with.
+/// Prefix of the keys for a request's tags.
 pub(crate) const REQUEST_TAG: &str = "s3:requestobjecttag/";
 
-/// Where a request comes from.
+/// The client's address.
 pub(crate) const SOURCE_IP: &str = "aws:sourceip";
 
-/// Whether it came over TLS.
+/// Whether the connection uses TLS.
 pub(crate) const SECURE: &str = "aws:securetransport";
 
-/// When it came.
+/// Time of the request.
 pub(crate) const TIME: &str = "aws:currenttime";
 
-/// How many objects a listing asks for.
+/// Number of objects that a listing asks for.
 pub(crate) const MAX_KEYS: &str = "s3:max-keys";
 
-/// Keys of headers of the same name.
+/// Condition keys and the headers that they refer to.
 pub(crate) fn header_keys() -> impl Iterator<Item = (&'static str, &'static str)> {
     let of_amz = TEXT_KEYS.into_iter().filter(|key| key.starts_with("s3:x-amz-"));
     let of_amz = of_amz.map(|key| (key, key.trim_start_matches("s3:")));
     of_amz.chain([("aws:referer", "referer"), ("aws:useragent", "user-agent")])
 }
 
-/// A condition, read.
+/// A parsed condition.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Condition {
     key: String,
@@ -73,7 +73,7 @@ pub(super) struct Condition {
     test: Test,
 }
 
-/// What must be true of the key's value.
+/// The comparison with the key's value.
 #[derive(Debug, Clone, PartialEq)]
 enum Test {
     Text {
@@ -114,7 +114,7 @@ enum Order {
     GreaterOrEqual,
 }
 
-/// What kind of value a key has.
+/// Type of a key's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
@@ -125,7 +125,7 @@ enum Kind {
 }
 
 impl Condition {
-    /// Reads `operator: {key: values}`.
+    /// Parses `operator: {key: values}`.
     pub(super) fn read(operator: &str, key: &str, values: OneOrMany<Scalar>) -> Result<Self, PolicyError> {
         let key = normal(key);
         let kind =
@@ -147,7 +147,7 @@ impl Condition {
         })
     }
 
-    /// Whether it holds for a request.
+    /// Whether the condition is true for a request.
     pub(super) fn holds(&self, facts: &Facts) -> bool {
         let found = facts.get(&self.key);
         match (&self.test, found) {
@@ -157,12 +157,12 @@ impl Condition {
         }
     }
 
-    /// Whether it looks at the tags that an object has.
+    /// Whether it depends on the tags of the existing object.
     pub(super) fn asks_tags(&self) -> bool {
         self.key.starts_with(EXISTING_TAG)
     }
 
-    /// Whether only a few can fulfil it: those of some networks, or users by name.
+    /// Whether it limits access to some networks or to named users, so that a policy with it is not public.
     pub(super) fn narrows(&self) -> bool {
         match &self.test {
             _ if self.if_exists => false,
@@ -240,7 +240,7 @@ impl Test {
             Self::Address { not, nets } => found
                 .parse::<IpAddr>()
                 .is_ok_and(|found| nets.iter().any(|net| net.contains(&found.to_canonical())) != *not),
-            // Decided without the value.
+            // Decided by presence alone, which the caller checks.
             Self::Absent(absent) => !absent,
         }
     }
@@ -313,7 +313,7 @@ fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// ISO 8601 with date, time and offset, or seconds since 1970.
+/// Parses ISO 8601 with date, time and offset, or seconds since 1970.
 fn date(text: &str) -> Option<OffsetDateTime> {
     match text.parse() {
         Ok(seconds) => OffsetDateTime::from_unix_timestamp(seconds).ok(),
@@ -321,7 +321,7 @@ fn date(text: &str) -> Option<OffsetDateTime> {
     }
 }
 
-/// A network, or one address.
+/// Parses a network, or one address.
 fn net(text: &str) -> Option<IpNet> {
     match text.parse::<IpNet>() {
         Ok(net) => Some(net),

@@ -1,11 +1,11 @@
-//! JSON as policies write it: one thing or a list of them, and objects in which no name may stand twice.
+//! JSON as policies use it: one value or a list of them, and objects without duplicate names.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
-/// One thing, or a list.
+/// One value, or a list.
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(untagged)]
 pub(super) enum OneOrMany<T> {
@@ -22,7 +22,7 @@ impl<T> OneOrMany<T> {
     }
 }
 
-/// A value of a condition: a text, or what becomes one.
+/// A condition's value: a text, or a number or boolean taken as its text.
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(untagged)]
 pub(super) enum Scalar {
@@ -41,8 +41,8 @@ impl fmt::Display for Scalar {
     }
 }
 
-/// An object's names and values in their order. A name that stands twice is an error: which of the two counts would be
-/// anybody's guess.
+/// An object's names and values in their order. A duplicate name is an error, because it would be unclear
+/// which value counts.
 #[derive(Debug, Clone)]
 pub(super) struct Pairs<V>(pub(super) Vec<(String, V)>);
 

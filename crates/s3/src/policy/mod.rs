@@ -1,10 +1,10 @@
-//! Bucket policies: S3's JSON documents that allow or deny actions, read and evaluated.
+//! Bucket policies: S3's JSON documents that allow or deny actions, parsed and evaluated.
 //!
 //! Invariants:
-//!  - what is not understood - an element, an action, a key or operator of a condition, a variable - is refused when the policy
-//!    is put, never left out of account;
+//!  - an unknown element, action, condition key, operator or variable is refused when the policy is put,
+//!    never ignored;
 //!  - an explicit `Deny` wins over every `Allow`;
-//!  - the evaluation is a pure function of the document and of what a request says.
+//!  - the evaluation is a pure function of the document and of the request's facts.
 
 use serde::Deserialize;
 
@@ -23,18 +23,18 @@ use json::{OneOrMany, Pairs, Scalar};
 /// Longest document in bytes, as in S3.
 pub(crate) const BYTES_MAX: usize = 20 * 1024;
 
-/// What the name of a bucket or object is preceded by.
+/// Prefix of a resource before the bucket's name.
 const ARN: &str = "arn:aws:s3:::";
 
-/// Why a document is not taken.
+/// Why a document is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct PolicyError(String);
 
-/// What a policy says to a request.
+/// Result of a policy for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// No statement is about it.
+    /// No statement applies.
     Silent,
     /// At least one allows it, and none denies it.
     Allow,
@@ -45,17 +45,17 @@ pub(crate) enum Verdict {
 /// A request, as policies see it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Query<'a> {
-    /// The user, unless nobody signed it.
+    /// The user; `None` for an unsigned request.
     pub(crate) user: Option<&'a str>,
-    /// `s3:GetObject`.
+    /// S3's action, for example `s3:GetObject`.
     pub(crate) action: &'a str,
     /// `bucket` or `bucket/key`.
     pub(crate) resource: &'a str,
-    /// What conditions ask for.
+    /// Values for conditions.
     pub(crate) facts: &'a Facts,
 }
 
-/// A policy, read.
+/// A parsed policy.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Policy {
     statements: Vec<Statement>,
@@ -70,7 +70,7 @@ struct Statement {
     conditions: Vec<Condition>,
 }
 
-/// Patterns, or everything but what fits them.
+/// Patterns, or everything that matches none of them.
 #[derive(Debug, Clone, PartialEq)]
 struct Selection {
     not: bool,
@@ -115,10 +115,10 @@ enum PrincipalText {
 }
 
 impl Policy {
-    /// Reads a document for a bucket.
+    /// Parses a document for a bucket.
     ///
     /// # Errors
-    /// What in it is not understood.
+    /// If the document contains something unknown or invalid.
     pub(crate) fn read(text: &str, bucket: &str) -> Result<Self, PolicyError> {
         if text.len() > BYTES_MAX {
             let detail = format!(
@@ -146,7 +146,7 @@ impl Policy {
         })
     }
 
-    /// What it says to a request.
+    /// The policy's verdict on a request.
     pub(crate) fn evaluate(&self, query: Query<'_>) -> Verdict {
         let mut verdict = Verdict::Silent;
         for statement in &self.statements {
@@ -160,7 +160,7 @@ impl Policy {
         verdict
     }
 
-    /// Whether it allows everybody something, without a condition that only a few can fulfil.
+    /// Whether it allows something to everybody, without a condition that limits it to a few.
     pub(crate) fn is_public(&self) -> bool {
         self.statements.iter().any(|statement| {
             !statement.deny
@@ -169,7 +169,7 @@ impl Policy {
         })
     }
 
-    /// Whether what it says may depend on the tags that an object has.
+    /// Whether the verdict may depend on the tags of the existing object.
     pub(crate) fn asks_tags(&self) -> bool {
         let mut conditions = self.statements.iter().flat_map(|statement| &statement.conditions);
         conditions.any(Condition::asks_tags)
@@ -284,7 +284,8 @@ impl Principal {
     }
 }
 
-/// The user of `arn:aws:iam::ANYTHING:user/NAME`, `arn:aws:iam::NAME:root` or `NAME`: every user is an account of its own here.
+/// The user of `arn:aws:iam::ANYTHING:user/NAME`, `arn:aws:iam::NAME:root` or `NAME`: every user is an
+/// account here.
 fn read_user(text: &str) -> Result<String, PolicyError> {
     let wrong = || PolicyError(format!("there is no principal {text:?}"));
     let name = match text.strip_prefix("arn:aws:iam::") {
@@ -300,7 +301,7 @@ fn read_user(text: &str) -> Result<String, PolicyError> {
     }
 }
 
-/// A resource without what precedes its bucket; the bucket must be able to be this one.
+/// A resource without the prefix before its bucket. Its bucket pattern must match this bucket.
 fn read_resource(text: &str, bucket: &str) -> Result<String, PolicyError> {
     if text.contains("${") {
         return Err(PolicyError("variables in policies are not known here".to_owned()));

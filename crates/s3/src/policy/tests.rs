@@ -3,7 +3,8 @@ use proptest::sample::{select, subsequence};
 
 use super::*;
 
-/// What a policy of one statement with these elements says to `user` about an action on a resource, or what is wrong.
+/// What a policy of one statement with these elements says to `user` about an action on a resource, or what
+/// is wrong.
 fn check(elements: &str, user: Option<&str>, action: &str, resource: &str, facts: &[(&str, &str)]) -> String {
     let text = format!(r#"{{"Version":"2012-10-17","Statement":[{{{elements}}}]}}"#);
     let facts = facts

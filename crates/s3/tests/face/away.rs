@@ -119,8 +119,8 @@ async fn fill(face: &s3::Running) {
     }
 }
 
-/// The statuses of reads of all objects through a face, beside what the store itself can read: whether each object and the
-/// record of its bucket can be read as asked.
+/// The statuses of reads of all objects through a face, beside what the store itself can read: whether each
+/// object and the record of its bucket can be read as asked.
 async fn check(face: &s3::Running, store: &Store, reading: Reading, remembers: bool) {
     let store = store.reading_as(reading);
     let header: &[(&str, &str)] = match reading {
@@ -196,8 +196,9 @@ async fn head(face: &s3::Running, ask: Ask<'_>) -> u16 {
     String::from_utf8_lossy(&line[9..]).parse().unwrap()
 }
 
-/// Two of three nodes are away, of two copies: nobody knows which version is the current one, but who takes any is given
-/// what can be reached; under the rights of the bucket as far as they are known, and else not at all.
+/// Two of three nodes are away, of two copies: nobody knows which version is the current one, but who takes
+/// any is given what can be reached; under the rights of the bucket as far as they are known, and else not at
+/// all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_version_is_read_under_the_rights_last_known() {
     let mut cluster = Cluster::start(2).await;
@@ -218,8 +219,8 @@ async fn any_version_is_read_under_the_rights_last_known() {
     }
 }
 
-/// One of three nodes is away, of one copy: the objects of the others are read, also in buckets whose record is away if it
-/// is known from before.
+/// One of three nodes is away, of one copy: the objects of the others are read, also in buckets whose record
+/// is away if it is known from before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn objects_are_read_while_the_record_of_their_bucket_is_away() {
     let mut cluster = Cluster::start(1).await;

@@ -106,8 +106,8 @@ async fn nothing_is_shown_to_strangers() {
     rig.stop().await;
 }
 
-/// A client that waits for 100 and is refused may send its next request at once, and the first byte of that must not be
-/// taken for the body that it never sent.
+/// A client that waits for 100 and is refused may send its next request at once, and the first byte of that
+/// must not be taken for the body that it never sent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_ends_with_a_body_that_was_not_asked_for() {
     let rig = Rig::start().await;
@@ -177,7 +177,8 @@ async fn slow_headers_and_idle_connections_are_cut() {
     rig.stop().await;
 }
 
-/// A client that promises a body and stops in the middle of it gets an answer, holds nothing, and leaves nothing.
+/// A client that promises a body and stops in the middle of it gets an answer, holds nothing, and leaves
+/// nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_body_is_given_up() {
     let rig = open_to_writers(impatient()).await;

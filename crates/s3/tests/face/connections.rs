@@ -80,7 +80,8 @@ async fn who_has_signed_gets_in_beside_idle_strangers() {
     rig.stop().await;
 }
 
-/// A stranger is waited for a shorter time than who has signed: before its first request, and between requests.
+/// A stranger is waited for a shorter time than who has signed: before its first request, and between
+/// requests.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_silent_stranger_is_cut() {
     let limits = Limits {

@@ -19,7 +19,8 @@ use crate::support::{ADMIN, Rig};
 fn client(rig: &Rig, bucket: &str) -> AmazonS3 {
     AmazonS3Builder::new()
         .with_endpoint(rig.endpoint())
-        // In this process the user's proxies would be asked: naming one, for no address of ours, puts them aside.
+        // In this process the user's proxies would be asked: naming one, for no address of ours, puts them
+        // aside.
         .with_client_options(
             ClientOptions::new()
                 .with_allow_http(true)

@@ -23,8 +23,8 @@ async fn with_secret() -> Rig {
     rig
 }
 
-/// Whoever is given an address to upload something to adds a header to it that copies what the signer can read into an
-/// object that everybody can read.
+/// Whoever is given an address to upload something to adds a header to it that copies what the signer can
+/// read into an object that everybody can read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_presigned_put_is_not_turned_into_a_copy() {
     let rig = with_secret().await;
@@ -169,7 +169,8 @@ async fn a_region_that_cannot_be_is_answered_with_one_that_can() {
     rig.stop().await;
 }
 
-/// Overrides of an answer's headers are for those who signed them: a stranger could show an open object as a page.
+/// Overrides of an answer's headers are for those who signed them: a stranger could show an open object as a
+/// page.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn strangers_do_not_choose_how_an_object_is_shown() {
     let rig = Rig::start().await;

@@ -100,8 +100,8 @@ async fn a_bucket_of_another_owner_is_not_touched() {
     rig.stop().await;
 }
 
-/// A client whose request was refused before its body was read sends the next one on the same connection, unless it was told
-/// not to. Then the answer must reach it although it is still sending.
+/// A client whose request was refused before its body was read sends the next one on the same connection,
+/// unless it was told not to. Then the answer must reach it although it is still sending.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_an_early_error_the_next_request_is_answered_or_the_end_was_told() {
     let rig = Rig::start().await;
@@ -128,7 +128,8 @@ async fn after_an_early_error_the_next_request_is_answered_or_the_end_was_told()
     rig.stop().await;
 }
 
-/// Each chunk's signature covers those before it: a body that lost its end is whole by all signatures that came.
+/// Each chunk's signature covers those before it: a body that lost its end is whole by all signatures that
+/// came.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_signed_body_without_its_last_chunk_is_incomplete() {
     let rig = Rig::start().await;
@@ -170,8 +171,8 @@ async fn a_signed_body_without_its_last_chunk_is_incomplete() {
     rig.stop().await;
 }
 
-/// s3s tells what broke a body off by the texts of its errors alone: each is provoked here, so that another version of it
-/// with other texts is found out.
+/// s3s tells what broke a body off by the texts of its errors alone: each is provoked here, so that another
+/// version of it with other texts is found out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_broke_a_body_off_is_named() {
     let rig = Rig::start().await;

@@ -1,4 +1,5 @@
-//! Random keys files, lists, policies and owners; every operation by everybody, against the rule written out once more.
+//! Random keys files, lists, policies and owners; every operation by everybody, against the rule written out
+//! once more.
 
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};

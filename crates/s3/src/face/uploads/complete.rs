@@ -1,7 +1,7 @@
-//! Parts joined to an object.
+//! Completing an upload: its parts are joined to an object.
 //!
-//! When that takes long, the answer begins before it is done and is kept alive with white space, as in S3: then the
-//! outcome stands in the answer's body, whatever its status.
+//! If that takes long, the response begins before it is done and is kept alive with white space, as in S3.
+//! The outcome is then in the response's body, whatever its status.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,18 +18,18 @@ use crate::face::{Face, etag, signed};
 use crate::preconditions::{self, Writing};
 use crate::{names, part_sizes};
 
-/// Fewest bytes of a part that is not the last one, as in S3.
+/// Fewest bytes of a part other than the last, as in S3.
 const PART_BYTES_MIN: u64 = 5 * 1024 * 1024;
 
-/// How long a client waits for the outcome of completing before its answer begins without it.
+/// How long the response waits for the outcome before it begins without it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Face {
     /// Joins the parts.
     ///
-    /// Of several requests for one upload one joins it. The others find it gone, or its parts, or an object that their
-    /// condition forbids; and so does a client that asks again because an answer was lost. So whatever is wrong, the object is
-    /// asked first whether it was made from this upload.
+    /// Of several requests for one upload only one joins it. The others, and a client that retries after a
+    /// lost response, find the upload or its parts gone, or an object that their condition forbids. So on any
+    /// error the object is checked first: if it was made from this upload, the request succeeds.
     pub(in crate::face) async fn complete_multipart_upload(
         &self,
         request: S3Request<CompleteMultipartUploadInput>,
@@ -109,13 +109,13 @@ impl Face {
     }
 }
 
-/// The outcome of an upload that was completed already.
+/// The outcome of an upload that was completed before.
 async fn completed(store: &Store, key: &Key, id: &str) -> Option<CompleteMultipartUploadOutput> {
     let meta = store.head(key).await.ok()?;
     (meta.attributes.get(UPLOAD)? == id).then(|| outcome(&meta))
 }
 
-/// Joins the parts apart from the request, so that the answer can begin before it is done.
+/// Joins the parts in a task of its own, so that the response can begin before it is done.
 async fn finish(
     store: Store,
     upload: Upload,
@@ -125,7 +125,7 @@ async fn finish(
     let mut joining = tokio::spawn(async move {
         match store.complete_upload(&upload.key, &upload.id, complete).await {
             Ok(meta) => Ok(outcome(&meta)),
-            // Asked here as well: by now the answer may have begun.
+            // Checked here as well, because the response may have begun by now.
             Err(error) => completed(&store, &upload.key, &upload.id)
                 .await
                 .ok_or_else(|| preconditions::refused(&condition, error)),

@@ -1,4 +1,4 @@
-//! Open uploads listed, and the parts that one has.
+//! Listings of open uploads, and of the parts of one.
 
 use s3s::dto::{
     Initiator, ListMultipartUploadsInput, ListMultipartUploadsOutput, ListPartsInput, ListPartsOutput,
@@ -21,13 +21,13 @@ use crate::names;
 struct OpenUploads {
     uploads: Vec<Upload>,
     prefixes: Vec<String>,
-    /// Key and id of the last upload looked at.
+    /// Key and id of the last upload examined.
     last: Option<(String, String)>,
     more: bool,
 }
 
 impl Face {
-    /// The parts received so far.
+    /// Lists the parts received so far.
     pub(in crate::face) async fn list_parts(
         &self,
         request: S3Request<ListPartsInput>,
@@ -62,7 +62,7 @@ impl Face {
         })
     }
 
-    /// The uploads that stand open in a bucket.
+    /// Lists the open uploads of a bucket.
     pub(in crate::face) async fn list_multipart_uploads(
         &self,
         request: S3Request<ListMultipartUploadsInput>,
@@ -98,8 +98,8 @@ impl Face {
         })
     }
 
-    /// A page of open uploads. The store lists them in order of `key/id`; rolling up is done here, because a delimiter
-    /// must not be found in an id.
+    /// Reads a page of open uploads. The store lists them in order of `key/id`; rolling up is done here,
+    /// because a delimiter must not match within an id.
     async fn open_uploads(&self, input: &ListMultipartUploadsInput, limit: usize) -> S3Result<OpenUploads> {
         let bucket = format!("{}/", input.bucket);
         let prefix = format!("{bucket}{}", input.prefix.as_deref().unwrap_or_default());
@@ -176,7 +176,7 @@ fn listed(upload: &Upload, spelling: Spelling) -> MultipartUpload {
     }
 }
 
-/// Who began an upload.
+/// The user who began an upload.
 fn initiator(upload: &Upload) -> Initiator {
     let user = upload.attributes.get(OWNER).cloned();
     Initiator {

@@ -1,6 +1,6 @@
-//! Uploads in parts.
+//! Multipart uploads.
 //!
-//! Parts are received in any order and lie in the store as safe as objects; completing joins them in one pass.
+//! Parts are received in any order and stored as safely as objects; completing joins them in one pass.
 
 use s3s::dto::{
     AbortMultipartUploadInput, AbortMultipartUploadOutput, CreateMultipartUploadInput,
@@ -52,7 +52,7 @@ impl Face {
         })
     }
 
-    /// Gives an upload up.
+    /// Aborts an upload.
     pub(in crate::face) async fn abort_multipart_upload(
         &self,
         request: S3Request<AbortMultipartUploadInput>,

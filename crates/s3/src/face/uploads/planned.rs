@@ -1,4 +1,4 @@
-//! The checksum of an upload: planned when it begins, joined from those of the parts when it ends.
+//! The checksum of an upload: chosen when it begins, computed from those of the parts when it ends.
 
 use s3s::S3Result;
 use s3s::dto::{Checksum, ChecksumAlgorithm, ChecksumType, CompleteMultipartUploadInput};
@@ -8,14 +8,14 @@ use crate::attributes::PART_SUMS;
 use crate::checksum::{self, ALL, Algorithm, COMPOSITE, FULL_OBJECT, TYPE, sums_of};
 use crate::error::fault;
 
-/// Longest list of checksums of parts that is kept, in bytes: 728 of SHA-256, 3,640 of CRC32. Listings hold what is kept
-/// with a thousand objects.
+/// Longest list of part checksums that is stored, in bytes: 728 of SHA-256, 3,640 of CRC32. A page of a
+/// listing holds the attributes of a thousand objects.
 const PART_SUMS_BYTES_MAX: usize = 32 * 1024;
 
 /// Attribute of an upload: algorithm and type of its checksum, `CRC32 COMPOSITE`.
 const CHECKSUM: &str = "weft-checksum";
 
-/// The checksum that an upload is to have.
+/// The checksum chosen for an upload.
 #[derive(Clone, Copy)]
 pub(super) struct Planned {
     pub(super) algorithm: Algorithm,
@@ -23,7 +23,7 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// As the client asked for.
+    /// The checksum that the client asked for.
     pub(super) fn of(
         algorithm: Option<&ChecksumAlgorithm>,
         kind: Option<&ChecksumType>,
@@ -56,7 +56,7 @@ impl Planned {
         Ok(Some(Self { algorithm, full }))
     }
 
-    /// As kept with the upload.
+    /// The checksum stored with an upload.
     pub(super) fn of_upload(upload: &Upload) -> Option<Self> {
         let (algorithm, kind) = upload.attributes.get(CHECKSUM)?.split_once(' ')?;
         Some(Self {
@@ -65,7 +65,7 @@ impl Planned {
         })
     }
 
-    /// As kept with the upload: the attribute and its value.
+    /// The attribute to store with the upload, and its value.
     pub(super) fn encode(self) -> (String, String) {
         let value = format!("{} {}", self.algorithm.name(), self.kind().as_str());
         (CHECKSUM.to_owned(), value)
@@ -81,7 +81,7 @@ impl Planned {
         ChecksumType::from_static(if self.full { FULL_OBJECT } else { COMPOSITE })
     }
 
-    /// The checksums of parts, and the parts' lengths.
+    /// The checksums of parts, with the parts' lengths.
     fn sums(self, parts: &[&Received]) -> S3Result<Vec<(String, u64)>> {
         let header = self.algorithm.header();
         let mut sums = Vec::with_capacity(parts.len());
@@ -105,7 +105,8 @@ impl Planned {
     }
 }
 
-/// The attributes of the object's checksum, made from those of its parts and compared with what the client declared.
+/// The attributes of the object's checksum, computed from those of its parts and compared with the client's
+/// declaration.
 pub(super) fn join(
     planned: Option<Planned>,
     chosen: &[&Received],
@@ -138,7 +139,7 @@ pub(super) fn join(
     Ok(attributes)
 }
 
-/// The client may declare no other checksum than the one planned.
+/// Refuses a declared checksum of another kind than the chosen one.
 fn check_kind(planned: Option<Planned>, kind: Option<&ChecksumType>, declared: &Checksum) -> S3Result<()> {
     let algorithm = planned.map(|planned| planned.algorithm);
     let mut others = ALL.into_iter().filter(|other| Some(*other) != algorithm);

@@ -1,4 +1,4 @@
-//! Parts received, from a client or from another object.
+//! Receiving parts, from a client or from another object.
 
 use s3s::dto::{self, *};
 use s3s::{S3Request, S3Result};
@@ -50,7 +50,7 @@ impl Face {
         Ok(output)
     }
 
-    /// Takes a part from an object, or a range of one.
+    /// Copies a part from an object, or a range of one.
     pub(in crate::face) async fn upload_part_copy(
         &self,
         request: S3Request<UploadPartCopyInput>,
@@ -114,7 +114,7 @@ fn part_number(number: i32) -> S3Result<u32> {
         })
 }
 
-/// `bytes=FIRST-LAST`, both ends given.
+/// Parses `bytes=FIRST-LAST`; both ends are required.
 fn copy_range(text: &str) -> S3Result<std::ops::Range<u64>> {
     match dto::Range::parse(text) {
         Ok(dto::Range::Int {
