@@ -1,12 +1,12 @@
-//! Query and path parameters, checked against the table that also describes them in the OpenAPI document.
+//! Query and path parameters, checked against the table from which the OpenAPI document is made too.
 //!
-//! Lenient where a reader cannot help it (an empty value counts as absent), strict where a silent guess would
-//! give a wrong answer: unknown and repeated names and values out of range are refused with the name in the
-//! message. Only the addresses for clients of other servers leave unknown names aside.
+//! An empty value counts as absent, because forms send empty values. Unknown and repeated names and values
+//! out of range are refused with the name in the message, because a silent guess would give a wrong answer.
+//! Only the addresses for clients of other servers ignore unknown names.
 
 use crate::failure::Failure;
 
-/// Most rows one answer may hold.
+/// Most rows in one answer.
 pub(crate) const LIMIT_MAX: usize = 1000;
 
 /// One parameter of a route.
@@ -19,28 +19,28 @@ pub(crate) struct Parameter {
     pub(crate) about: &'static str,
 }
 
-/// Where a parameter stands.
+/// Where a request has a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Query,
     Path,
 }
 
-/// What a parameter may hold.
+/// Which values a parameter takes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind {
     Text,
     /// `1`, `true`, `yes` or `on`; `0`, `false`, `no` or `off`.
     Flag,
-    /// A number of rows from 1 to [`LIMIT_MAX`]; the default where absent.
+    /// A number of rows from 1 to [`LIMIT_MAX`]. The number here is the default.
     Limit(usize),
-    /// 1 to 14 digits: a time, or the beginning of one.
+    /// A time or the beginning of one: 1 to 14 digits.
     Time,
-    /// The same with up to three digits for milliseconds.
+    /// The same with up to three more digits for milliseconds.
     Moment,
     OneOf(&'static [&'static str]),
     Number,
-    /// A whole number, this or more, which may be negative.
+    /// A whole number that is at least this one, which may be negative.
     Count(i64),
     /// Text that may be given any number of times.
     Many,
@@ -82,8 +82,8 @@ impl Arguments {
         }
     }
 
-    /// As [`Arguments::parse`], but names that are not in the table are left aside: clients of other servers send what
-    /// only those know.
+    /// Like [`Arguments::parse`], but ignores names that are not in the table: clients of other servers send
+    /// parameters that only those servers know.
     pub(crate) fn parse_known(known: &'static [Parameter], query: &str) -> Result<Arguments, Failure> {
         let pairs = url::form_urlencoded::parse(query.as_bytes());
         let known_pairs = pairs.filter(|(name, _)| known.iter().any(|p| p.name == *name));
@@ -120,7 +120,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// A value as it came.
+    /// The value as it was sent.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.given
             .iter()
@@ -128,7 +128,7 @@ impl Arguments {
             .map(|(_, v)| v.as_str())
     }
 
-    /// Every value of a parameter that may be given many times.
+    /// Every value of a parameter that may be repeated.
     pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
         self.given
             .iter()
@@ -146,7 +146,8 @@ impl Arguments {
         self.text(name).map(str::to_owned)
     }
 
-    /// A value the table requires; empty otherwise.
+    /// The value of a parameter that the table requires. Empty if the table does not require it and it is
+    /// absent.
     pub(crate) fn required(&self, name: &str) -> String {
         self.owned(name).unwrap_or_default()
     }
@@ -155,7 +156,7 @@ impl Arguments {
         self.text(name).and_then(flag_of).unwrap_or(false)
     }
 
-    /// The rows wanted, or the table's default.
+    /// The number of rows asked for, or the table's default.
     pub(crate) fn limit(&self, name: &str) -> Option<usize> {
         let default = self
             .known

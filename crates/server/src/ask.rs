@@ -1,7 +1,7 @@
-//! Putting questions to the archive from async code.
+//! Asks the archive questions from async code.
 //!
-//! Invariants: the archive is only called on blocking threads; never more than `questions_max` calls run at
-//! once, also when the requests that asked have given up, because the permit travels with the call.
+//! Invariants: the archive is called on blocking threads only; at most `questions_max` calls run at once,
+//! even if the requests that asked have given up, because the permit stays with the call.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use crate::counters::Counters;
 use crate::failure::Failure;
 
-/// What the server asks: an archive, or what stands for one.
+/// Answers questions: an archive, or a replacement for one.
 pub trait Answers: Send + Sync + 'static {
     /// Answers a question; may block.
     ///
@@ -21,7 +21,7 @@ pub trait Answers: Send + Sync + 'static {
     /// [`AskError`] with a code of `not_found`, `bad_request`, `unavailable` or `internal`.
     fn ask(&self, question: &Question) -> Result<Answer, AskError>;
 
-    /// Where the records that answers name are read from.
+    /// The places that records are read from.
     fn sources(&self) -> Sources {
         Sources::default()
     }
@@ -37,10 +37,10 @@ impl Answers for Archive {
     }
 }
 
-/// How often questions that belong together are asked again to get them from one epoch.
+/// How often to ask questions whose answers are shown together, to get them from one epoch.
 const TOGETHER_TRIES: usize = 3;
 
-/// Asks on blocking threads, within a cap.
+/// Asks on blocking threads, with a limit on calls at once.
 #[derive(Clone)]
 pub(crate) struct Asker {
     source: Arc<dyn Answers>,
@@ -57,7 +57,7 @@ impl Asker {
         }
     }
 
-    /// One question.
+    /// Asks one question.
     pub(crate) async fn ask<Q: Ask>(&self, question: Q) -> Result<Answer<Q::Answer>, Failure> {
         let question = question.into();
         let counters = Arc::clone(&self.counters);
@@ -67,8 +67,9 @@ impl Asker {
         Ok(answer?.to::<Q>()?)
     }
 
-    /// Questions whose answers are shown together. They come from one epoch where that can be had within
-    /// [`TOGETHER_TRIES`]; while a load is running fast, the last try stands.
+    /// Asks questions whose answers are shown together. The answers come from one epoch if that succeeds
+    /// within [`TOGETHER_TRIES`] attempts. While a load adds epochs quickly, the answers of the last attempt
+    /// are returned.
     pub(crate) async fn ask_together<T: Together<N>, const N: usize>(
         &self,
         questions: T,
@@ -88,7 +89,7 @@ impl Asker {
         Ok(T::typed(answers.await?))
     }
 
-    /// Runs `work` on a blocking thread, within the cap.
+    /// Runs `work` on a blocking thread, within the limit.
     pub(crate) async fn blocking<T, F>(&self, work: F) -> Result<T, Failure>
     where
         T: Send + 'static,
@@ -100,6 +101,7 @@ impl Asker {
             .map_err(|_| Failure::unavailable("the server is shutting down"))?;
         let source = Arc::clone(&self.source);
         let task = tokio::task::spawn_blocking(move || {
+            // Held until the call ends, even if the request has been dropped by then.
             let _permit = permit;
             work(source.as_ref())
         });
@@ -120,7 +122,7 @@ pub(crate) trait Together<const N: usize> {
     fn typed(answers: [Asked<Body>; N]) -> Self::Answers;
 }
 
-/// What came of one question.
+/// The outcome of one question.
 pub(crate) type Asked<A> = Result<Answer<A>, AskError>;
 
 impl<A: Ask, B: Ask> Together<2> for (A, B) {

@@ -1,6 +1,6 @@
 //! The server's own counters: requests by route and status, their times, and searches.
 //!
-//! Routes are patterns of the router, so that there are as many as the program has, whatever is asked for.
+//! Routes are patterns of the router, so their number is fixed, whatever clients ask for.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -22,7 +22,7 @@ const HTTP_SECONDS: Metric = Metric::histogram(
 const SEARCH_SECONDS: Metric =
     Metric::histogram("weft_search_seconds", "Time of a search within the archive.");
 
-/// Upper bounds of the buckets in microseconds: 1 ms to 30 s, which is when a request is given up.
+/// Upper bounds of the buckets in microseconds: 1 ms to 30 s, the default limit for a request.
 const BOUNDS_US: [u64; 11] = [
     1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 5_000_000, 30_000_000,
 ];
@@ -58,17 +58,17 @@ impl Counters {
         InFlight(&self.in_flight)
     }
 
-    /// Requests under way.
+    /// Number of requests under way.
     pub(crate) fn in_flight(&self) -> u64 {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// Requests answered so far.
+    /// Number of requests answered so far.
     pub(crate) fn answered_total(&self) -> u64 {
         self.answered.load(Ordering::Relaxed)
     }
 
-    /// A request was answered. `route` is a pattern of the router, never a path as asked for.
+    /// Counts an answered request. `route` is a pattern of the router, never the path that was asked for.
     pub(crate) fn answered(&self, route: &str, status: u16, took: Duration) {
         self.answered.fetch_add(1, Ordering::Relaxed);
         let mut routes = lock(&self.routes);
@@ -83,12 +83,12 @@ impl Counters {
         *entry.by_status.entry(status).or_default() += 1;
     }
 
-    /// A search was answered.
+    /// Counts an answered search.
     pub(crate) fn search_took(&self, took: Duration) {
         self.search.observe(took);
     }
 
-    /// All of them, as Prometheus reads them.
+    /// Writes all counters as Prometheus reads them.
     pub(crate) fn write(&self, text: &mut Text) {
         text.one(&UP_SECONDS, self.started.elapsed().as_secs());
         text.one(&HTTP_IN_FLIGHT, self.in_flight());

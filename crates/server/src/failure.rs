@@ -1,4 +1,4 @@
-//! A request that cannot be answered: status, code and message, and nothing of the inside.
+//! A request that fails: its status, code and message. Internals of the server are not revealed.
 
 use archive::{AskError, ErrorCode};
 use axum::http::StatusCode;
@@ -6,41 +6,41 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::json;
 
-/// A short word for programs, the same for one kind of failure always.
+/// A short word for programs. The same kind of failure always has the same code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Code {
     /// The request itself is wrong.
     BadRequest,
-    /// There is no such thing.
+    /// What was asked for does not exist.
     NotFound,
-    /// Not from here, or not on this server.
+    /// Not allowed from this client, or not on this server.
     Forbidden,
-    /// Not now; asking again later may help.
+    /// Not possible now. Asking again later may help.
     Unavailable,
-    /// Something failed here.
+    /// Something failed in the server or the archive.
     Internal,
-    /// The address does not take the method.
+    /// The address does not support the method.
     MethodNotAllowed,
-    /// The body is not of the type that is taken.
+    /// The body has another media type than the one expected.
     UnsupportedMediaType,
     /// The body is too large.
     TooLarge,
     /// A value of the address is too long.
     TooLong,
-    /// The record has no such bytes.
+    /// The record does not have these bytes.
     Range,
-    /// The server does not go by the name in the request.
+    /// The name in the request is not one of the server's.
     WrongHost,
     /// The input is no longer where it was loaded from.
     InputMissing,
-    /// The input is not what was loaded.
+    /// The input is not the one that was loaded.
     InputChanged,
     /// Content of this type is not shown.
     NotShown,
 }
 
-/// Why a request has no answer. As a response it is JSON; pages turn it into a page.
+/// Why a request failed. As a response it is JSON; pages turn it into a page.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) status: StatusCode,

@@ -1,7 +1,7 @@
-//! Entity tags: what an asker has already is not sent again.
+//! Entity tags: a client that already has an answer does not get it again.
 //!
-//! Answers that are held whole get a weak tag (they may be compressed on the way) of their bytes; records, which are
-//! streamed, bring a strong one of their own.
+//! Answers that are complete in memory get a tag made from their bytes. It is weak, because they may be
+//! compressed on the way (RFC 9110, 8.8.1). Records are streamed and have a strong tag of their own.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -9,16 +9,17 @@ use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 
-/// Longest answer that is given a tag, in bytes; none that is held whole is longer.
+/// Longest answer that gets a tag, in bytes. No answer in memory is longer.
 const BYTES_MAX: usize = 64 << 20;
 
-/// A tag of these 64 bits.
+/// A tag made from these 64 bits.
 pub(crate) fn tag(bits: u64, weak: bool) -> HeaderValue {
     let mark = if weak { "W/" } else { "" };
     HeaderValue::try_from(format!("{mark}\"{bits:016x}\"")).unwrap_or(HeaderValue::from_static("\"0\""))
 }
 
-/// Whether the asker has what `tag` names.
+/// Whether the client has what `tag` names. The comparison is weak, as `If-None-Match` requires (RFC 9110,
+/// 13.1.2).
 pub(crate) fn has(asked: &HeaderMap, tag: &HeaderValue) -> bool {
     let bare = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
     let Ok(tag) = tag.to_str().map(bare) else {
@@ -39,7 +40,7 @@ pub(crate) fn not_modified(tag: &HeaderValue) -> Response {
     response
 }
 
-/// Gives an answer that is held whole its tag, or says that the asker has it.
+/// Gives a complete answer its tag, or answers 304 if the client has it already.
 pub(crate) async fn tagged(method: &Method, asked: &HeaderMap, response: Response) -> Response {
     let plain = method == Method::GET
         && response.status() == StatusCode::OK
@@ -50,7 +51,7 @@ pub(crate) async fn tagged(method: &Method, asked: &HeaderMap, response: Respons
     }
     let (mut parts, body) = response.into_parts();
     let Ok(bytes) = to_bytes(body, BYTES_MAX).await else {
-        // What is held whole cannot fail.
+        // A body in memory cannot fail.
         tracing::error!("an answer held whole could not be read");
         return Response::new(Body::empty());
     };
@@ -58,7 +59,7 @@ pub(crate) async fn tagged(method: &Method, asked: &HeaderMap, response: Respons
     bytes.hash(&mut hasher);
     let tag = tag(hasher.finish(), true);
     if has(asked, &tag) {
-        // The headers of the answer that would be sent are those of the one that is there.
+        // A 304 has the headers that the full answer would have, except its length.
         parts.status = StatusCode::NOT_MODIFIED;
         parts.headers.remove(header::CONTENT_LENGTH);
         parts.headers.insert(header::ETAG, tag);

@@ -1,7 +1,7 @@
 //! The last minutes of the archive's work, for the statistics charts.
 //!
-//! Rates come from the loads' own counts, load by load, so that pages that were crawled again count too and
-//! a load that begins or is forgotten makes no jump. At most [`POINTS_MAX`] points are kept.
+//! Rates are computed from the counters of each load. So pages that were crawled again count too, and a load
+//! that begins or is forgotten causes no jump. At most [`POINTS_MAX`] points are kept.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
@@ -12,10 +12,10 @@ use archive::question::{JobBody, Jobs, StageRow, Stages, Status};
 use crate::ask::Asker;
 use crate::counters::Counters;
 
-/// Points kept: ten minutes at the default interval.
+/// Most points kept: ten minutes at the default interval.
 pub(crate) const POINTS_MAX: usize = 300;
 
-/// One moment.
+/// Figures of one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Point {
     pub(crate) pages_per_s: f64,
@@ -28,7 +28,7 @@ pub(crate) struct Point {
     pub(crate) requests_per_s: f64,
 }
 
-/// What the counters of one load stood at.
+/// Counters of one load.
 #[derive(Debug, Clone, Copy, Default)]
 struct OfLoad {
     pages: u64,
@@ -55,16 +55,16 @@ struct Inner {
     last: Option<Seen>,
 }
 
-/// What the last sample saw.
+/// Figures of the last sample.
 struct Seen {
     at: Instant,
-    /// By load.
+    /// Counters by the load's number.
     counts: BTreeMap<u64, OfLoad>,
     requests: u64,
 }
 
 impl Seen {
-    /// Never 0, to divide by.
+    /// Seconds from the sample to `now`; never 0, because rates are divided by it.
     fn seconds_to(&self, now: Instant) -> f64 {
         now.saturating_duration_since(self.at).as_secs_f64().max(0.001)
     }
@@ -91,7 +91,7 @@ impl History {
     }
 
     async fn sample(&self, asker: &Asker, counters: &Counters) {
-        // A moment that the archive cannot speak of has no point.
+        // If the archive does not answer, there is no point for this moment.
         let asked = asker.ask_together((Status {}, Jobs {}, Stages {})).await;
         if let Ok((Ok(status), Ok(jobs), Ok(stages))) = asked {
             let requests = counters.answered_total();

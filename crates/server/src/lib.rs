@@ -1,16 +1,16 @@
-//! HTTP: JSON API, pages, CDX, archived content in a sandbox, metrics.
+//! The HTTP server: JSON API, pages, CDX, archived content in a sandbox, and metrics.
 //!
-//! The server knows archives only by the questions it can put to them ([`Ask`]), and stores by their reports
-//! ([`storage::Storage`]). Its invariants:
+//! The server knows archives only through the questions it can ask ([`Ask`]), and stores only through their
+//! reports ([`storage::Storage`]). Its invariants:
 //!
 //! - the archive is called on blocking threads only, within a cap; every request ends within a time limit;
 //! - every answer names its epoch;
-//! - archived text is escaped wherever it is shown, and archived content is only ever sent under `/sandbox`
-//!   and as download, with headers that keep it from running or reaching anything;
-//! - nothing is loaded from anywhere else: styles and script are part of the program.
+//! - archived text is escaped wherever it is shown; archived content is sent only under `/sandbox` and as a
+//!   download, with headers that keep it from running or reaching anything;
+//! - pages load nothing from other servers: styles and script are part of the program.
 //!
-//! It does not know how an archive is stored, and it changes none, but for a load begun from this machine
-//! where the settings allow it.
+//! It does not know how an archive is stored, and it changes none, with one exception: a load requested from
+//! this machine, if the settings allow it.
 
 use axum::Router;
 
@@ -40,8 +40,8 @@ pub use serve::{ServeError, Server, serve};
 pub use settings::ServerSettings;
 pub use state::Served;
 
-/// The whole server as one service, to be served by other means than [`serve`]. Charts stay empty, because
-/// nobody takes samples, and loads are refused, because nobody says where a request comes from.
+/// The whole server as one service, for callers that do not use [`serve`]. Its charts stay empty because
+/// nothing takes samples, and it refuses loads because it cannot tell where a request comes from.
 pub fn router(served: impl Into<Served>, settings: ServerSettings) -> Router {
     routes::router(state::State::new(served.into(), settings))
 }

@@ -1,4 +1,4 @@
-//! Addresses within this server, with every part escaped.
+//! Addresses within this server. Every value in them is escaped.
 
 use archive::question::CdxRow;
 use url::form_urlencoded::byte_serialize;
@@ -7,12 +7,12 @@ use url::form_urlencoded::byte_serialize;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct At {
     time: String,
-    /// Where its second has others.
+    /// Set if other captures have the same second.
     capture: Option<String>,
 }
 
 impl At {
-    /// The one nearest to a time.
+    /// The capture nearest to a time.
     pub(crate) fn time(time: &str) -> At {
         At {
             time: time.to_owned(),
@@ -20,7 +20,7 @@ impl At {
         }
     }
 
-    /// That of a row, whatever else was captured in its second.
+    /// The capture of a row, even if others were made in the same second.
     pub(crate) fn exactly(row: &CdxRow) -> At {
         At {
             time: row.timestamp.clone(),
@@ -28,8 +28,9 @@ impl At {
         }
     }
 
-    /// That of `rows[index]`, by its time alone where that is enough. Captures of one second stand together in `rows`;
-    /// what may stand before and behind them is not known if they are only `part` of a list.
+    /// The capture `rows[index]`, by its time alone if that is unambiguous. Captures of one second are
+    /// adjacent in `rows`. If `rows` is only `part` of a list, the captures before and after it are not
+    /// known, so the first and the last row are named exactly.
     pub(crate) fn among(rows: &[CdxRow], index: usize, part: bool) -> At {
         let row = &rows[index];
         let shares = |other: Option<&CdxRow>| match other {
@@ -44,10 +45,11 @@ impl At {
     }
 }
 
-/// Bytes of an address that a request can carry: the HTTP library refuses more without a word.
+/// Longest address that a request can carry, in bytes: the HTTP library refuses longer ones without an
+/// explanation.
 const BYTES_MAX: usize = 65_000;
 
-/// The address, unless it is so long (a URL of 20,000 bytes can be, when escaped) that it would lead nowhere.
+/// The address, unless it is too long for a request. An escaped URL of 20,000 bytes can be.
 pub(crate) fn if_short(address: String) -> Option<String> {
     (address.len() <= BYTES_MAX).then_some(address)
 }
@@ -88,7 +90,7 @@ fn at_capture(path: &str, url: &str, at: Option<&At>) -> String {
     with(path, &[("url", Some(url)), ("at", time), ("capture", capture)])
 }
 
-/// `path` with the parameters that have a value.
+/// `path` with those parameters that have a value.
 pub(crate) fn with(path: &str, parameters: &[(&str, Option<&str>)]) -> String {
     let mut link = path.to_owned();
     let mut mark = '?';
@@ -104,7 +106,7 @@ pub(crate) fn with(path: &str, parameters: &[(&str, Option<&str>)]) -> String {
     link
 }
 
-/// `url` if a browser may follow it: http and https only, never `javascript:` and its like.
+/// `url` if a browser may follow it. Only http and https are allowed, never `javascript:` or similar schemes.
 pub(crate) fn outside(url: &str) -> Option<&str> {
     let head = url
         .get(..8)

@@ -1,6 +1,6 @@
 //! `/metrics`: the server's own counters, and the figures of the archive and the store, as Prometheus reads them.
 //!
-//! Figures are read when they are asked for, so that they cannot differ from what the pages show.
+//! Figures are read at each request, so that they cannot differ from those of the pages.
 
 use archive::question::{StageRow, Stages, Status, StatusBody};
 use axum::http::header;
@@ -83,7 +83,7 @@ const STAGE_FIGURES: [StageFigure; 5] = [
     ),
 ];
 
-/// `/metrics`. What the archive cannot say at the moment is left out.
+/// Handles `/metrics`. Figures that the archive cannot give now are left out.
 pub(crate) async fn page(state: &State) -> Response {
     let mut text = Text::new();
     text.begin(&BUILD_INFO)

@@ -1,10 +1,10 @@
-//! Figures, dates, sizes and archived text, put for readers.
+//! Figures, dates, sizes and archived text in the form that readers see.
 
 use std::borrow::Cow;
 
 pub(crate) use human::{bytes as size, count, counted, duration_ms as span, rate};
 
-/// The parts of a time given as 14 digits or in ISO 8601; parts beyond what is given are absent.
+/// The parts of a time, from 14 digits or ISO 8601. Hours, minutes and seconds that are not given are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment {
     pub(crate) year: u32,
@@ -31,7 +31,7 @@ const MONTHS: [&str; 12] = [
 ];
 
 impl Moment {
-    /// Reads `20140126200624`, `2014-01-26T20:06:24.000Z` or the beginning of either, to the day at least.
+    /// Reads `20140126200624`, `2014-01-26T20:06:24.000Z` or the beginning of either. The day must be given.
     pub(crate) fn parse(text: &str) -> Option<Moment> {
         let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).take(14).collect();
         let part = |from: usize, len: usize| {
@@ -81,7 +81,7 @@ impl Moment {
         )
     }
 
-    /// Seconds since 1970: only for distances.
+    /// Seconds since 1970. Used only for the distance between two times.
     pub(crate) fn seconds(self) -> i64 {
         let (year, month, day) = (self.year.into(), self.month.into(), self.day.into());
         let days = civil::days_of(year, month, day);
@@ -89,8 +89,9 @@ impl Moment {
     }
 }
 
-/// Archived text without what a page cannot show: control characters become the replacement character
-/// (white space a blank), and marks that reverse the direction of what follows are dropped.
+/// Archived text without characters that a page must not show. Control characters become the replacement
+/// character (white space becomes a blank), and marks that change the direction of the text after them are
+/// removed.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     let odd = |c: char| c.is_control() || is_direction_mark(c);
     if !text.contains(odd) {
@@ -100,7 +101,7 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown.map(|c| shown_control(c, ' ')).collect())
 }
 
-/// As [`clean`], but lines stay lines.
+/// Like [`clean`], but keeps line ends.
 pub(crate) fn clean_lines(text: &str) -> String {
     let shown = text.chars().filter(|c| !is_direction_mark(*c));
     shown
@@ -116,12 +117,12 @@ fn shown_control(c: char, blank: char) -> char {
     }
 }
 
-/// Embeddings, overrides and isolates: what may reach beyond its own text.
+/// Embeddings, overrides and isolates: marks whose effect may reach beyond their own text.
 fn is_direction_mark(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// `text` cut to at most `max` characters at a word's end where there is one near, and whether it was cut.
+/// Cuts `text` to at most `max` characters, at the end of a word if one is near. Returns whether it was cut.
 pub(crate) fn cut(text: &str, max: usize) -> (&str, bool) {
     let Some((end, _)) = text.char_indices().nth(max) else {
         return (text, false);

@@ -1,4 +1,4 @@
-//! `/record`: the stored record of a capture, as a file with one record, streamed, also by ranges.
+//! `/record`: the stored record of a capture, streamed as a file with one record. Ranges are supported.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, ErrorKind, Read};
@@ -18,11 +18,11 @@ use crate::stream::{self, Maker, Wanted};
 
 /// Bytes read at once.
 const PIECE_BYTES: usize = 256 * 1024;
-/// Characters of a URL key that become part of a file name.
+/// Most characters of a URL key that become part of a file name.
 const NAME_CHARS_MAX: usize = 80;
 
-/// Finds the record of a capture of `url`: the one that `capture` names, else the one nearest to `at`, else the current
-/// version; with the epoch of the answer.
+/// Finds the record of a capture of `url`: the one that `capture` names, else the one nearest to `at`, else
+/// the current version. Returns it with the epoch of the answer.
 pub(crate) async fn locate(
     asker: &Asker,
     url: String,
@@ -87,7 +87,7 @@ pub(crate) async fn download(
     Ok(response)
 }
 
-/// Which bytes these are: a capture's record never changes, and its place and digest name it.
+/// The entity tag of a capture's record. A record never changes, so its place and digest identify its bytes.
 fn tag_of(capture: &CdxRow) -> HeaderValue {
     let mut hasher = DefaultHasher::new();
     (&capture.filename, capture.offset, capture.length).hash(&mut hasher);
@@ -95,7 +95,8 @@ fn tag_of(capture: &CdxRow) -> HeaderValue {
     fresh::tag(hasher.finish(), false)
 }
 
-/// The one range asked for, unless it is for bytes that have another tag. Several at once are answered with the whole.
+/// The range asked for, unless `If-Range` names other bytes (RFC 9110, 13.1.5). A request for several ranges
+/// gets the whole record.
 fn asked_range(asked: &HeaderMap, tag: &HeaderValue) -> Option<String> {
     if asked.get(header::IF_RANGE).is_some_and(|known| known != tag) {
         return None;
@@ -108,6 +109,8 @@ fn asked_range(asked: &HeaderMap, tag: &HeaderValue) -> Option<String> {
 #[expect(
     clippy::result_large_err,
     reason = "the answer is made once and returned at once"
+/// First and last byte of a range. `None` if the header is not a valid range, which is then ignored. The
+/// error is the answer for a range outside of the record.
 )]
 fn within(range: &str, whole: u64) -> Result<Option<(u64, u64)>, Response> {
     let Ok(parsed) = http_range_header::parse_range_header(range) else {
@@ -147,7 +150,7 @@ impl Maker for RawRecord {
     }
 }
 
-/// What an asker is told when the input does not give the record.
+/// The failure for a client whose record cannot be read from its input.
 pub(crate) fn no_bytes(capture: &CdxRow, error: &RecordError) -> Failure {
     tracing::warn!(%error, "a record's bytes cannot be had");
     match error {
@@ -162,7 +165,7 @@ pub(crate) fn no_bytes(capture: &CdxRow, error: &RecordError) -> Failure {
         RecordError::Read(ReadError::Io { source, .. }) if source.kind() == ErrorKind::TimedOut => {
             Failure::unavailable("the record could not be read in time")
         }
-        // A disk or a store that does not answer.
+        // The disk or the store does not answer.
         RecordError::Read(ReadError::Io { .. }) => {
             Failure::unavailable("the input cannot be read now; the server's log says why")
         }
@@ -178,7 +181,7 @@ pub(crate) fn no_bytes(capture: &CdxRow, error: &RecordError) -> Failure {
     }
 }
 
-/// Whether there is no file where the input was.
+/// Whether the error means that there is no file at the input's place.
 fn is_gone(kind: ErrorKind) -> bool {
     matches!(
         kind,

@@ -1,5 +1,5 @@
-//! All routes, and what every request passes through: the names the server goes by, counting, the time limit,
-//! headers that hold for every answer, entity tags and compression.
+//! All routes, and what happens to every request: check of the host name, counting, the time limit, headers
+//! of every answer, entity tags and compression.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,20 +22,21 @@ use crate::pages::{self, PageFailure};
 use crate::sandbox;
 use crate::state::State;
 
-/// Paths whose failures are JSON; all others are for readers.
+/// Paths whose failures are JSON. The failures of all others are pages.
 const FOR_PROGRAMS: [&str; 4] = ["/api", "/cdx", "/record", "/metrics"];
 
-/// Where to ask whether the server runs.
+/// Path that tells whether the server runs.
 const HEALTH_PATH: &str = "/healthz";
 
-/// Values in an address are shorter than this, in bytes: URL keys end there (`docs/format-index.md`), and the
-/// HTTP library refuses all addresses above 65,534 without a word.
+/// Values in an address must be shorter than this, in bytes: URL keys end there (`docs/format-index.md`), and
+/// the HTTP library refuses all addresses above 65,534 bytes without an explanation.
 const VALUE_BYTES_MAX: usize = 60_000;
 
-/// When what is not available now may be asked for again.
+/// When a client may ask again for what is not available now.
 const RETRY_SECONDS: &str = "5";
 
-/// Headers of every answer. Archived content and its interpretation stay where they are put.
+/// Headers of every answer. They keep browsers from guessing types, from sending addresses of this server to
+/// other sites, and from sharing its answers or windows with other sites.
 const HEADERS: [(HeaderName, &str); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
@@ -62,14 +63,17 @@ pub(crate) fn router(state: Arc<State>) -> Router {
     router
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
+        // A layer added later is outside of the earlier ones. So `around` sees answers before they are
+        // compressed, and its entity tags are those of the uncompressed bytes.
         .layer(DefaultBodyLimit::max(state.settings.body_bytes_max))
         .layer(from_fn_with_state(Arc::clone(&state), around))
         .layer(CompressionLayer::new().compress_when(compressible()))
         .with_state(state)
 }
 
-/// What is worth compressing: not what fits a packet, nor what is compressed. A record's tag and ranges count its bytes as
-/// they are stored, so it is never sent otherwise.
+/// Which answers are worth compressing: not those that fit into a packet, nor those that are compressed
+/// already. A record is never compressed, because its tag and its ranges refer to its bytes as they are
+/// stored.
 fn compressible() -> impl Predicate {
     SizeAbove::new(1024)
         .and(NotForContentType::IMAGES)
@@ -104,6 +108,7 @@ async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next)
         let soon = HeaderValue::from_static(RETRY_SECONDS);
         response.headers_mut().insert(header::RETRY_AFTER, soon);
     }
+    // An answer's own header takes precedence.
     for (name, value) in HEADERS {
         response
             .headers_mut()
@@ -123,7 +128,7 @@ async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next)
     response
 }
 
-/// Why a request is not looked at.
+/// Why a request is refused before it is looked at.
 fn refusal(state: &State, request: &Request) -> Option<Failure> {
     let uri = request.uri();
     match state.hosts.admit(request.version(), uri, request.headers()) {
@@ -133,7 +138,7 @@ fn refusal(state: &State, request: &Request) -> Option<Failure> {
                 "a request names one Host (RFC 9112, section 3.2)",
             ));
         }
-        // Who watches over the server may call it what he likes: there is nothing to be read.
+        // A monitor may use any name for the server: this path reveals nothing.
         Err(Misaddressed::NotOurs) if uri.path() == HEALTH_PATH => {}
         Err(Misaddressed::NotOurs) => {
             return Some(Failure::new(
@@ -144,6 +149,7 @@ fn refusal(state: &State, request: &Request) -> Option<Failure> {
         }
     }
     let query = uri.query().unwrap_or("");
+    // A query this short has no value that is too long, so most queries are not parsed.
     let too_long = query.len() >= VALUE_BYTES_MAX
         && url::form_urlencoded::parse(query.as_bytes()).any(|(_, value)| value.len() >= VALUE_BYTES_MAX);
     too_long.then(|| {
@@ -155,12 +161,12 @@ fn refusal(state: &State, request: &Request) -> Option<Failure> {
     })
 }
 
-/// Whether the server runs; it says nothing of the archive.
+/// Tells that the server runs, and nothing about the archive.
 async fn health() -> Response {
     plain("ok\n", "no-store")
 }
 
-/// Crawlers are asked to stay away: every page leads to others without end, and the archived pages are not ours.
+/// Asks crawlers to stay away: the pages link to each other without end, and the archived pages are not ours.
 async fn robots() -> Response {
     plain("User-agent: *\nDisallow: /\n", "max-age=86400")
 }

@@ -1,15 +1,16 @@
-//! `/sandbox/content`: archived content, shown where it can do nothing.
+//! `/sandbox/content`: shows archived content where it can do no harm.
 //!
-//! Whatever the bytes are: they run no script, submit no form, open no window, reach no network and have no
-//! origin, so neither cookies nor storage. This holds by the headers alone ([`POLICY`]), also when the address
-//! is opened outside of the frame that the page view puts it in. They leave out one thing: browsers open connections for
-//! some references (frames, `<link rel=preconnect>`) before they ask the policy. So HTML is written anew without what a
-//! connection could be opened for (`writer`, `kept`). The one thing the headers allow is that a reader's click on a link
-//! leaves the frame, and links lead to pages of this server (`links`). Only types that a browser shows by itself are
-//! sent as what they are; nothing else is guessed (`nosniff`), and anything else is for download.
+//! Whatever the bytes are, they run no script, submit no form, open no window, reach no network and have no
+//! origin, so neither cookies nor storage. The headers alone guarantee this ([`POLICY`]), even if the address
+//! is opened outside of the page's frame. There is one gap: for some references (frames, `<link
+//! rel=preconnect>`) browsers open connections before they ask the policy. So HTML is rewritten without
+//! anything that a connection could be opened for (`writer`, `kept`). The headers allow one thing: a click on
+//! a link may leave the frame, and links lead to pages of this server (`links`). Only types that a browser
+//! shows by itself are sent with their type. Browsers must not guess types (`nosniff`), and everything else
+//! is a download.
 //!
-//! Content is read while it is sent (`content`), of [`crate::state::CONTENTS_MAX`] records at a time: a few bytes may decode to any
-//! number.
+//! Content is read while it is sent (`content`), of [`crate::state::CONTENTS_MAX`] records at a time, because
+//! a few bytes may decode to any number.
 
 mod content;
 mod kept;
@@ -37,20 +38,22 @@ use crate::stream::{self, Wanted};
 use crate::{present, record};
 use content::Content;
 
-/// `sandbox` with one allowance, and nothing fetched from anywhere.
+/// The Content-Security-Policy: `sandbox` with one exception, and no fetching. Pictures that are their own
+/// address (`data:`) and the page's own styles are allowed. The last three directives are named because they
+/// do not fall back to `default-src` (CSP Level 3).
 const POLICY: &str = "sandbox allow-top-navigation-by-user-activation; default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
     form-action 'none'; base-uri 'none'; frame-ancestors 'self'";
 
-/// Headers of every answer here.
+/// Headers of every answer here, failures included.
 const HEADERS: [(HeaderName, &str); 4] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    // Else names in links would be looked up ahead of a click.
+    // Without this, browsers look up host names in links before a click.
     (HeaderName::from_static("x-dns-prefetch-control"), "off"),
     (header::CACHE_CONTROL, "no-cache"),
 ];
 
-/// What a browser shows by itself, and as what it is sent.
+/// How a browser shows content, and so how it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Show {
     Html,
@@ -84,17 +87,17 @@ fn show_as(mime: &str) -> Option<Show> {
     }
 }
 
-/// Whether there is content to be shown: a redirect has none to speak of, and what it has would be taken for
-/// the page.
+/// Whether a capture has content to show. A redirect has none of interest, and a reader would take it for the
+/// page.
 pub(crate) fn worth_showing(status: u16, mime: &str, kind: CaptureKind) -> bool {
     !(300..400).contains(&status) && can_show(mime, kind)
 }
 
-/// Whether the content of this type and kind of capture can be shown.
+/// Whether content of this type and kind of capture can be shown.
 fn can_show(mime: &str, kind: CaptureKind) -> bool {
     match kind {
         CaptureKind::Wat => false,
-        // Of a revisit, the content that it saw again is shown; its own type says only that it is one.
+        // A revisit is shown with the content that it refers to. Its own media type says nothing about that.
         CaptureKind::Wet | CaptureKind::Revisit => true,
         CaptureKind::Arc | CaptureKind::Resource | CaptureKind::Response => show_as(mime).is_some(),
     }
@@ -106,7 +109,7 @@ pub(crate) async fn content(
     peer: Option<Extension<Peer>>,
     query: Query,
 ) -> Response {
-    // Without a connection it is this process that asks.
+    // Without a connection the request comes from this process.
     let asker = peer.map_or(IpAddr::from(Ipv4Addr::LOCALHOST), |Extension(Peer(peer))| {
         peer.ip()
     });
@@ -140,6 +143,7 @@ async fn find(state: &State, query: &Query, asker: IpAddr) -> Result<Response, F
         ));
     }
     let (show, media) = shown(&found.capture.mime, kind);
+    // Taken before the record is opened, because opening already reads and decodes its beginning.
     let place = state.contents.take(asker).await;
     let capture = found.capture.clone();
     let interrupt = Interrupt::after(state.settings.content_max);
@@ -156,10 +160,10 @@ async fn find(state: &State, query: &Query, asker: IpAddr) -> Result<Response, F
     Ok(response)
 }
 
-/// How long a page waits for the title in its content.
+/// How long a page waits for the title from its content.
 const TITLE_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// The title in a capture's own content; `None` where it is no page, or cannot be had at once.
+/// The title in a capture's own content. `None` if it is not a page or cannot be read at once.
 pub(crate) async fn title(state: &State, record: RecordBody) -> Option<String> {
     let found = content_of(record).ok()?;
     if !matches!(shown(&found.capture.mime, found.capture.kind).0, Show::Html) {
@@ -175,7 +179,8 @@ pub(crate) async fn title(state: &State, record: RecordBody) -> Option<String> {
     title.await.ok()?
 }
 
-/// A revisit says that the content was as before: the capture with that content, if the archive holds it.
+/// Replaces a revisit, which says that the content was as before, with the capture that has this content, if
+/// it is in the archive.
 fn content_of(found: RecordBody) -> Result<RecordBody, Failure> {
     match (found.capture.kind, found.original) {
         (CaptureKind::Revisit, Some(original)) => Ok(*original),
@@ -186,7 +191,8 @@ fn content_of(found: RecordBody) -> Result<RecordBody, Failure> {
     }
 }
 
-/// As what content is sent: a type that is never taken as it came.
+/// How content is shown and the media type it is sent with. HTML, XHTML and SVG are always sent as UTF-8 HTML
+/// made here.
 fn shown(mime: &str, kind: CaptureKind) -> (Show, String) {
     let text = "text/plain; charset=utf-8".to_owned();
     let html = "text/html; charset=utf-8".to_owned();

@@ -1,8 +1,8 @@
-//! The server on its port: the terms of its connections, what runs beside it, and the end.
+//! Runs the server on its port: the limits of its connections, the tasks beside it, and the shutdown.
 //!
-//! Invariants: at most `connections_max` connections are held, and so many of one address, each with one task; after
-//! shutdown no connection is accepted, and those held may finish the request they are in, for at most
-//! [`SHUTDOWN_GRACE`].
+//! Invariants: at most `connections_max` connections are open, and a limited number for each address, each
+//! with one task; after shutdown no connection is accepted, and open ones may finish their current request
+//! within [`SHUTDOWN_GRACE`].
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -19,19 +19,19 @@ use listen::{Connection, Port, Security, Terms};
 use crate::settings::ServerSettings;
 use crate::state::{Peer, Served, State};
 
-/// Time for requests under way to finish after shutdown was asked for.
+/// How long requests under way may go on after shutdown was asked for.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
-/// Why serving could not begin.
+/// Why the server cannot begin.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// The address is taken, not ours, or not allowed.
+    /// The address is in use, does not belong to this machine, or is not allowed.
     #[error("listen on {address}: {source}")]
     Bind {
         /// The address asked for.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
@@ -46,7 +46,7 @@ impl Server {
     /// Binds `settings.listen`.
     ///
     /// # Errors
-    /// [`ServeError::Bind`] where that is not possible.
+    /// [`ServeError::Bind`] if the address cannot be bound.
     pub async fn bind(served: impl Into<Served>, settings: ServerSettings) -> Result<Server, ServeError> {
         let address = settings.listen;
         let failed = |source| ServeError::Bind { address, source };
@@ -57,7 +57,7 @@ impl Server {
         Ok(Server { port, state })
     }
 
-    /// The address bound: with the real port where 0 was asked for.
+    /// The bound address, with the real port if port 0 was asked for.
     pub fn address(&self) -> SocketAddr {
         self.port.address()
     }
@@ -73,15 +73,16 @@ impl Server {
         };
         let terms = terms(&self.state.settings);
         self.port.serve(terms, answer, shutdown).await;
+        // These tasks never end by themselves.
         sampler.abort();
         watcher.abort();
     }
 }
 
-/// Binds, logs the address and serves until `shutdown` is ready. [`Server`] has the steps apart.
+/// Binds, logs the address and serves until `shutdown` is ready. [`Server`] has these steps one by one.
 ///
 /// # Errors
-/// [`ServeError::Bind`] where the address cannot be bound.
+/// [`ServeError::Bind`] if the address cannot be bound.
 pub async fn serve(
     served: impl Into<Served>,
     settings: ServerSettings,
@@ -107,19 +108,19 @@ async fn watch_store(state: Arc<State>) {
     }
 }
 
-/// On what terms connections are held.
+/// Limits and rules for connections.
 fn terms(settings: &ServerSettings) -> Terms {
     Terms {
-        // Whoever serves the world has a proxy before it that knows the certificates.
+        // A public server has a proxy in front of it that has the certificates.
         security: Security::Plain,
         handshake_time_max: settings.first_request_max,
         head_bytes_max: settings.header_bytes_max,
         head_time_max: settings.idle_max,
-        // Nothing long comes in, and what goes out is made in pieces: hyper's own buffers would cost a thousand idle
-        // browsers 400 MB.
+        // Requests are short, and answers are made in pieces. With hyper's own buffers a thousand idle
+        // browsers would cost 400 MB.
         buffer_bytes_max: Some(settings.header_bytes_max.max(64 * 1024)),
         write_idle_max: Some(settings.idle_max),
-        // Nobody signs here: whoever asks anything is as good as anybody.
+        // Requests are not signed here, so any request counts.
         patience: Patience::FirstRequest(settings.first_request_max),
         grace: SHUTDOWN_GRACE,
     }

@@ -1,37 +1,40 @@
-//! What can be set of the server. Each default serves a laptop and a small server alike.
+//! Settings of the server. The defaults suit a laptop and a small server.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-/// Plain values; components are given to [`crate::serve`] beside them.
+/// Plain values. Components are passed to [`crate::serve`] separately.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
-    /// Address to bind. Port 0 takes any free port; [`crate::Server::address`] says which.
+    /// Address to bind. Port 0 takes any free port, which [`crate::Server::address`] returns.
     pub listen: SocketAddr,
-    /// Names and addresses that the server goes by besides those of this machine and `listen`: requests for any other
-    /// get status 421, because a web page may have pointed its own name here (see [`door::Hosts`]).
+    /// Names and addresses of the server in addition to those of this machine and `listen`. Requests for any
+    /// other name get status 421, because a web page may have pointed its own name here (see
+    /// [`door::Hosts`]).
     pub hosts: Vec<String>,
-    /// Whether `POST /api/v1/loads` (and cancelling) is served, and then only to askers on this machine:
-    /// a load reads any file that the server may read.
+    /// Whether `POST /api/v1/loads` and cancelling are allowed, and then only from this machine, because a
+    /// load reads any file that the server may read.
     pub loads_over_http: bool,
-    /// Connections held at once; more wait in the system's queue.
+    /// Most connections at once. Further ones wait in the system's queue.
     pub connections_max: usize,
-    /// Connections of one address held at once; more are closed as they come. Behind a proxy all have its address.
+    /// Most connections of one address at once. Further ones are closed at once. Behind a proxy all
+    /// connections have the proxy's address.
     pub connections_per_address_max: usize,
-    /// A connection without a whole request after this long is closed.
+    /// A connection without a whole request is closed after this time.
     pub first_request_max: Duration,
-    /// A connection is closed after this long without another request, or when its other end takes nothing of an answer
-    /// for this long.
+    /// A connection is closed after this time without another request, or if its client reads nothing of an
+    /// answer for this time.
     pub idle_max: Duration,
-    /// Questions put to the archive at once; more wait until `request_timeout`.
+    /// Most questions that the archive gets at once. Further ones wait, at most for `request_timeout`.
     pub questions_max: usize,
-    /// A request that has no answer after this long gets status 503.
+    /// A request without an answer after this time gets status 503.
     pub request_timeout: Duration,
-    /// Archived content is cut off after this long, however much of it is left.
+    /// Archived content is cut off after this time, however much of it is left.
     pub content_max: Duration,
-    /// Request line and header fields together, in bytes. Long archived URLs stand in the request line.
+    /// Largest size of request line and header fields together, in bytes. It is large because the request
+    /// line may contain a long archived URL.
     pub header_bytes_max: usize,
-    /// Request body, in bytes. Only loads have one.
+    /// Largest request body in bytes. Only requests for loads have one.
     pub body_bytes_max: usize,
     /// Time between two samples of the statistics charts.
     pub sample_interval: Duration,

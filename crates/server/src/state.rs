@@ -1,4 +1,4 @@
-//! What every handler shares.
+//! The state that all handlers share.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use crate::history::History;
 use crate::settings::ServerSettings;
 use crate::storage::{Storage, Watch};
 
-/// Contents read at a time, over all requests. Each holds its decoders' windows: some hundred KiB, but up to 128 MiB
-/// where a record asks for it.
+/// Most contents read at a time, over all requests. Each has its decoders' windows: some hundred KiB, but up
+/// to 128 MiB if a record asks for it.
 pub(crate) const CONTENTS_MAX: usize = 8;
 
-/// Contents read at a time for one address: some that take theirs slowly must not keep out all others.
+/// Most contents read at a time for one address, so that a few slow clients cannot keep out all others.
 const CONTENTS_PER_ADDRESS_MAX: usize = 4;
 
 /// What a server shows.
@@ -43,18 +43,18 @@ impl From<Archive> for Served {
     }
 }
 
-/// The other end of the connection that a request came on. Absent where there is no TCP connection.
+/// Address of the client. Requests that did not come over TCP have none.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// One per server.
+/// The shared state; one for each server.
 pub(crate) struct State {
     pub(crate) settings: ServerSettings,
-    /// The names it goes by.
+    /// Names that the server accepts requests for.
     pub(crate) hosts: Hosts,
-    /// Places for contents that are read.
+    /// Places for contents that are being read.
     pub(crate) contents: Places,
-    /// Who is connected.
+    /// Admits connections.
     pub(crate) door: Arc<Door>,
     pub(crate) asker: Asker,
     pub(crate) cdx_pages: PageLists,
@@ -74,7 +74,7 @@ impl State {
             door: Door::new(Limits {
                 connections_max: settings.connections_max,
                 per_address_max: settings.connections_per_address_max,
-                // Nobody signs here, so there is nobody to keep places for.
+                // Requests are not signed here, so there is nobody to keep places for.
                 reserve: 0,
             }),
             cdx_pages: PageLists::default(),

@@ -1,8 +1,8 @@
 //! A response body that is made while it is sent.
 //!
-//! The maker runs in a task of its own and is at most [`AHEAD`] pieces ahead of the reader; when the reader
-//! goes away, sending fails and the maker stops. An error cuts the body off, so that the other end can see
-//! that it is not whole.
+//! The maker runs in its own task and is at most [`AHEAD`] pieces ahead of the reader. If the reader goes
+//! away, sending fails and the maker stops. An error cuts the body off, so that the client can see that it is
+//! incomplete.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::ask::Asker;
 
-/// Pieces made but not yet sent.
+/// Most pieces that are made but not yet sent.
 const AHEAD: usize = 2;
 
 /// Why a body ends early.
@@ -24,7 +24,7 @@ const AHEAD: usize = 2;
 #[error("{0}")]
 pub(crate) struct Cut(pub(crate) String);
 
-/// Where the maker puts pieces.
+/// The end of the channel that the maker sends pieces to.
 pub(crate) type Sender = mpsc::Sender<Result<Bytes, Cut>>;
 
 /// A body and the sender that fills it.
@@ -54,11 +54,11 @@ pub(crate) trait Maker: Send + 'static {
     /// The next piece, which may be empty; `None` at the end.
     ///
     /// # Errors
-    /// Why the rest cannot be had.
+    /// The input's error if the rest cannot be read.
     fn next(&mut self) -> std::io::Result<Option<Bytes>>;
 }
 
-/// Interrupts the reading when nobody waits for it any more: when it is dropped.
+/// Interrupts the reading when it is dropped, because nobody waits for the result any more.
 pub(crate) struct Wanted(pub(crate) Interrupt);
 
 impl Drop for Wanted {
@@ -67,16 +67,16 @@ impl Drop for Wanted {
     }
 }
 
-/// How long a body may take altogether; `None` for as long as its reader goes on reading.
+/// How long a body may take in total. `None`: as long as its reader goes on reading.
 pub(crate) type Patience = Option<Duration>;
 
-/// A body of all that `maker` gives. Each piece is made on a blocking thread, within the cap of questions, so that no
-/// thread waits for a slow reader.
+/// A body of everything that `maker` makes. Each piece is made on a blocking thread, within the limit on
+/// questions, so that no thread waits for a slow reader.
 pub(crate) fn body(asker: Asker, maker: impl Maker, wanted: Wanted, patience: Patience) -> Body {
     let (sender, body) = channel();
     let until = patience.map(|patience| Instant::now() + patience);
     tokio::spawn(async move {
-        // Dropped at the end, however that comes: it ends a piece that is still being made.
+        // Dropped when this task ends, in whatever way. That interrupts a piece that is still being made.
         let _wanted = wanted;
         let sending = send_all(asker, maker, &sender);
         let done = match until {
@@ -123,13 +123,13 @@ async fn send_all(asker: Asker, mut maker: impl Maker, sender: &Sender) {
     }
 }
 
-/// Cuts the body off after the pieces that were made. The error waits for its place in a task of its own, which holds
-/// nothing else: if the sender were dropped instead, the body would seem whole.
+/// Cuts the body off after the pieces that were made. The error waits for its place in a separate task, which
+/// holds nothing else. Dropping the sender instead would make the body seem complete.
 fn cut(sender: &Sender, why: &str) {
     tracing::warn!(why, "an answer could not be sent whole");
     let (sender, why) = (sender.clone(), why.to_owned());
     tokio::spawn(async move {
-        // Whether it can be told does not matter: a reader that is gone needs no telling.
+        // This fails only if the reader is gone, and then nobody needs the error.
         let _ = sender.send(Err(Cut(why))).await;
     });
 }

@@ -1,8 +1,8 @@
-//! The content of a capture as it is sent: piece by piece, decoded, in UTF-8, links turned inwards.
+//! The content of a capture as it is sent: piece by piece, decoded, in UTF-8, with links to this server.
 //!
-//! Invariant: a piece takes or gives about [`PIECE_BYTES`] of content, so memory for it is bounded; in all at most
-//! [`CONTENT_BYTES_MAX`] are read and shown, whatever the record decodes to. What is left out is said at the end, where the
-//! type allows it.
+//! Invariant: a piece reads or returns about [`PIECE_BYTES`] of content, so its memory is bounded. At most
+//! [`CONTENT_BYTES_MAX`] are read and shown, whatever the record decodes to. If content is left out, the end
+//! says so where the type allows it.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,22 +21,23 @@ use super::links::Spot;
 use super::rewriter::{Rewriter, first_base};
 use crate::stream::Maker;
 
-/// Bytes of a content that are shown.
+/// Most bytes of a content that are shown.
 pub(crate) const CONTENT_BYTES_MAX: u64 = 64 << 20;
 
-/// Bytes of a page in which its `base` is looked for, before anything is sent.
+/// Bytes of a page in which its `base` is searched before anything is sent.
 const BASE_BYTES_MAX: u64 = 4 << 20;
 
-/// Bytes of content taken for a piece (of HTML: given): a multiple of three, as Base64 needs.
+/// Bytes of content read for a piece (for HTML: returned). A multiple of three, so that pieces in Base64 need
+/// no padding.
 const PIECE_BYTES: usize = 3 << 14;
 
-/// What is said after the last byte that is shown.
+/// The note after the last byte that is shown.
 const NOTE: &str = "Weft shows the first 64 MiB of this content; the record has all of it.";
 
-/// Bytes of content that are looked at for its title.
+/// Bytes of content that are searched for its title.
 const TITLE_BYTES_MAX: u64 = 256 << 10;
 
-/// The title in the content of a capture; `None` where it cannot be read.
+/// The title in the content of a capture; `None` if it cannot be read.
 pub(super) fn title(sources: &Sources, record: &RecordBody, interrupt: &Interrupt) -> Option<String> {
     let opened = archive::open_record(sources, record, interrupt).ok()?;
     let payload = PayloadReader::open(opened, TITLE_BYTES_MAX).ok()?;
@@ -49,11 +50,11 @@ pub(super) fn title(sources: &Sources, record: &RecordBody, interrupt: &Interrup
     ))
 }
 
-/// What is still to be sent.
+/// Content that is being sent.
 pub(crate) struct Content {
     form: Form,
     part: Part,
-    /// One of those that may be read at a time; held until nothing is read any more.
+    /// One of the places for contents that may be read at a time. Held until nothing more is read.
     _place: Place,
 }
 
@@ -65,7 +66,7 @@ enum Form {
     Drawing(PayloadReader),
 }
 
-/// A text that two can ask: who reads it, and who wants to know how it ended.
+/// A text with two users: the rewriter reads it, and the content asks how it ended.
 #[derive(Clone)]
 struct SharedText(Arc<Mutex<TextReader>>);
 
@@ -92,7 +93,7 @@ impl Content {
     /// Opens the record of a capture.
     ///
     /// # Errors
-    /// Why the input does not give it.
+    /// [`RecordError`] if the input does not have the record.
     pub(crate) fn open(
         sources: &Sources,
         record: &RecordBody,
@@ -113,11 +114,11 @@ impl Content {
         };
         let spot = Spot::of(&record.capture);
         let text = |payload| TextReader::open(payload, spot.top_level()).map_err(failed);
-        // The page is read twice rather than held.
+        // The page is read twice, because keeping it would take too much memory.
         let first_base = match show {
             Show::Html => {
                 let start = text(payload(BASE_BYTES_MAX)?)?;
-                // What cannot be read whole is shown as far as it can.
+                // If the beginning cannot be read, the page is shown as far as possible, without a `base`.
                 first_base(start, &spot).unwrap_or_default()
             }
             _ => None,
@@ -140,7 +141,7 @@ impl Content {
         })
     }
 
-    /// What comes before, between or after pieces of content: the page around a drawing.
+    /// The HTML before and after the content: for a drawing, the page around it.
     fn frame(&self) -> [String; 2] {
         match self.form {
             Form::Drawing(_) => drawing(),
@@ -174,7 +175,8 @@ impl Maker for Content {
 }
 
 impl Form {
-    /// Adds what the next piece of content becomes, and at the end what comes after all; whether that was the end.
+    /// Appends the next piece of content to `sent`, and at the end the note. Returns whether that was the
+    /// end.
     fn is_over_after(&mut self, sent: &mut Vec<u8>) -> io::Result<bool> {
         let piece = match self {
             Form::Html(rewriter, _) => rewriter.next_piece()?.unwrap_or_default(),
@@ -192,7 +194,7 @@ impl Form {
         Ok(is_over)
     }
 
-    /// What is said where content was left out. A picture has no place for it: it ends.
+    /// The note if content was left out. A picture has no place for a note, so it just ends.
     fn note(&self) -> String {
         match self {
             Form::Html(_, text) if text.lock().is_cut() => html! { hr; p { (NOTE) } }.into_string(),
@@ -210,15 +212,15 @@ impl Form {
     }
 }
 
-/// A full piece, less only at the end.
+/// Reads a full piece, or less at the end.
 fn read_piece(source: &mut dyn Read) -> io::Result<Vec<u8>> {
     let mut piece = Vec::with_capacity(PIECE_BYTES);
     source.take(PIECE_BYTES as u64).read_to_end(&mut piece)?;
     Ok(piece)
 }
 
-/// A drawing as a picture in a page: as a document of its own it could hold HTML, which the policy does not
-/// hold back in all. What comes before its Base64 and after.
+/// The page around a drawing, before and after its Base64. The drawing is a picture in the page, because an
+/// SVG document of its own could contain HTML, which the policy does not stop completely.
 fn drawing() -> [String; 2] {
     const PLACE: &str = "data:image/svg+xml;base64,";
     let page = html! {

@@ -1,29 +1,30 @@
-//! What is kept of archived HTML: which elements, and which of their attributes.
+//! Which elements and attributes of archived HTML are kept.
 //!
-//! Attributes are kept by name, from a list, because a browser may open a connection for one that nobody here has thought
-//! of, before it asks the policy. None on the list holds an address of its own; the few that may hold one are [`Place`]s
-//! and are looked at one by one.
+//! Attributes are kept by name from a list, because a browser may open a connection for one that nobody here
+//! has thought of, before it asks the policy. No attribute on the list contains an address. The few that may
+//! contain one are [`Place`]s and are checked one by one.
 
-/// What becomes of an element.
+/// What happens to an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It stays, with the attributes that are kept.
+    /// It is kept, with the attributes that are kept.
     Kept,
-    /// Its tags go, what is between them stays.
+    /// Its tags are removed; its content is kept.
     Unwrapped,
-    /// It goes with all that is in it.
+    /// It is removed with its content.
     Dropped,
-    /// It shows another document: a link to that stands for it, named by this word; what is in it goes.
+    /// It shows another document. A link to that document, named by this word, replaces it, and its content
+    /// is removed.
     Frame(&'static str),
-    /// The same, but what is in it stays, as where a browser cannot show the document.
+    /// The same, but its content is kept, as a browser does that cannot show the document.
     Embedded(&'static str),
-    /// CSS.
+    /// It contains CSS.
     Style,
-    /// Text with its line ends, which HTML no longer has a name for.
+    /// It contains text with line ends. HTML no longer has a name for such an element.
     Preformatted,
 }
 
-/// What becomes of the element `name`, in lower case.
+/// What happens to the element `name` (in lower case).
 pub(super) fn fate(name: &[u8]) -> Fate {
     match name {
         // Without scripts a template is never shown.
@@ -39,7 +40,7 @@ pub(super) fn fate(name: &[u8]) -> Fate {
     }
 }
 
-/// Whether a name can be written as it is: nothing in it can end a tag or begin one.
+/// Whether a name can be written unchanged, because nothing in it can end or begin a tag.
 fn is_plain(name: &[u8]) -> bool {
     let plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
     name.first().is_some_and(u8::is_ascii_lowercase) && name.iter().all(plain)
@@ -63,27 +64,27 @@ pub(super) fn is_void(name: &[u8]) -> bool {
     )
 }
 
-/// What the value of an attribute is to a browser.
+/// What a browser uses the value of an attribute for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// No address.
+    /// It is not an address.
     None,
-    /// Where a click leads.
+    /// It is where a click leads.
     Link,
-    /// A place in the same page.
+    /// It is a place in the same page.
     Inside,
-    /// A picture: kept where the address is the picture itself.
+    /// It is a picture, kept if the address contains the picture itself.
     Picture,
-    /// The document in a frame.
+    /// It is the document in a frame.
     Framed,
 }
 
-/// What the attribute `name` of the element `element` is, both in lower case; `None` where it is not kept.
+/// How the attribute `name` of the element `element` is used, both in lower case. `None` if it is not kept.
 pub(super) fn place(element: &[u8], name: &[u8]) -> Option<Place> {
     Some(match (element, name) {
         (b"a" | b"area", b"href" | b"xlink:href") => Place::Link,
         (b"image", b"href" | b"xlink:href") | (b"img", b"src") => Place::Picture,
-        // Read, never written.
+        // A `base` is read, but never written.
         (b"base", b"href") => Place::None,
         (_, b"href" | b"xlink:href") => Place::Inside,
         (b"frame" | b"iframe" | b"embed" | b"portal" | b"fencedframe", b"src") | (b"object", b"data") => {
@@ -105,7 +106,7 @@ fn is_kept(name: &[u8]) -> bool {
     }
 }
 
-/// Attributes without an address, each list in order.
+/// Attributes that contain no address. Each list is sorted, because it is searched by bisection.
 const KEPT: [&[&str]; 3] = [HTML, SVG, MATHML];
 
 const HTML: &[&str] = &[

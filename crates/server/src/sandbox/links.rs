@@ -1,15 +1,15 @@
-//! Links of an archived page, turned inwards: each leads to what this archive has of its target.
+//! Links of an archived page. Each leads to what this archive has of its target.
 //!
-//! `<a href>` (also in drawings) and `<area href>` become `/page?url=...&at=...`, with the time of the page they stand on;
-//! that page says so where the target was not captured. Places in the same page and `mailto:` stay; whatever else
-//! could lead somewhere loses its address ([`super::kept`]).
+//! `<a href>` (also in drawings) and `<area href>` become `/page?url=...&at=...` with the time of the page
+//! they are on. If the target was not captured, that page says so. Places in the same page and `mailto:` are
+//! kept; everything else that could lead somewhere loses its address ([`super::kept`]).
 
 use archive::question::CdxRow;
 use url::Url;
 
 use crate::link;
 
-/// Where a page stands: its address and the time it was captured.
+/// The address of a page and the time it was captured.
 #[derive(Debug, Clone)]
 pub(super) struct Spot {
     url: Option<Url>,
@@ -41,7 +41,7 @@ impl Spot {
         self.url.as_ref()?.domain()?.rsplit('.').next()
     }
 
-    /// Where a reference leads, resolved against `base`.
+    /// What a reference becomes, resolved against `base`.
     pub(super) fn lead(&self, base: Option<&Url>, reference: &str) -> Lead {
         let reference = trimmed(reference);
         if reference.starts_with('#') {
@@ -68,14 +68,14 @@ impl Spot {
         }
     }
 
-    /// The document that a frame shows, if it is one of the web.
+    /// The document that a frame shows, if its address is http or https.
     pub(super) fn framed(&self, base: Option<&Url>, reference: &str) -> Option<Url> {
         let mut target = resolved(base, trimmed(reference))?;
         target.set_fragment(None);
         matches!(target.scheme(), "http" | "https").then_some(target)
     }
 
-    /// The page of this server that tells of a URL at this time.
+    /// The address of this server's page about a URL at this time.
     pub(super) fn page_of(&self, target: &Url) -> Option<String> {
         link::if_short(link::page_at(target.as_str(), &link::At::time(&self.at)))
     }
@@ -92,10 +92,10 @@ fn resolved(base: Option<&Url>, reference: &str) -> Option<Url> {
     }
 }
 
-/// What becomes of a link.
+/// What a link becomes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Lead {
-    /// It stays in the page, or leaves the browser.
+    /// It is kept: it leads to a place in the page or to another program, such as mail.
     Here(String),
     /// It leads to a page of this server.
     Page(String),

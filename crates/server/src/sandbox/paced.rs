@@ -1,8 +1,9 @@
-//! Stopping the tokenizer now and then.
+//! Stops the tokenizer now and then.
 //!
-//! It reads a text to its end before it gives anything, so a page that is one long text would be held whole. A reader
-//! may fail, and the tokenizer goes on where it was when it is asked again: that is how it is stopped. It remembers where it
-//! was in every state but those of names (html5gum 0.9, `reconsume_in_inline`), which are the only ones that stop at a `/`.
+//! The tokenizer reads a text to its end before it returns anything, so a page that is one long text would be
+//! kept in memory. To stop it, the reader fails: the tokenizer continues where it was when it is called
+//! again. It remembers its place in every state except those of names (html5gum 0.9, `reconsume_in_inline`),
+//! and only these states stop at a `/`.
 
 use std::io::{self, Read};
 
@@ -12,14 +13,14 @@ use html5gum::{IoReader, Reader};
 pub(super) struct Paced<R: Read> {
     page: IoReader<R>,
     stop_bytes: usize,
-    /// Bytes since the last stop.
+    /// Bytes read since the last stop.
     bytes: usize,
 }
 
-/// Why the tokenizer gives nothing.
+/// Why the tokenizer returns nothing.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Stop {
-    /// It may go on.
+    /// It was stopped and may continue.
     #[error("time to look")]
     Due,
     /// The page cannot be read.
@@ -49,6 +50,7 @@ impl<R: Read> Reader for Paced<R> {
     }
 
     fn read_until<'b>(&'b mut self, ends: &[u8], buffer: &'b mut [u8; 4]) -> Result<Option<&'b [u8]>, Stop> {
+        // Never stop in a state that ends at `/`: the tokenizer would lose its place.
         if self.bytes >= self.stop_bytes && !ends.contains(&b'/') {
             self.bytes = 0;
             return Err(Stop::Due);

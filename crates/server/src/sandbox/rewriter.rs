@@ -1,4 +1,5 @@
-//! A page read and written anew as a stream: twice from its beginning, first as far as its `base`, then for the reader.
+//! Rewrites a page as a stream. The page is read twice from its beginning: first up to its `base`, then for
+//! the reader.
 
 use std::io::{self, Read};
 
@@ -10,18 +11,19 @@ use super::links::Spot;
 use super::paced::{Paced, Stop};
 use super::writer::{BaseFinder, Writer};
 
-/// Bytes of a page between two looks at whether its base is known.
+/// Bytes of a page between two checks whether its base is known.
 const LOOK_BYTES: usize = 1 << 16;
 
-/// Reads a page and gives it rewritten, piece by piece.
+/// Reads a page and returns it rewritten, piece by piece.
 pub(super) struct Rewriter<R: Read> {
     tokenizer: Tokenizer<Paced<R>, Writer>,
 }
 
-/// The first `base` of a page. Links before it follow it too, so that it must be known before any is written.
+/// The first `base` of a page. It applies to links before it too, so it must be known before any link is
+/// written.
 ///
 /// # Errors
-/// Those of the page.
+/// The page's read errors.
 pub(super) fn first_base(text: impl Read, spot: &Spot) -> io::Result<Option<Url>> {
     let finder = BaseFinder::new(spot.clone());
     let found = next(&mut Tokenizer::new_with_emitter(
@@ -33,7 +35,7 @@ pub(super) fn first_base(text: impl Read, spot: &Spot) -> io::Result<Option<Url>
 }
 
 impl<R: Read> Rewriter<R> {
-    /// Of the page `text` in UTF-8, which was captured at `spot` and whose first `base` is known.
+    /// Rewrites the page `text`, which is in UTF-8, was captured at `spot`, and whose first `base` is known.
     pub(super) fn new(text: R, spot: Spot, first_base: Option<Url>, piece_bytes: usize) -> Rewriter<R> {
         let writer = Writer::new(spot, first_base, piece_bytes);
         Rewriter {
@@ -44,13 +46,13 @@ impl<R: Read> Rewriter<R> {
     /// The next piece; `None` at the end.
     ///
     /// # Errors
-    /// Those of the page.
+    /// The page's read errors.
     pub(super) fn next_piece(&mut self) -> io::Result<Option<Vec<u8>>> {
         next(&mut self.tokenizer)
     }
 }
 
-/// What the tokenizer gives next, however often it is stopped to look.
+/// The tokenizer's next token, however often the tokenizer is stopped before it.
 fn next<R: Read, E: Emitter>(tokenizer: &mut Tokenizer<Paced<R>, E>) -> io::Result<Option<E::Token>> {
     loop {
         match tokenizer.next() {

@@ -1,15 +1,15 @@
-//! Archived HTML, read tag by tag and written anew so that it reaches nothing by itself.
+//! Reads archived HTML tag by tag and writes it anew, so that it reaches nothing by itself.
 //!
-//! Browsers open connections for some references before they ask the policy whether they may (frames, `<link
-//! rel=preconnect>`), and read a page in ways that no tokenizer alone can tell. So nothing is passed on as it came.
-//! Invariants:
-//! - every `<` that is sent begins a tag that was put together here, or a document type: in text and in values it is a
-//!   character reference, in CSS an escape. Whatever a browser takes for a comment, a script or text, it finds no tag in
-//!   it that is not one of ours;
-//! - of attributes only those of [`kept`] are written; of addresses only places in the page, pictures that are
-//!   their own address, and links turned inwards.
+//! Browsers open connections for some references (frames, `<link rel=preconnect>`) before they ask the
+//! policy, and they read a page in ways that a tokenizer alone cannot predict. So nothing is passed on
+//! unchanged. Invariants:
+//! - every `<` that is sent begins a tag made here, or a document type; in text and values it is a character
+//!   reference, in CSS an escape. So whatever a browser takes for a comment, a script or text, the only tags
+//!   it can find in it are ours;
+//! - only the attributes in [`kept`] are written; the only addresses are places in the page, pictures that
+//!   are their own address, and links to this server.
 //!
-//! What CSS names is left to the policy, which browsers ask before they connect to it.
+//! Addresses in CSS are left to the policy, which browsers ask before they connect to them.
 
 use html5gum::State;
 use url::Url;
@@ -29,44 +29,45 @@ use css::write_css;
 use doctype::Doctype;
 use tag::Tag;
 
-/// Bytes held of one tag, or of the CSS of one element. Attributes that do not fit are left out, CSS is cut.
+/// Most bytes kept of one tag, or of the CSS of one element. Attributes that do not fit are left out; CSS is
+/// cut.
 const HELD_BYTES_MAX: usize = 8 << 20;
 
 /// Writes one page.
 #[derive(Debug)]
 pub(super) struct Writer {
     spot: Spot,
-    /// What references are resolved against.
+    /// The address that references are resolved against.
     base: Option<Url>,
-    /// The first `base` so far that says something.
+    /// The first `base` with an address that was read so far.
     told_base: Option<Url>,
     tag: Tag,
     doctype: Doctype,
-    /// The start tag whose end tag ends raw text.
+    /// Name of the last start tag. Only its end tag ends raw text.
     last_start_tag: Vec<u8>,
-    /// Open `svg` and `math`.
+    /// Number of open `svg` and `math` elements.
     foreign_depth: u32,
     has_frameset: bool,
     inside: Inside,
-    /// Not yet taken.
+    /// Bytes that were not returned yet.
     written: Vec<u8>,
-    /// A piece is taken when it has so many bytes, the last one at the end.
+    /// A piece is returned once it has this many bytes; the last one at the end of the page.
     piece_bytes: usize,
     is_over: bool,
 }
 
-/// What text is part of.
+/// What the text being read is part of.
 #[derive(Debug, PartialEq, Eq)]
 enum Inside {
     Page,
-    /// An element that is dropped, and how many of its name are open.
+    /// A dropped element, and how many elements of its name are open.
     Dropped(Vec<u8>, u32),
-    /// The CSS so far.
+    /// The CSS read so far.
     Style(Vec<u8>),
 }
 
 impl Writer {
-    /// For the page at `spot`, whose first `base` is known.
+    /// A writer for the page at `spot`, whose first `base` is known.
     pub(super) fn new(spot: Spot, first_base: Option<Url>, piece_bytes: usize) -> Writer {
         let mut writer = Writer {
             base: first_base.or_else(|| spot.url().cloned()),
@@ -83,7 +84,7 @@ impl Writer {
             is_over: false,
         };
         if writer.spot.is_xml() {
-            // XML has no other way of being shown.
+            // XML is always laid out in standards mode. This document type selects that mode in HTML.
             writer.put("<!DOCTYPE html>");
         }
         writer
@@ -93,11 +94,11 @@ impl Writer {
         self.written.extend_from_slice(text.as_bytes());
     }
 
-    /// What follows a start tag, as a browser without scripts reads it.
+    /// The tokenizer's state after a start tag, as in a browser without scripts.
     fn next_state(&self) -> Option<State> {
         let name = self.tag.name.as_slice();
         let is_markup = match (self.spot.is_xml(), self.foreign_depth > 0) {
-            // Real documents do not escape what is in these, whatever type they declare.
+            // Real documents do not escape the content of these elements, whatever type they declare.
             (true, _) => self.tag.closes_itself || !matches!(name, b"script" | b"style"),
             (false, true) => self.tag.closes_itself || name == b"title",
             (false, false) => false,
@@ -113,7 +114,7 @@ impl Writer {
         }
     }
 
-    /// Whether `/>` ends the element whose start tag it ends.
+    /// Whether the `/>` of a start tag ends the element.
     fn closes_itself(&self) -> bool {
         let foreign = self.foreign_depth > 0 || matches!(self.tag.name.as_slice(), b"svg" | b"math");
         self.tag.closes_itself && (self.spot.is_xml() || foreign)
@@ -129,7 +130,7 @@ impl Writer {
         self.end_style();
         let next = self.next_state();
         let fate = match kept::fate(&self.tag.name) {
-            // Where there are frames, what stands for them is all there is to read.
+            // Where there are frames, the content for browsers without frames is all there is to read.
             Fate::Unwrapped if self.tag.name == b"noframes" && !self.has_frameset => Fate::Dropped,
             fate => fate,
         };
@@ -166,7 +167,7 @@ impl Writer {
         self.end_style();
         let name = std::mem::take(&mut self.tag.name);
         match kept::fate(&name) {
-            // HTML takes `</br>` for another one.
+            // HTML reads `</br>` as `<br>`, so it must not be written for XML.
             Fate::Kept if self.spot.is_xml() && kept::is_void(&name) => {}
             Fate::Kept => self.write_end(&name),
             Fate::Preformatted => self.put("</pre>"),
@@ -186,13 +187,13 @@ impl Writer {
         for attribute in std::mem::take(&mut self.tag.attributes) {
             leads_to_page |= self.write_attribute(&attribute);
         }
-        // Pages of this server are never shown in a frame.
+        // Pages of this server must not be shown in a frame, so such a link replaces the whole window.
         if leads_to_page {
             self.put(" target=\"_top\"");
         }
         let foreign = self.foreign_depth > 0 || matches!(name.as_slice(), b"svg" | b"math");
         self.put(if closes_itself && foreign { "/>" } else { ">" });
-        // HTML knows no element that closes itself.
+        // In HTML no element closes itself, so the end tag is written.
         if closes_itself && !foreign && !kept::is_void(&name) {
             self.write_end(&name);
         }
@@ -213,7 +214,8 @@ impl Writer {
         }
     }
 
-    /// The first `base` counts, and only where it says something.
+    /// Notes the address of a `base`. Only the first one with an address counts (WHATWG HTML, the `base`
+    /// element).
     fn take_base(&mut self) {
         let href = self
             .tag

@@ -1,4 +1,4 @@
-//! Attributes as they are written, and links in place of frames: the only places where an address of the page is sent.
+//! Writes attributes, and links in place of frames. Addresses of the page are sent nowhere else.
 
 use super::tag::Attribute;
 use super::{Writer, escape};
@@ -6,11 +6,11 @@ use crate::present;
 use crate::sandbox::kept::Place;
 use crate::sandbox::links::Lead;
 
-/// Characters of an address that are shown for a frame.
+/// Most characters of a frame's address that are shown.
 const SHOWN_CHARS_MAX: usize = 200;
 
 impl Writer {
-    /// Writes an attribute, as far as it may be; says whether it leads to a page of this server.
+    /// Writes an attribute as far as it is allowed. Returns whether it leads to a page of this server.
     pub(super) fn write_attribute(&mut self, attribute: &Attribute) -> bool {
         let Attribute { name, value, place } = attribute;
         let text = String::from_utf8_lossy(value);
@@ -40,7 +40,7 @@ impl Writer {
         self.put("\"");
     }
 
-    /// A link in place of another document.
+    /// Writes a link in place of another document.
     pub(super) fn write_frame(&mut self, word: &str) {
         let attributes = std::mem::take(&mut self.tag.attributes);
         let framed = attributes
@@ -59,7 +59,7 @@ impl Writer {
         self.put(if is_block { "<p><a" } else { "<a" });
         self.write_value(b"href", page.as_bytes());
         self.put(" target=\"_top\"");
-        // What nobody was to see stays hidden.
+        // A hidden frame stays hidden.
         for attribute in attributes {
             if matches!(attribute.name.as_slice(), b"style" | b"class" | b"hidden") {
                 self.write_value(&attribute.name, &attribute.value);
@@ -73,7 +73,7 @@ impl Writer {
     }
 }
 
-/// Whether an address is the picture itself.
+/// Whether an address contains the picture itself.
 fn is_data(address: &str) -> bool {
     let head = address.trim_start().as_bytes();
     head.get(..5)

@@ -1,11 +1,11 @@
-//! The first `base` of a page, which counts for references that come before it too.
+//! Finds the first `base` of a page, which applies to references before it too.
 
 use html5gum::emitters::{Emitter, ForwardingEmitter};
 
 use super::Writer;
 use crate::sandbox::links::Spot;
 
-/// Writes nothing: finds the first `base` by the same rules.
+/// Finds the first `base` by the writer's rules and writes nothing.
 #[derive(Debug)]
 pub(in crate::sandbox) struct BaseFinder(Writer);
 
@@ -23,7 +23,7 @@ impl ForwardingEmitter for BaseFinder {
         &mut self.0
     }
 
-    /// The base, as soon as it is known.
+    /// Returns the base as soon as it is known.
     fn pop_token(&mut self) -> Option<Vec<u8>> {
         self.0.written.clear();
         self.0

@@ -1,4 +1,4 @@
-//! What the tokenizer says, in the order of the page: parts of tags are collected, whole tags and text are written.
+//! Receives the tokens of a page in order: parts of tags are collected, complete tags and text are written.
 
 use html5gum::emitters::Emitter;
 use html5gum::{Error, State};
@@ -56,7 +56,7 @@ impl Emitter for Writer {
     fn emit_current_comment(&mut self) {}
 
     fn emit_current_doctype(&mut self) {
-        // Of what comes after it nothing is first.
+        // A document type after this one is not the first, so it is ignored.
         let doctype = std::mem::take(&mut self.doctype);
         if !self.spot.is_xml()
             && let Some(written) = doctype.written()

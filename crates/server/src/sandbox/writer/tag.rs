@@ -1,12 +1,12 @@
-//! The tag that is being read: its name, and of its attributes those that may be written.
+//! The tag that is being read: its name and those attributes that may be written.
 //!
-//! Invariants: an attribute is held whole or not at all; of repeated ones the first counts; at most [`HELD_BYTES_MAX`]
-//! are held, whatever the page has.
+//! Invariants: an attribute is kept completely or not at all; of repeated attributes the first counts (WHATWG
+//! HTML, attribute name state); at most [`HELD_BYTES_MAX`] are kept, whatever the page contains.
 
 use super::HELD_BYTES_MAX;
 use crate::sandbox::kept::{self, Place};
 
-/// No element or attribute that is written has a longer name.
+/// Longer names are cut here. No element or attribute that is written has one.
 const NAME_BYTES_MAX: usize = 64;
 
 /// The tag being read.
@@ -16,9 +16,9 @@ pub(super) struct Tag {
     pub(super) is_end: bool,
     pub(super) closes_itself: bool,
     pub(super) attributes: Vec<Attribute>,
-    /// The name of an attribute being read.
+    /// Name of the attribute that is being read.
     attribute: Option<Vec<u8>>,
-    /// Whether the value being read is that of the last attribute.
+    /// Whether the value that is being read belongs to the last attribute in `attributes`.
     takes_value: bool,
     held_bytes: usize,
 }
@@ -39,20 +39,20 @@ impl Tag {
         }
     }
 
-    /// More of its name.
+    /// Appends to the tag's name.
     pub(super) fn push_name(&mut self, part: &[u8]) {
         if self.name.len() <= NAME_BYTES_MAX {
             self.name.extend_from_slice(part);
         }
     }
 
-    /// The name of an attribute begins.
+    /// Begins an attribute.
     pub(super) fn begin_attribute(&mut self) {
         self.end_attribute();
         self.attribute = Some(Vec::new());
     }
 
-    /// More of the attribute's name.
+    /// Appends to the attribute's name.
     pub(super) fn push_attribute_name(&mut self, part: &[u8]) {
         if let Some(name) = &mut self.attribute
             && name.len() <= NAME_BYTES_MAX
@@ -61,13 +61,13 @@ impl Tag {
         }
     }
 
-    /// Keeps bytes of a tag, as long as there is room.
+    /// Counts bytes of the tag. Returns whether there is room for them.
     fn hold(&mut self, bytes: usize) -> bool {
         self.held_bytes = self.held_bytes.saturating_add(bytes);
         self.held_bytes <= HELD_BYTES_MAX
     }
 
-    /// The name of an attribute has been read, or the tag ends. Of repeated ones the first counts.
+    /// Ends the name of an attribute, or the tag. Of repeated attributes the first counts.
     pub(super) fn end_attribute(&mut self) {
         let Some(name) = self.attribute.take() else { return };
         let place = kept::place(&self.name, &name);
@@ -82,7 +82,7 @@ impl Tag {
         }
     }
 
-    /// More of the attribute's value.
+    /// Appends to the attribute's value.
     pub(super) fn push_value(&mut self, part: &[u8]) {
         self.end_attribute();
         if !self.takes_value {
@@ -93,7 +93,7 @@ impl Tag {
                 attribute.value.extend_from_slice(part);
             }
         } else {
-            // Half an address would be another one.
+            // A cut address would be another address.
             self.attributes.pop();
             self.takes_value = false;
         }
