@@ -240,7 +240,7 @@ impl Test {
             Self::Address { not, nets } => found
                 .parse::<IpAddr>()
                 .is_ok_and(|found| nets.iter().any(|net| net.contains(&found.to_canonical())) != *not),
-            // Decided by presence alone, which the caller checks.
+            // A value is present here; `Condition::holds` handles a missing one.
             Self::Absent(absent) => !absent,
         }
     }

@@ -11,9 +11,8 @@
 //!  3. Otherwise nothing is certain, with one exception: if every volume has answered though some are being
 //!     rebuilt, a version found may be read, but "there is none" and decisions are impossible.
 //!
-//! A **prepared** version counts like a visible one: it is in doubt until the decider finishes it
-//! ([`super::decide`]). A late volume counts as unknown after [`Patience::hedge`](super::Patience::hedge) if
-//! the answer can be had without it.
+//! A **prepared** version counts like a visible one; until its decider finishes it ([`super::decide`]) it is
+//! in doubt. After [`Patience::hedge`](super::Patience::hedge) a late volume counts as unknown if possible.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,23 +1,17 @@
-//! Deciding: every write of a key (plain, conditional, deletion, completion, copy) is decided in one place,
-//! in sequence.
+//! Deciding: every write of a key (plain, conditional, deletion, completion, copy) is decided in one place.
 //!
-//! The place is the first node of [`View::deciders`](crate::cluster::View::deciders) that answers. Under the
-//! key's lock and in its seat's term ([`super::seats`]) it looks at the key on nodes that have promised the
-//! term, compares the condition, has the version prepared on safe volumes (from then on it is **chosen**),
-//! makes it visible, and answers.
+//! The first node of [`View::deciders`](crate::cluster::View::deciders) that answers decides: under the key's
+//! lock and in its seat's term ([`super::seats`]). It looks at the key on nodes that have promised the term,
+//! compares the condition, prepares the version on safe volumes (it is **chosen** then) and makes it visible.
 //!
 //! Why this is safe whatever crashes, hangs or is cut off, and whatever clocks say:
-//!  - Only a chosen version becomes visible, and crashes do not undo a preparation. So every look finds the
-//!    newest chosen version or a later one.
-//!  - A version prepared above everything visible is in doubt. The next decider prepares it again in its own
-//!    term and makes it visible before it decides or reads; so it takes effect before the next decision, or
-//!    never.
-//!  - Nodes that have promised a later term take nothing of an earlier one, so an earlier decider chooses
-//!    nothing more.
-//!  - A request names its write and the newest version that the asker knew. If the newest version is neither,
-//!    nothing is done: a late or repeated request has no effect. If an answer was lost, the client is told
-//!    that nobody knows.
-//!  - A decision uses one layout; volumes refuse requests under another.
+//!  - only a chosen version becomes visible, and crashes do not undo a preparation: every look finds it;
+//!  - the next decider prepares a version in doubt (prepared above everything visible) again in its own term
+//!    and makes it visible first: it takes effect before the next decision, or never;
+//!  - nodes that have promised a later term refuse an earlier one: the earlier decider chooses nothing more;
+//!  - a request names its write and the newest version that the asker knew. If the newest version is neither,
+//!    nothing is done: a late or repeated request has no effect;
+//!  - a decision uses one layout; volumes refuse requests under another.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

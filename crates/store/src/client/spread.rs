@@ -226,6 +226,7 @@ impl Spread {
             if view.is_safe(partition, &ready) {
                 return Ok(());
             }
+            // At least one: R volumes may be ready and still be on too few nodes or zones.
             let wanted = view.home(partition).len().saturating_sub(ready.len()).max(1);
             let next = next_places(&view, &self.key, &ready, &self.refused, wanted);
             if next.is_empty() || !self.has_source() {
@@ -239,6 +240,7 @@ impl Spread {
     /// Marks the version as chosen: others may count on it from now on, and the layout may change.
     pub(super) fn is_chosen(&mut self) {
         self.is_chosen = true;
+        // The decision is made, so later requests use the layout in force instead of the decision's.
         self.under = None;
     }
 

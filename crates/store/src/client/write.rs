@@ -57,12 +57,14 @@ impl Write {
     /// [`Short`] if the version is not safe in the end, or if the decision stops.
     pub(super) async fn complete(mut self) -> Result<Meta, Short> {
         self.spread.fill().await?;
+        // Marked before the first commit: from here on other nodes may show and count on the version.
         self.spread.is_chosen();
         self.commit().await;
         while self.is_lacking() {
             let Some(volume) = self.spread.next(&self.held) else {
                 return Err(Short::Refused(self.fell_short()));
             };
+            // The replacement copies the content from a volume that has committed it.
             self.spread.lay(vec![volume]).await;
             self.commit().await;
         }

@@ -27,6 +27,7 @@ impl Throttle {
             return;
         };
         let now = Instant::now();
+        // The block ends before the sleep, so that the lock is not held during it.
         let start = {
             let mut free_at = self.free_at.lock();
             let start = (*free_at).max(now);

@@ -76,7 +76,7 @@ async fn made_once_seen_by_all_and_removed_when_empty() {
     ));
 }
 
-/// Before buckets were made by every writer, only S3 made them: objects may lie in none.
+/// Older versions made buckets only through S3: objects may be in none.
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_without_a_bucket_are_told() {
     let rig = Rig::new(2, 2);
@@ -103,7 +103,7 @@ async fn objects_without_a_bucket_are_told() {
     );
 }
 
-/// Twenty change one bucket at the same time: nothing is lost, and it is as old as before.
+/// Twenty tasks change one bucket at the same time: no change is lost, and its creation time stays.
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_follow_each_other() {
     let rig = Rig::new(3, 2);

@@ -53,7 +53,7 @@ async fn a_node_of_two_volumes_away_is_one_failure() {
     }
 }
 
-/// What is written while a node is away lies on both others, so that another node may go when the first is
+/// A version written while a node is away is on both others, so that another node may go when the first is
 /// back.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hand_off_lies_on_another_node() {
@@ -83,7 +83,7 @@ async fn a_hand_off_lies_on_another_node() {
     }
 }
 
-/// One volume each of two nodes: that is two failures, although it is no more volumes than one node has.
+/// One volume on each of two nodes: two failures, although one node alone has as many volumes.
 #[tokio::test(flavor = "multi_thread")]
 async fn volumes_of_two_nodes_away_are_two_failures() {
     let rig = Rig::of_nodes(3, 2, 2);

@@ -1,4 +1,4 @@
-//! Layouts that change while objects lie where an older one put them.
+//! Layouts that change while objects are still where an older one put them.
 
 use contract::{Condition, Key, Volume};
 use rig::rig::body;
@@ -11,7 +11,7 @@ fn keys() -> Vec<Key> {
     (0..40).map(|i| key(&format!("{i:02}"))).collect()
 }
 
-/// Nothing has moved yet: everything is found, what is written goes to the new home, and so do deletions.
+/// Nothing has moved yet: everything is found, writes go to the new home, and so do deletions.
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_of_an_older_layout_are_found_and_replaced() {
     let rig = Rig::growing(3, 6, 2);
@@ -63,8 +63,7 @@ async fn objects_of_an_older_layout_are_found_and_replaced() {
     assert_eq!(rig.store().list(&list).await.unwrap().objects, []);
 }
 
-/// An object on the volumes of an older layout, one of which cannot be reached: not one answer is a false
-/// "no".
+/// An object on the volumes of an older layout, one of which cannot be reached: no answer falsely denies it.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_has_not_moved_is_not_denied() {
     let rig = Rig::growing(3, 6, 2);
@@ -81,7 +80,7 @@ async fn what_has_not_moved_is_not_denied() {
     }
 }
 
-/// One volume, then two: an object that lies on one only is not denied while that one cannot be reached.
+/// One volume, then two: an object that is on one only is not denied while that one cannot be reached.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_grows_from_one_volume_knows_that_it_had_one_copy() {
     let rig = Rig::growing(1, 3, 2);

@@ -1,8 +1,8 @@
-//! Histories of several clients over several nodes, of which some are killed, stopped and cut off: every one
-//! can be explained by a register for each key that does one operation after the other.
+//! Histories of several clients over several nodes, some of which are killed, stopped and cut off: each
+//! history must be explainable by one register for each key that does one operation after the other.
 //!
-//! `WEFT_TEST_HISTORIES` says how many (a few hundred otherwise), `WEFT_TEST_SEED` where to begin: the seed
-//! of a history decides its nodes, operations and misfortunes; how they meet in time it does not.
+//! `WEFT_TEST_HISTORIES` sets their number (a few hundred by default), `WEFT_TEST_SEED` the first seed. A
+//! seed determines a history's nodes, operations and failures, but not their exact interleaving.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ const OPERATIONS: usize = 9;
 
 const THREADS: usize = 2;
 
-/// A client that has waited so long goes on without an answer.
+/// A client that has waited this long continues without an answer.
 const CLIENT_WAITS: Duration = Duration::from_millis(2500);
 
 /// How long a healed cluster may take for the first answer.
@@ -45,15 +45,15 @@ const SHAPES: [(usize, usize, u8); 7] = [
     (4, 2, 3),
 ];
 
-/// Seeds of histories that could not be explained once.
+/// Seeds of histories that once could not be explained.
 const REFUSED_ONCE: [u64; 1] = [
-    // Two nodes had the same upload in hand to decide on, and one gave up what the other had prepared of it.
+    // Two nodes had the same upload to decide, and one gave up what the other had prepared of it.
     506_285_313,
 ];
 
 struct World {
     rig: Rig,
-    /// Of a process that is no node.
+    /// The store of a process that is not a node.
     elsewhere: Store,
     nodes: usize,
     ticks: AtomicU64,
@@ -61,7 +61,7 @@ struct World {
     /// Entity tags of all contents.
     etags: Mutex<HashMap<String, Value>>,
     events: Mutex<Vec<(usize, Event)>>,
-    /// What happened, for who has to understand it.
+    /// Log of events, for people who analyse a failure.
     trace: Mutex<Vec<String>>,
 }
 
@@ -100,7 +100,7 @@ fn histories_refused_once_are_explained() {
     }
 }
 
-/// One history in a time of its own, which passes when nothing else is left to do.
+/// Runs one history in simulated time, which advances when nothing else is left to do.
 fn run(seed: u64) -> Result<(usize, usize), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -110,7 +110,8 @@ fn run(seed: u64) -> Result<(usize, usize), String> {
     runtime.block_on(history(seed))
 }
 
-/// One history. Answers how many operations were answered and how many not, or why it cannot be.
+/// Runs one history. Returns how many operations were answered and how many not, or why it cannot be
+/// explained.
 async fn history(seed: u64) -> Result<(usize, usize), String> {
     let mut random = StdRng::seed_from_u64(seed);
     let (nodes, each, copies) = *SHAPES.choose(&mut random).unwrap();
@@ -176,7 +177,7 @@ impl World {
         self.trace.lock().push(format!("{tick:4} {text}"));
     }
 
-    /// A new value and its content.
+    /// Makes a new value and its content.
     fn value(&self) -> (Value, Vec<u8>) {
         let value = 1 + self.values.fetch_add(1, Ordering::SeqCst) as Value;
         (value, value.to_string().into_bytes())

@@ -239,6 +239,7 @@ async fn write(job: &Job<'_>, stage: StageId, meta: &Meta, reading: &Reading) ->
 }
 
 async fn make_visible(job: &Job<'_>, stage: StageId, meta: &Meta, evidence: &str) -> Result<(), VolumeError> {
+    // `prepare` syncs the replica, so it must come before `commit`, which makes it visible.
     job.to.prepare(stage, meta, Purpose::Copy).await?;
     job.to.commit(stage, job.cause, evidence).await
 }
@@ -264,6 +265,7 @@ impl Reading {
                 Ok(None) => None,
                 Err(unreadable) => {
                     let error = std::io::Error::other(unreadable.to_string());
+                    // The stream carries only an I/O error; `content` takes the blocks from here.
                     *failed.lock() = Some(unreadable);
                     Some((Err(error), None))
                 }

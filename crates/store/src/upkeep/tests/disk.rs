@@ -1,5 +1,5 @@
-//! The same on real directories: bits flipped, files cut, deleted and put where they do not belong, a volume
-//! wiped while it is open.
+//! Repair on real directories: flipped bits, truncated, deleted and misplaced files, and a volume wiped while
+//! it is open.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -89,7 +89,7 @@ impl Disks {
     async fn write_as(&mut self, i: u64, content: Vec<u8>) {
         let key = key(i);
         let mut version = self.cluster.clock.now();
-        // Not mistaken for a write under way.
+        // Old enough not to be mistaken for a write in progress.
         version.millis -= 3_600_000;
         let view = self.cluster.view();
         for id in view.home(key.partition()) {
@@ -108,7 +108,7 @@ impl Disks {
         self.dir.path().join(id.0.replace('/', "-"))
     }
 
-    /// The file of an object's replica on its nth home volume.
+    /// The file of an object's replica on its `nth` home volume.
     fn file(&self, i: u64, nth: usize) -> PathBuf {
         let view = self.cluster.view();
         let root = self.path(&view.home(key(i).partition())[nth]).join("objects");
@@ -125,7 +125,7 @@ impl Disks {
         repair_all(&self.cluster, &RepairOptions::default(), &|_| {}).await
     }
 
-    /// Whole by the census, and nothing bad is found by reading everything.
+    /// Checks that the census is whole and that reading everything finds nothing bad.
     async fn check_whole(&self) {
         let view = self.cluster.view();
         let census = census(&view, &|_| {}).await;
@@ -214,7 +214,7 @@ async fn a_directory_wiped_while_it_is_open_is_filled_again() {
     );
 }
 
-/// Where a replica of `blocks` blocks is damaged besides its content.
+/// Damages the head, tail or table of a replica of `blocks` blocks, besides its content.
 fn damage_frame(file: &Path, size: usize, dice: &mut Dice, table_too: bool) {
     let mut bytes = fs::read(file).expect("read");
     match dice.roll(4) {
@@ -227,7 +227,7 @@ fn damage_frame(file: &Path, size: usize, dice: &mut Dice, table_too: bool) {
 }
 
 /// Two copies of a file, each with bad blocks of its own and with a damaged head, table or tail: everything
-/// is read, and both copies are whole again.
+/// can be read, and both copies are whole again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_damaged_at_different_blocks_are_joined() {
     for seed in 0..12 {
@@ -285,7 +285,7 @@ async fn files_damaged_at_different_blocks_are_joined() {
     }
 }
 
-/// A directory in the place of a replica's file: no new copy could be renamed to where it is.
+/// A directory blocks the path of a replica's file: no new copy could be renamed to that path.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_directory_in_the_place_of_a_replica_makes_way() {
     let disks = Disks::with_objects(3).await;

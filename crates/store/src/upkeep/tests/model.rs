@@ -1,5 +1,5 @@
 //! The decision against a plain model: whatever is found, carrying out the steps ends, loses nothing, and
-//! leaves R good replicas wherever that can be had.
+//! leaves R good replicas wherever that is possible.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +9,11 @@ use rig::Dice;
 use crate::upkeep::reconcile::gather::Away;
 use crate::upkeep::reconcile::{Fate, Finding, Gathered, Plan, Rules, Step, decide};
 
-/// What a replica is, as opposed to what is known of it.
+/// The true state of a replica, as opposed to what the index knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Truth {
     Good,
-    /// Bad, and nobody knows yet.
+    /// Bad, and not yet discovered.
     Hidden,
     Bad,
     NoFile,
@@ -150,7 +150,7 @@ impl Model {
         decide(&self.survey(), &rules)
     }
 
-    /// Carries out a plan as the executor does. Whether anything changed.
+    /// Carries out a plan as the executor does. Returns whether anything changed.
     fn apply(&mut self, plan: &Plan) -> bool {
         let before = (self.held.clone(), self.known_full.clone());
         for finding in &plan.findings {
@@ -178,7 +178,8 @@ impl Model {
                         certain.insert(copy.to.clone());
                         return;
                     }
-                    // Hidden when it was decided; another copy of this round may have found it out.
+                    // It was hidden at the time of the decision; another copy of this round may have
+                    // discovered it.
                     assert!(
                         matches!(truth, Truth::Hidden | Truth::Bad),
                         "{source} is no source"
@@ -210,8 +211,8 @@ impl Model {
         }
     }
 
-    /// Nothing is removed but with every volume there and R truly good replicas of the newest version at
-    /// home.
+    /// Checks that a removal is allowed: every volume is present, and home has R truly good replicas of the
+    /// newest version.
     fn may_remove(&self, newest: u64) {
         assert!(self.away.is_empty());
         for volume in &self.home {
@@ -223,7 +224,7 @@ impl Model {
         }
     }
 
-    /// The newest version on volumes that answer, and whether a truly good replica of it is there.
+    /// The newest version on volumes that answer, and whether one of them has a truly good replica of it.
     fn newest(&self) -> Option<(u64, bool)> {
         let there = || {
             self.held
@@ -258,7 +259,7 @@ fn check(start: Model) {
     };
     let tombstone = start.deleted.contains(&newest);
     if !good && !tombstone {
-        // Lost, at the latest when what was hidden came to light: every replica is still there.
+        // The object is lost, at the latest when hidden damage was discovered: every replica is still there.
         assert!(start.held.keys().all(|at| model.held.contains_key(at)));
         return;
     }
@@ -272,7 +273,7 @@ fn check(start: Model) {
     for volume in model.home.iter().filter(reachable) {
         assert!(finding.good.contains(volume), "{volume} has no good replica");
     }
-    // With room and volumes enough there are R good replicas, or those that are away are given time.
+    // With enough room and volumes there are R good replicas, unless volumes that are away still have time.
     let able = model
         .home
         .iter()

@@ -1,4 +1,4 @@
-//! Nodes that know layouts and nothing else, over volumes in memory.
+//! Nodes that know only layouts, over volumes in memory.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use rig::MemoryVolume;
 
 use crate::cluster::{Connect, LayoutTag};
 
-/// A node that knows layouts and nothing else.
+/// A node that knows only layouts.
 pub(crate) struct MemNode {
     id: NodeId,
     layouts: Arc<Mutex<Layouts>>,
@@ -53,7 +53,7 @@ impl Node for MemNode {
     }
 }
 
-/// Hands out the same volumes and nodes whatever the layout.
+/// Returns the same volumes and nodes for every layout.
 #[derive(Clone)]
 pub(crate) struct MemConnect {
     pub volumes: Arc<Mutex<BTreeMap<VolumeId, Arc<MemoryVolume>>>>,

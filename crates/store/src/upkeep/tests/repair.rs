@@ -1,4 +1,4 @@
-//! Damage of every kind; after a repair the census is whole and every object reads right.
+//! Damage of every kind: after a repair the census is whole and every object reads right.
 
 use rig::Mood;
 
@@ -59,8 +59,8 @@ async fn rebuilding_does_not_end_while_a_volume_is_away() {
     world.check_whole().await;
 }
 
-/// The mark's failure: a corrupt file was copied over to where a good one was missing. Here the first source
-/// has a bit flipped that nobody knows of; the copy goes on from another, and both places end up right.
+/// A bug once copied a corrupt file to where a good one was missing. Here the first source has an
+/// undiscovered flipped bit; the copy continues from another source, and both places end up right.
 #[tokio::test]
 async fn hidden_damage_is_never_copied() {
     let mut world = World::new(3, &[1, 1, 1]);
@@ -192,7 +192,8 @@ async fn copies_stand_in_for_a_volume_that_is_away_and_for_one_that_is_full() {
     world.check_whole().await;
 }
 
-/// With no third volume the next round has nothing to do about a copy that found no room. That is no success.
+/// Without a third volume the next round can do nothing about a copy that found no room. The repair still has
+/// failed.
 #[tokio::test]
 async fn a_copy_that_finds_no_room_has_failed_whatever_the_next_round_plans() {
     let world = World::with_objects(2, &[1, 1], 3);

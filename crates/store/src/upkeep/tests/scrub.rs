@@ -1,4 +1,4 @@
-//! Damage that nobody knows of yet, and where a scrub stands.
+//! Undiscovered damage, and the position of a scrub.
 
 use contract::{Cause, Partition};
 use rig::Mood;

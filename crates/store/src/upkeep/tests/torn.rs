@@ -1,6 +1,6 @@
-//! A whole copy from several bad ones, against a plain model: an object is whole again exactly when each of
-//! its blocks is right somewhere; otherwise it is lost, the bytes that are said, and nothing that is right
-//! goes away.
+//! A whole copy from several bad ones, against a plain model: an object is whole again exactly if each of its
+//! blocks is right in some copy. Otherwise it is lost with exactly the reported bytes, and no right block
+//! disappears.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::world::{World, content, key};
 /// Objects in each world.
 const OBJECTS: u64 = 40;
 
-/// One object and what was done to it.
+/// One object and the damage done to it.
 struct Case {
     key: Key,
     size: u64,
@@ -24,7 +24,7 @@ struct Case {
     damaged: Vec<Option<Vec<u8>>>,
 }
 
-/// Of one copy a few blocks, or its end, or the file. Gives the bad blocks.
+/// Damages a few blocks of one copy, or its end, or the whole file. Returns the bad blocks.
 fn damage(volume: &MemoryVolume, key: &Key, blocks: u64, dice: &mut Dice) -> BTreeSet<u64> {
     let version = volume.held(key).unwrap().meta.version;
     let (kind, some): (_, BTreeSet<u64>) =
@@ -58,7 +58,7 @@ async fn case(world: &mut World, seed: u64, dice: &mut Dice) -> Case {
         let bad = damage(volume, &key, blocks, dice);
         lost.retain(|block| bad.contains(block));
         if dice.roll(2) == 0 {
-            // It is known already; otherwise repair meets it.
+            // Half of the damage is known already; repair discovers the rest.
             volume.verify(&key, version, Cause::Scrub).await.unwrap();
         }
     }
@@ -93,7 +93,7 @@ impl Case {
         }
         assert!(now == self.damaged, "{}: nothing of it is touched", self.key);
         let told = told.expect("it is named");
-        // Where there is no file at all, there are no bytes to name.
+        // If no copy has a file, there are no bytes to name.
         if self.damaged.iter().any(Option::is_some) {
             let ranges = self.lost.iter().map(|block| *block..block + 1);
             let lost: BlockSet = ranges.collect::<Vec<_>>().into();
@@ -114,7 +114,7 @@ async fn a_whole_copy_is_made_of_bad_ones_whenever_each_block_is_right_somewhere
             cases.push(case(&mut world, seed, &mut dice).await);
         }
         world.repair().await;
-        // A copy that nobody knew to be bad may not have been needed.
+        // The repair may not have needed a copy with undiscovered damage.
         for case in &cases {
             for volume in &case.copies {
                 let version = world.version(&case.key);

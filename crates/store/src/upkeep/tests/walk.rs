@@ -6,13 +6,13 @@ use rig::{Mood, Step};
 use super::world::{World, key};
 use crate::upkeep::reconcile::{Outages, Walk, gather};
 
-/// Questions that all volumes were asked.
+/// Number of requests to all volumes.
 fn asked(world: &World) -> u64 {
     let volumes = world.volumes();
     volumes.iter().map(|volume| volume.calls(Step::Survey)).sum()
 }
 
-/// Fifteen volumes were asked for each of 4,096 partitions: 61,440 questions, whatever they hold.
+/// Asking fifteen volumes for each of 4,096 partitions would take 61,440 requests, whatever they hold.
 #[tokio::test]
 async fn a_store_of_fifteen_volumes_with_little_in_it_takes_a_question_each() {
     let world = World::with_objects(2, &[1; 15], 30);
@@ -23,7 +23,7 @@ async fn a_store_of_fifteen_volumes_with_little_in_it_takes_a_question_each() {
     assert_eq!((report.keys, asked(&world)), (30, 30));
 }
 
-/// What is wanting is looked at by itself, and nothing else is.
+/// Only the damaged partition is asked about separately.
 #[tokio::test]
 async fn damage_takes_questions_about_its_own_partition() {
     let world = World::with_objects(2, &[1, 1, 1], 30);
@@ -38,7 +38,7 @@ async fn damage_takes_questions_about_its_own_partition() {
     world.check_whole().await;
 }
 
-/// However the volumes cut their answers, a walk gives what asking for each partition gives.
+/// However the volumes cut their answers, a walk returns the same as asking for each partition.
 #[tokio::test]
 async fn a_walk_is_the_partitions_one_by_one() {
     let world = World::with_objects(2, &[1, 1, 1], 30);
@@ -60,7 +60,7 @@ async fn a_walk_is_the_partitions_one_by_one() {
     }
 }
 
-/// A volume that goes away on the way is away from then on, and one that comes back is there.
+/// A volume that goes away during the walk is away from then on, and one that comes back is seen again.
 #[tokio::test]
 async fn a_walk_notices_who_goes_and_comes_back() {
     let world = World::with_objects(2, &[1, 1, 1], 30);

@@ -1,4 +1,4 @@
-//! The workers of a lone process, left to themselves: what happens is put right without anybody asking.
+//! The workers of a single process repair everything without being asked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::world::{World, key, roles};
 use crate::client::Store;
 use crate::upkeep::{ScrubFiles, UpkeepSettings, Workers, WorkersConfig};
 
-/// Everything at once, and nothing waits.
+/// Settings under which everything is due at once and nothing waits.
 fn eager() -> UpkeepSettings {
     UpkeepSettings {
         unreachable_grace: Duration::ZERO,
@@ -44,7 +44,7 @@ fn start_in(dir: tempfile::TempDir, world: World, settings: UpkeepSettings, load
 }
 
 impl Running {
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     async fn until(&self, what: impl Fn(&World) -> bool) {
         let waited = tokio::time::timeout(Duration::from_secs(60), async {
             while !what(&self.world) {
@@ -58,7 +58,7 @@ impl Running {
         );
     }
 
-    /// Waits until the census is whole and nothing is surplus, and stops the workers.
+    /// Waits until the census is whole and has no surplus, and stops the workers.
     async fn until_whole(self) {
         let waited = tokio::time::timeout(Duration::from_secs(60), async {
             loop {
@@ -200,14 +200,14 @@ async fn a_new_layout_is_followed_to_its_end() {
     running
         .until(|world| world.cluster.view().layouts.older.is_empty())
         .await;
-    // Nodes are told after this process has taken it into force itself.
+    // This process takes the layout into force first, and tells the nodes afterwards.
     running
         .until(|world| world.connect.layouts.lock().older.is_empty())
         .await;
     running.until_whole().await;
 }
 
-/// A repair that failed is told of while it waits, and not any more when it has been made.
+/// A failed repair is reported while it waits for a retry, and not after it has succeeded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_last_failure_goes_when_it_is_over() {
     let world = World::with_objects(2, &[1, 1], 3);

@@ -1,4 +1,4 @@
-//! A small cluster in memory with objects in it, and the one check that every test ends with.
+//! A small cluster in memory with objects in it, and the check with which every test ends.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::upkeep::{Census, RepairOptions, RepairReport, census, repair_all};
 pub(crate) struct World {
     pub cluster: Arc<Cluster>,
     pub connect: MemConnect,
-    /// What every object must read as: its newest version; `None` after a deletion.
+    /// Expected content of every object by its newest version; `None` after a deletion.
     pub truth: BTreeMap<Key, (Version, Option<Vec<u8>>)>,
     wrote: u64,
 }
@@ -100,16 +100,16 @@ impl World {
         world
     }
 
-    /// A new version on all home volumes; a tombstone without content.
+    /// Writes a new version to all home volumes; `None` writes a tombstone.
     pub(crate) fn write(&mut self, key: &Key, content: Option<&[u8]>) -> Version {
         let homes = self.home(key);
         self.write_on(key, content, &homes)
     }
 
-    /// A new version on these volumes only.
+    /// Writes a new version to these volumes only.
     pub(crate) fn write_on(&mut self, key: &Key, content: Option<&[u8]>, volumes: &[VolumeId]) -> Version {
         self.wrote += 1;
-        // An hour ago: nothing is mistaken for a write under way.
+        // An hour ago, so that nothing is mistaken for a write in progress.
         let version = Version {
             term: contract::Term::NONE,
             millis: contract::now_ms() - 3_600_000 + self.wrote,
@@ -129,7 +129,7 @@ impl World {
         self.cluster.view().home(key.partition()).to_vec()
     }
 
-    /// A volume that is no home of the key.
+    /// A volume that is not a home of the key.
     pub(crate) fn elsewhere(&self, key: &Key) -> VolumeId {
         let view = self.cluster.view();
         let fallbacks = view.placements[0].fallbacks(key.partition());
@@ -177,8 +177,8 @@ impl World {
         census(&self.cluster.view(), &|_| {}).await
     }
 
-    /// Everything is whole by the census, and by looking at the volumes' insides: every object reads right on
-    /// all its home volumes, and there is nothing else.
+    /// Checks the census and the volumes' contents: every object reads right on all its home volumes, and
+    /// nothing else exists.
     pub(crate) async fn check_whole(&self) {
         let census = self.census().await;
         assert!(census.is_whole(), "{census:?}");
@@ -192,7 +192,7 @@ impl World {
         self.check_objects();
     }
 
-    /// Every object reads right on all its home volumes, and there is no other replica of it.
+    /// Checks that every object reads right on all its home volumes and has no other replica.
     pub(crate) fn check_objects(&self) {
         for (key, (version, content)) in &self.truth {
             let mut home = self.home(key);
