@@ -1,4 +1,4 @@
-//! Opening the archive and asking it.
+//! Opens the archive and asks it questions.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -9,8 +9,8 @@ use archive::{Archive, OpenSettings, path_of, path_text};
 use crate::context::Context;
 use crate::exit::WrongUse;
 
-/// Opens the archive that must be there, to ask it: as owner if nobody is, else through the owner, or read-only beside
-/// others who only read.
+/// Opens an existing archive for questions: as owner if there is none, else through the owner, or read-only
+/// beside other read-only users.
 pub(crate) fn open(context: &Context) -> anyhow::Result<Archive> {
     let mut settings = OpenSettings::default();
     settings.asks_only = true;
@@ -34,7 +34,7 @@ pub(crate) fn open_with(context: &Context, mut settings: OpenSettings) -> anyhow
     )?)
 }
 
-/// Asks one question of the archive; with `--json` prints the answer and gives nothing back.
+/// Asks the archive one question. With `--json` it prints the answer and returns `None`.
 pub(crate) fn ask_or_print<Q: Ask>(
     context: &mut Context,
     question: Q,
@@ -48,15 +48,17 @@ pub(crate) fn ask_or_print<Q: Ask>(
     Ok(Some(answer))
 }
 
-/// An input on the command line: its name as it is shown, or as it is.
+/// Returns the name of an input on the command line: as text if it is text, else in the escaped form in which
+/// it is shown.
 pub(crate) fn input_name(typed: &OsStr) -> String {
     typed
         .to_str()
         .map_or_else(|| path_text(typed.as_ref()), str::to_owned)
 }
 
-/// The text of a path on the command line. It is taken as it is; where nothing is there, but something is at the path that is
-/// shown so (`\xNN` for a byte that is no text), that one is meant.
+/// Returns the text of a path on the command line. The path is used as typed. But if nothing is there, and
+/// something is at the path that has this text in escaped form (`\xNN` for a byte that is no text), that one
+/// is used.
 pub(crate) fn path_typed(typed: &OsStr, here: &Path) -> String {
     let shown = typed
         .to_str()
@@ -67,12 +69,13 @@ pub(crate) fn path_typed(typed: &OsStr, here: &Path) -> String {
     }
 }
 
-/// Whether there is anything, be it a link that leads nowhere.
+/// Whether there is anything at the path, even a link to nothing.
 fn leads_somewhere(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// A time to the millisecond: as [`parse_time`] takes it, or 17 digits, or a date with a fraction of a second.
+/// Reads a time to the millisecond: as [`parse_time`] does, or 17 digits, or a date with a fraction of a
+/// second.
 pub(crate) fn parse_moment(text: &str) -> Result<String, String> {
     let text = text.trim();
     if (15..=17).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -86,8 +89,8 @@ pub(crate) fn parse_moment(text: &str) -> Result<String, String> {
     Ok(digits)
 }
 
-/// A time on the command line: 1 to 14 digits, or a date such as `2014-01-26` or `2014-01-26T20:06:24Z`.
-/// Gives the digits.
+/// Reads a time on the command line: 1 to 14 digits, or a date such as `2014-01-26` or
+/// `2014-01-26T20:06:24Z`. Returns the digits.
 pub(crate) fn parse_time(text: &str) -> Result<String, String> {
     let text = text.trim();
     let seconds = text.split('.').next().unwrap_or_default();

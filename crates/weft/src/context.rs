@@ -1,4 +1,4 @@
-//! What every command is given: where the archive is and how to speak.
+//! The context that every command gets: where the archive is, and how to print.
 
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ pub(crate) struct GlobalArgs {
     pub(crate) verbose: u8,
 }
 
-/// What every command is given.
+/// The context that every command gets.
 pub(crate) struct Context {
     /// The archive's directory, as the user wrote it.
     pub(crate) archive: PathBuf,
@@ -46,7 +46,8 @@ pub(crate) struct Context {
     pub(crate) json: bool,
     /// How often `-v` was given.
     pub(crate) verbose: u8,
-    /// The whole command line, for what is made of it: completions and the manual. Commands do not know of each other.
+    /// Returns the whole command line, from which completions and the manual are made. Commands do not know
+    /// each other.
     pub(crate) command_line: fn() -> clap::Command,
     /// Where inputs are read from.
     pub(crate) remote_inputs: RemoteInputs,
@@ -72,7 +73,7 @@ impl Context {
         }
     }
 
-    /// How a follow-up command names this archive: nothing where it is the default.
+    /// Returns the flag with which a follow-up command names this archive, or nothing for the default.
     pub(crate) fn archive_flag(&self) -> String {
         if !self.archive_given || std::env::var_os("WEFT_ARCHIVE").is_some_and(|dir| dir == *self.archive) {
             return String::new();

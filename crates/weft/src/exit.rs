@@ -10,7 +10,8 @@ use store::StoreError;
 use crate::context::Context;
 pub(crate) use crate::outcome::{NotFound, Outcome, WrongUse};
 
-/// The command line, or the exit code where it was answered at once: help, the version, wrong use.
+/// Returns the parsed command line, or the exit code if clap has already answered: help, the version, wrong
+/// use.
 pub(crate) fn parsed<T: clap::Parser>() -> Result<T, ExitCode> {
     T::try_parse().map_err(|error| {
         let asked = std::env::args_os()
@@ -19,14 +20,14 @@ pub(crate) fn parsed<T: clap::Parser>() -> Result<T, ExitCode> {
         if error.use_stderr() && asked.into_iter().any(|argument| argument == "--json") {
             print_json(ErrorCode::BadRequest, &clap_message(&error.to_string()));
         } else {
-            // Nothing is left to do if the stream is closed.
+            // If the stream is closed, nothing more can be done.
             let _ = error.print();
         }
         ExitCode::from(if error.use_stderr() { 2 } else { 0 })
     })
 }
 
-/// What is wrong, without the usage lines that follow it.
+/// Returns the error itself, without the usage lines after it.
 fn clap_message(text: &str) -> String {
     let text = text.strip_prefix("error: ").unwrap_or(text);
     let told = text.split("\n\nUsage:").next().unwrap_or_default();
@@ -34,9 +35,9 @@ fn clap_message(text: &str) -> String {
     told.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Prints what went wrong, if anything did, and gives the exit code.
+/// Prints the error, if there is one, and returns the exit code.
 ///
-/// A reader that went away (`weft dump links | head`) is no error: the command had no one left to tell.
+/// A reader that has gone (`weft dump links | head`) is no error: nobody is left to read the rest.
 pub(crate) fn report(result: Result<Outcome, Error>, context: &mut Context) -> ExitCode {
     let flushed = context.out.flush();
     if context.out.closed() {
@@ -56,13 +57,13 @@ pub(crate) fn report(result: Result<Outcome, Error>, context: &mut Context) -> E
     }
 }
 
-/// Says on standard error what went wrong with one thing of several; the command goes on.
+/// Prints the error of one of several things on standard error; the command goes on.
 pub(crate) fn complain(error: &Error, context: &Context) {
     let chain = chain_text(error);
     if context.json {
         print_json(code_of(error), &chain);
     } else {
-        // Nothing is left to do if standard error is closed as well.
+        // If standard error is closed as well, nothing more can be done.
         let _ = writeln!(std::io::stderr(), "{} {chain}", context.err_style.bad("error:"));
     }
 }
@@ -72,7 +73,8 @@ fn print_json(code: ErrorCode, message: &str) {
     let _ = writeln!(std::io::stderr(), "{error}");
 }
 
-/// The message and its causes on one line; a cause already told by the message before it is not repeated.
+/// Returns the message and its causes on one line. A cause that the message before it already contains is
+/// left out.
 fn chain_text(error: &Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
@@ -96,7 +98,7 @@ fn status_of(error: &Error) -> u8 {
     }
 }
 
-/// The error's code as the API names it.
+/// Returns the code that the API has for the error.
 fn code_of(error: &Error) -> ErrorCode {
     if error.downcast_ref::<WrongUse>().is_some() {
         return ErrorCode::BadRequest;

@@ -1,11 +1,11 @@
-//! Values that flags of several commands have.
+//! Values of flags that several commands have.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-/// An address, and the name it was given by.
+/// An address, and the host name it was given by.
 #[derive(Debug, Clone)]
 pub(crate) struct Listen {
     pub(crate) address: SocketAddr,
@@ -22,7 +22,7 @@ impl FromStr for Listen {
     }
 }
 
-/// The first address that `HOST:PORT` stands for.
+/// Returns the first address of `HOST:PORT`.
 pub(crate) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     let expected = "expected HOST:PORT, such as 127.0.0.1:8080";
     let mut addresses = text
@@ -31,7 +31,7 @@ pub(crate) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     addresses.next().ok_or_else(|| expected.to_owned())
 }
 
-/// A number from 1.
+/// Reads a number that is at least 1.
 pub(crate) fn positive(text: &str) -> Result<usize, String> {
     let number: usize = text.parse().map_err(|_| "expected a number".to_owned())?;
     match number {
@@ -40,7 +40,7 @@ pub(crate) fn positive(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Reads one of `words`, which help and messages list, as the type that has them.
+/// Returns a parser for one of `words`, which help and messages list.
 pub(crate) fn one_of<T>(words: &[&'static str]) -> impl TypedValueParser<Value = T> + use<T>
 where
     T: FromStr<Err = String> + Clone + Send + Sync + 'static,

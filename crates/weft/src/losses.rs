@@ -1,4 +1,4 @@
-//! What was lost of an input, in words.
+//! Describes what was lost of an input.
 
 use archive::question::QuarantineRow;
 

@@ -1,7 +1,7 @@
 //! `weft`: turns web-archive files into a live, searchable web.
 //!
-//! This crate is the program and nothing more: flags, start-up, terminal output. What a command shows
-//! comes from [`archive`] as an answer; `--json` prints that answer as it is, else it becomes text here.
+//! This crate is only the program: flags, start-up, terminal output. A command gets its content from
+//! [`archive`] as an answer; `--json` prints that answer unchanged, otherwise it becomes text here.
 //!
 //! Exit codes (the only three): 0 done; 1 done with losses or differences, or not done at all;
 //! 2 wrong use.
@@ -35,7 +35,7 @@ mod web_args;
 mod web_server;
 mod which_store;
 
-// Loading makes and frees millions of small rows on several threads, which this allocator is made for.
+// Loading allocates and frees millions of small rows on several threads; this allocator is made for that.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -47,7 +47,8 @@ fn main() -> ExitCode {
     logs::start(cli.global.verbose);
     let mut context = context::Context::new(cli.global, cli::Cli::command);
     let result = commands::run(cli.command, &mut context);
-    // Before the report: a connection to a store's nodes is ended in order, however the command went.
+    // Close before the report: connections to the nodes of a store must end in order even if the command
+    // failed.
     context.remote_inputs.close();
     exit::report(result, &mut context)
 }

@@ -1,20 +1,20 @@
-//! How a command went: done, done with losses, or an error that has an exit code of its own.
+//! The outcome of a command: done, done with losses, or an error with an exit code of its own.
 
-/// How a command that ran to its end went.
+/// The outcome of a command that ran to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
-    /// Everything asked for was done: exit code 0.
+    /// Everything was done: exit code 0.
     Done,
-    /// Done, but something was lost, failed or differs; the command has said what: exit code 1.
+    /// Done, but something was lost, failed or differs, and the command has printed it: exit code 1.
     Losses,
 }
 
-/// The user asked for something that cannot be meant: exit code 2.
+/// The user asked for something that makes no sense: exit code 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct WrongUse(pub(crate) String);
 
-/// What the user named is not there: exit code 1.
+/// Something that the user named does not exist: exit code 1.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct NotFound(pub(crate) String);

@@ -1,4 +1,4 @@
-//! What lists have in common: the line above them, and the command that shows the rest.
+//! The parts that all lists have: the line above them, and the command that shows the rest.
 
 use std::io::{self, Write};
 
@@ -16,7 +16,7 @@ pub(crate) struct Paging {
     pub(crate) after: Option<String>,
 }
 
-/// Says how to see more, if there is more.
+/// Prints the command that shows more, if there is more.
 pub(crate) fn more(out: &mut Out, command: &str, next: Option<&str>) -> io::Result<()> {
     let Some(next) = next else { return Ok(()) };
     let line = out
@@ -25,7 +25,7 @@ pub(crate) fn more(out: &mut Out, command: &str, next: Option<&str>) -> io::Resu
     writeln!(out, "{line}")
 }
 
-/// `key` of a URL where the URL itself is not known.
+/// Returns the URL, or its key if the URL itself is not known.
 pub(crate) fn url_or_key<'a>(url: &'a str, key: &'a str) -> &'a str {
     if url.is_empty() { key } else { url }
 }

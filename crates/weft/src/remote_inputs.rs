@@ -1,6 +1,7 @@
-//! Where inputs come from besides files: S3, web servers and our own store, as the archive asks for them.
+//! The sources of inputs other than files: S3, web servers and our own store, in the form that the archive
+//! needs.
 //!
-//! Nothing is connected to before it is needed; what was is closed at the program's end.
+//! Connections are made when they are first needed, and closed at the end of the program.
 
 use std::io;
 use std::sync::Arc;
@@ -15,16 +16,16 @@ use warc::Input;
 
 use crate::which_store::{self, StoreArgs};
 
-/// Every place that this process reads inputs from.
+/// All sources from which this process reads inputs.
 #[derive(Clone)]
 pub(crate) struct RemoteInputs {
     remote: Remote,
-    /// The store that flags name; else the environment does.
+    /// The store that flags name. If there is none, the environment decides.
     store: Arc<Mutex<Option<ConnectSettings>>>,
 }
 
 impl RemoteInputs {
-    /// As the environment says.
+    /// Makes the sources with the settings of the environment.
     pub(crate) fn new() -> RemoteInputs {
         let settings = Settings {
             s3: S3Settings::from_variables(|name| std::env::var(name).ok()),
@@ -39,24 +40,24 @@ impl RemoteInputs {
         RemoteInputs { remote, store }
     }
 
-    /// `store://` is the store that flags name, if they do.
+    /// Makes `store://` mean the store that flags name, if they do.
     pub(crate) fn use_given(&self, args: &StoreArgs) {
         if let Some(place) = which_store::given(args) {
             self.use_store(place);
         }
     }
 
-    /// `store://` is this store.
+    /// Makes `store://` mean this store.
     pub(crate) fn use_store(&self, place: ConnectSettings) {
         *self.store.lock() = Some(place);
     }
 
-    /// For the archive.
+    /// Returns the sources in the form for the archive.
     pub(crate) fn sources(&self) -> Sources {
         Sources::with(Arc::new(self.clone()))
     }
 
-    /// Ends what was connected.
+    /// Closes all connections.
     pub(crate) fn close(&self) {
         self.remote.close();
     }

@@ -1,4 +1,4 @@
-//! The S3 face of a running node: its flags, its start, what is said of it, and its figures.
+//! The S3 face of a running node: its flags, its start, its announcement and its counters.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use store::RequestCount;
 use crate::flag_values::{Listen, positive};
 use crate::style::shell_word;
 
-/// Name of the keys file where none is given.
+/// The name of the keys file if no flag gives one.
 pub(crate) const KEYS_FILE: &str = "s3-keys.toml";
 
 /// Flags of whatever can have an S3 face.
@@ -80,7 +80,7 @@ pub(crate) struct FaceArgs {
 }
 
 impl FaceArgs {
-    /// What the face is told, if one was asked for; `keys` is where the keys are if no flag says so.
+    /// Returns the settings of the face, if one was asked for; `keys` is the keys file if no flag gives one.
     pub(crate) fn settings(&self, keys: PathBuf) -> Option<Settings> {
         let tls = match (&self.s3_tls_cert, &self.s3_tls_key) {
             (Some(certificates), Some(key)) => Some(TlsFiles {
@@ -94,7 +94,7 @@ impl FaceArgs {
             format: self.s3_log_format,
         });
         let listen = self.s3.as_ref()?;
-        // Who listens on a name goes by it.
+        // A server that listens on a name must accept requests for that name.
         let hosts = self.s3_hosts.iter().chain([&listen.host]).cloned().collect();
         Some(Settings {
             tls,
@@ -126,7 +126,7 @@ pub(crate) struct Face {
 }
 
 impl Face {
-    /// Starts on the threads of the caller's runtime.
+    /// Starts the face on the threads of the runtime of the caller.
     pub(crate) async fn start(settings: Settings, store: store::Store) -> anyhow::Result<Face> {
         let keys = settings.keys.clone();
         let tls = settings.tls.is_some();
@@ -134,7 +134,7 @@ impl Face {
         Ok(Face { running, keys, tls })
     }
 
-    /// Requests since the start, by operation, and connections.
+    /// Returns a function that counts requests since the start, by operation, and connections.
     pub(crate) fn counts(&self) -> impl Fn() -> (Vec<RequestCount>, ConnectionCount) + Send + Sync + 'static {
         let (requests, door) = (self.running.requests(), self.running.door());
         let connections = move || ConnectionCount {
@@ -144,7 +144,7 @@ impl Face {
         move || (requests.counts(), connections())
     }
 
-    /// What a client on this machine gives as its endpoint.
+    /// Returns the endpoint for a client on this machine.
     pub(crate) fn url(&self) -> String {
         let mut address = self.running.address();
         if address.ip().is_unspecified() {
@@ -153,7 +153,7 @@ impl Face {
         format!("{}://{address}", if self.tls { "https" } else { "http" })
     }
 
-    /// The part of the announcement for programs.
+    /// Returns the part of the announcement for programs.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         let key = self.running.new_key();
         serde_json::json!({
@@ -164,7 +164,7 @@ impl Face {
         })
     }
 
-    /// Where it is; at the first start, its key and what to do with it.
+    /// Returns the announcement: the address and, at the first start, the key and how to use it.
     pub(crate) fn said(&self) -> String {
         let mut said = format!("S3 at {} (keys: {})", self.url(), self.keys.display());
         if let Some(key) = self.running.new_key() {
@@ -173,13 +173,13 @@ impl Face {
         said
     }
 
-    /// Lets requests under way finish.
+    /// Waits for running requests, and ends.
     pub(crate) async fn end(self) {
         self.running.shutdown().await;
     }
 }
 
-/// What is said once: the key, and lines that can be pasted.
+/// Returns the text that is shown once: the key, and lines to paste into a shell.
 fn introduction(url: &str, key: &KeyPair, file: &str) -> String {
     let KeyPair { id, secret } = key;
     let (id, secret, url) = (shell_word(id), shell_word(secret), shell_word(url));

@@ -1,4 +1,4 @@
-//! Where loading spends its time: the table of stages that `weft status --stages` and `weft load -v` show.
+//! The table of stages, which shows where loading spends its time (`weft status --stages`, `weft load -v`).
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::table::{Column, Table};
 use crate::units::count;
 
-/// Prints one row a stage.
+/// Prints one row per stage.
 pub(crate) fn print_stages(stages: &[StageRow], context: &mut Context) -> anyhow::Result<()> {
     if stages.is_empty() {
         writeln!(

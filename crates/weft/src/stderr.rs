@@ -1,8 +1,8 @@
-//! Standard error: how things go.
+//! Standard error, for progress.
 
 use std::io::{self, Write};
 
-/// A line about how things go. A closed standard error is no reason to stop.
+/// Prints a line about progress. A closed standard error is ignored: it is no reason to stop.
 pub(crate) fn progress_line(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

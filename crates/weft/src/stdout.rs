@@ -1,4 +1,4 @@
-//! Standard output: buffered, knows whether it is a terminal, and remembers when its reader went away.
+//! Standard output: it is buffered, knows whether it is a terminal, and remembers when its reader has gone.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
@@ -12,12 +12,12 @@ pub(crate) struct Out {
     closed: bool,
     /// Colours, if any.
     pub(crate) style: Style,
-    /// Columns of the terminal; `None` where output goes elsewhere and nothing may be cut.
+    /// Columns of the terminal; `None` if the output is no terminal, and then nothing may be cut.
     pub(crate) width: Option<usize>,
 }
 
 impl Out {
-    /// The process's standard output.
+    /// Opens the standard output of the process.
     pub(crate) fn stdout() -> Out {
         let stdout = io::stdout();
         let terminal = stdout.is_terminal();
@@ -33,12 +33,12 @@ impl Out {
         }
     }
 
-    /// Whether the reader went away: everything written from then on went nowhere.
+    /// Whether the reader has gone: everything written after that was lost.
     pub(crate) fn closed(&self) -> bool {
         self.closed
     }
 
-    /// One JSON value on one line.
+    /// Prints one JSON value on one line.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer(&mut *self, value)?;
         self.write_all(b"\n")

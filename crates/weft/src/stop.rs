@@ -1,7 +1,7 @@
 //! Ctrl-C and SIGTERM: the first asks for a clean stop, the second ends the process at once.
 //!
-//! Ending at once is safe for an archive at any moment (every epoch is one atomic step); a clean stop only
-//! saves the work since the last epoch.
+//! Ending at once is safe for an archive at any moment, because every epoch is one atomic step. A clean stop
+//! only saves the work since the last epoch.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,19 +11,19 @@ use tokio::sync::Notify;
 
 use crate::stderr::progress_line;
 
-/// Exit code of a process that was told twice: 128 + SIGINT, as shells expect.
+/// Exit code after a second signal: 128 + SIGINT, as shells expect.
 const EXIT_INTERRUPTED: i32 = 130;
 
 /// Whether a stop was asked for.
 #[derive(Clone)]
 pub(crate) struct Stop {
     state: Arc<(Mutex<bool>, Condvar)>,
-    /// The same, for async code.
+    /// Wakes async code.
     told: Arc<Notify>,
 }
 
 impl Stop {
-    /// Takes over Ctrl-C and SIGTERM from now on.
+    /// Handles Ctrl-C and SIGTERM from now on.
     pub(crate) fn listen() -> anyhow::Result<Stop> {
         let stop = Stop {
             state: Arc::default(),
@@ -34,7 +34,7 @@ impl Stop {
             .build()
             .context("start listening for signals")?;
         let flag = stop.clone();
-        // Registered before this returns: a Ctrl-C from here on is never missed.
+        // Register before this returns, so that no Ctrl-C from here on is missed.
         let mut signals = runtime
             .block_on(async { Signals::register() })
             .context("listen for signals")?;
@@ -57,7 +57,7 @@ impl Stop {
         *self.lock()
     }
 
-    /// Returns when a stop was asked for.
+    /// Waits until a stop is asked for.
     pub(crate) fn wait(&self) {
         let mut asked = self.lock();
         while !*asked {
@@ -65,18 +65,18 @@ impl Stop {
         }
     }
 
-    /// As [`Stop::wait`], for async code.
+    /// Like [`Stop::wait`], for async code.
     pub(crate) async fn stopped(&self) {
         let mut told = std::pin::pin!(self.told.notified());
-        // Enlisted before looking: a stop between the two is not missed.
+        // Register before looking: otherwise a stop between the two would be missed.
         told.as_mut().enable();
         if !self.asked() {
             told.await;
         }
     }
 
-    /// Ends the process with `code` after `time`, unless it has ended by then: whoever told a server to stop need not
-    /// wait for what is under way. Nothing is lost by it (see above).
+    /// Ends the process with `code` after `time`, unless it has ended before: after a stop a server need not
+    /// wait for running requests. Nothing is lost by this (see the head of this file).
     pub(crate) fn end_within(time: Duration, code: u8) -> anyhow::Result<()> {
         let name = std::thread::Builder::new().name("end".into());
         name.spawn(move || {
@@ -95,7 +95,7 @@ impl Stop {
     }
 
     fn lock(&self) -> MutexGuard<'_, bool> {
-        // A bool cannot be left half changed.
+        // A panic cannot leave a bool half changed, so a poisoned lock can be used.
         self.state.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

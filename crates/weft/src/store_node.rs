@@ -1,5 +1,5 @@
-//! A running node of the store within this process, with its S3 face: started before everything that stands on it,
-//! shut down after.
+//! A running node of the store within this process, with its S3 face. It starts before everything that uses
+//! it, and ends after that.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::style::clean_lines;
 use crate::threads;
 use crate::units::counted;
 
-/// A node, with the threads that it runs on.
+/// A node, with its threads.
 pub(crate) struct StoreNode {
     runtime: Runtime,
     running: RunningNode,
@@ -25,8 +25,8 @@ pub(crate) struct StoreNode {
 }
 
 impl StoreNode {
-    /// Starts the node that `place` describes, and its S3 face if one was asked for. `keys` is where the face's keys
-    /// are if no flag says so.
+    /// Starts the node that `place` describes, and its S3 face if one was asked for. `keys` is the keys file
+    /// of the face if no flag gives one.
     pub(crate) fn start(
         place: &ConnectSettings,
         face: &FaceArgs,
@@ -64,7 +64,7 @@ impl StoreNode {
         self.face.as_ref()
     }
 
-    /// What the Store page and the metrics show of it.
+    /// Returns what the Store page and the metrics show of the node.
     pub(crate) fn storage(&self) -> Arc<dyn Storage> {
         Arc::new(NodeStorage {
             store: self.running.store(),
@@ -74,7 +74,8 @@ impl StoreNode {
         })
     }
 
-    /// Who it is and where; what it was given that it does not use; where its S3 face is.
+    /// Returns the announcement: the id and address of the node, volumes that it was given but does not use,
+    /// and the address of its S3 face.
     pub(crate) fn said(&self) -> String {
         let store = self.running.store();
         let view = store.cluster().view();
@@ -86,7 +87,7 @@ impl StoreNode {
             counted(view.replicas() as u64, "copy", "copies"),
             counted(view.volumes.len() as u64, "volume", "volumes"),
         );
-        // Of one that was retired the log says what to do.
+        // The log has advice about retired volumes.
         let retired = &view.layouts.current.roles.retired;
         for volume in self
             .running
@@ -105,7 +106,7 @@ impl StoreNode {
         clean_lines(&said)
     }
 
-    /// Lets what is under way finish, stops the workers, closes the volumes.
+    /// Waits for running requests, stops the workers and closes the volumes.
     pub(crate) fn end(self) {
         self.runtime.block_on(async {
             if let Some(face) = self.face {
@@ -116,7 +117,7 @@ impl StoreNode {
     }
 }
 
-/// What a node needs to start: volumes given one by one make a store of this process alone.
+/// Returns the settings of a node. Volumes given one by one make a store of this process alone.
 fn settings(place: &ConnectSettings) -> anyhow::Result<NodeSettings> {
     match place {
         ConnectSettings::Volumes(volumes) => Ok(NodeSettings::of_volumes(volumes.clone())),
@@ -135,7 +136,7 @@ struct NodeStorage {
     store: Store,
     workers: Option<Workers>,
     s3: Option<Counts>,
-    /// Connections to other nodes live on the store's threads, whoever asks.
+    /// Connections to other nodes must be used on the threads of the store, whichever thread asks.
     threads: Handle,
 }
 
@@ -149,7 +150,7 @@ impl Storage for NodeStorage {
             census: self.workers.as_ref().and_then(Workers::last_census),
             s3: s3.unwrap_or_default(),
             s3_connections,
-            // Only a store that is being closed says nothing.
+            // Only a store that is closing gives no report.
             ..gathered.unwrap_or_default()
         }
     }

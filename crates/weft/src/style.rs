@@ -1,20 +1,20 @@
 //! Colours, and text from archives made safe for a terminal.
 //!
-//! Titles, anchors and URLs come from strangers. What is printed for people never carries their control
-//! characters: no escape sequence, no line break, no change of writing direction gets through.
+//! Titles, anchors and URLs come from strangers. Text printed for people never contains their control
+//! characters: no escape sequence, line break or change of writing direction.
 
 use std::io::IsTerminal;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Paints text, or leaves it alone where the output is no terminal or `NO_COLOR` is set.
+/// Colours text, or returns it unchanged if the output is no terminal or `NO_COLOR` is set.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Style {
     on: bool,
 }
 
 impl Style {
-    /// Colours for a terminal, unless `NO_COLOR` is set (to anything but nothing) or the terminal is dumb.
+    /// Returns colours for a terminal, unless `NO_COLOR` is set and not empty, or the terminal is dumb.
     pub(crate) fn new(terminal: bool) -> Style {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
@@ -33,7 +33,7 @@ impl Style {
         self.paint("1", text)
     }
 
-    /// Column heads, things of less weight.
+    /// Column heads, and text of less importance.
     pub(crate) fn dim(self, text: &str) -> String {
         self.paint("2", text)
     }
@@ -62,14 +62,14 @@ impl Style {
     }
 }
 
-/// `text` on one line, its control and direction characters replaced by a space.
+/// Returns `text` on one line, with its control and direction characters replaced by a space.
 pub(crate) fn clean(text: &str) -> String {
     text.chars()
         .map(|c| if is_harmful(c) { ' ' } else { c })
         .collect()
 }
 
-/// Like [`clean`], but lines stay lines.
+/// Like [`clean`], but keeps line ends.
 pub(crate) fn clean_lines(text: &str) -> String {
     text.chars()
         .map(|c| if c != '\n' && is_harmful(c) { ' ' } else { c })
@@ -80,12 +80,12 @@ fn is_harmful(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Columns that `text` takes on a terminal.
+/// Returns the number of columns that `text` needs on a terminal.
 pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// `text`, cut to at most `columns` columns, with an ellipsis where it was cut.
+/// Returns `text` cut to at most `columns` columns, with an ellipsis if it was cut.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -103,7 +103,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
-/// `text` as one word of a shell command, quoted only where that is needed.
+/// Returns `text` as one word of a shell command, quoted only if needed.
 pub(crate) fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
     if !text.is_empty() && text.chars().all(plain) {

@@ -1,36 +1,36 @@
 //! Aligned tables of text.
 //!
-//! Columns are as wide as their widest cell. On a terminal that is too narrow the one *flexible* column is
-//! cut with an ellipsis; where output goes to a file or a pipe nothing is ever cut.
+//! Columns are as wide as their widest cell. If a terminal is too narrow, the one *flexible* column is cut
+//! with an ellipsis; output to a file or a pipe is never cut.
 
 use std::io::{self, Write};
 
 use crate::stdout::Out;
 use crate::style::{clean, columns, cut};
 
-/// How a column stands.
+/// How a column is aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Column {
     /// Text.
     Left,
     /// Numbers.
     Right,
-    /// Text that may be cut; at most one column is.
+    /// Text that may be cut; at most one column may have this kind.
     Flexible,
 }
 
-/// A table being filled.
+/// A table that is being filled.
 pub(crate) struct Table {
     heads: Vec<&'static str>,
     kinds: Vec<Column>,
     rows: Vec<Vec<String>>,
 }
 
-/// The flexible column is never cut below this, however narrow the terminal.
+/// Smallest width of the flexible column, in columns, even on a narrower terminal.
 const FLEXIBLE_COLUMNS_MIN: usize = 16;
 
 impl Table {
-    /// A table with these columns.
+    /// Makes a table with these columns.
     pub(crate) fn new(heads: &[(&'static str, Column)]) -> Table {
         Table {
             heads: heads.iter().map(|(head, _)| *head).collect(),
@@ -39,12 +39,12 @@ impl Table {
         }
     }
 
-    /// Adds a row; its cells are made safe to print. Missing cells are empty.
+    /// Adds a row. Its cells are made safe to print; missing cells are empty.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         self.rows.push(cells.iter().map(|cell| clean(cell)).collect());
     }
 
-    /// Prints heads and rows; nothing where there are no rows.
+    /// Prints heads and rows, or nothing if there are no rows.
     pub(crate) fn print(&self, out: &mut Out) -> io::Result<()> {
         if self.rows.is_empty() {
             return Ok(());

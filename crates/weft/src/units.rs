@@ -1,8 +1,8 @@
-//! Numbers, sizes, times and rates as people read them.
+//! Numbers, sizes, times and rates in the form that people read.
 
 pub(crate) use human::{bytes, count, counted, duration_ms, per_second};
 
-/// `2014-01-26T20:06:24.000Z` as `2014-01-26 20:06:24`; anything else as it is.
+/// Returns `2014-01-26T20:06:24.000Z` as `2014-01-26 20:06:24`, and any other text unchanged.
 pub(crate) fn time(fetch_time: &str) -> String {
     match (
         fetch_time.get(..10),
@@ -14,16 +14,17 @@ pub(crate) fn time(fetch_time: &str) -> String {
     }
 }
 
-/// Milliseconds since 1970 as `2014-01-26 20:06:24` (UTC); a time that no calendar has, as a number.
+/// Returns milliseconds since 1970 as `2014-01-26 20:06:24` (UTC). A time beyond the calendar is returned as
+/// a number.
 pub(crate) fn instant(ms: u64) -> String {
     let of_calendar = i64::try_from(ms).ok().filter(|ms| *ms < YEAR_10000_MS);
     of_calendar.map_or_else(|| format!("{ms} ms"), |ms| time(&civil::iso(ms)))
 }
 
-/// Years have four digits up to here.
+/// The first moment, in milliseconds since 1970, whose year has five digits.
 const YEAR_10000_MS: i64 = 253_402_300_800_000;
 
-/// Bytes as people write them: `4096`, `64k`, `1.5M`, `2G`, in units of 1,024.
+/// Reads bytes as people write them: `4096`, `64k`, `1.5M`, `2G`, in units of 1,024.
 pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     let expected = || format!("{text:?}: expected bytes, such as 500000, 64k, 1.5M or 2G");
     let lower = text.trim().to_ascii_lowercase();
@@ -43,7 +44,7 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     Ok(bytes as u64)
 }
 
-/// The day of a time, `2014-01-26`.
+/// Returns the day of a time, such as `2014-01-26`.
 pub(crate) fn day(fetch_time: &str) -> String {
     time(fetch_time).split(' ').next().unwrap_or_default().to_owned()
 }

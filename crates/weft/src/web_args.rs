@@ -1,4 +1,5 @@
-//! Flags of the web port: where it listens, which names it goes by, and how many connections it holds.
+//! Flags of the web port: where it listens, by which names it may be called, and how many connections it
+//! accepts.
 
 use std::time::Duration;
 
@@ -31,10 +32,10 @@ pub(crate) struct WebArgs {
 }
 
 impl WebArgs {
-    /// What the server is told.
+    /// Returns the settings of the server.
     pub(crate) fn settings(&self) -> ServerSettings {
         let mut hosts = self.hosts.clone();
-        // Who listens on a name goes by it.
+        // A server that listens on a name must accept requests for that name.
         hosts.push(self.listen.host.clone());
         ServerSettings {
             listen: self.listen.address,

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::threads;
 
-/// Time for threads that answer questions when no request is left.
+/// How long to wait for threads that still answer questions when no request is left.
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// A server that accepts connections until [`WebServer::end`].
@@ -37,7 +37,7 @@ impl WebServer {
         let address = server.address();
         let (end, ended) = oneshot::channel();
         let task = runtime.spawn(server.run(async {
-            // An error is a sender that was dropped: the end as well.
+            // An error means that the sender was dropped, which is the end as well.
             let _ = ended.await;
         }));
         Ok(WebServer {
@@ -48,12 +48,12 @@ impl WebServer {
         })
     }
 
-    /// Where it listens, with the real port.
+    /// The address on which it listens, with the real port.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What to type into a browser on this machine.
+    /// Returns the URL for a browser on this machine.
     pub(crate) fn url(&self) -> String {
         let mut address = self.address;
         if address.ip().is_unspecified() {
@@ -62,12 +62,13 @@ impl WebServer {
         format!("http://{address}/")
     }
 
-    /// Takes no more connections and returns when the requests under way are answered, or were given time to be.
+    /// Accepts no more connections, and returns when running requests are answered or their time is over.
     pub(crate) fn end(self) {
-        // An error is a server that has ended already.
+        // An error means that the server has ended already.
         let _ = self.end.send(());
         let _ = self.runtime.block_on(self.task);
-        // Dropping it would wait for every question under way, however long that takes; none of them changes anything.
+        // Dropping the runtime would wait for every running question without limit. None of them changes
+        // anything.
         self.runtime.shutdown_timeout(FAREWELL);
     }
 }
@@ -78,7 +79,7 @@ async fn bind(
     settings: &[ServerSettings],
 ) -> anyhow::Result<Server> {
     let mut refused = None;
-    // The first free port wins; only the last refusal is told.
+    // The first free port is used; only the last refusal is reported.
     for settings in settings {
         let served = Served {
             store: store.clone(),

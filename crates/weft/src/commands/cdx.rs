@@ -1,4 +1,4 @@
-//! `weft cdx`: captures of a URL as CDXJ, one a line: `url_key timestamp {json}`.
+//! `weft cdx`: prints the captures of a URL as CDXJ, one per line: `url_key timestamp {json}`.
 
 use std::io::Write;
 
@@ -78,7 +78,7 @@ enum Names {
     Path,
 }
 
-/// Rows asked for at once.
+/// Number of rows per question.
 const ROWS_A_QUESTION: u64 = 1000;
 
 /// Runs `weft cdx`.
@@ -103,7 +103,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     }
 }
 
-/// What was printed so far: nothing is held but one answer, however many there are.
+/// Counts what was printed. Only one answer is in memory at a time, however many there are.
 #[derive(Default)]
 struct Printed {
     rows: u64,
@@ -133,7 +133,7 @@ impl Printed {
             writeln!(context.out, "],\"next\":{}}}", serde_json::to_string(&next)?)?;
         }
         match self.rows {
-            // The answer itself says so to programs.
+            // Programs see this in the answer itself.
             0 if context.json => Ok(Outcome::Losses),
             0 => Err(NotFound(format!("no capture of {url}")).into()),
             _ => Ok(Outcome::Done),

@@ -1,4 +1,4 @@
-//! `weft completions`: what completes commands in a shell.
+//! `weft completions`: prints the script that completes commands in a shell.
 
 use std::io::Write as _;
 
@@ -23,7 +23,8 @@ pub(crate) struct Args {
 
 /// Runs `weft completions`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
-    // Made whole before it is printed: the generator panics where its output cannot be written, as when a pipe is closed.
+    // Make the whole script before printing: the generator panics if it cannot write, for example to a closed
+    // pipe.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut (context.command_line)(), "weft", &mut script);
     context.out.write_all(&script)?;

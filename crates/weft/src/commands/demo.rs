@@ -43,7 +43,7 @@ pub(crate) struct Args {
     listen: Option<SocketAddr>,
 }
 
-/// Ports tried one after the other.
+/// Ports to try, one after the other.
 const PORTS: std::ops::Range<u16> = 8080..8100;
 
 /// Runs `weft demo`.
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let input = cache.join("demo.warc.gz");
     let (web, changed) = write_input(&input)?;
     if own_folder && changed {
-        // What an earlier version of the demo showed is not part of this one.
+        // The pages of an earlier version of the demo do not belong to this one.
         drop(archive);
         std::fs::remove_dir_all(&context.archive).context("remove the demo of before")?;
         archive = own(context)?;
@@ -92,7 +92,7 @@ fn own(context: &Context) -> anyhow::Result<Archive> {
     ask::open_with(context, settings)
 }
 
-/// Writes the demo's WARC; gives what is in it, and whether it differs from the one of the last demo.
+/// Writes the WARC of the demo. Returns what is in it, and whether it differs from that of the last demo.
 fn write_input(input: &Path) -> anyhow::Result<(Web, bool)> {
     let fresh = input.with_file_name("new.warc.gz");
     let (web, line) = match demo::write_crates(&fresh)? {
@@ -109,9 +109,9 @@ fn write_input(input: &Path) -> anyhow::Result<(Web, bool)> {
         }
     };
     progress_line(&line);
-    // Equal bytes mean that the archive of the last demo can be shown as it is.
+    // If the bytes are equal, the archive of the last demo can be shown unchanged.
     let changed = std::fs::read(input).ok() != Some(std::fs::read(&fresh)?);
-    // Renamed at the end: a demo that was stopped while it wrote leaves the file of before whole.
+    // Rename at the end: a demo that is stopped while it writes leaves the earlier file complete.
     std::fs::rename(&fresh, input).with_context(|| format!("write {}", input.display()))?;
     Ok((web, changed))
 }
@@ -127,7 +127,7 @@ fn request(input: &Path) -> LoadRequest {
     }
 }
 
-/// The address asked for, or the usual ones and then any free one.
+/// Returns the address asked for, or the usual ones and then any free one.
 fn addresses(listen: Option<SocketAddr>) -> Vec<ServerSettings> {
     let settings = |listen| ServerSettings {
         listen,
@@ -163,12 +163,13 @@ fn show(
     Ok(Outcome::Done)
 }
 
-/// What to try.
+/// Prints what to try.
 fn invite(web: &Web, server: &WebServer, context: &mut Context) -> anyhow::Result<()> {
     let url = server.url();
     let (page, query) = (shell_word(&web.url), shell_word(&web.query));
     let archive = shell_word(&context.archive.display().to_string());
-    // As it was started: after `make demo` it is in no folder that the shell looks into.
+    // Use the path by which the program was started: after `make demo` it is in no folder that the shell
+    // searches.
     let weft = shell_word(&std::env::args().next().unwrap_or_else(|| "weft".into()));
     let out = &mut context.out;
     let address = out.style.bold(&out.style.address(&url));

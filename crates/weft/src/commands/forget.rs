@@ -1,5 +1,5 @@
-//! `weft forget`: inputs leave the ledger, with what they brought in. So far only those that were not loaded to their end,
-//! and those without captures.
+//! `weft forget`: removes inputs from the ledger, with what they brought in. So far it accepts only inputs
+//! that were not loaded to their end, and those without captures.
 
 use std::ffi::OsString;
 use std::io::Write;

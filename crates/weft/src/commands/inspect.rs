@@ -1,6 +1,6 @@
-//! `weft inspect`: every record of files, and where every byte of them went. Needs no archive.
+//! `weft inspect`: lists every record of files, and accounts for every byte of them. It needs no archive.
 //!
-//! Invariant, checked for each file: records, padding and quarantined bytes add up to the file's size.
+//! Invariant, checked for each file: records, padding and quarantined bytes add up to the size of the file.
 
 mod account;
 mod files;

@@ -46,7 +46,7 @@ pub(crate) struct OutlinksArgs {
     paging: Paging,
 }
 
-/// Which end of a link is listed.
+/// The end of a link that is listed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Source,
@@ -98,7 +98,7 @@ fn print(answer: &Answer<LinksBody>, end: End, url: &str, context: &mut Context)
             "outlinks",
         ),
     };
-    // Until older versions can be asked for: a link that only an older capture has is not listed.
+    // Only current versions can be asked for: a link that only an older capture has is not listed.
     let epoch = count(answer.epoch);
     let head = format!("{} (epoch {epoch}, newest versions)", crate::style::clean(&head));
     writeln!(context.out, "{head}")?;
@@ -139,7 +139,7 @@ fn table(rows: &[LinkRow], end: End) -> Table {
     table
 }
 
-/// Anchors and titles are cut here in tables; `--json` has them whole.
+/// Columns of anchors and titles in tables; longer ones are cut. `--json` has them whole.
 const ANCHOR_COLUMNS_MAX: usize = 40;
 
 fn kind(row: &LinkRow) -> &'static str {

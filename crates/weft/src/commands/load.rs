@@ -1,7 +1,7 @@
-//! `weft load`: asks the owner (this process, if nobody else is) to read inputs, shows how it goes, and
-//! sums up.
+//! `weft load`: asks the owner (this process, if there is no other) to read inputs, shows progress, and sums
+//! up.
 //!
-//! One code path for both: the load is a job of the owner; this command only watches it.
+//! There is one code path for both: the load is a job of the owner, and this command only watches it.
 
 mod keep;
 mod progress;
@@ -167,7 +167,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
     Ok(if unkept == 0 { outcome } else { Outcome::Losses })
 }
 
-/// One load after the other, until one is stopped.
+/// Runs one load after the other, until one is stopped.
 fn run_retry(
     archive: &Archive,
     template: &LoadRequest,
@@ -188,7 +188,8 @@ fn run_retry(
     Ok(outcome)
 }
 
-/// A folder without files is no failure beside other inputs, but nobody names one on purpose.
+/// A folder without files is no failure beside other inputs. Alone it is, because nobody names one on
+/// purpose.
 fn warn_of_empty_folders(request: &LoadRequest, context: &Context) {
     for input in &request.inputs {
         let path = path_of(&input.path);
@@ -203,7 +204,7 @@ fn warn_of_empty_folders(request: &LoadRequest, context: &Context) {
     }
 }
 
-/// Whether there is any file below `folder`; one that cannot be listed is the owner's to report.
+/// Returns whether there is any file below `folder`. If it cannot be listed, the owner reports that.
 fn holds_a_file(folder: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return true;
@@ -216,7 +217,7 @@ fn holds_a_file(folder: &Path) -> bool {
         })
 }
 
-/// Loads, shows how it goes, and sums up. A first Ctrl-C cancels the load: it then ends at its next epoch.
+/// Loads, shows progress, and sums up. A first Ctrl-C cancels the load, which then ends at its next epoch.
 pub(crate) fn run_request(
     archive: &Archive,
     request: &LoadRequest,
@@ -271,7 +272,7 @@ fn outcome(job: &JobBody, request: &LoadRequest) -> anyhow::Result<Outcome> {
     }
 }
 
-/// Whether what was loaded of an input before cannot be read on: its file was replaced.
+/// Whether an input that was loaded before cannot be read on, because its file was replaced.
 fn leaves_a_part(job: &JobBody) -> bool {
     job.problems.iter().any(|row| !row.missing.is_empty())
 }
@@ -294,8 +295,8 @@ fn request(args: &Args) -> anyhow::Result<LoadRequest> {
     })
 }
 
-/// The owner may stand in another directory: it is sent absolute paths, and addresses as they are. Both as text: what is
-/// typed may be any bytes.
+/// Makes the request for one input. The owner may run in another directory, so it gets absolute paths;
+/// addresses stay unchanged. Both are sent as text, because a typed path may contain any bytes.
 fn input(name: &OsStr, here: &Path) -> Result<LoadInput, WrongUse> {
     let bytes = name.as_bytes();
     let (mark, typed) = match bytes.strip_prefix(b"@") {

@@ -1,4 +1,4 @@
-//! One module for each command: its flags, and how its answer looks as text.
+//! One module for each command: its flags, and the text form of its answer.
 
 use clap::Subcommand;
 

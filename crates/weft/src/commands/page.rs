@@ -24,10 +24,10 @@ pub(crate) struct Args {
     url: String,
 }
 
-/// Captures shown; `weft cdx` shows all.
+/// Number of captures shown; `weft cdx` shows all.
 const CAPTURES_SHOWN: usize = 10;
 
-/// Lines of text shown; `weft record --payload` has the whole page.
+/// Number of lines of text shown; `weft record --payload` has the whole page.
 const TEXT_CHARS_SHOWN: usize = 600;
 
 /// Runs `weft page`.

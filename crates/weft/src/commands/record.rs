@@ -1,6 +1,7 @@
 //! `weft record`: the archived record of a URL, or its payload.
 //!
-//! The archive says where the record is; its bytes are read here, from the input itself, by a range if it is far.
+//! The archive returns the place of the record. Its bytes are read here from the input itself, by a range
+//! request if it is remote.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write};
@@ -17,7 +18,7 @@ use crate::context::Context;
 use crate::exit::Outcome;
 use crate::which_store::StoreArgs;
 
-/// Bytes read at once.
+/// Number of bytes read at once.
 const PIECE_BYTES: usize = 256 << 10;
 
 const EXAMPLES: &str = "\
@@ -107,7 +108,7 @@ fn write_part(
     Ok(())
 }
 
-/// The record in its input; its block is read as it is written.
+/// Opens the record in its input. Its block is read while it is written.
 fn open(place: &RecordBody, sources: &Sources) -> anyhow::Result<OpenRecord> {
     archive::open_record(sources, place, &Interrupt::new()).map_err(|error| match error {
         RecordError::Read(ReadError::NoRecord { path, offset }) => {
@@ -117,7 +118,7 @@ fn open(place: &RecordBody, sources: &Sources) -> anyhow::Result<OpenRecord> {
     })
 }
 
-/// The record as it stands in an uncompressed file. One from an ARC file is shown as a WARC record.
+/// Writes the record as in an uncompressed file. A record from an ARC file is written as a WARC record.
 fn write_whole(mut record: OpenRecord, out: &mut impl Write) -> io::Result<()> {
     write_record_head(&record, out)?;
     io::copy(&mut record, out)?;
@@ -145,7 +146,7 @@ fn write_record_head(record: &OpenRecord, out: &mut impl Write) -> io::Result<()
     out.write_all(b"\r\n")
 }
 
-/// The record's header fields, an empty line, and those of HTTP if it is HTTP.
+/// Writes the header fields of the record, an empty line, and those of HTTP if it is HTTP.
 fn write_headers(record: OpenRecord, out: &mut impl Write) -> io::Result<()> {
     write_record_head(&record, out)?;
     if record.is_http() {
@@ -160,7 +161,7 @@ fn write_headers(record: OpenRecord, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn write_stored(place: &RecordBody, sources: &Sources, out: &mut impl Write) -> anyhow::Result<()> {
-    // Only to see that it is the record which was loaded.
+    // Read only to check that this is the record that was loaded.
     open(place, sources)?;
     let describe = || format!("read {} at offset {}", place.location, place.capture.offset);
     let input = sources.open(&place.location).with_context(describe)?;

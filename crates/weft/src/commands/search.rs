@@ -128,7 +128,7 @@ fn hit_text(hit: &SearchHit, out: &mut Out) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The snippet with its matches bold.
+/// Returns the snippet with its matches in bold.
 fn snippet_text(snippet: &Snippet, style: Style) -> String {
     let part = |part: &SnippetPart| {
         let text = clean(&part.text);
@@ -137,7 +137,8 @@ fn snippet_text(snippet: &Snippet, style: Style) -> String {
     snippet.parts.iter().map(part).collect()
 }
 
-/// An explanation is a tree of `value`, `description` and `details`; anything else is shown as JSON.
+/// Prints an explanation, which is a tree of `value`, `description` and `details`. Anything else is printed
+/// as JSON.
 fn explanation_text(value: &Value, depth: usize, out: &mut Out) -> std::io::Result<()> {
     let indent = "  ".repeat(depth);
     let Some(description) = value.get("description").and_then(Value::as_str) else {

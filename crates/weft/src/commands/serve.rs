@@ -1,5 +1,5 @@
-//! `weft serve`: owns the archive, answers browsers over HTTP and other commands over the socket; with volumes, keeps a
-//! store beside it.
+//! `weft serve`: owns the archive, and answers browsers over HTTP and other commands over the socket. With
+//! volumes it runs a store beside it.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -38,7 +38,8 @@ A request for a name that the server does not go by gets status 421, so that no 
 and read the archive; --host tells it its names (behind a proxy: the name that the proxy passes on).
 docs/store.md says how to run the store.";
 
-/// From SIGTERM to the end of the process: service managers and container runtimes kill after 10 seconds.
+/// Longest time from SIGTERM to the end of the process: service managers and container runtimes kill after 10
+/// seconds.
 const END_MAX: Duration = Duration::from_secs(9);
 
 /// Flags of `weft serve`.
@@ -80,7 +81,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// The store to keep, if one was asked for.
+    /// Returns the store to run, if one was asked for.
     fn place(&self) -> Option<ConnectSettings> {
         match &self.store_config {
             Some(file) => Some(ConnectSettings::Node(file.clone())),
@@ -106,7 +107,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
         context.remote_inputs.use_store(place);
     }
     let archive = ask::open_with(context, settings).map_err(told_to_create)?;
-    // Before anything listens: a Ctrl-C from here on ends what was started in order.
+    // Register before anything listens: from here on a Ctrl-C ends everything in order.
     let stop = Stop::listen()?;
     let keys = context.archive.join(KEYS_FILE);
     let node = match args.place() {
@@ -117,7 +118,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     let server = WebServer::start(&archive, storage, &[args.web.settings()]);
     let server = match server {
         Ok(server) => server,
-        // The node runs already, and lets its requests under way finish.
+        // The node runs already; end it in order, so that its running requests finish.
         Err(error) => {
             node.into_iter().for_each(StoreNode::end);
             return Err(error);
@@ -127,7 +128,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     stop.wait();
     progress_line("stopping (Ctrl-C again stops at once)");
     Stop::end_within(END_MAX, 0)?;
-    // At the same time: each waits for requests of its own.
+    // End both at the same time: each waits for requests of its own.
     std::thread::scope(|scope| {
         scope.spawn(|| node.into_iter().for_each(StoreNode::end));
         server.end();
@@ -135,7 +136,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     Ok(Outcome::Done)
 }
 
-/// An archive that is not there is perhaps meant to be made.
+/// Adds advice to the error for a missing archive: perhaps the user wants to make one.
 fn told_to_create(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref() {
         Some(OpenError::Missing { .. }) => {
@@ -145,7 +146,7 @@ fn told_to_create(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// A line that says where, so that programs which start a server can read it, and one about the store.
+/// Prints a line with the address, which programs that start a server can read, and one about the store.
 fn announce(server: &WebServer, node: Option<&StoreNode>, context: &mut Context) -> anyhow::Result<()> {
     let archive = context.archive.display().to_string();
     if context.json {

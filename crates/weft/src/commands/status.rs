@@ -79,7 +79,7 @@ struct What {
     quarantine: Option<Option<OsString>>,
 }
 
-/// Rows asked for at once; lists are put together from as many questions as they need.
+/// Number of rows per question; lists are put together from as many questions as necessary.
 const ROWS_A_QUESTION: usize = 1000;
 
 /// Runs `weft status`.
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     Ok(Outcome::Done)
 }
 
-/// The answer, unless it was printed as JSON.
+/// Returns the answer, unless it was printed as JSON.
 fn shown<A: Into<Body>>(answer: Answer<A>, context: &mut Context) -> anyhow::Result<Option<Answer<A>>> {
     if context.json {
         context.out.json(&answer.any())?;
@@ -126,7 +126,7 @@ fn shown<A: Into<Body>>(answer: Answer<A>, context: &mut Context) -> anyhow::Res
     Ok(Some(answer))
 }
 
-/// Rows of the ledger in one state, or all.
+/// Prints the rows of the ledger in one state, or all.
 pub(crate) fn ledger_rows(archive: &Archive, state: Option<LedgerState>) -> anyhow::Result<Vec<LedgerRow>> {
     Ok(all_ledger(archive, state)?.body.rows)
 }
@@ -296,7 +296,7 @@ fn print_ledger(rows: &[LedgerRow], context: &mut Context) -> anyhow::Result<()>
     Ok(())
 }
 
-/// The state, and what else is to be known of the input.
+/// Returns the state, and what else must be known of the input.
 fn state(row: &LedgerRow) -> String {
     let notes = [(&row.cut, "cut off"), (&row.missing, "missing now")];
     let noted = notes.iter().filter(|(note, _)| !note.is_empty());
@@ -304,7 +304,7 @@ fn state(row: &LedgerRow) -> String {
     std::iter::once(row.state.to_string()).chain(words).collect()
 }
 
-/// How much of an input was read: `100 %` only when it was all of it.
+/// Returns how much of an input was read: `100 %` only if it was all.
 fn read_share(row: &LedgerRow) -> String {
     match row.size {
         0 => "-".into(),

@@ -1,9 +1,9 @@
 //! `weft verify`: every view recomputed from the records, and compared row by row.
 //!
-//! The inputs of the ledger are read again into an empty archive beside this one, as far as they were read; since two
-//! archives of the same captures dump the same bytes, whatever the order and the interruptions, every view must dump
-//! the same. Beside that the archive looks at its own files, and at the tables that follow from other tables
-//! ([`Check`]). It is only asked, never written.
+//! The inputs of the ledger are read again into an empty archive beside this one, as far as they were read.
+//! Two archives of the same captures dump the same bytes, whatever the order and the interruptions, so every
+//! view must dump the same. In addition the archive checks its own files, and the tables that follow from
+//! other tables ([`Check`]). It is only read, never written.
 
 mod compare;
 mod fresh;
@@ -116,14 +116,14 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
     })
 }
 
-/// What was compared, and how it came out.
+/// What was compared, and the result.
 #[derive(Serialize)]
 struct Report {
     epoch: u64,
     inputs: u64,
-    /// Nothing differs, is damaged or unknown.
+    /// Whether nothing differs, is damaged or unknown.
     same: bool,
-    /// What was not compared and need not be.
+    /// Views that were not compared and need not be.
     notes: Vec<String>,
     /// Inputs whose records cannot be read any more.
     unknown: Vec<Unknown>,
@@ -152,7 +152,7 @@ fn status(archive: &Archive) -> anyhow::Result<(u64, StatusBody)> {
     Ok((answer.epoch, answer.body))
 }
 
-/// What is to be said of an input that was not read to its end.
+/// Returns a note about an input that was not read to its end.
 fn note(row: &LedgerRow) -> Option<String> {
     let input = &row.input;
     match Extent::of(row) {
@@ -166,14 +166,14 @@ fn note(row: &LedgerRow) -> Option<String> {
     }
 }
 
-/// Dumps a view of the fresh archive to a file, then holds the dump of the other against it.
+/// Dumps a view of the fresh archive to a file, and compares the dump of the other archive with it.
 fn compare_view(view: Dump, archive: &Archive, fresh: &Fresh, scope: &Scope) -> anyhow::Result<Comparison> {
     let describe = || format!("compare {view}");
     let mut expected = fresh.dump(view).with_context(describe)?;
     expected.rewind().with_context(describe)?;
     let compared = Compared::Rows(view);
     let mut comparing = Comparing::new(compared, scope, expected);
-    // A table that cannot be read is no reason not to look at the others.
+    // If one table cannot be read, the others are still checked.
     if let Err(error) = archive.dump(view, DumpFormat::Tsv, &mut comparing) {
         return Ok(Comparison::impossible(compared, error.to_string()));
     }

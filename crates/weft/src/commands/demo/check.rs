@@ -13,10 +13,10 @@ use serde_json::Value;
 use crate::stderr::progress_line;
 use crate::stdout::Out;
 
-/// No question of the demo takes this long.
+/// Time limit of a question: no question of the demo takes this long.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Asks the running demo; gives the number of checks that failed, each told on standard error.
+/// Asks the running demo. Returns the number of failed checks, each of which is printed on standard error.
 pub(crate) fn check(web: &Web, address: SocketAddr, archive: &Path, out: &mut Out) -> anyhow::Result<u64> {
     let http = Http { address };
     let socket = Socket { archive };
@@ -125,7 +125,7 @@ fn all_pages(dump: &str, web: &Web) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The server, asked as a browser asks.
+/// Asks the server as a browser does.
 struct Http {
     address: SocketAddr,
 }
@@ -141,11 +141,11 @@ impl Http {
         Ok(())
     }
 
-    /// The body of a page that must be there.
+    /// Returns the body of a page that must exist.
     fn get(&self, path: &str) -> anyhow::Result<String> {
         let mut stream = TcpStream::connect_timeout(&self.address, ANSWER_TIMEOUT).context("connect")?;
         stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
-        // HTTP/1.0: the answer is not chunked and ends with the connection.
+        // With HTTP/1.0 the response is not chunked, and ends with the connection.
         write!(stream, "GET {path} HTTP/1.0\r\nHost: {}\r\n\r\n", self.address)?;
         let mut answer = Vec::new();
         stream
@@ -163,7 +163,7 @@ impl Http {
     }
 }
 
-/// The same program in another process, which reaches the archive through its owner's socket.
+/// Runs the same program in another process, which reaches the archive through the socket of its owner.
 struct Socket<'a> {
     archive: &'a Path,
 }
@@ -193,7 +193,7 @@ impl Socket<'_> {
     }
 }
 
-/// `text` as part of a query string.
+/// Escapes `text` for a query string.
 fn encoded(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {

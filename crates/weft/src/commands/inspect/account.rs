@@ -1,4 +1,4 @@
-//! The sums of a file: records by kind, padding, quarantined bytes, and whether they make up the file.
+//! The sums of a file: records by kind, padding, quarantined bytes, and whether they add up to the file.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,7 +10,7 @@ use super::row::{Row, Use};
 use crate::context::Context;
 use crate::units::{bytes, count, counted};
 
-/// A number of stretches and the bytes in them.
+/// A number of entries, and the bytes in them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 struct Sum {
     number: u64,
@@ -41,12 +41,12 @@ pub(super) struct Account {
     pages: u64,
     /// Records that would be captures but cannot be used.
     unusable: u64,
-    /// Reasons, of quarantined bytes and of records.
+    /// The reasons of quarantined bytes and of records with defects.
     defects: BTreeMap<&'static str, u64>,
 }
 
 impl Account {
-    /// Nothing counted yet, of a file of `size` bytes.
+    /// Makes empty sums of a file of `size` bytes.
     pub(super) fn of_size(size: u64) -> Account {
         Account {
             size,
@@ -74,7 +74,7 @@ impl Account {
         }
     }
 
-    /// Adds another file's sums.
+    /// Adds the sums of another file.
     pub(super) fn add(&mut self, other: &Account) {
         self.size += other.size;
         for (kind, sum) in &other.records {
@@ -90,7 +90,7 @@ impl Account {
         }
     }
 
-    /// Nothing wrong, and every byte accounted for.
+    /// Whether nothing is wrong, and every byte is accounted for.
     pub(super) fn is_clean(&self) -> bool {
         self.defects.is_empty() && self.unaccounted() == 0
     }
@@ -105,7 +105,7 @@ impl Account {
         self.records_sum().bytes + self.padding.bytes + self.quarantined.bytes
     }
 
-    /// Bytes of the file in no stretch (or in two): always 0 unless Weft has a fault.
+    /// Number of bytes in no entry (or in two): always 0 unless Weft has a bug.
     fn unaccounted(&self) -> u64 {
         self.size.abs_diff(self.total_bytes())
     }

@@ -1,5 +1,5 @@
-//! Which files are inspected: those named, and all below folders named, in the order of their names. The same of
-//! addresses. Locations are text, as the archive has them.
+//! Finds the files to inspect: those that are named, and all below named folders, in the order of their
+//! names. Addresses are treated alike. Locations are text, as in the archive.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use archive::{Sources, is_address, path_of, path_text};
 
 use crate::ask::path_typed;
 
-/// Paths and addresses of the files that `inputs` stand for.
+/// Returns the paths and addresses of the files of `inputs`.
 pub(super) fn expand(inputs: &[OsString], sources: &Sources) -> anyhow::Result<Vec<String>> {
     let mut locations = Vec::new();
     for input in inputs {
@@ -41,11 +41,11 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     }
     paths.sort();
     for path in paths {
-        // A link to a folder may lead in a circle; links to files are fine.
+        // A link to a folder may lead in a circle, so it is not followed; links to files are.
         if path.is_dir() && !path.is_symlink() {
             walk(&path, files)?;
         } else if !path.is_dir() {
-            // What is no regular file, or a link that leads nowhere, is told of when it is opened.
+            // Anything else, or a link to nothing, is reported when it is opened.
             files.push(path);
         }
     }

@@ -1,4 +1,4 @@
-//! One line for each stretch of a file.
+//! Prints one line for each entry of a file.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use warc::{Defect, Entry, Format, Record, Span};
 use crate::stdout::Out;
 use crate::style::{clean, columns, cut};
 
-/// What is shown of a stretch.
+/// The row of an entry.
 pub(super) struct Row {
     pub(super) span: Span,
     /// Kind of record, `padding`, `quarantine`.
@@ -23,7 +23,7 @@ pub(super) struct Row {
     pub(super) defects: Vec<Defect>,
 }
 
-/// What a load would make of a stretch.
+/// What a load would do with an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Use {
     /// A capture: status, type.
@@ -158,7 +158,8 @@ struct DefectLine<'a> {
     detail: &'a str,
 }
 
-/// Columns for the target where the output is no terminal: longer ones are not cut, only out of line.
+/// Columns for the target if the output is no terminal. Longer targets are not cut; they only break the
+/// alignment.
 const TARGET_COLUMNS: usize = 56;
 
 /// Columns of a line beside the target.

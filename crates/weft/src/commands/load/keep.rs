@@ -40,8 +40,8 @@ struct Kept<'a> {
     written: bool,
 }
 
-/// Puts what `inputs` lead to into the store. Gives the inputs to load instead, and how many could not be kept;
-/// those are named, and not among them.
+/// Puts the files of `inputs` into the store. Returns the inputs to load instead, and how many could not be
+/// stored; those are reported, and not among them.
 pub(super) fn keep(
     inputs: &[LoadInput],
     bucket: &str,
@@ -51,7 +51,7 @@ pub(super) fn keep(
     bucket::check_name(bucket).map_err(|error| WrongUse(error.to_string()))?;
     let found = found_inputs(inputs, &context.remote_inputs.sources());
     look_at_all(&found, bucket, context)?;
-    // Looking may have opened the store's volumes, which one at a time has open.
+    // Looking may have opened the volumes of the store, which only one user at a time can have open.
     context.remote_inputs.close();
     with_store(place, Begin::Allowed, async |session| {
         if !found.iter().all(|input| is_address(&input.location)) {
@@ -60,7 +60,7 @@ pub(super) fn keep(
         let (mut kept, mut failed) = (Vec::new(), 0);
         for input in found {
             let location = input.location;
-            // What is at an address stays there.
+            // Inputs at an address stay there.
             if is_address(&location) {
                 kept.push(LoadInput {
                     name: input.name,
@@ -84,8 +84,8 @@ pub(super) fn keep(
     })
 }
 
-/// Nothing is written before every input was looked at: what cannot be read, or would take the name of another, is
-/// told of now, and the store stays as it is.
+/// Checks all inputs before anything is written. If one cannot be read, or would take the name of another,
+/// that is reported now, and the store does not change.
 fn look_at_all(found: &[FoundInput], bucket: &str, context: &Context) -> anyhow::Result<()> {
     let mut named: BTreeMap<String, &str> = BTreeMap::new();
     let mut wrong = 0;
@@ -124,7 +124,7 @@ fn problem_of<'a>(
     }
 }
 
-/// Puts a file into the store if it is not there, reads it back, and says so.
+/// Puts a file into the store if it is not there, reads it back, and reports it.
 async fn keep_file(
     session: &Session,
     name: &str,
@@ -157,7 +157,8 @@ async fn keep_file(
     Ok(address)
 }
 
-/// A name as given, without what only means something on this machine: `../crawls/a.warc.gz` is `crawls/a.warc.gz`.
+/// Returns a name without the parts that only have a meaning on this machine: `../crawls/a.warc.gz` is
+/// `crawls/a.warc.gz`.
 fn object_name(name: &str) -> String {
     let parts = Path::new(name).components().filter_map(|part| match part {
         Component::Normal(part) => Some(part.to_string_lossy()),
@@ -190,7 +191,7 @@ fn short(sha256: &[u8]) -> String {
     text
 }
 
-/// Writes the file. One that changed since it was digested is refused by the store, whole.
+/// Writes the file. If it changed since its digest was computed, the store refuses all of it.
 async fn write(
     session: &Session,
     key: &Key,
@@ -217,7 +218,7 @@ async fn write(
     Ok(())
 }
 
-/// Reads the object as anybody would and compares.
+/// Reads the object like any other user, and compares.
 async fn read_back(store: &Store, key: &Key, sha256: &[u8; 32]) -> anyhow::Result<()> {
     let describe = || format!("read store://{key} back");
     let mut body = store.get(key, None).await.with_context(describe)?.body;

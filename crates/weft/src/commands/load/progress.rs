@@ -1,8 +1,8 @@
-//! How a load is shown while it runs: a bar of two lines on a terminal, JSON lines with `--json`, elsewhere a line every ten
-//! seconds on standard error.
+//! Shows a running load: on a terminal as a bar of two lines, with `--json` as JSON lines, elsewhere as a
+//! line every ten seconds on standard error.
 //!
-//! Each says what the load is doing, how fast, and how long that will take. What has no room is left out as a whole;
-//! nothing is cut.
+//! Each shows what the load is doing, how fast, and how long it will take. A part for which there is no room
+//! is left out; nothing is cut.
 
 use std::collections::{HashSet, VecDeque};
 use std::io::{IsTerminal, Write};
@@ -22,10 +22,10 @@ const JSON_INTERVAL: Duration = Duration::from_millis(500);
 /// Time between two plain lines.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Rates are those of so long: a load is not as fast all the way.
+/// Rates are measured over this time, because a load is not equally fast all the way.
 const RATE_WINDOW_MS: u64 = 30_000;
 
-/// Columns of a terminal that does not tell.
+/// Assumed columns of a terminal that does not report them.
 const COLUMNS_DEFAULT: usize = 80;
 
 /// Columns of the bar's first line before the message: time, bar, spaces.
@@ -36,7 +36,7 @@ pub(super) struct Progress {
     kind: Kind,
     last: Instant,
     pace: Pace,
-    /// Inputs of which was said that they are waited for.
+    /// Inputs that were already reported as waited for.
     waited_for: HashSet<String>,
 }
 
@@ -47,7 +47,7 @@ enum Kind {
 }
 
 impl Progress {
-    /// What suits the output.
+    /// Chooses the form for the output.
     pub(super) fn new(context: &Context) -> Progress {
         let kind = if context.json {
             Kind::Json
@@ -102,7 +102,7 @@ impl Progress {
         Ok(())
     }
 
-    /// Says something beside the progress.
+    /// Prints a message beside the progress.
     pub(super) fn say(&self, text: &str) {
         match &self.kind {
             Kind::Bar(bar) => bar.suspend(|| progress_line(text)),
@@ -110,7 +110,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(super) fn end(self) {
         if let Kind::Bar(bar) = self.kind {
             bar.finish_and_clear();
@@ -152,7 +152,7 @@ struct Pace {
 impl Pace {
     fn note(&mut self, job: &JobBody) {
         if job.stage != self.stage {
-            // The bytes of another stage are other bytes.
+            // Bytes of different stages cannot be compared.
             self.stage = job.stage;
             self.seen.clear();
         }
@@ -170,7 +170,7 @@ impl Pace {
     }
 }
 
-/// Bytes that the stage at hand has done.
+/// Returns the bytes that the current stage has done.
 fn done(job: &JobBody) -> u64 {
     match job.stage {
         JobStage::Digesting => job.bytes_digested,
@@ -178,7 +178,8 @@ fn done(job: &JobBody) -> u64 {
     }
 }
 
-/// What is done now, how far, how fast and for how long yet; the most important first.
+/// Returns the current stage, how far it is, how fast, and how long it will take; the most important part
+/// first.
 fn stage_parts(job: &JobBody, pace: &Pace) -> Vec<String> {
     let word = match job.stage {
         JobStage::Queued => return vec!["waiting for the load before it".into()],
@@ -199,7 +200,7 @@ fn stage_parts(job: &JobBody, pace: &Pace) -> Vec<String> {
     parts
 }
 
-/// What has come of it so far; the most important first.
+/// Returns the results so far; the most important first.
 fn sum_parts(job: &JobBody) -> Vec<String> {
     let mut parts = vec![
         format!("{} of {}", bytes(job.bytes_done.min(job.bytes)), bytes(job.bytes)),
@@ -216,7 +217,7 @@ fn sum_parts(job: &JobBody) -> Vec<String> {
     parts
 }
 
-/// As many of the parts as there is room for, whole.
+/// Returns as many parts as there is room for, none of them cut.
 fn fit(parts: &[String], width: usize) -> String {
     let mut line = String::new();
     for part in parts {

@@ -1,7 +1,8 @@
-//! `weft load --retry`: what failed is tried once more.
+//! `weft load --retry`: tries again what failed.
 //!
-//! An input without captures is forgotten first, so that it is read from its beginning and its old losses are gone. One
-//! with captures goes on where it failed: were it read anew and failed again, they would be lost.
+//! An input without captures is forgotten first, so that it is read from its beginning and its old losses are
+//! gone. One with captures continues where it failed: if it were read from the beginning and failed again,
+//! its captures would be lost.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ use archive::question::{Forget, LedgerRow, LedgerState, LoadInput, LoadRequest};
 
 use crate::commands::status::ledger_rows;
 
-/// The loads that try again what failed and what was missing: one for each collection, like `template` otherwise.
+/// Returns the loads that try again what failed and what was missing: one for each collection, otherwise like
+/// `template`.
 pub(super) fn requests(archive: &Archive, template: &LoadRequest) -> anyhow::Result<Vec<LoadRequest>> {
     let mut rows = ledger_rows(archive, Some(LedgerState::Failed))?;
     let forgotten = rows.iter().filter(|row| row.captures == 0);

@@ -1,4 +1,4 @@
-//! What a load came to: sums, rates, and the reasons for everything lost.
+//! Prints the result of a load: sums, rates, and the reasons for everything that was lost.
 
 use std::io::Write;
 
@@ -11,11 +11,11 @@ use crate::stage_table::print_stages;
 use crate::style::{clean, clean_lines, shell_word};
 use crate::units::{bytes, count, counted, duration_ms, per_second};
 
-/// Inputs with losses that are listed, and reasons for each; `weft status` has all.
+/// Number of inputs with losses that are listed, and of reasons for each; `weft status` has all.
 const INPUTS_LISTED: usize = 10;
 const REASONS_LISTED: usize = 5;
 
-/// Files passed over that are named without being asked for.
+/// Number of ignored files that are named without `-v`.
 const SKIPPED_LISTED: u64 = 3;
 
 /// Prints the sums of a job that has ended, and its losses.
@@ -63,7 +63,7 @@ fn inputs(job: &JobBody) -> String {
     }
 }
 
-/// Files that are no archives: how many, and with `-v` which. Few are named in any case.
+/// Prints how many files are no archives, and with `-v` which. A few are always named.
 fn passed_over(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     if job.files_skipped == 0 {
         return Ok(());
@@ -114,7 +114,7 @@ fn rates(job: &JobBody) -> String {
     )
 }
 
-/// Inputs that are still being written, as it seems, and how far they were whole.
+/// Prints the inputs that seem to be still being written, and up to where they were complete.
 fn incomplete(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     let still = counted(job.inputs_loading, "input is", "inputs are");
     writeln!(
@@ -140,7 +140,7 @@ fn incomplete(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
 }
 
 fn losses(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
-    // An input that is merely not at its end has lost nothing.
+    // An input that is only not at its end has lost nothing.
     let lost = |row: &&LedgerRow| {
         let failed = matches!(row.state, InputState::Failed { .. }) || !row.missing.is_empty();
         failed || row.quarantined > 0 || !row.cut.is_empty()
@@ -179,7 +179,7 @@ fn losses(archive: &Archive, job: &JobBody, context: &mut Context) -> anyhow::Re
     Ok(())
 }
 
-/// Records that were used although something is wrong with them.
+/// Prints the records that were used although something is wrong with them.
 fn defects(job: &JobBody, context: &mut Context) -> anyhow::Result<()> {
     if job.defects_total == 0 {
         return Ok(());

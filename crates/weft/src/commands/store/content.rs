@@ -1,4 +1,4 @@
-//! Content on its way between files and the store, counted by a bar on terminals.
+//! Moves content between files and the store, and counts it in a bar on terminals.
 
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
@@ -13,23 +13,23 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::stop::Stop;
 
-/// Bytes read from a file at once.
+/// Number of bytes read from a file at once.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// A source of content: a file, or standard input.
 pub(crate) struct Source {
     reader: Box<dyn AsyncRead + Send + Unpin>,
-    /// Length, where it is known beforehand.
+    /// The length in bytes, if it is known before reading.
     pub(crate) size: Option<u64>,
 }
 
 /// Opens a file, or standard input for `-`.
 ///
 /// # Errors
-/// What the system said; a directory is no content.
+/// The file cannot be opened, or is a directory.
 pub(crate) async fn open(path: &str) -> io::Result<Source> {
     if path == "-" {
-        // A file of its own, read like any other: it may be a pipe or a file.
+        // Read standard input like any other file: it may be a pipe or a file.
         let input = std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?);
         return Ok(Source {
             reader: Box::new(tokio::fs::File::from_std(input)),
@@ -42,7 +42,7 @@ pub(crate) async fn open(path: &str) -> io::Result<Source> {
 /// Opens a file.
 ///
 /// # Errors
-/// As [`open`].
+/// The file cannot be opened, or is a directory.
 pub(crate) async fn open_file(path: &Path) -> io::Result<Source> {
     let file = tokio::fs::File::open(path).await?;
     let metadata = file.metadata().await?;
@@ -59,7 +59,8 @@ pub(crate) async fn open_file(path: &Path) -> io::Result<Source> {
 }
 
 impl Source {
-    /// The content, counted by `bar`. A stop breaks it off with an error, so that nothing of it becomes visible.
+    /// Returns the content, counted by `bar`. A stop ends it with an error, so that nothing of it becomes
+    /// visible.
     pub(crate) fn stream(self, bar: ProgressBar, stop: Stop) -> ByteStream {
         Box::pin(stream::unfold(Some(self.reader), move |reader| {
             let (bar, stop) = (bar.clone(), stop.clone());
@@ -83,7 +84,7 @@ impl Source {
     }
 }
 
-/// A bar of bytes on standard error; hidden where that is no terminal, or `quiet`.
+/// Makes a bar of bytes on standard error; it is hidden if that is no terminal, or if `quiet`.
 pub(crate) fn bar(name: &str, bytes: Option<u64>, quiet: bool) -> ProgressBar {
     if quiet || !io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -1,4 +1,4 @@
-//! `weft store fixity`: what the fixity logs say, and digests of an object.
+//! `weft store fixity`: shows the fixity logs, and digests of an object.
 
 use std::io::Write;
 
@@ -92,7 +92,7 @@ fn is_absent(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(StoreError::NotFound(_)))
 }
 
-/// The object may be gone, and its story is still to be told.
+/// The object may be gone; its history is shown nevertheless.
 async fn print_digests(
     session: &Session,
     key: &Key,
@@ -129,7 +129,8 @@ async fn print_digests(
     Ok(())
 }
 
-/// The newest lines of all logs, in order of time. Volumes of one node share a log: each line once.
+/// Returns the newest lines of all logs, in order of time. Volumes of one node share a log, so each line is
+/// shown once.
 async fn all(view: &View, limit: usize) -> (Vec<FixityEvent>, Vec<String>) {
     let mut events: Vec<FixityEvent> = Vec::new();
     let mut silent = Vec::new();

@@ -1,6 +1,7 @@
-//! `weft store get`: an object becomes a file, or goes to standard output.
+//! `weft store get`: writes an object to a file or to standard output.
 //!
-//! A file appears under its name only when all of it is there, compared with the object's digest, and synced.
+//! A file appears under its name only when it is complete, compared with the digest of the object, and
+//! synced.
 
 use std::io::Write;
 use std::ops::Range;
@@ -50,7 +51,7 @@ pub(super) struct Args {
     any: bool,
 }
 
-/// Bytes of an object as the command line gives them.
+/// A range of bytes of an object, as written on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ByteRange(Range<u64>);
 
@@ -93,7 +94,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
     })
 }
 
-/// The file that the object becomes.
+/// Returns the file for the object.
 fn target(key: &Key, file: Option<&str>) -> Result<PathBuf, WrongUse> {
     let given = file.map(Path::new);
     if let Some(path) = given.filter(|path| !path.is_dir() && !path.to_string_lossy().ends_with('/')) {
@@ -131,7 +132,7 @@ async fn to_file(
     file.as_file()
         .sync_all()
         .with_context(|| format!("sync {}", target.display()))?;
-    // Made for its owner alone until it is whole; from here on it is a file like any other.
+    // Only its owner could read the incomplete file; from here on it has the usual permissions.
     let mode = readable_as_usual(file.as_file());
     mode.with_context(|| format!("write {}", target.display()))?;
     file.persist(target)
@@ -166,8 +167,8 @@ async fn to_output(
     Ok(Outcome::Done)
 }
 
-/// Copies what was opened of an object. Its blocks were compared on their way; of a whole object the digest of what was
-/// written is compared with its own as well.
+/// Copies the opened object. Its blocks are verified while they are read; for a whole object the digest of
+/// the written bytes is compared as well.
 async fn copy(mut object: Object, to: &mut impl Write, bar: &ProgressBar) -> anyhow::Result<()> {
     let mut hasher = BlockHasher::default();
     while let Some(piece) = object.body.try_next().await? {

@@ -6,34 +6,35 @@ use store::{Key, Store, bucket};
 use crate::exit::WrongUse;
 use crate::stderr::progress_line;
 
-/// What addresses of objects begin with; it may be left out.
+/// The beginning of addresses of objects; it may be left out.
 const SCHEME: &str = "store://";
 
-/// The object that `text` names.
+/// Returns the object that `text` names.
 ///
 /// # Errors
-/// [`WrongUse`] where it cannot be one.
+/// [`WrongUse`] if `text` is not a valid name of an object.
 pub(super) fn object(text: &str) -> Result<Key, WrongUse> {
     Key::parse(bare(text)).map_err(|error| WrongUse(error.to_string()))
 }
 
-/// The beginning of keys that `text` names; a bucket alone means all in it.
+/// Returns the beginning of keys that `text` names; a bucket alone means all of it.
 ///
 /// # Errors
-/// [`WrongUse`] for a bucket name that cannot be one.
+/// [`WrongUse`] if the name of the bucket is not valid.
 pub(super) fn prefix(text: &str) -> Result<String, WrongUse> {
     let bare = bare(text);
     let (bucket, name) = bare.split_once('/').unwrap_or((bare, ""));
-    // Any name makes the check of the bucket: an empty rest means all names.
+    // The name after the bucket does not matter for the check; an empty one means all names.
     Key::new(bucket, "any").map_err(|error| WrongUse(error.to_string()))?;
     Ok(format!("{bucket}/{name}"))
 }
 
-/// The object that `file` becomes in `destination`: the destination itself, or the file's name below it where it ends
-/// in a slash, is a bucket alone, or is to take several files.
+/// Returns the object for `file` in `destination`: the destination itself, or the name of the file below it
+/// if the destination ends in a slash, is only a bucket, or takes several files.
 ///
 /// # Errors
-/// [`WrongUse`] where no name comes of it, or where the bucket has none that it could be made by.
+/// [`WrongUse`] if the result is no valid name, or if the destination is only a bucket and the file has no
+/// name.
 pub(super) fn destination(destination: &str, file: &str, several: bool) -> Result<Key, WrongUse> {
     let key = named(bare(destination), file, several)?;
     bucket::check_name(key.bucket()).map_err(|error| WrongUse(error.to_string()))?;
@@ -57,10 +58,10 @@ fn named(bare: &str, file: &str, several: bool) -> Result<Key, WrongUse> {
     }
 }
 
-/// Makes the bucket that is to be written into, if there is none, and says so.
+/// Makes the bucket for writing, if it does not exist, and reports that.
 ///
 /// # Errors
-/// Names that no bucket can have, and what the store could not do.
+/// The name of the bucket is not valid, or the store cannot make it.
 pub(crate) async fn make_bucket(store: &Store, name: &str) -> anyhow::Result<()> {
     let made = store.ensure_bucket(name).await;
     if made.with_context(|| format!("make bucket {name}"))? {

@@ -131,7 +131,7 @@ pub(super) fn run(args: &Args, place_args: &StoreArgs, context: &mut Context) ->
     })
 }
 
-/// The roles asked for.
+/// Returns the roles asked for.
 fn wanted(change: &Change, place: &ConnectSettings) -> anyhow::Result<Roles> {
     let file = match (&change.file, place) {
         (Some(file), _) | (None, ConnectSettings::Cluster { file, .. }) => file,
@@ -312,7 +312,8 @@ async fn make(session: &Session, roles: Roles, yes: bool, context: &mut Context)
     Ok(Outcome::Done)
 }
 
-/// What a change gives up that cannot be had back by another: names of volumes that still hold data, and copies.
+/// Returns what a change gives up that no other change can restore: names of volumes that still hold data,
+/// and copies.
 fn given_up(now: &Roles, then: &Roles) -> Vec<String> {
     let stays = |id: &VolumeId| then.volumes.iter().any(|volume| volume.id == *id);
     let undrained = now

@@ -42,7 +42,7 @@ pub(super) struct Args {
     any: bool,
 }
 
-/// Entries asked for at once.
+/// Number of entries per question.
 const PAGE: usize = 1000;
 
 /// What was listed.
@@ -90,7 +90,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
 struct BucketLine<'a> {
     prefix: String,
     bucket: &'a str,
-    /// None if nobody made it: its objects were written before writers made buckets.
+    /// `None` if nobody made the bucket: its objects were written before writers made buckets.
     created_ms: Option<u64>,
 }
 
@@ -127,7 +127,7 @@ async fn buckets(session: &Session, context: &mut Context) -> anyhow::Result<Out
     Ok(Outcome::Done)
 }
 
-/// Nothing begins so: no error only where it is a bucket that is there, and empty.
+/// Reports that no name begins with the prefix. This is an error unless the bucket exists and is empty.
 async fn nothing(session: &Session, prefix: &str) -> anyhow::Result<()> {
     if let Some(bucket) = prefix.strip_suffix('/').filter(|bucket| !bucket.contains('/'))
         && session.store().bucket(bucket).await?.is_some()
@@ -144,7 +144,7 @@ impl Sums {
     }
 }
 
-/// Gives every page of a listing to `take`, in order.
+/// Passes every page of a listing to `take`, in order.
 pub(super) async fn each_page(
     session: &Session,
     mut list: List,
@@ -225,7 +225,7 @@ fn folder(prefix: &str, context: &mut Context) -> io::Result<()> {
     line(&mut context.out, "", "", &key::shown(prefix))
 }
 
-/// Time, size and address in columns of fixed width: a listing is printed while it comes.
+/// Prints time, size and address in columns of fixed width, because a listing is printed while it arrives.
 fn line(out: &mut Out, time: &str, size: &str, address: &str) -> io::Result<()> {
     let time = out.style.dim(&format!("{time:<19}"));
     writeln!(out, "{time}  {size:>10}  {}", clean(address))

@@ -1,7 +1,7 @@
 //! `weft store`: objects on several volumes, from the command line.
 //!
-//! A running owner of the volumes (`weft serve --volume`, `weft store serve`) is found through them and asked; with
-//! none running the command opens the volumes itself. What is printed is the same.
+//! If a process has the volumes open (`weft serve --volume`, `weft store serve`), it is found through them
+//! and asked. Otherwise the command opens the volumes itself. The output is the same.
 
 use crate::context::Context;
 use crate::exit::Outcome;

@@ -1,4 +1,4 @@
-//! Passes over the whole store (census, scrub, repair): how far they are, while a person waits.
+//! Shows passes over the whole store (census, scrub, repair) while a person waits.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use store::upkeep::Progress;
 use crate::context::Context;
 use crate::units::{bytes, count, per_second};
 
-/// Shows a pass on standard error, where that is a terminal.
+/// Shows a pass on standard error, if that is a terminal.
 pub(super) struct Pass {
     bar: ProgressBar,
     begun: Instant,

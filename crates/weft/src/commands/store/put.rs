@@ -1,5 +1,5 @@
-//! `weft store put`: files become objects, in a bucket that is made if there is none. What is said to be written lies
-//! synced on all its volumes.
+//! `weft store put`: writes files as objects, into a bucket that is made if it does not exist. An object is
+//! reported as written only when it is synced on all its volumes.
 
 use std::io::Write;
 

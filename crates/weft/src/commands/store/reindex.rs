@@ -1,6 +1,6 @@
-//! `weft store reindex`: the listing index of volumes made anew from their files.
+//! `weft store reindex`: rebuilds the listing index of volumes from their files.
 //!
-//! Only while nobody has the volumes open: the index is taken away and built again.
+//! No process may have the volumes open: the index is removed and built again.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! `weft store repair`: missing and bad replicas are made again from good ones; what lies in the wrong place goes home.
+//! `weft store repair`: restores missing and bad replicas from good ones, and moves replicas from wrong
+//! places to the right ones.
 
 use std::io::Write;
 use std::time::Duration;
@@ -65,7 +66,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
     })
 }
 
-/// What a repair would find to do, by a census.
+/// Counts what a repair would do, by a census.
 fn would(census: &Census, context: &mut Context) -> anyhow::Result<Outcome> {
     let outcome = if census.is_whole() {
         Outcome::Done

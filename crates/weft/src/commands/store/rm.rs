@@ -1,4 +1,5 @@
-//! `weft store rm`: objects are deleted; the deletion is a version of its own, kept until every replica has it.
+//! `weft store rm`: deletes objects. The deletion is a version of its own, which is kept until every replica
+//! has it.
 
 use std::io::Write;
 
@@ -36,7 +37,7 @@ pub(super) struct Args {
     yes: bool,
 }
 
-/// Entries listed at once.
+/// Number of entries listed at once.
 const PAGE: usize = 1000;
 
 /// Runs `weft store rm`.

@@ -1,6 +1,7 @@
 //! `weft store scrub`: replicas are read again and compared with their digests, now.
 //!
-//! What is not there cannot be read: after all volumes were, a census says which replicas are missing altogether.
+//! A missing replica cannot be read. So when all volumes were read, a census finds the replicas that are
+//! missing.
 
 use std::io::Write;
 

@@ -40,7 +40,8 @@ pub(super) fn run(args: &Args, place: &ConnectSettings, context: &mut Context) -
     Ok(Outcome::Done)
 }
 
-/// The keys are kept beside the node.toml; volumes alone have no place for them, because a disk may be replaced.
+/// Returns the keys file. It is beside the node.toml; volumes alone have no place for it, because a disk may
+/// be replaced.
 fn keys_file(args: &Args, place: &ConnectSettings) -> Result<PathBuf, WrongUse> {
     match place {
         ConnectSettings::Node(file) => Ok(file.with_file_name(KEYS_FILE)),
@@ -51,7 +52,7 @@ fn keys_file(args: &Args, place: &ConnectSettings) -> Result<PathBuf, WrongUse> 
     }
 }
 
-/// A line that says where, so that programs which start a node can read it.
+/// Prints a line with the address, which programs that start a node can read.
 fn announce(node: &StoreNode, context: &mut Context) -> anyhow::Result<()> {
     let running = node.running();
     if context.json {

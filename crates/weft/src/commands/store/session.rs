@@ -1,4 +1,4 @@
-//! A store opened for one command, and closed whatever happens: also when the command is told to stop.
+//! A store that is opened for one command, and always closed, even if the command is told to stop.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,24 +16,24 @@ use crate::stderr::progress_line;
 use crate::stop::Stop;
 use crate::threads;
 
-/// Time for what is under way to come to a clean end after a stop was asked for.
+/// How long running work may take to end cleanly after a stop.
 const STOP_GRACE: Duration = Duration::from_secs(5);
 
-/// A store to work on.
+/// An open store, with what the command must know.
 pub(crate) struct Session {
     connection: Connection,
     /// Whether the command was told to stop.
     pub(crate) stop: Stop,
-    /// Whether any version will do that can be reached.
+    /// Whether any version that can be reached is accepted.
     reads_any: AtomicBool,
 }
 
-/// Whether a command may begin a store where there is none.
+/// Whether a command may make a store if there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Begin {
     /// Empty directories become volumes.
     Allowed,
-    /// There must be a store already; empty directories join it.
+    /// There must be a store already; empty directories become part of it.
     Joining,
     /// There must be a store already, and nothing is made.
     Refused,
@@ -47,7 +47,7 @@ impl Session {
         self.connection.store().reading_as(reading)
     }
 
-    /// From now on any version will do that can be reached, if so asked.
+    /// Accepts from now on any version that can be reached, if the user asked for that.
     pub(crate) fn read_any(&self, any: bool) {
         self.reads_any.store(any, Ordering::Relaxed);
     }
@@ -68,7 +68,7 @@ impl Session {
     }
 }
 
-/// Opens the store, does the work, and closes it. A stop ends the work where it is, after a moment to end well.
+/// Opens the store, does the work, and closes it. A stop interrupts the work, after a moment to end cleanly.
 pub(crate) fn with_store<T>(
     place: ConnectSettings,
     begin: Begin,
@@ -138,7 +138,7 @@ fn fresh_volumes(place: &ConnectSettings) -> anyhow::Result<Vec<String>> {
     })
 }
 
-/// Absent, or an empty directory but for what a file system itself puts there.
+/// Whether the directory is missing or empty, apart from what a file system itself puts there.
 fn holds_nothing(path: &Path) -> bool {
     match std::fs::read_dir(path) {
         Ok(entries) => entries.flatten().all(|entry| entry.file_name() == "lost+found"),

@@ -34,7 +34,7 @@ pub(super) struct Args {
     any: bool,
 }
 
-/// One place where a replica is or must be.
+/// One volume where a replica is or should be.
 #[derive(Debug, Serialize)]
 struct Replica {
     volume: String,
@@ -46,17 +46,17 @@ struct Replica {
     detail: String,
 }
 
-/// How one replica is, beside what the object should be.
+/// The state of one replica, compared with the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(into = "&'static str")]
 enum CopyState {
-    /// It is there, as far as its volume knows.
+    /// The replica exists, as far as its volume knows.
     Good,
     /// Some of its bytes are wrong.
     Bad,
     /// The volume has no replica.
     Missing,
-    /// It is of an older version.
+    /// The replica has an older version.
     Older,
     /// The volume is being rebuilt, and may have one.
     NotKnown,
@@ -115,7 +115,8 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
     })
 }
 
-/// Every volume is asked, home first: a copy may lie where a write was handed to, or an older layout put it.
+/// Asks every volume, those of the layout first: a replica may be on another volume after a hand-off, or
+/// under an older layout.
 async fn replicas(session: &Session, key: &Key, meta: &Meta) -> Vec<Replica> {
     let view = session.view();
     let home = view.home(key.partition()).to_vec();

@@ -1,8 +1,8 @@
-//! `weft store status`: whether all is well, first of all; then nodes, volumes and background workers, as the Store page
-//! shows them.
+//! `weft store status`: first whether all is well; then nodes, volumes and background workers, as on the
+//! Store page.
 //!
-//! Whether it is, only a count of all replicas can say: one is made, of what the nodes that answer have, unless the
-//! user is in a hurry.
+//! Only a count of all replicas can decide that. So the nodes that answer are counted, unless the user has no
+//! time for it.
 
 use std::io::Write;
 
@@ -70,7 +70,8 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
     })
 }
 
-/// A census of what answers. Volumes that just did not are not asked again, partition by partition.
+/// Runs a census of the volumes that answer. Those that have just not answered are not asked again for each
+/// partition.
 async fn count_replicas(session: &Session, report: &StoreReport, context: &Context) -> Census {
     let view = session.view();
     let answers = |id: &str| {
@@ -110,7 +111,7 @@ fn print(report: &StoreReport, troubles: &[String], context: &mut Context) -> an
     Ok(())
 }
 
-/// What a person looks for: that all is well, or what is not and what to do about it.
+/// Prints what a person looks for: that all is well, or what is wrong and what to do.
 fn verdict(report: &StoreReport, troubles: &[String], context: &mut Context) -> anyhow::Result<()> {
     for trouble in troubles {
         let look = context.out.style.bad("look here:");

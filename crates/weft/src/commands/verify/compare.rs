@@ -1,4 +1,5 @@
-//! Holds the rows of a dump, as they come, against those of another in a file; both as a [`Scope`] has them.
+//! Compares the rows of a dump while they arrive with those of another dump in a file, both filtered by a
+//! [`Scope`].
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -7,7 +8,7 @@ use serde::Serialize;
 
 use super::scope::{Compared, Scope};
 
-/// How the rows of a view compare.
+/// The result of comparing the rows of a view.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Comparison {
     pub(super) view: Compared,
@@ -15,12 +16,12 @@ pub(super) struct Comparison {
     pub(super) rows: u64,
     /// The first difference, if any.
     pub(super) difference: Option<Difference>,
-    /// Why it could not be compared, if it could not.
+    /// Why the view could not be compared, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) not_compared: Option<String>,
 }
 
-/// Where two dumps part.
+/// Where two dumps differ first.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Difference {
     /// From 1.
@@ -52,7 +53,7 @@ impl Comparison {
 pub(super) struct Comparing<'s> {
     scope: &'s Scope,
     expected: BufReader<File>,
-    /// The beginning of a row whose end has not come yet.
+    /// The beginning of a row whose end has not arrived yet.
     part: Vec<u8>,
     result: Comparison,
 }
@@ -74,7 +75,7 @@ impl<'s> Comparing<'s> {
         }
     }
 
-    /// All rows have come.
+    /// Ends the comparison when all rows have arrived.
     pub(super) fn finish(mut self) -> io::Result<Comparison> {
         if !self.part.is_empty() {
             self.row()?;
@@ -99,7 +100,7 @@ impl<'s> Comparing<'s> {
             return Ok(());
         };
         self.result.rows += 1;
-        // After a difference rows are only counted: everything behind it is out of step.
+        // After a difference rows are only counted, because all later ones may be shifted.
         if self.result.is_same() {
             let expected = self.next_expected()?;
             if expected.as_deref() != Some(&*found) {

@@ -1,4 +1,4 @@
-//! An archive made anew from the inputs of another, in a folder beside it that goes away with it.
+//! An archive rebuilt from the inputs of another, in a folder beside it that is removed with it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,18 +20,18 @@ use super::scope::Extent;
 use crate::commands::status::ledger_rows;
 use crate::stop::Stop;
 
-/// Bytes read at a time.
+/// Number of bytes read at once.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// What is said of an input that is there and is not what was loaded.
+/// The message for an input that exists but is not the one that was loaded.
 const CHANGED: &str = "its content has changed since it was loaded";
 
-/// An archive made anew.
+/// A rebuilt archive.
 pub(super) struct Fresh {
-    // Closed before its folder goes away: fields are dropped in this order.
+    // Must come before the folder: fields are dropped in this order, and the archive must be closed first.
     pub(super) archive: Archive,
     folder: TempDir,
-    /// Inputs that are gone or changed.
+    /// Inputs that are missing or changed.
     pub(super) unknown: Vec<Unknown>,
 }
 
@@ -47,7 +47,7 @@ impl Fresh {
         let parent = beside.parent().unwrap_or(beside);
         let mut builder = tempfile::Builder::new();
         let builder = builder.prefix(".weft-verify-");
-        // Beside a read-only archive nothing can be written.
+        // Nothing can be written beside a read-only archive.
         let folder = builder
             .tempdir_in(parent)
             .or_else(|_| builder.tempdir())
@@ -74,19 +74,20 @@ impl Fresh {
         Ok(fresh)
     }
 
-    /// All rows of a view, in a file that has no name any more.
+    /// Writes all rows of a view to a file without a name.
     pub(super) fn dump(&self, view: Dump) -> anyhow::Result<File> {
         let mut file = self.file()?;
         self.archive.dump(view, DumpFormat::Tsv, &mut file)?;
         Ok(file)
     }
 
-    /// A file that has no name any more.
+    /// Makes a file without a name, which is removed when it is closed.
     pub(super) fn file(&self) -> anyhow::Result<File> {
         tempfile::tempfile_in(self.folder.path()).context("create a file")
     }
 
-    /// One load for each collection, under the names of the ledger. Without search: it is not among the views.
+    /// Makes one load for each collection, with the names in the ledger. Search is off, because it is not one
+    /// of the views.
     fn requests(
         &mut self,
         rows: &[LedgerRow],
@@ -127,8 +128,8 @@ impl Fresh {
     }
 }
 
-/// Copies what was read of an input, if it still begins with the bytes of which the ledger has the digest; else gives
-/// why not. The rest may have grown since, and be whole by now.
+/// Copies the part of an input that was read, if it still begins with the bytes whose digest is in the
+/// ledger. Otherwise returns the reason. The rest may have grown since, and may be complete by now.
 fn copy_beginning(
     row: &LedgerRow,
     sources: &Sources,
@@ -166,7 +167,7 @@ fn copy_beginning(
     })
 }
 
-/// Why the records of an input that was read to its end are unknown, if they are.
+/// Returns why the records of an input that was read to its end are unknown, if they are.
 fn unknown(row: &LedgerRow, loaded: &[LedgerRow]) -> Option<Unknown> {
     let failed = |row: &LedgerRow| matches!(row.state, InputState::Failed { .. });
     let same = loaded

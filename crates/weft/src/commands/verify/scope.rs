@@ -1,4 +1,5 @@
-//! What of the inputs is compared: all of them as far as they were read, but for those whose records are unknown.
+//! The part of the inputs that is compared: all of them as far as they were read, except those whose records
+//! are unknown.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -26,13 +27,14 @@ impl Extent {
             _ if row.bytes_done == 0 => Extent::Nothing,
             InputState::Pending | InputState::Loading => Extent::Beginning,
             _ if row.bytes_done < row.size => Extent::Beginning,
-            // It failed for what it holds, and does so again.
+            // It failed because of its content, so it would fail again.
             _ => Extent::Whole,
         }
     }
 }
 
-/// Which rows of a dump are compared, and what of them. Inputs are known by their names, as dumps write them.
+/// The rows of a dump that are compared, and which of their fields. Inputs are identified by their names as
+/// dumps write them.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     /// Read in part: what a copy of that part has in common with them is compared.
@@ -61,14 +63,14 @@ impl Scope {
         scope
     }
 
-    /// Why a view cannot be compared: its rows come from all inputs together.
+    /// Returns why a view cannot be compared: its rows come from all inputs together.
     pub(super) fn refuses(&self, compared: Compared) -> Option<String> {
         let of_one_input = compared.input_column().is_some();
         (!of_one_input && !self.unknown.is_empty())
             .then(|| "it follows from all inputs, and the records of some are unknown".to_owned())
     }
 
-    /// The row as it is compared; `None` for one that is not.
+    /// Returns the row in the form that is compared, or `None` if it is not compared.
     pub(super) fn row<'r>(&self, compared: Compared, row: &'r [u8]) -> Option<Cow<'r, [u8]>> {
         let Some(column) = compared.input_column() else {
             return Some(row.into());
@@ -93,7 +95,7 @@ impl Scope {
             return None;
         }
         if self.beginnings.contains(input) {
-            // Without digest, size and state, which are those of the whole file.
+            // Leave out digest, size and state, which belong to the whole file.
             let kept: Vec<&[u8]> = columns
                 .iter()
                 .take(1)
