@@ -1,9 +1,10 @@
-//! Beginning and cancelling loads over HTTP.
+//! Begins and cancels loads over HTTP.
 //!
-//! A load reads any file that the server may read, so it is refused unless all of this holds: the setting
-//! allows it; the connection comes from this machine; no proxy says that it speaks for somebody else; the
-//! `Host` is a name of this machine (a page of another site that had its name resolve to us is not); and a
-//! browser's `Origin`, if there is one, is this server itself. A JSON body keeps plain forms of other sites out.
+//! A load reads any file that the server may read, so all of these must hold: the setting allows it; the
+//! connection comes from this machine; no proxy header says that the request is another client's; `Host` is a
+//! name of this machine (a page of another site whose name resolves to this machine has another); and a
+//! browser's `Origin`, if there is one, is this server. The body must be JSON, because a form of another site
+//! can send other types without asking.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -15,11 +16,12 @@ use axum::http::{HeaderMap, StatusCode, header};
 use crate::failure::{Code, Failure};
 use crate::state::{Peer, State};
 
-/// Headers by which a proxy says that the request is not its own.
+/// Headers with which a proxy says that it passes on another client's request.
 const PROXY_HEADERS: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
 
-/// `POST /api/v1/loads`.
+/// Handles `POST /api/v1/loads`.
 pub(crate) async fn begin(state: &State, request: Request) -> Result<Answer, Failure> {
+    // Before the body is read: a client that is refused must not make the server read it.
     allow(state, &request)?;
     let json = request
         .headers()
@@ -48,7 +50,7 @@ pub(crate) async fn begin(state: &State, request: Request) -> Result<Answer, Fai
     state.asker.ask(load).await.map(Answer::any)
 }
 
-/// `POST /api/v1/jobs/{id}/cancel`.
+/// Handles `POST /api/v1/jobs/{id}/cancel`.
 pub(crate) async fn cancel(state: &State, id: u64, request: Request) -> Result<Answer, Failure> {
     allow(state, &request)?;
     state.asker.ask(Cancel { id }).await.map(Answer::any)

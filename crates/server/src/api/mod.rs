@@ -1,4 +1,4 @@
-//! The JSON API: each route puts its question and gives the answer as it is.
+//! The JSON API: each route asks its question and returns the answer unchanged.
 
 pub(crate) mod cdx;
 pub(crate) mod loads;
@@ -78,8 +78,8 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<State>> {
     }
 }
 
-/// An answer as JSON. Where files lie on the server's disks is not the asker's business: of a record it gets
-/// the address to fetch it from, of an input its name.
+/// An answer as JSON. Clients must not learn where files are on the server's disks: for a record they get the
+/// address to fetch it from, for an input its name.
 pub(crate) fn json(mut answer: Answer) -> Response {
     match &mut answer.body {
         Body::Record(record) => hide_place(record),
@@ -105,7 +105,7 @@ fn hide_place(record: &mut RecordBody) {
     }
 }
 
-/// `/api/v1/openapi.json`.
+/// Handles `/api/v1/openapi.json`.
 pub(crate) async fn openapi() -> Json<serde_json::Value> {
     Json(openapi::document())
 }

@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document, made from the table of routes and from one sample of every answer.
+//! The OpenAPI 3.1 document, made from the table of routes and a sample of every answer.
 
 use serde_json::{Map, Value, json};
 
@@ -55,7 +55,8 @@ fn operation(endpoint: &Endpoint) -> Value {
     operation
 }
 
-/// `get /api/v1/jobs/{id}` becomes `get_jobs_id`. No two are the same, though two paths may end alike.
+/// `get /api/v1/jobs/{id}` becomes `get_jobs_id`. The method and all parts of the path are included, because
+/// two paths may end alike.
 fn operation_id(endpoint: &Endpoint) -> String {
     if let Serves::Record = endpoint.serves {
         return "get_record_file".to_owned();
@@ -108,7 +109,7 @@ fn captures() -> Value {
 fn parameter(parameter: &Parameter) -> Value {
     let schema = match parameter.kind {
         Kind::Text if parameter.required => {
-            // White space alone counts as nothing.
+            // White space alone counts as absent.
             json!({ "type": "string", "pattern": "\\S", "minLength": 1 })
         }
         Kind::Text => json!({ "type": "string" }),
@@ -133,7 +134,7 @@ fn parameter(parameter: &Parameter) -> Value {
         "schema": schema,
     });
     if parameter.place == Place::Query && !parameter.required {
-        // As if it were not there.
+        // An empty value counts as absent.
         described["allowEmptyValue"] = json!(true);
     }
     described
@@ -179,13 +180,13 @@ fn schemas() -> Map<String, Value> {
     schemas
 }
 
-/// Says what every answer has.
+/// Describes the fields that every answer has.
 fn named(schema: &mut Value, answer: &str) {
     schema["properties"]["answer"] = json!({ "type": "string", "const": answer });
     schema["required"] = json!(["epoch", "answer"]);
 }
 
-/// Says which notes an answer to a search may have.
+/// Describes the notes that an answer to a search may have.
 fn describe_notes(schema: &mut Value) {
     let notes = &mut schema["properties"]["notes"];
     notes["description"] = json!(
@@ -214,8 +215,8 @@ fn nullable(mut schema: Value) -> Value {
     schema
 }
 
-/// The schema a sample value fits, with the sample as example where it says something. Fields may be null
-/// (absent values are), so scalar strings allow it.
+/// A schema that fits a sample value. The sample is its example if it says something. Strings may be null,
+/// because an absent field is null.
 fn schema_of(sample: &Value) -> Value {
     match sample {
         Value::Null => json!({}),

@@ -1,4 +1,4 @@
-//! `GET /api/v1/store`: the report of the attached store, beside the epoch that every answer names.
+//! `GET /api/v1/store`: the report of the attached store, with the epoch that every answer names.
 
 use archive::question::Status;
 use axum::Json;
@@ -28,7 +28,7 @@ pub(super) fn answer_of(epoch: u64, report: &StoreReport) -> StoreAnswer<'_> {
     }
 }
 
-/// Where volumes lie on the nodes' disks is not the asker's business.
+/// Clients must not learn where volumes are on the nodes' disks, so the directories are removed.
 pub(super) async fn answer(state: &State) -> Result<Response, Failure> {
     let watch = attached(state)?;
     let epoch = state.asker.ask(Status {}).await?.epoch;

@@ -1,4 +1,4 @@
-//! Putting a report together: every node of the layouts in force is asked at once, and given up after a while.
+//! Puts a report together: asks every node of the layouts in force at once, and stops waiting after a while.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -10,10 +10,10 @@ use store::{
 
 use super::report::{NodeReport, StoreReport, VolumeCondition, VolumeReport};
 
-/// A node that does not answer within this time is shown as unreachable.
+/// A node that does not answer within this time is reported as unreachable.
 const ANSWER_TIME: Duration = Duration::from_secs(3);
 
-/// Asks all nodes of a cluster how they are doing. Census and S3 figures are for the caller to add.
+/// Asks all nodes of a cluster for their state. The caller adds the census and the S3 figures.
 pub async fn gather(cluster: &Cluster) -> StoreReport {
     let view = cluster.view();
     let roles = node_roles(&view);
@@ -53,7 +53,7 @@ async fn ask(view: std::sync::Arc<View>, role: NodeRole) -> Result<NodeStatus, S
     }
 }
 
-/// Nodes of all layouts in force, each once, in order of name; as the newest layout has them.
+/// Every node of the layouts in force once, sorted by name, as the newest layout describes it.
 fn node_roles(view: &View) -> Vec<NodeRole> {
     let mut roles = BTreeMap::new();
     for layout in std::iter::once(&view.layouts.current).chain(&view.layouts.older) {

@@ -1,6 +1,6 @@
-//! The last minutes of a store's work: rates over all its nodes, for the charts, and of each operation.
+//! The last minutes of a store's work: rates over all its nodes for the charts, and rates of each operation.
 //!
-//! Nodes count since their start; a node that was started again, or did not answer once, makes no jump. At most
+//! Nodes count from their start. A node that was restarted, or once did not answer, causes no jump. At most
 //! [`POINTS_MAX`] points are kept.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -12,7 +12,7 @@ use store::RequestCount;
 use super::StoreReport;
 use crate::history::POINTS_MAX;
 
-/// One moment.
+/// Figures of one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Point {
     /// Requests answered by all nodes.
@@ -21,21 +21,21 @@ pub(crate) struct Point {
     pub(crate) bytes_in_per_s: f64,
     /// Content sent by all nodes.
     pub(crate) bytes_out_per_s: f64,
-    /// Mean time to the end of an answer, in milliseconds; 0 where nothing was asked.
+    /// Mean time to the end of an answer, in milliseconds; 0 if there was no request.
     pub(crate) ms_mean: f64,
     /// Bytes that the workers of all nodes read.
     pub(crate) upkeep_bytes_per_s: f64,
 }
 
-/// How one operation went between the last two samples.
+/// Rates of one operation between the last two samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Rate {
     pub(crate) per_s: f64,
-    /// In milliseconds; 0 where nothing was asked.
+    /// In milliseconds; 0 if there was no request.
     pub(crate) ms_mean: f64,
 }
 
-/// Where a count comes from: a node, or the S3 face; and the operation.
+/// Source of a count: a node or the S3 face, and the operation.
 type Source = (String, String);
 
 /// The points, oldest first.
@@ -45,9 +45,9 @@ pub(crate) struct History(Mutex<Inner>);
 struct Inner {
     points: VecDeque<Point>,
     last: Option<Seen>,
-    /// By operation, of all nodes together.
+    /// Rates of all nodes together, by operation.
     nodes: BTreeMap<String, Rate>,
-    /// By operation, of the S3 face.
+    /// Rates of the S3 face, by operation.
     s3: BTreeMap<String, Rate>,
 }
 
@@ -58,7 +58,7 @@ struct Seen {
     upkeep: BTreeMap<Source, u64>,
 }
 
-/// The S3 face among the sources; no node has an empty name.
+/// The name of the S3 face among the sources. No node has an empty name.
 const S3: &str = "";
 
 impl History {
@@ -71,12 +71,12 @@ impl History {
         self.lock().points.iter().copied().collect()
     }
 
-    /// How `operation` goes on all nodes.
+    /// Rates of `operation` on all nodes.
     pub(crate) fn node_rate(&self, operation: &str) -> Rate {
         self.lock().nodes.get(operation).copied().unwrap_or_default()
     }
 
-    /// How `operation` goes at the S3 face.
+    /// Rates of `operation` at the S3 face.
     pub(crate) fn s3_rate(&self, operation: &str) -> Rate {
         self.lock().s3.get(operation).copied().unwrap_or_default()
     }
@@ -130,8 +130,8 @@ impl Seen {
     }
 }
 
-/// What was done between two samples, by source. What was not seen before counts from the next sample on, and
-/// so does what has begun to count anew.
+/// The work between two samples, by source. A source that is new, or whose counters began again, counts from
+/// the next sample on.
 fn steps(
     last: &BTreeMap<Source, RequestCount>,
     now: &BTreeMap<Source, RequestCount>,

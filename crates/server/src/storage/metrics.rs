@@ -1,4 +1,4 @@
-//! The store's figures as Prometheus reads them.
+//! The store's figures in the form that Prometheus reads.
 
 use count::{Metric, Text};
 use store::upkeep::Census;
@@ -105,12 +105,12 @@ const WORKER_FIGURES: [WorkerFigure; 5] = [
     ),
 ];
 
-/// A number that requests have.
+/// A figure of requests.
 type RequestFigure = (Metric, fn(&RequestCount) -> u64);
 
-/// The figures that requests have.
+/// The figures of requests.
 struct RequestMetrics {
-    /// Those that are numbers.
+    /// Figures that are numbers.
     numbers: [RequestFigure; 4],
     seconds: Metric,
 }
@@ -179,7 +179,7 @@ const CENSUS_WHOLE: Metric = Metric::gauge(
     "Whether everything was as it must be at the last census.",
 );
 
-/// All figures of a report.
+/// Writes all figures of a report.
 pub(crate) fn write(text: &mut Text, report: &StoreReport) {
     text.one(&LAYOUT, report.layout);
     text.one(&LAYOUTS_OLDER, report.layouts_older.len());
@@ -230,7 +230,7 @@ fn write_workers(text: &mut Text, nodes: &[NodeReport]) {
     }
 }
 
-/// `counts` with the node that counted, if it was one.
+/// Writes `counts`, each with the name of the node that counted, if it was a node.
 fn write_requests(text: &mut Text, metrics: &RequestMetrics, counts: &[(Option<&str>, &RequestCount)]) {
     for (metric, value) in &metrics.numbers {
         let mut lines = text.begin(metric);

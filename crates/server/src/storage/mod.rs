@@ -1,8 +1,8 @@
-//! The replicated store beside the archive: how the pages, the API and the metrics learn how it is doing.
+//! The replicated store beside the archive: how the pages, the API and the metrics learn about its state.
 //!
-//! The server knows a store by its reports ([`Storage`]) and by nothing else: it reads no object and writes none.
-//! Invariants: at most one report is being put together at a time, and none is asked for again within
-//! [`REPORT_AGE_MAX`], whoever looks.
+//! The server knows a store only through its reports ([`Storage`]): it reads no object and writes none.
+//! Invariants: at most one report is made at a time, and none is requested again within [`REPORT_AGE_MAX`],
+//! however many clients ask.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,17 +21,17 @@ pub use report::{ConnectionCount, NodeReport, StoreReport, VolumeCondition, Volu
 pub(crate) use history::{History, Point, Rate};
 pub(crate) use metrics::write;
 
-/// A report is shown to everybody who asks within this time.
+/// Every client that asks within this time gets the same report.
 const REPORT_AGE_MAX: Duration = Duration::from_secs(1);
 
-/// Something that can say how a store is doing.
+/// A source of reports about a store.
 #[async_trait]
 pub trait Storage: Send + Sync + 'static {
-    /// How it is doing now. Nodes that do not answer are in it as such; it takes seconds at most.
+    /// The state of the store now. It takes seconds at most. Nodes that do not answer are reported as such.
     async fn report(&self) -> StoreReport;
 }
 
-/// An attached store, watched.
+/// An attached store and its recent history.
 pub(crate) struct Watch {
     source: Arc<dyn Storage>,
     last: tokio::sync::Mutex<Option<(Instant, Arc<StoreReport>)>>,
@@ -48,7 +48,7 @@ impl Watch {
         }
     }
 
-    /// The report of now, or one that is hardly older.
+    /// A report of now, or one that is at most [`REPORT_AGE_MAX`] old.
     pub(crate) async fn report(&self) -> Arc<StoreReport> {
         let mut last = self.last.lock().await;
         if let Some((at, report)) = last.as_ref()
@@ -61,7 +61,7 @@ impl Watch {
         report
     }
 
-    /// Takes a sample every interval, until the task is aborted.
+    /// Takes a sample every `interval`, until the task is aborted.
     pub(crate) async fn sample_forever(&self, interval: Duration) {
         let mut ticks = tokio::time::interval(interval.max(Duration::from_millis(100)));
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

@@ -1,29 +1,29 @@
-//! What is said of a store: the same on the page, in the API, in the metrics and on the command line.
+//! The report about a store. The page, the API, the metrics and the command line all show the same one.
 
 use serde::{Deserialize, Serialize};
 use store::upkeep::Census;
 use store::{RequestCount, WorkerStatus};
 
-/// How a store is doing.
+/// The state of a store.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct StoreReport {
-    /// When this was put together, milliseconds since 1970.
+    /// When the report was made, in milliseconds since 1970.
     pub time_ms: u64,
     /// Number of the layout in force.
     pub layout: u64,
     /// Older layouts from which data may not have moved yet, newest first.
     pub layouts_older: Vec<u64>,
-    /// Copies of every object.
+    /// Number of copies of every object.
     pub replicas: u8,
-    /// Nodes, in order of name.
+    /// Nodes, sorted by name.
     pub nodes: Vec<NodeReport>,
-    /// Volumes, in order of name.
+    /// Volumes, sorted by name.
     pub volumes: Vec<VolumeReport>,
-    /// The last census that this process took or was told of.
+    /// The last census that this process made or was told of.
     pub census: Option<Census>,
-    /// Requests at the S3 face of this process, if it has one.
+    /// Requests at the S3 face of this process; absent if it has none.
     pub s3: Vec<RequestCount>,
-    /// Connections of that face: for the metrics alone, the API does not show them.
+    /// Connections of the S3 face. Only the metrics show them, not the API.
     #[serde(skip)]
     pub s3_connections: Option<ConnectionCount>,
 }
@@ -31,51 +31,51 @@ pub struct StoreReport {
 /// Connections of a port.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ConnectionCount {
-    /// Open at this moment.
+    /// Connections that are open now.
     pub open: u64,
-    /// Closed as they came since the start, because there were too many.
+    /// Connections closed at once since the start, because there were too many.
     pub refused: u64,
 }
 
-/// One node.
+/// The state of one node.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct NodeReport {
-    /// Its name.
+    /// Name of the node.
     pub id: String,
-    /// Its failure domain.
+    /// Failure domain of the node.
     pub zone: String,
-    /// Where other nodes reach it.
+    /// Address at which other nodes reach it.
     pub address: String,
     /// Whether it answered.
     pub reachable: bool,
-    /// Why it did not; empty where it did.
+    /// Why the node did not answer; empty if it did.
     pub problem: String,
-    /// Version of its program; empty where it did not answer.
+    /// Version of its program; empty if it did not answer.
     pub program: String,
-    /// When it started, milliseconds since 1970; 0 where it did not answer.
+    /// When it started, in milliseconds since 1970; 0 if it did not answer.
     pub started_ms: u64,
-    /// Number of the layout that it works under; 0 where it did not answer.
+    /// Number of the layout that it uses; 0 if it did not answer.
     pub layout: u64,
-    /// Its background workers.
+    /// Background workers of the node.
     pub workers: Vec<WorkerStatus>,
-    /// Requests since its start.
+    /// Requests since the node's start.
     pub requests: Vec<RequestCount>,
 }
 
 /// Whether a volume takes part in reads and writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum VolumeCondition {
-    /// It takes part, and what belongs on it is there.
+    /// It takes part, and has everything that belongs on it.
     #[default]
     #[serde(rename = "in service")]
     InService,
-    /// It takes part, and what belongs on it is not all there yet.
+    /// It takes part, and some of what belongs on it is still missing.
     #[serde(rename = "rebuilding")]
     Rebuilding,
     /// Its node has taken it out of use.
     #[serde(rename = "out")]
     Out,
-    /// It is in an older layout only: its data moves away.
+    /// It is only in an older layout: its data is being moved away.
     #[serde(rename = "leaving")]
     Leaving,
     /// Its node does not answer, or does not serve it.
@@ -84,7 +84,7 @@ pub enum VolumeCondition {
 }
 
 impl VolumeCondition {
-    /// Its words in JSON, on the page and on the terminal.
+    /// The words for it in JSON, on the page and on the terminal.
     pub fn name(self) -> &'static str {
         match self {
             VolumeCondition::InService => "in service",
@@ -107,38 +107,38 @@ impl std::fmt::Display for VolumeCondition {
     }
 }
 
-/// One volume.
+/// The state of one volume.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct VolumeReport {
-    /// Its name.
+    /// Name of the volume.
     pub id: String,
     /// The node that serves it.
     pub node: String,
-    /// Its failure domain.
+    /// Failure domain of the volume.
     pub zone: String,
-    /// Its share relative to the others, as settled by a person; 0 while it is drained.
+    /// Its share relative to the others, as an administrator set it; 0 while it is being drained.
     pub weight: u32,
-    /// Share of all replicas that the layout gives it, 0 to 1.
+    /// Share of all replicas that the layout gives the volume, 0 to 1.
     pub share: f64,
     /// Whether it takes part in reads and writes.
     pub state: VolumeCondition,
-    /// Why it is out or unreachable; else empty.
+    /// Why it is out of use or unreachable; empty otherwise.
     pub problem: String,
-    /// Directory on its node.
+    /// Directory of the volume on its node.
     pub path: String,
     /// Size of its file system in bytes.
     pub capacity_bytes: u64,
-    /// Free for the store on its file system, in bytes.
+    /// Space on its file system that the store can use, in bytes.
     pub free_bytes: u64,
-    /// Live replicas held.
+    /// Number of live replicas.
     pub replicas: u64,
-    /// Bytes of content in them.
+    /// Size of their content in bytes.
     pub replica_bytes: u64,
-    /// Tombstones held.
+    /// Number of tombstones.
     pub tombstones: u64,
-    /// Replicas marked bad.
+    /// Number of replicas marked bad.
     pub bad: u64,
-    /// Uploads under way.
+    /// Number of uploads under way.
     pub staged: u64,
 }
 
@@ -159,7 +159,7 @@ impl StoreReport {
 }
 
 impl VolumeReport {
-    /// Used part of its file system, 0 to 1; by whatever.
+    /// Used part of its file system, 0 to 1, whoever uses it.
     pub fn fill(&self) -> f64 {
         match self.capacity_bytes {
             0 => 0.0,

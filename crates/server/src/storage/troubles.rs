@@ -1,7 +1,7 @@
-//! What is wrong with a store and what a person does about it, in sentences.
+//! What is wrong with a store and what an administrator can do about it, in sentences.
 //!
-//! Invariants: a store of which nothing is said here is whole as far as its report knows; each trouble is said once,
-//! by the most precise of those who know of it, and names the next step.
+//! Invariants: if there is no trouble here, the store is whole as far as its report knows; each trouble is
+//! reported once, by the most precise source that knows of it, and names the next step.
 
 use store::upkeep::Census;
 use store::{WorkerState, WorkerStatus};
@@ -9,14 +9,14 @@ use store::{WorkerState, WorkerStatus};
 use super::report::{NodeReport, StoreReport, VolumeCondition, VolumeReport};
 use crate::present;
 
-/// A census younger than this is as good as one of now.
+/// A census younger than this, in milliseconds, counts as current.
 const FRESH_MS: u64 = 60_000;
 
-/// Objects named in a sentence.
+/// Most objects that a sentence names.
 const NAMED_MAX: usize = 3;
 
 impl StoreReport {
-    /// Whatever a person should look at, with what to do next; nothing where all is well.
+    /// Everything that needs an administrator, with what to do next. Empty if all is well.
     pub fn troubles(&self) -> Vec<String> {
         let mut troubles = Vec::new();
         troubles.extend(self.nodes.iter().filter_map(NodeReport::trouble));
@@ -42,7 +42,7 @@ impl StoreReport {
             VolumeCondition::Unreachable if self.answers(node) => Some(format!(
                 "{what}; give it to the node and start it again, or take it out of the layout (weft store layout plan)"
             )),
-            // Its node does not answer: that is said already.
+            // That its node does not answer is reported already.
             VolumeCondition::Unreachable => None,
             VolumeCondition::Rebuilding => Some(format!(
                 "{what}: what belongs on it is not all there yet; weft store repair does not wait for its turn"
@@ -138,7 +138,7 @@ impl NodeReport {
         })
     }
 
-    /// Workers that stand still, and repairs that failed and wait to be tried again.
+    /// Workers that are stuck, and repairs that failed and will be tried again.
     fn work(&self) -> Vec<String> {
         let say = |worker: &WorkerStatus| {
             let WorkerStatus { name, last_error, .. } = worker;
@@ -160,7 +160,7 @@ impl NodeReport {
 }
 
 impl VolumeReport {
-    /// No room for content. A volume that is drained needs none.
+    /// Whether there is no room for content. A drained volume needs none.
     fn is_full(&self) -> bool {
         self.capacity_bytes > 0 && self.free_bytes == 0 && self.weight > 0
     }
@@ -177,7 +177,7 @@ impl VolumeReport {
     }
 }
 
-/// When it was counted, if that is worth a word.
+/// The age of the census, if it is worth mentioning.
 fn age(ms: u64) -> String {
     if ms < FRESH_MS {
         return String::new();

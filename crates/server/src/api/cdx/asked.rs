@@ -6,38 +6,40 @@ use archive::question::{CdxQuestion, MatchType};
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 
-/// Blocks of a page where nothing is said: Common Crawl's server has as many.
+/// Blocks of a page by default, as many as in Common Crawl's server.
 const PAGE_SIZE: usize = 5;
 
-/// Most blocks of a page; the Internet Archive's server has as many. More are cut to this, as there.
+/// Most blocks of a page, as many as in the Internet Archive's server. As there, a larger number is reduced
+/// to this.
 const PAGE_SIZE_MAX: usize = 50;
 
-/// Most captures given from the end (a `limit` below 0): they are held until the first of them is found.
+/// Most captures returned from the end (a `limit` below 0). They are kept in memory until the first of them
+/// is found.
 pub(in crate::api) const LAST_MAX: i64 = 10_000;
 
-/// Which captures of all that match.
+/// Which of the matching captures to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Take {
     First(usize),
-    /// In the same order as they would have among all.
+    /// In the order that they have among all captures.
     Last(usize),
 }
 
-/// A request, understood.
+/// A request whose parameters were read.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub(super) dialect: Dialect,
     pub(super) question: CdxQuestion,
     pub(super) form: Form,
     pub(super) columns: Option<Vec<Column>>,
-    /// Captures passed over before the first one given.
+    /// Number of captures to skip before the first one returned.
     pub(super) offset: usize,
     pub(super) take: Take,
     /// Number of the page, from 0.
     pub(super) page: Option<usize>,
     /// Blocks of a page, from 1 to [`PAGE_SIZE_MAX`].
     pub(super) page_size: usize,
-    /// Only the number of pages is wanted.
+    /// Whether only the number of pages is wanted.
     pub(super) page_count: bool,
     pub(super) show_resume_key: bool,
     pub(super) compress: bool,
@@ -45,7 +47,7 @@ pub(super) struct Asked {
 
 impl Asked {
     pub(super) fn of(arguments: &Arguments, dialect: Dialect) -> Result<Asked, Failure> {
-        // cdx_toolkit begins at -1, which is no page, as at the Internet Archive.
+        // cdx_toolkit begins at -1. As at the Internet Archive, that means no page.
         let page = arguments
             .count("page")
             .and_then(|page| usize::try_from(page).ok());
@@ -73,7 +75,7 @@ impl Asked {
     }
 }
 
-/// The question in `arguments`, but for how many captures are wanted at once.
+/// The question in `arguments`, without the number of captures to ask for at once.
 fn question(arguments: &Arguments, dialect: Dialect) -> Result<CdxQuestion, Failure> {
     let named = arguments.text("matchType").and_then(MatchType::named);
     let (url, match_type) = url_and_match(arguments.text("url").unwrap_or(""), named);
@@ -94,8 +96,8 @@ fn question(arguments: &Arguments, dialect: Dialect) -> Result<CdxQuestion, Fail
     })
 }
 
-/// pywb orders by distance wherever a time is given; `sort=closest` without one, which it sends for whole
-/// calendars, is nothing.
+/// pywb orders by distance whenever a time is given. `sort=closest` without a time, which it sends for whole
+/// calendars, has no effect.
 fn order(arguments: &Arguments, dialect: Dialect) -> Order {
     match (arguments.text("sort"), arguments.owned("closest")) {
         (Some("closest"), Some(time)) => Order::Closest(time),
@@ -105,7 +107,7 @@ fn order(arguments: &Arguments, dialect: Dialect) -> Order {
     }
 }
 
-/// Both servers take 0 for all.
+/// In both servers 0 means all captures.
 fn take(limit: Option<i64>) -> Take {
     let all = Take::First(usize::MAX);
     let number = |n: i64| usize::try_from(n.unsigned_abs());
@@ -116,7 +118,7 @@ fn take(limit: Option<i64>) -> Take {
     }
 }
 
-/// More than the most is cut to it, as at the Internet Archive: clients ask for more than they may.
+/// A number above the limit is reduced to it, as at the Internet Archive, because clients do ask for more.
 fn page_size(arguments: &Arguments) -> usize {
     let asked = arguments.count("pageSize");
     asked.map_or(PAGE_SIZE, |size| {

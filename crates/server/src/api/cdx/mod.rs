@@ -1,11 +1,11 @@
-//! `/cdx` and `/cdx/search/cdx`: captures for the field's clients, streamed.
+//! `/cdx` and `/cdx/search/cdx`: streams captures to clients written for other servers.
 //!
-//! `/cdx` speaks as pywb's CDXJ server and OutbackCDX do, `/cdx/search/cdx` as the Internet Archive's
-//! wayback-cdx-server; docs/cdx.md lists where they differ. Both answer an empty body with status 200 where nothing
-//! was captured: every client known takes that, and some take a 404 for a failure.
+//! `/cdx` behaves like pywb's CDXJ server and OutbackCDX, `/cdx/search/cdx` like the Internet Archive's
+//! wayback-cdx-server; docs/cdx.md lists where they differ. Both return an empty body with status 200 if
+//! nothing was captured: every known client accepts that, and some treat 404 as a failure.
 //!
-//! The archive is asked for [`send::ROWS_AT_ONCE`] rows at a time, by cursor, so memory is bounded however many
-//! captures match, and no thread waits for a slow reader.
+//! The archive is asked for [`send::ROWS_AT_ONCE`] rows at a time, by cursor. So memory is bounded however
+//! many captures match, and no thread waits for a slow reader.
 
 mod asked;
 pub(crate) mod pages;
@@ -38,14 +38,14 @@ pub(crate) async fn lines(
         after_the_last(dialect)
     };
     if !asked.compress {
-        // Named already, so that nothing else is done to it.
+        // The encoding is named here, so that no other layer encodes the answer again.
         let identity = HeaderValue::from_static("identity");
         response.headers_mut().insert(header::CONTENT_ENCODING, identity);
     }
     Ok(response)
 }
 
-/// Narrows the question to the page asked for; false where there are not so many pages.
+/// Narrows the question to the page asked for. Returns false if there are fewer pages.
 async fn find_page(state: &State, asked: &mut Asked) -> Result<bool, Failure> {
     let Some(page) = asked.page else { return Ok(true) };
     let list = state.cdx_pages.of(&asked.question).await;
@@ -53,13 +53,13 @@ async fn find_page(state: &State, asked: &mut Asked) -> Result<bool, Failure> {
     let Some((after, until)) = list.page(&state.asker, page, asked.page_size).await? else {
         return Ok(false);
     };
-    // A resumption key lies within the page.
+    // A resumption key points into the page, so it takes precedence over the page's beginning.
     asked.question.after = asked.question.after.take().or(after);
     asked.question.until = until;
     Ok(true)
 }
 
-/// pywb says what is wrong; the Internet Archive has no more to give.
+/// The answer for a page after the last: an error from pywb, an empty answer from the Internet Archive.
 fn after_the_last(dialect: Dialect) -> Response {
     match dialect {
         Dialect::Pywb => {
@@ -69,7 +69,7 @@ fn after_the_last(dialect: Dialect) -> Response {
     }
 }
 
-/// How many pages there are, at least one: of pywb with the blocks that they are made of.
+/// The number of pages, at least one. For pywb the blocks that they consist of are included.
 async fn page_count(state: &State, asked: &Asked) -> Result<Response, Failure> {
     let list = state.cdx_pages.of(&asked.question).await;
     let blocks = list.lock().await.count(&state.asker).await?;

@@ -1,9 +1,9 @@
 //! Pages of captures by number.
 //!
-//! A page is a number of blocks, a block [`BLOCK_ROWS`] captures in the order of keys, whatever filters are asked for
-//! beside it. Where blocks end is found by passing over the keys once and remembered for [`AGE_MAX`]: so page 500 does
-//! not begin with counting from the start, and while a load goes on the pages of one list neither overlap nor leave a
-//! capture out; what is new lies within the page it belongs to.
+//! A page is a number of blocks, and a block is [`BLOCK_ROWS`] captures in the order of keys, whatever
+//! filters the request has. The ends of blocks are found by skipping over the keys once, and are remembered
+//! for [`AGE_MAX`]. So page 500 need not count from the start. While a load runs, the pages of one list
+//! neither overlap nor leave a capture out; new captures are in the page where their keys belong.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,19 +14,19 @@ use tokio::sync::Mutex;
 use crate::ask::Asker;
 use crate::failure::Failure;
 
-/// Captures of a block: clients reckon with this number.
+/// Captures of a block. Clients compute with this number.
 const BLOCK_ROWS: usize = 3000;
 
-/// Lists remembered at once.
+/// Most lists remembered at once.
 const LISTS_MAX: usize = 32;
 
 /// How long a list is remembered.
 const AGE_MAX: Duration = Duration::from_secs(600);
 
-/// Blocks of a list at most, some 20 MB of cursors: 300 million captures.
+/// Most blocks of a list: some 20 MB of cursors, enough for 300 million captures.
 const BLOCKS_MAX: usize = 100_000;
 
-/// Lists asked for lately, the latest last.
+/// Lists that were used lately, the last one used at the end.
 #[derive(Default)]
 pub(crate) struct PageLists(Mutex<Vec<Remembered>>);
 
@@ -61,12 +61,12 @@ impl PageLists {
     }
 }
 
-/// Ends of blocks, as far as they were asked for.
+/// The ends of blocks that are known so far.
 pub(super) struct List {
-    /// Goes on after the last end known.
+    /// The question for the ends after the last known one.
     question: CdxBlocksQuestion,
     ends: Vec<String>,
-    /// Whether there are no more.
+    /// Whether all ends are known.
     whole: bool,
 }
 
@@ -84,14 +84,15 @@ impl List {
         }
     }
 
-    /// All blocks, counted.
+    /// The number of all blocks.
     pub(super) async fn count(&mut self, asker: &Asker) -> Result<usize, Failure> {
         self.learn(asker, usize::MAX).await?;
         Ok(self.ends.len())
     }
 
-    /// Where a page begins (after) and ends (until), `None` for the very ends; nothing where there are not so many
-    /// pages. There is always a first one. The last one has no end, so that it has what was captured since.
+    /// The cursors after which a page begins and with which it ends, `None` at the ends of the list. Returns
+    /// nothing if there are fewer pages; the first page always exists. The last page has no end, so that it
+    /// includes captures made since.
     pub(super) async fn page(
         &mut self,
         asker: &Asker,
@@ -113,7 +114,7 @@ impl List {
         Ok(Some((after, until)))
     }
 
-    /// Asks until `blocks` are known or there are no more. What was learned stays when the asker gives up.
+    /// Asks until `blocks` are known or there are no more. What was learned is kept if the client gives up.
     async fn learn(&mut self, asker: &Asker, blocks: usize) -> Result<(), Failure> {
         while !self.whole && self.ends.len() < blocks {
             if self.ends.len() >= BLOCKS_MAX {

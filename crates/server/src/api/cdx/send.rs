@@ -1,4 +1,4 @@
-//! Sending captures while they are found.
+//! Sends captures while they are found.
 
 use archive::cdx::{Order, Writer};
 use archive::question::{Answer, CdxBody, CdxQuestion, CdxRow};
@@ -14,8 +14,8 @@ use crate::stream::{self, Cut, Sender};
 /// Rows of one question to the archive.
 pub(super) const ROWS_AT_ONCE: usize = 1000;
 
-/// All that is asked for. The first answer is awaited, so that a question that cannot be answered has its right
-/// status.
+/// Sends everything that was asked for. It waits for the first answer before it sends the status, so that a
+/// question that fails gets the right status.
 pub(super) async fn captures(asker: &Asker, asked: Asked) -> Result<Response, Failure> {
     let media = asked.form.media();
     let (epoch, body) = match asked.take {
@@ -47,9 +47,9 @@ async fn first(asker: &Asker, asked: Asked, count: usize) -> Result<(u64, Conten
 struct Found {
     asker: Asker,
     question: CdxQuestion,
-    /// Rows to be passed over still.
+    /// Number of rows still to skip.
     skip: usize,
-    /// Rows to be given still.
+    /// Number of rows still to return.
     left: usize,
 }
 
@@ -59,7 +59,7 @@ impl Found {
         self.asker.ask(self.question.clone()).await
     }
 
-    /// Rows of an answer that are to be given, and where the archive goes on.
+    /// The rows of an answer that are returned, and the cursor at which the archive continues.
     fn rows(&mut self, found: CdxBody) -> (Vec<CdxRow>, Option<String>) {
         let CdxBody { mut rows, next } = found;
         let skipped = self.skip.min(rows.len());
@@ -75,7 +75,7 @@ async fn send_all(found: Found, answer: Answer<CdxBody>, asked: Asked, sender: S
     let Err(failure) = try_send(found, answer, asked, &sender).await else {
         return;
     };
-    // Whether it can be told does not matter: a reader that is gone needs no telling.
+    // This fails only if the reader is gone, and then nobody needs the error.
     let _ = sender.send(Err(Cut(failure.message))).await;
 }
 
@@ -104,8 +104,8 @@ async fn try_send(
     }
 }
 
-/// The last ones are the first ones of the opposite order, turned round. Of those closest to a time, the last are
-/// not wanted by anybody: there the number counts from the front.
+/// The last captures are the first ones in the opposite order, reversed. For captures closest to a time
+/// nobody wants the last ones, so there the number counts from the front.
 async fn last(asker: &Asker, asked: Asked, count: usize) -> Result<(u64, Content), Failure> {
     let order = match asked.question.order {
         Order::Forward => Order::Reverse,
