@@ -1,4 +1,4 @@
-//! One full answer of each kind: what the OpenAPI document derives its schemas from, so that they cannot
+//! One complete answer of each kind. The OpenAPI document derives its schemas from these, so that they cannot
 //! differ from the types. Every optional field is filled and every list has one row.
 
 use archive::question::*;
@@ -7,7 +7,7 @@ use store::{RequestCount, WorkerState, WorkerStatus};
 
 use crate::storage::{ConnectionCount, NodeReport, StoreReport, VolumeCondition, VolumeReport};
 
-/// Name of `answer` in the JSON, and an answer of that kind with all its fields.
+/// The name of each kind of answer in JSON, and an answer of that kind with all its fields.
 pub fn samples() -> Vec<(&'static str, Answer)> {
     let next = || Some("com,example)/b".to_owned());
     let bodies = vec![
@@ -86,7 +86,7 @@ pub fn samples() -> Vec<(&'static str, Answer)> {
         .collect()
 }
 
-/// A report of a store with all its fields.
+/// A store's report with all its fields.
 pub fn store() -> StoreReport {
     let requests = |operation: &str| RequestCount {
         operation: operation.to_owned(),

@@ -55,8 +55,8 @@ fn operation(endpoint: &Endpoint) -> Value {
     operation
 }
 
-/// `get /api/v1/jobs/{id}` becomes `get_jobs_id`. The method and all parts of the path are included, because
-/// two paths may end alike.
+/// `get /api/v1/jobs/{id}` becomes `get_jobs_id`. `/record` has a fixed name, so that it differs from the
+/// API's path that ends alike.
 fn operation_id(endpoint: &Endpoint) -> String {
     if let Serves::Record = endpoint.serves {
         return "get_record_file".to_owned();

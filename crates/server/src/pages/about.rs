@@ -1,4 +1,4 @@
-//! What this is, how to ask it, and the API.
+//! The page about the program: what it is, how to search, and the API.
 
 use maud::{Markup, html};
 

@@ -1,5 +1,5 @@
-//! Styles, script and icon: part of the program. Their addresses carry the version and a digest of the
-//! content, so that browsers may keep them for good.
+//! Styles, script and icon, which are part of the program. Their addresses contain the version and a digest
+//! of the content, so that browsers may cache them for good.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -16,7 +16,7 @@ const STYLES: &str = include_str!("../../assets/weft.css");
 const SCRIPT: &str = include_str!("../../assets/weft.js");
 const ICON: &str = include_str!("../../assets/weft.svg");
 
-/// Addresses of the three, with a digest of all of them.
+/// Addresses of the three files, with a digest of all of them.
 pub(super) struct Addresses {
     pub(super) styles: String,
     pub(super) script: String,

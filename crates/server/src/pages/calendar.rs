@@ -1,6 +1,7 @@
-//! The captures of one URL as a strip of years and months, each leading to what was captured then.
+//! The captures of one URL as a strip of years and months. Each month leads to its captures.
 //!
-//! Newest year first. Years without captures are shown as well while they are few, so that gaps are seen.
+//! The newest year is first. Years without captures are shown too while there are few, so that gaps are
+//! visible.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +11,17 @@ use maud::{Markup, html};
 use crate::link;
 use crate::present::{self, Moment};
 
-/// Years that are shown with the empty ones between them; more are shown without (dates can be wrong by
-/// centuries).
+/// Up to this many years, empty ones are shown too. Over a longer span they are left out, because dates can
+/// be wrong by centuries.
 const YEARS_MAX: u32 = 30;
 
-/// The months' letters; their names are in the cells.
+/// The months' first letters. The cells have the full names.
 const LETTERS: [&str; 12] = ["J", "F", "M", "A", "M", "J", "J", "A", "S", "O", "N", "D"];
 
 /// Captures of a month, newest first.
 type Month = Vec<Moment>;
 
-/// The strip; nothing for fewer than two captures. `shown` is the capture that the page shows.
+/// The strip; empty for fewer than two captures. `shown` is the time of the capture that the page shows.
 pub(super) fn strip(url: &str, captures: &[CdxRow], shown: Option<&str>) -> Markup {
     let years = years(captures);
     let shown = shown.and_then(Moment::parse);
@@ -51,7 +52,7 @@ fn is_of(shown: Option<Moment>, year: u32, month: u32) -> bool {
     shown.is_some_and(|shown| (shown.year, shown.month) == (year, month))
 }
 
-/// A month: to its only capture, or to the list of its captures.
+/// A month, which leads to its only capture or to the list of its captures.
 fn cell(url: &str, newest: &Moment, count: usize, is_shown: bool) -> Markup {
     let address = match count {
         1 => link::page_at(url, &link::At::time(&newest.digits())),
@@ -84,7 +85,7 @@ fn level(count: usize) -> u8 {
     }
 }
 
-/// The most captures of a month that are shown as a number: a month is two digits wide on a phone.
+/// The largest number of captures shown as a number, because a month is two digits wide on a phone.
 const SHORT_MAX: usize = 99;
 
 fn short(count: usize) -> String {

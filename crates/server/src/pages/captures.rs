@@ -1,4 +1,4 @@
-//! Looking up captures: of a URL, of all that begins with it, of a host, of a domain.
+//! Looks up captures of a URL, of all URLs that begin with it, of a host, or of a domain.
 
 use archive::cdx::{Order, url_and_match};
 use archive::question::{Answer, CdxBody, CdxQuestion, MatchType};
@@ -20,7 +20,7 @@ const MATCHES: [(&str, &str); 4] = [
     ("domain", "the whole domain"),
 ];
 
-/// What the form holds.
+/// The values in the form.
 struct Form {
     url: String,
     match_type: MatchType,
@@ -75,7 +75,8 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         collection: query.owned("collection"),
         limit: ROWS,
         after: after.clone(),
-        // Of one URL the newest capture comes first, as on its page; of several, each URL's stand together.
+        // For one URL the newest capture comes first, as on its page. For several URLs the captures of each
+        // stay together.
         order: if form.match_type == MatchType::Exact {
             Order::Reverse
         } else {
@@ -107,7 +108,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         } @else if rows.is_empty() {
             (none(&form))
         } @else {
-            // Of a part of the captures a calendar would show gaps that are none.
+            // With only a part of the captures, a calendar would show gaps that do not exist.
             @if form.match_type == MatchType::Exact {
                 @if after.is_none() && next.is_none() { (calendar::strip(&form.url, &rows, None)) }
                 @else { p { a.more href=(link::page(&form.url)) { "The page, with a calendar of its captures" } } }

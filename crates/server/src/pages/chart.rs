@@ -1,25 +1,25 @@
-//! Small charts as SVG, drawn here. They stretch with their place, so words stand beside them, not in them,
+//! Small charts, drawn here as SVG. They stretch with their place, so words are beside them and not in them,
 //! and colours come from the styles.
 
 use std::time::Duration;
 
 use maud::{Markup, html};
 
-/// Width and height of the drawing in its own units; the place it stands in stretches it.
+/// Width and height of the drawing in its own units. The page stretches it.
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 80.0;
 
-/// What an axis is divided by.
+/// How the end of an axis is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scale {
-    /// Ends at 1, 2 or 5 times a power of ten.
+    /// It ends at 1, 2 or 5 times a power of ten.
     Decimal,
-    /// Bytes: ends at a power of two, or halfway to the next.
+    /// For bytes: it ends at a power of two, or halfway to the next one.
     Binary,
 }
 
-/// A line over time with its axes: values from 0 up, and how long ago. `every` lies between two values; the
-/// last is of now.
+/// A line over time with its axes: values from 0 up, and how long ago. `every` is the time between two
+/// values; the last value is of now.
 pub(super) fn line(
     name: &str,
     values: &[f64],
@@ -60,7 +60,7 @@ fn ago(seconds: f64) -> String {
 }
 
 impl Scale {
-    /// The end of an axis that holds `highest`; 1 where there is nothing to hold.
+    /// The end of an axis that includes `highest`; 1 if there is no value above 0.
     fn end(self, highest: f64) -> f64 {
         let (base, steps): (f64, &[f64]) = match self {
             Scale::Decimal => (10.0, &[1.0, 2.0, 5.0, 10.0]),

@@ -1,7 +1,7 @@
-//! One URL as it was at a date (`/page?url=...&at=...`), or one of its captures
-//! (`&capture=...`): the capture and its neighbours in time.
+//! One URL as it was at a date (`/page?url=...&at=...`), or one of its captures (`&capture=...`): shows the
+//! capture and its neighbours in time.
 //!
-//! Text and links are kept of the newest version alone, so they are not shown here.
+//! Text and links are kept only for the newest version, so they are not shown here.
 
 use archive::question::{CdxRow, PageBody};
 use maud::{Markup, html};
@@ -13,18 +13,18 @@ use crate::present::{self, Moment};
 use crate::state::State;
 use crate::{link, record, sandbox};
 
-/// Captures that come with a page; there can be more, older ones.
+/// Most captures that come with a page. There may be older ones.
 const LISTED_MAX: usize = 1000;
 
 /// A capture of a page.
 pub(super) struct Dated {
     pub(super) capture: CdxRow,
-    /// Its own title, empty if it has none; `None` where that is not known.
+    /// The capture's own title, empty if it has none; `None` if it is not known.
     pub(super) title: Option<String>,
 }
 
 impl Dated {
-    /// What the page is called: by the capture's own title if that is known, else by that of the newest version.
+    /// The page's heading: the capture's own title if it is known, otherwise the title of the newest version.
     pub(super) fn heading<'d>(&'d self, page: &'d PageBody) -> &'d str {
         let title = self.title.as_deref().unwrap_or(&page.title);
         match title.trim() {
@@ -34,7 +34,7 @@ impl Dated {
     }
 }
 
-/// The capture that is named, or else the one nearest to a time.
+/// Finds the capture that is named, or else the one nearest to a time.
 pub(super) async fn find(
     state: &State,
     page: &PageBody,
@@ -51,7 +51,7 @@ pub(super) async fn find(
     Ok(Dated { capture, title })
 }
 
-/// Whether a page has captures that are not listed with it.
+/// Whether the page has captures that are not listed with it.
 pub(super) fn is_part(page: &PageBody) -> bool {
     page.captures.len() >= LISTED_MAX
 }
@@ -69,14 +69,14 @@ fn place(page: &PageBody, capture: &CdxRow) -> Option<usize> {
     page.captures.iter().position(is_it)
 }
 
-/// A year or a month stands for its beginning.
+/// A year or a month means its beginning.
 fn padded(at: &str) -> Option<Moment> {
     let defaults = "00000101000000";
     let at = format!("{at}{}", defaults.get(at.len()..).unwrap_or(""));
     Moment::parse(&at)
 }
 
-/// The page's content, for one capture; `asked` is the time in the address.
+/// The page's content for one capture. `asked` is the time in the address.
 pub(super) fn content(page: &PageBody, dated: &Dated, asked: Option<&str>) -> Markup {
     let capture = &dated.capture;
     let missed = asked.filter(|asked| !digits(&capture.fetch_time).starts_with(asked));
@@ -135,7 +135,7 @@ fn head(page: &PageBody, dated: &Dated) -> Markup {
     }
 }
 
-/// Links to the captures before and after `capture`, where it is among those listed.
+/// Links to the captures before and after `capture`, if it is among those listed.
 pub(super) fn neighbours(page: &PageBody, capture: &CdxRow) -> Markup {
     let of = |row: &CdxRow| link::page_at(&page.url, &at(page, row));
     let place = place(page, capture);

@@ -1,4 +1,4 @@
-//! A domain, and the list of all domains.
+//! The page of a domain, and the list of all domains.
 
 use archive::question::{Answer, Domain, DomainBody, DomainOrder, Domains, DomainsBody, LinkingDomain};
 use maud::{Markup, html};
@@ -12,7 +12,7 @@ use crate::{link, present};
 
 /// Domains on a page of the list.
 const ROWS: usize = 100;
-/// Linking domains shown.
+/// Most linking domains shown.
 const LINKING: usize = 20;
 
 pub(super) async fn show(context: Context, query: Query) -> Shown {
@@ -92,8 +92,8 @@ fn linking_row(row: &LinkingDomain, most: u64) -> Markup {
     }
 }
 
-/// Orders of the list: as they stand in the address, and in words. The first is what readers want who do
-/// not say: by name a list begins with whatever has digits and odd hosts.
+/// Orders of the list: in the address and in words. The first is the default, because the list by name begins
+/// with digits and odd hosts, which few readers look for.
 const ORDERS: [(&str, &str); 3] = [
     ("pages", "most pages first"),
     ("inlinks", "most in-links first"),

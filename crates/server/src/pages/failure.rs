@@ -1,4 +1,4 @@
-//! The page for a request that cannot be answered.
+//! The page for a request that failed.
 
 use axum::http::StatusCode;
 use maud::html;
@@ -8,7 +8,7 @@ use super::layout::{Frame, Section};
 use crate::failure::Failure;
 use crate::present;
 
-/// `failure` as a page with its status; `store` says whether there is a store to lead to.
+/// Shows `failure` as a page with its status. `store` says whether the navigation leads to a store.
 pub(crate) fn page(failure: &Failure, store: bool) -> Html {
     let heading = match failure.status {
         StatusCode::NOT_FOUND => "Not found",

@@ -1,4 +1,4 @@
-//! The start: the search box, and what the archive holds.
+//! The home page: the search box, and what the archive contains.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,9 +10,9 @@ use super::{Context, Html, Shown, beside, loads, parts};
 use crate::link;
 use crate::present::{self, Moment};
 
-/// URIs shown of the ranking.
+/// URIs of the ranking shown.
 const TOP_ROWS: usize = 8;
-/// URIs among which the domains shown are found.
+/// URIs among which the domains shown are searched.
 const TOP_LOOKED_AT: usize = 200;
 /// Domains and loads shown.
 const DOMAINS: usize = 8;
@@ -76,18 +76,18 @@ fn content(status: &StatusBody, top: &[TopRow], jobs: &[JobBody]) -> Markup {
     }
 }
 
-/// Years in which something can have been captured: there was no web before, and clocks may differ around New Year. A wrong
-/// date in one record is no reason to name another year.
+/// Whether something can have been captured in this year: there was no web before, and clocks may differ
+/// around New Year. A wrong date in one record must not change the years shown.
 fn is_possible(year: u32) -> bool {
     let days = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs() / 86_400);
-    // A year has less than 366 days, so that this is never too early.
+    // A year has less than 366 days, so the result is never too early.
     let this_year = 1970 + days / 365;
     (1990..=this_year + 1).contains(&u64::from(year))
 }
 
-/// When the first or the last capture was made, where that can be.
+/// The time of the first or last capture, if it is possible.
 fn possible(time: &Option<String>) -> Option<Moment> {
     let moment = time.as_deref().and_then(Moment::parse);
     moment.filter(|moment| is_possible(moment.year))
@@ -138,7 +138,7 @@ fn most_linked(top: &[TopRow]) -> Markup {
     }
 }
 
-/// There is no ranking of domains: these are the ones that the best of the ranking of URLs belong to.
+/// There is no ranking of domains, so these are the domains of the first URLs of the ranking.
 fn domains(top: &[TopRow]) -> Markup {
     let domains = domains_of(top);
     html! {
@@ -164,7 +164,7 @@ fn domains(top: &[TopRow]) -> Markup {
     }
 }
 
-/// Domains of the ranking's first rows with the in-links of those rows, most first.
+/// Domains of the ranking's first rows with the in-links of those rows, most in-links first.
 fn domains_of(top: &[TopRow]) -> Vec<(String, u64)> {
     let mut domains: Vec<(String, u64)> = Vec::new();
     for row in top.iter().filter(|row| row.inlinks_external > 0) {

@@ -1,24 +1,24 @@
-//! What every page has: head, landmarks, navigation, the search box, and the epoch it speaks of.
+//! What every page has: head, landmarks, navigation, the search box, and the epoch that it shows.
 
 use maud::{DOCTYPE, Markup, html};
 
 use super::assets::ADDRESSES;
 use crate::present;
 
-/// A page without its content.
+/// Everything of a page except its content.
 pub(super) struct Frame<'a> {
-    /// For the browser's tab and history.
+    /// Title for the browser's tab and history.
     pub(super) title: &'a str,
     pub(super) section: Section,
-    /// Whether there is a store to lead to.
+    /// Whether the navigation leads to a store.
     pub(super) store: bool,
-    /// What stands in the search box.
+    /// Text in the search box.
     pub(super) query: &'a str,
-    /// The epoch that the content comes from, where it comes from one.
+    /// The epoch of the content, if it has one.
     pub(super) epoch: Option<u64>,
 }
 
-/// Entry of the navigation that the page belongs to.
+/// The entry of the navigation that the page belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Section {
     Home,
@@ -83,7 +83,8 @@ impl Frame<'_> {
                         (search_box(self.query, false))
                     }
                     nav aria-label="Main" {
-                        // On narrow screens the list below is folded until this stands open; no script is needed.
+                        // On narrow screens the list below is folded until this element is open, so no script
+                        // is needed.
                         details.menu { summary { "Menu" } }
                         ul {
                             @for (section, address, name) in NAVIGATION.into_iter().filter(|entry| self.store || entry.0 != Section::Store) {

@@ -1,4 +1,4 @@
-//! Links of a page, from either end, in full.
+//! All links to a page or of a page.
 
 use archive::question::{Answer, Inlinks, LinkRow, LinksBody, Outlinks};
 use maud::{Markup, html};

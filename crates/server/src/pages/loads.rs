@@ -1,4 +1,4 @@
-//! Loads: what is running and how far it is, and the ledger of all inputs.
+//! The page of loads: what is running and how far it is, and the ledger of all inputs.
 
 use archive::question::{
     Answer, InputState, JobBody, JobStage, JobState, Jobs, Ledger, LedgerBody, LedgerRow, Status,
@@ -64,7 +64,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
     Ok(Html::ok(frame.around(content)))
 }
 
-/// The part of the page that the script fetches again and again.
+/// The part of the page that the script fetches repeatedly.
 pub(super) async fn live(context: Context) -> Shown {
     let jobs = context.asker.ask(Jobs {}).await?.body.rows;
     Ok(Html::ok(live_part(&jobs)))
@@ -88,7 +88,7 @@ fn live_part(jobs: &[JobBody]) -> Markup {
     }
 }
 
-/// One load: how far it is, or how it ended.
+/// One load: its progress, or how it ended.
 pub(super) fn job(job: &JobBody) -> Markup {
     let running = job.state == JobState::Running;
     html! {
@@ -229,7 +229,7 @@ fn inputs(rows: &[LedgerRow]) -> Markup {
 }
 
 fn state(row: &LedgerRow) -> Markup {
-    // Of a failure the badge is the word alone, so that it stays on one line.
+    // For a failure the badge contains only the word, so that it stays on one line.
     let (class, word, reason) = match &row.state {
         InputState::Done => ("good", "done", None),
         InputState::Pending => ("plain", "pending", None),
@@ -247,7 +247,7 @@ fn state(row: &LedgerRow) -> Markup {
     }
 }
 
-/// What is to be known of an input besides its state.
+/// What else there is to say about an input besides its state.
 fn notes(row: &LedgerRow) -> Markup {
     html! {
         @if !row.cut.is_empty() { ", its end is cut off (" (parts::text(&row.cut)) ")" }

@@ -1,7 +1,7 @@
-//! The pages for readers: rendered here, readable without script.
+//! The pages for readers. They are rendered here and readable without script.
 //!
-//! Queries are read leniently: a reader who shortens or mistypes an address gets the best page there is, not
-//! a lecture. Archived text goes through `parts` or `maud`'s escaping, nothing else.
+//! Queries are read leniently: a reader who shortens or mistypes an address gets the best possible page and
+//! not an error. Archived text passes only through `parts` or the escaping of `maud`.
 
 mod about;
 mod assets;
@@ -37,8 +37,9 @@ use maud::Markup;
 use crate::failure::Failure;
 use crate::state::State;
 
-/// What a page may load and do: its own styles and script, its own images, questions to this server, and
-/// archived content in a frame. Nothing inline, nothing from elsewhere.
+/// The Content-Security-Policy of pages: a page may use its own styles, script and images, ask this server,
+/// and show archived content in a frame. Inline script and styles, and anything from other servers, are
+/// forbidden.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
     connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -65,7 +66,7 @@ pub(crate) fn routes() -> Router<Arc<State>> {
         .merge(assets::routes())
 }
 
-/// A page, or a piece of one that the script puts in place.
+/// A page, or a part of one that the script inserts.
 pub(crate) struct Html {
     pub(crate) status: StatusCode,
     pub(crate) markup: Markup,
@@ -97,8 +98,8 @@ impl IntoResponse for Html {
     }
 }
 
-/// A failure to be shown as a page. The response carries it to where all answers pass (`routes`), because the
-/// page's navigation depends on what the server has.
+/// A failure to show as a page. The response carries it to the code that all answers pass (`routes`), because
+/// the page's navigation depends on whether the server has a store.
 pub(crate) struct PageFailure(Failure);
 
 impl From<Failure> for PageFailure {
@@ -121,10 +122,10 @@ impl IntoResponse for PageFailure {
     }
 }
 
-/// What a page's handler gives.
+/// What a page's handler returns.
 type Shown = Result<Html, PageFailure>;
 
-/// Handlers' view of what they share.
+/// The shared state, as handlers get it.
 type Context = axum::extract::State<Arc<State>>;
 
 /// The query of a page's address.
@@ -136,7 +137,7 @@ impl Query {
         Query(pairs.into_owned().collect())
     }
 
-    /// The first value of `name` that says something.
+    /// The first value of `name` that is not empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let values = self.0.iter().filter(|(n, _)| n == name);
         values
@@ -152,8 +153,8 @@ impl Query {
         self.owned(name).unwrap_or_default()
     }
 
-    /// A time to the millisecond: digits, or an ISO date. What is none is refused: another page than the one asked for
-    /// would be shown.
+    /// A time to the millisecond, as digits or an ISO date. Anything else is refused, because the page shown
+    /// would not be the one asked for.
     fn moment(&self, name: &str) -> Result<Option<String>, Failure> {
         let Some(text) = self.get(name) else {
             return Ok(None);
@@ -168,7 +169,7 @@ impl Query {
         Ok(Some(digits))
     }
 
-    /// A time, where it can be one: digits, dashes and colons of an ISO date are understood.
+    /// A time, if the text can be one: digits, and the dashes and colons of an ISO date.
     fn time(&self, name: &str) -> Option<String> {
         let digits: String = self
             .get(name)?
@@ -188,7 +189,7 @@ impl<S: Sync> FromRequestParts<S> for Query {
     }
 }
 
-/// Rows of an answer that is shown beside another: what failed is left out of the page, not the page.
+/// An answer that is shown beside another one. If it failed, only its part of the page is left out.
 fn beside<A>(answer: crate::ask::Asked<A>) -> Option<A> {
     match answer {
         Ok(answer) => Some(answer.body),

@@ -1,4 +1,4 @@
-//! All that is known of one URL: its newest version with text and links, or what was captured at a date.
+//! Everything known about one URL: its newest version with text and links, or a capture of a given date.
 
 use archive::ErrorCode;
 use archive::question::{Answer, CaptureKind, Inlinks, LinkRow, LinksBody, Outlinks, Page, PageBody};
@@ -10,9 +10,9 @@ use crate::failure::Failure;
 use crate::state::State;
 use crate::{link, present, sandbox};
 
-/// Links shown of each direction; the rest is a click away.
+/// Links shown in each direction. A page of their own has the rest.
 const LINKS: usize = 12;
-/// Captures shown; the rest is a click away.
+/// Captures shown. A page of their own has the rest.
 const CAPTURES: usize = 12;
 /// Links of one direction: those shown, and how many there are.
 type Links = Option<(Vec<LinkRow>, u64)>;
@@ -41,7 +41,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         page => page?,
     };
     let name = query.owned("capture");
-    // Of a URL that was never captured there is nothing to show at any time.
+    // A URL that was never captured has nothing to show at any time.
     let dated = match page.captured && (at.is_some() || name.is_some()) {
         true => Some(dated::find(&context, &page, at.as_deref(), name).await?),
         false => None,

@@ -1,5 +1,5 @@
-//! Pieces that pages share. Archived text enters pages through these: cleaned, isolated in its direction,
-//! and never as markup or as an address that is not http.
+//! Pieces that pages share. Archived text enters pages through these functions. They clean it and isolate its
+//! direction; it never becomes markup, or an address that is not http.
 
 use archive::question::{CaptureKind, CdxRow};
 use maud::{Markup, html};
@@ -7,13 +7,13 @@ use maud::{Markup, html};
 use crate::link::At;
 use crate::{link, present, sandbox};
 
-/// Most characters of a URL or an anchor that are shown; the rest is in the address or the download.
+/// Most characters of a URL or an anchor that are shown. The rest is in the address or the download.
 const SHOWN_MAX: usize = 300;
 
-/// URLs of more bytes than this may be broken into lines.
+/// Only URLs of more bytes than this may be broken into lines.
 const URL_BREAKS_MIN: usize = 30;
 
-/// Archived text in its own direction.
+/// Archived text, isolated in its own direction.
 pub(super) fn text(text: &str) -> Markup {
     let (shown, cut) = present::cut(text, SHOWN_MAX);
     html! { bdi { (present::clean(shown)) @if cut { "\u{2026}" } } }
@@ -29,25 +29,26 @@ pub(super) fn url_text(url: &str) -> Markup {
     let breaks = shown.len() > URL_BREAKS_MIN;
     html! {
         bdi.url dir="ltr" {
-            // Where a line ends it ends behind a separator, not inside a name.
+            // A line may end only after a separator, not inside a name.
             @for part in shown.split_inclusive(['/', '?', '&', '=']) { (part) @if breaks && part != "/" && !part.ends_with(":/") { wbr; } }
             @if cut { "\u{2026}" }
         }
     }
 }
 
-/// Text in an element that takes its direction from it (`dir=auto`), which passes over what is isolated in it.
+/// Text in an element that takes its direction from it. `dir=auto` ignores isolated text, so this text is not
+/// isolated.
 pub(super) fn directing_text(text: &str) -> Markup {
     let (shown, cut) = present::cut(text, SHOWN_MAX);
     html! { (present::clean(shown)) @if cut { "\u{2026}" } }
 }
 
-/// A URL, leading to what the archive knows of it.
+/// A URL as a link to what the archive knows about it.
 pub(super) fn url_link(url: &str) -> Markup {
     page_link(url, "")
 }
 
-/// A page by its title where it has one, else by its URL.
+/// A link to a page with its title, or with its URL if it has no title.
 pub(super) fn page_link(url: &str, title: &str) -> Markup {
     let shown = html! { @if title.trim().is_empty() { (url_text(url)) } @else { (text(title)) } };
     html! {
@@ -58,7 +59,7 @@ pub(super) fn page_link(url: &str, title: &str) -> Markup {
     }
 }
 
-/// A link to the live web, where the URL is of the web.
+/// A link to the live web, if the URL is http or https.
 pub(super) fn outside_link(url: &str) -> Markup {
     html! {
         @if let Some(address) = link::outside(url) {
@@ -69,7 +70,7 @@ pub(super) fn outside_link(url: &str) -> Markup {
     }
 }
 
-/// A time for people and machines; what is no time is shown as it is.
+/// A time for people and machines. Text that is not a time is shown unchanged.
 pub(super) fn time(text: &str) -> Markup {
     match present::Moment::parse(text) {
         Some(moment) => html! {
@@ -79,7 +80,7 @@ pub(super) fn time(text: &str) -> Markup {
     }
 }
 
-/// As [`time`], the day only.
+/// Like [`time`], but only the day.
 pub(super) fn date(text: &str) -> Markup {
     match present::Moment::parse(text) {
         Some(moment) => html! { time datetime=(moment.machine()) { (moment.date()) } },
@@ -120,7 +121,8 @@ impl Align {
     }
 }
 
-/// A table that becomes a list of cards on narrow screens. The roles say what styles would take away.
+/// A table that becomes a list of cards on narrow screens. The roles restore what those styles take away from
+/// assistive software.
 pub(super) fn table(caption: &str, columns: &[Column], rows: Vec<Vec<Markup>>) -> Markup {
     html! {
         table.cards role="table" {
@@ -145,7 +147,7 @@ pub(super) fn table(caption: &str, columns: &[Column], rows: Vec<Vec<Markup>>) -
     }
 }
 
-/// Back to the first rows, and on to the next. `next` is an address.
+/// Links back to the first rows and on to the next. `next` is an address.
 pub(super) fn pager(first: Option<String>, next: Option<String>) -> Markup {
     html! {
         @if first.is_some() || next.is_some() {
@@ -157,7 +159,8 @@ pub(super) fn pager(first: Option<String>, next: Option<String>) -> Markup {
     }
 }
 
-/// Archived content in a frame that can do nothing by itself: only a reader's click on a link leaves it.
+/// Archived content in a frame that can do nothing by itself. Only a reader's click on a link leaves the
+/// frame.
 pub(super) fn frame(url: &str, at: Option<&At>) -> Markup {
     html! {
         iframe sandbox="allow-top-navigation-by-user-activation" loading="lazy" referrerpolicy="no-referrer" title="Archived page, in a sandbox"
@@ -165,17 +168,17 @@ pub(super) fn frame(url: &str, at: Option<&At>) -> Markup {
     }
 }
 
-/// What is said where there is nothing to show.
+/// The message if there is nothing to show.
 pub(super) fn nothing(heading: &str, content: Markup) -> Markup {
     html! { section.nothing { h2 { (heading) } (content) } }
 }
 
-/// The same where it is all that a page says.
+/// The same as the only content of a page.
 pub(super) fn only(heading: &str, content: Markup) -> Markup {
     html! { section.nothing { h1 { (heading) } (content) } }
 }
 
-/// What to do with an archive that holds nothing yet.
+/// What to do with an empty archive.
 pub(super) fn nothing_loaded() -> Markup {
     nothing(
         "This archive is empty",
@@ -189,7 +192,7 @@ pub(super) fn nothing_loaded() -> Markup {
     )
 }
 
-/// A content type, or in words what stands for one.
+/// A content type, or words if none is declared or the record is a revisit.
 pub(super) fn media(mime: &str) -> Markup {
     match mime {
         "unk" | "" => html! { span.soft { "no type declared" } },
@@ -198,7 +201,7 @@ pub(super) fn media(mime: &str) -> Markup {
     }
 }
 
-/// Status code as a badge whose meaning does not rest on colour alone.
+/// Status code as a badge. Its meaning does not depend on colour alone.
 pub(super) fn status(status: u16, kind: CaptureKind) -> Markup {
     let (class, word) = match (status, kind) {
         (_, CaptureKind::Revisit) => ("plain", "unchanged"),
@@ -222,9 +225,10 @@ pub(super) fn status(status: u16, kind: CaptureKind) -> Markup {
     }
 }
 
-/// Captures as a table, newest first as they come.
+/// Captures as a table, in the order given, newest first.
 ///
-/// They are the first of `listed`, which is only `part` of all where more may stand before or behind.
+/// The first `shown` of `listed` are in the table. `part` says that there may be more captures before or
+/// after `listed`.
 pub(super) fn captures(listed: &[CdxRow], shown: usize, part: bool, with_url: bool) -> Markup {
     const COLUMNS: [Column; 6] = [
         Column("Captured (UTC)", Align::Text),
@@ -257,11 +261,11 @@ pub(super) fn captures(listed: &[CdxRow], shown: usize, part: bool, with_url: bo
     table("Captures", &columns, rows.collect())
 }
 
-/// What can be had of a capture: its content where a browser can show it, and its record.
+/// Links to a capture's content, if a browser can show it, and to its record.
 fn record_links(row: &CdxRow, at: &At) -> Markup {
     let at = Some(at);
     let of = format!(" of {}", present::clean(&row.timestamp));
-    // The address of the content is the longer one.
+    // The address of the content is the longer of the two, so it decides.
     let Some(content) = link::if_short(link::sandbox(&row.url, at)) else {
         return html! { span.soft { "address too long" } };
     };

@@ -12,17 +12,17 @@ use crate::{link, present};
 
 /// Results on a page.
 const HITS: usize = 20;
-/// Values shown of a facet.
+/// Most values of a facet shown.
 const FACET_VALUES: usize = 8;
-/// Depth to which an explanation is shown.
+/// Most levels of an explanation shown.
 const EXPLANATION_DEPTH: usize = 12;
 
-/// What the address asks for.
+/// The parameters in the address.
 struct Asked {
     query: String,
     after: Option<String>,
     explain: bool,
-    /// Results on the pages before this one.
+    /// Number of results on the pages before this one.
     before: u64,
 }
 
@@ -87,12 +87,12 @@ fn prompt(context: &State) -> Markup {
     ))
 }
 
-/// What is searched, until older versions are.
+/// Says that only newest versions are searched.
 pub(super) fn newest_only() -> &'static str {
     "Searched is the newest version of each page; older captures are listed with the page."
 }
 
-/// How to ask, with an example each.
+/// The query syntax, with an example of each form.
 pub(super) fn syntax() -> Markup {
     const FORMS: [(&str, &str); 10] = [
         (
@@ -199,7 +199,7 @@ fn no_hits(asked: &Asked) -> Markup {
     )
 }
 
-/// One result; its explanation, if there is one, stands open where `open`.
+/// One result. Its explanation, if there is one, is unfolded if `open`.
 fn hit_item(hit: &SearchHit, open: bool) -> Markup {
     let mut facts = vec![parts::date(&hit.fetch_time)];
     if hit.inlinks > 0 {
@@ -231,12 +231,12 @@ fn hit_item(hit: &SearchHit, open: bool) -> Markup {
     }
 }
 
-/// Nothing of it but its marks is markup: all text in it is escaped.
+/// A snippet. Only its marks are markup: all text in it is escaped.
 fn snippet(hit: &SearchHit) -> PreEscaped<String> {
     PreEscaped(snippet_html::encode(&hit.snippet))
 }
 
-/// Any JSON as nested lists.
+/// Shows any JSON as nested lists.
 fn explained(value: &Value, depth: usize) -> Markup {
     html! {
         @match value {

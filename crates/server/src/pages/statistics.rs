@@ -1,4 +1,4 @@
-//! What the archive holds and what it is doing: totals, charts of the last minutes, the table of stages.
+//! The statistics page: totals of the archive, charts of the last minutes, and the table of stages.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub(super) async fn show(context: Context) -> Shown {
     Ok(Html::ok(frame.around(content)))
 }
 
-/// The part of the page that the script fetches again and again.
+/// The part of the page that the script fetches repeatedly.
 pub(super) async fn live(context: Context) -> Shown {
     let (_, content) = live_part(&context).await?;
     Ok(Html::ok(content))

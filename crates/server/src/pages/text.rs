@@ -1,22 +1,22 @@
-//! The text of an archived page for readers: what is written first, menus after it.
+//! The text of an archived page for readers: first the text proper, then menus.
 //!
-//! Pages begin with lines of menus: short, without the end of a sentence. What is read first is from the
-//! first long line on, with the heading before it; the lines before are shown behind a click, none is lost.
+//! Pages begin with menus: short lines that do not end like a sentence. The text proper begins with the
+//! heading before the first long line. The lines before that are shown after a click; none is lost.
 
 use maud::{Markup, html};
 
 use crate::present;
 
-/// Characters of the text that stand open.
+/// Characters of the text shown without a click.
 const OPEN_CHARS: usize = 800;
 
-/// Characters of a preview; one that is as long goes on in the archived page.
+/// Characters of a preview. A preview of this length continues in the archived page.
 const PREVIEW_CHARS: usize = 2000;
 
-/// A line of as many characters is written to be read.
+/// A line of at least this many characters belongs to the text proper.
 const LONG_LINE_CHARS: usize = 60;
 
-/// Lines of the beginning that may be a menu; a text without a long line so far is a list, shown as it is.
+/// Most lines that a menu may have. A text without a long line before that is a list, and is shown unchanged.
 const MENU_LINES_MAX: usize = 60;
 
 /// The text as read first, then the menu before it.
@@ -52,20 +52,20 @@ pub(super) fn text(preview: &str, truncated: bool) -> Markup {
     }
 }
 
-/// What stands open, and whether more follows: up to the end of a line where one is near.
+/// The part shown without a click, and whether more follows. It ends at the end of a line if one is near.
 fn opening(body: &str) -> (&str, bool) {
     let (head, cut) = present::cut(body, OPEN_CHARS);
     let line = head.rfind('\n').filter(|&at| cut && at > head.len() / 2);
     (&head[..line.unwrap_or(head.len())], cut)
 }
 
-/// Without the word that the end of a preview cuts.
+/// Removes the word that the end of a preview cuts off.
 fn without_last_part(preview: &str) -> &str {
     let end = preview.rfind(char::is_whitespace).unwrap_or(preview.len());
     &preview[..end]
 }
 
-/// The menu before the text, and the text; the line before the first long one is taken for its heading.
+/// The menu and the text proper. The line before the first long one counts as its heading.
 fn split_menu(text: &str) -> (String, String) {
     let lines: Vec<&str> = text
         .lines()
@@ -80,7 +80,7 @@ fn split_menu(text: &str) -> (String, String) {
     (lines[..start].join("\n"), lines[start..].join("\n"))
 }
 
-/// Scripts without spaces say as much in half the characters.
+/// Scripts without spaces need only half as many characters.
 fn is_long(line: &str) -> bool {
     let weight = line.chars().map(|c| if c.is_ascii() { 1 } else { 2 });
     weight.take(LONG_LINE_CHARS).sum::<usize>() >= LONG_LINE_CHARS && line.contains(char::is_whitespace)

@@ -1,4 +1,4 @@
-//! The last census: every replica of every object, counted.
+//! The last census: a count of every replica of every object.
 
 use maud::{Markup, html};
 use store::upkeep::Census;

@@ -1,4 +1,5 @@
-//! The replicated store: whether all is well, its volumes and nodes, how fast it works, and what its workers do.
+//! The page of the replicated store: its health, volumes and nodes, its speed, and the work of its background
+//! workers.
 
 use std::time::Duration;
 
@@ -42,7 +43,7 @@ pub(super) async fn show(Shared(context): Context) -> Shown {
     Ok(Html::ok(frame.around(content)))
 }
 
-/// The part of the page that the script fetches again and again.
+/// The part of the page that the script fetches repeatedly.
 pub(super) async fn live(Shared(context): Context) -> Shown {
     let watch = attached(&context)?;
     let report = watch.report().await;
@@ -91,7 +92,7 @@ fn live_part(watch: &Watch, report: &StoreReport, every: Duration) -> Markup {
     }
 }
 
-/// In a sentence whether a person has to do something.
+/// Says in a sentence whether an administrator has to do something.
 fn verdict(report: &StoreReport) -> Markup {
     let troubles = report.troubles();
     html! {

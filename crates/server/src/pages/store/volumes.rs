@@ -1,4 +1,4 @@
-//! The table of volumes: how full, in what state, with what share of the layout.
+//! The table of volumes: how full each is, its condition, and its share of the layout.
 
 use maud::{Markup, html};
 
@@ -6,7 +6,7 @@ use super::super::parts::{self, Align, Column};
 use crate::present;
 use crate::storage::{StoreReport, VolumeCondition, VolumeReport};
 
-/// A file system fuller than this is shown as a warning: writes begin to be handed to other volumes.
+/// A file system fuller than this is shown with a warning, because writes begin to go to other volumes.
 const FILL_HIGH: f64 = 0.9;
 
 pub(super) fn show(report: &StoreReport) -> Markup {
