@@ -12,8 +12,8 @@
 //!  - requests for what is not implemented (encryption, locks, versions) are refused, never ignored;
 //!  - what a signature does not cover is not obeyed.
 //!
-//! Modules: `face` has the operations; `access`, `keys`, `acl`, `policy` the rights; `serve`, `answer`, `body`
-//! the port and its traffic.
+//! Modules: `face` has the operations; `access`, `keys`, `acl`, `policy` the rights; `serve`, `answer`,
+//! `body` the port and its traffic.
 
 mod access;
 mod acl;

@@ -1,4 +1,4 @@
-//! Roles at the edges: few volumes, few zones, one zone with nearly everything, drained volumes.
+//! Unusual roles: few volumes, few zones, one zone with nearly everything, drained volumes.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ fn disks(disks: &[(&str, &str, u32)]) -> Vec<Disk> {
         .collect()
 }
 
-/// Checks a table and gives its copies by volume.
+/// Checks a table and returns its copies by volume.
 fn copies(replicas: u8, list: &[(&str, &str, u32)]) -> BTreeMap<String, u32> {
     let layout = layout(5, roles(replicas, &disks(list)));
     check(&layout);
@@ -72,7 +72,7 @@ fn without_zones_nodes_keep_copies_apart() {
 
 #[test]
 fn more_copies_than_zones_use_every_zone_and_node() {
-    // Four nodes in two zones: four copies lie on all of them.
+    // Four nodes in two zones: each of the four copies is on its own node.
     let found = copies(
         4,
         &[
@@ -93,7 +93,7 @@ fn more_copies_than_zones_use_every_zone_and_node() {
             ("p/d2", 2048),
         ],
     );
-    // Three copies in two zones: one or two in each, by weight as far as that goes.
+    // Three copies in two zones: one or two in each, by weight as far as possible.
     let found = copies(3, &[("a", "n", 1), ("a", "m", 1), ("b", "o", 5), ("b", "p", 5)]);
     expect(
         &found,
@@ -124,8 +124,8 @@ fn the_greatest_weights_do_not_overflow() {
     );
 }
 
-/// Layouts come over the network: one that breaks the rules is refused by `check`, but computing its table
-/// must not take a node down either.
+/// Layouts arrive over the network: `check` refuses one that breaks the rules, but computing its table must
+/// not crash a node either.
 #[test]
 fn broken_roles_do_not_panic() {
     let good = layout(5, roles(2, &grid(3, 2)));

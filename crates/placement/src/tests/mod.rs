@@ -57,8 +57,8 @@ fn little_moves_whatever_the_seed() {
     }
 }
 
-/// Where zones are nearly full, a copy that comes into a zone pushes out another, so that more moves than
-/// capacities alone would force. It stays little on the whole.
+/// If zones are nearly full, a copy that enters a zone displaces another, so more moves than capacities alone
+/// would force. On the whole the difference stays small.
 #[test]
 fn random_roles_keep_every_invariant() {
     let mut sum = 0.0;

@@ -1,4 +1,4 @@
-//! Plain models beside the clever parts: every set of volumes tried for a partition, settling without any
+//! Plain models beside the optimized parts: every set of volumes tried for a partition, settling without any
 //! tuning.
 
 use rand::rngs::StdRng;
@@ -10,7 +10,7 @@ use crate::capacity::{ALL, Tree};
 use crate::draw::{self, Draw};
 use crate::pick::Picker;
 
-/// The cheapest set of volumes that the bounds of all groups allow, by trying every one.
+/// The cheapest set of volumes within the bounds of all groups, found by trying every one.
 fn cheapest(tree: &Tree, draws: &[Draw], prices: &[i64]) -> Vec<u32> {
     let members = tree.members.len();
     let within = |set: u32, group: usize| -> u32 {
@@ -46,7 +46,7 @@ fn draws(tree: &Tree, seed: u64) -> Vec<Draw> {
         .collect()
 }
 
-/// Random trees of at most so many volumes.
+/// Random trees of at most `most` volumes.
 fn trees(most: usize) -> impl Iterator<Item = (u64, StdRng, Tree)> {
     let tree = |seed| {
         let mut rng = StdRng::seed_from_u64(seed);

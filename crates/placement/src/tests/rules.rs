@@ -3,7 +3,7 @@
 use super::support::*;
 use crate::*;
 
-/// What a change of good roles is refused for.
+/// The error for a change of valid roles.
 fn refused(change: impl FnOnce(&mut Roles)) -> RolesError {
     let mut roles = roles(2, &grid(3, 2));
     assert_eq!(roles.check(), Ok(()));

@@ -1,4 +1,4 @@
-//! Roles for tests, and what must hold of every table.
+//! Roles for tests, and the checks for every table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub(super) fn grid(zones: usize, volumes: usize) -> Vec<Disk> {
         .collect()
 }
 
-/// Roles of these volumes, named by node and place among its volumes.
+/// Roles of these volumes, named by node and by index among its volumes.
 pub(super) fn roles(replicas: u8, disks: &[Disk]) -> Roles {
     let mut nodes: BTreeMap<&str, NodeRole> = BTreeMap::new();
     let mut volumes = Vec::new();
@@ -47,7 +47,7 @@ pub(super) fn roles(replicas: u8, disks: &[Disk]) -> Roles {
     }
 }
 
-/// Roles as they come: 1 to 7 zones, nodes and volumes in them, weights even or far apart, some drained.
+/// Random roles: 1 to 7 zones, nodes and volumes in them, weights even or far apart, some drained.
 pub(super) fn random(rng: &mut StdRng) -> Roles {
     let weight: fn(&mut StdRng) -> u32 = match rng.random_range(0..3) {
         0 => |_| 100,
@@ -113,7 +113,7 @@ pub(super) fn layout(seed: u64, roles: Roles) -> Layout {
     Layout::new(1, seed, roles).unwrap()
 }
 
-/// Everything that must hold of the table of a layout.
+/// Checks the table of a layout.
 pub(super) fn check(layout: &Layout) {
     let placement = Placement::compute(layout);
     let weighted: Vec<&VolumeRole> = layout.roles.volumes.iter().filter(|v| v.weight > 0).collect();
@@ -176,7 +176,7 @@ fn check_fallbacks(layout: &Layout, placement: &Placement) {
     }
 }
 
-/// What must hold of every plan.
+/// Checks a plan.
 pub(super) fn check_plan(plan: &Plan) {
     assert!(plan.moved >= plan.moved_least);
     assert_eq!(plan.moves.iter().map(|m| m.share.copies).sum::<u32>(), plan.moved);
@@ -200,7 +200,7 @@ pub(super) fn check_plan(plan: &Plan) {
     }
 }
 
-/// How much more moves than must, in points of all copies.
+/// How much more moves than necessary, in percentage points of all copies.
 pub(super) fn points(plan: &Plan) -> f64 {
     100.0 * f64::from(plan.moved - plan.moved_least) / f64::from(plan.copies)
 }

@@ -1,4 +1,4 @@
-//! Inputs over the network, from a web server and from stores, with everything that goes wrong on the way.
+//! Inputs over the network, from a web server and from stores, with failures of every kind.
 
 mod reading;
 mod stores;

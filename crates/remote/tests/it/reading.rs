@@ -1,4 +1,4 @@
-//! Whatever is read, in whatever order, is what is there.
+//! Reads in any order return the content.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use warc::Input;
 
 use crate::web::{Manner, Web};
 
-/// Waits of a millisecond.
+/// Settings with waits of a millisecond.
 pub(crate) fn settings() -> Settings {
     Settings {
         retry: Retry {
@@ -52,7 +52,7 @@ pub(crate) fn put(objects: &Arc<dyn ObjectStore>, name: &str, content: &[u8]) {
         .unwrap();
 }
 
-/// Everything from front to back, in pieces of a size.
+/// Reads everything from front to back, in pieces of a given size.
 pub(crate) fn read_all(input: &dyn Input, piece_bytes: usize) -> std::io::Result<Vec<u8>> {
     let mut all = Vec::new();
     let mut piece = vec![0; piece_bytes];
@@ -64,7 +64,7 @@ pub(crate) fn read_all(input: &dyn Input, piece_bytes: usize) -> std::io::Result
     }
 }
 
-/// The input at `address` gives `content`, from front to back and at random.
+/// Checks that the input at `address` returns `content`, from front to back and at random.
 fn check(remote: &Remote, address: &str, content: &[u8]) {
     let stat = remote.stat(&[address]).pop().unwrap().unwrap().unwrap();
     let input = remote.open(address, Some(&stat)).unwrap();
@@ -133,7 +133,7 @@ fn reading_on_fetches_ahead_and_stopping_stops() {
     );
     assert!(read_all(&*input, 10_000).unwrap() == content);
     let log = web.log();
-    // 64 KiB, 256 KiB, 1 MiB, then 4 MiB each: no byte twice, no piece longer than half of what is allowed.
+    // 64 KiB, 256 KiB, 1 MiB, then 4 MiB each: no byte twice, no piece longer than half of the limit.
     assert_eq!(log.len(), 3 + 40_usize.div_ceil(4), "{log:?}");
     let mut reached = 0;
     for range in &log {

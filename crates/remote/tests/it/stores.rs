@@ -1,4 +1,4 @@
-//! Listing, looking and reading in stores of objects.
+//! Listing, examining and reading in object stores.
 
 use std::io::ErrorKind;
 use std::sync::Arc;

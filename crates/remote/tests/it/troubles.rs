@@ -1,4 +1,4 @@
-//! What goes wrong is tried again from the byte reached, or said; never passed over.
+//! Failures are retried from the byte reached, or reported; never ignored.
 
 use std::io::ErrorKind;
 
@@ -8,7 +8,7 @@ use crate::reading::{content, read_all, settings};
 use crate::web::Trouble::{Changed, Cut, Status};
 use crate::web::{Manner, Web};
 
-/// Reads all of a file of 1 MB with these troubles after it was opened.
+/// Reads all of a 1 MB file, with these failures after it was opened.
 fn read_with(troubles: &[crate::web::Trouble], manner: Manner) -> (std::io::Result<()>, Vec<String>) {
     let content = content(1_000_000);
     let web = Web::start(&content, manner);
@@ -20,7 +20,7 @@ fn read_with(troubles: &[crate::web::Trouble], manner: Manner) -> (std::io::Resu
         web.order(troubles.iter().copied());
         read_all(&*input, 10_000)
     } else {
-        // The first answer is the look at it.
+        // The first answer belongs to opening the file.
         web.order([Cut(usize::MAX)].into_iter().chain(troubles.iter().copied()));
         remote
             .open(&web.url("/file"), stat.as_ref())
@@ -40,7 +40,7 @@ fn answers_of_trouble_are_asked_for_again() {
 
 #[test]
 fn a_broken_answer_goes_on_at_the_byte_reached() {
-    // Ten breaks, but some bytes between them: patience is for failures in a row.
+    // Ten breaks with some bytes between them: only failures in a row count.
     let (read, log) = read_with(&[Cut(5000); 10], Manner::Ranges);
     read.unwrap();
     let resumed: Vec<&str> = log.iter().map(String::as_str).take(5).collect();
@@ -80,7 +80,7 @@ fn a_changed_file_is_an_error_and_no_mixture() {
             "{error}"
         );
     }
-    // Also between two looks at it.
+    // The file may also change between two requests for its description.
     let web = Web::start(b"content", Manner::Ranges);
     let remote = Remote::new(settings());
     let stat = remote.stat(&[&web.url("/file")]).pop().unwrap().unwrap();
@@ -94,7 +94,7 @@ fn servers_without_ranges_are_read_once() {
     let (read, log) = read_with(&[], Manner::NoRanges);
     read.unwrap();
     assert_eq!(log, ["bytes=0-0", ""]);
-    // A break begins it anew, and is found by the length.
+    // A break starts the copy again; the length reveals it.
     let (read, log) = read_with(&[Cut(999_999)], Manner::NoRanges);
     read.unwrap();
     assert_eq!(log, ["bytes=0-0", "", ""]);
@@ -142,7 +142,7 @@ fn what_is_not_there_or_not_allowed_is_told_apart() {
         remote.list(&web.url("/")).unwrap_err().kind(),
         ErrorKind::Unsupported
     );
-    // Nobody listens there any more, as far as can be told.
+    // Probably nothing listens on that port any more.
     let error = remote
         .open("http://127.0.0.1:9/x", None)
         .err()

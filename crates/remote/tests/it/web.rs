@@ -1,18 +1,18 @@
-//! A small web server with ranges, and with faults on order.
+//! A small web server with ranges, and with failures on demand.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// What goes wrong with an answer.
+/// A failure of an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Trouble {
-    /// This status instead.
+    /// This status instead of the content.
     Status(u16),
-    /// The connection breaks after so many bytes of the body.
+    /// The connection breaks after this many bytes of the body.
     Cut(usize),
-    /// The file is another one from here on.
+    /// The file is another version from here on.
     Changed,
 }
 
@@ -20,25 +20,25 @@ pub(crate) enum Trouble {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
     Ranges,
-    /// Ranges are not answered.
+    /// No support for ranges.
     NoRanges,
-    /// As before, and the length is not told.
+    /// No support for ranges, and no length in answers.
     NoLength,
     /// Ranges, but no entity tag.
     NoTag,
 }
 
-/// A file and what happened to it.
+/// The served file, and the requests for it.
 #[derive(Default)]
 struct State {
     content: Vec<u8>,
     version: u32,
     troubles: VecDeque<Trouble>,
-    /// `Range` headers as they came, empty for none.
+    /// `Range` headers as received; empty if a request had none.
     log: Vec<String>,
 }
 
-/// Serves `/file` at any path; `/moved` leads to it.
+/// Serves `/file` at any path; `/moved` redirects to it.
 pub(crate) struct Web {
     pub(crate) address: SocketAddr,
     state: Arc<Mutex<State>>,
@@ -70,13 +70,13 @@ impl Web {
         self.state.lock().unwrap().troubles.extend(troubles);
     }
 
-    /// Ranges asked for since the last question.
+    /// Ranges requested since the last call.
     pub(crate) fn log(&self) -> Vec<String> {
         std::mem::take(&mut self.state.lock().unwrap().log)
     }
 }
 
-/// One connection, one request after the other.
+/// Serves the requests of one connection in sequence.
 fn serve(stream: &TcpStream, state: &Mutex<State>, manner: Manner) {
     let mut input = BufReader::new(stream);
     loop {
@@ -102,7 +102,7 @@ fn serve(stream: &TcpStream, state: &Mutex<State>, manner: Manner) {
     }
 }
 
-/// Whether the connection goes on.
+/// Answers one request. Returns whether the connection stays open.
 fn answer(
     mut stream: &TcpStream,
     path: &str,

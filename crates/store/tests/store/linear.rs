@@ -195,11 +195,11 @@ impl World {
 
     async fn client(self: Arc<Self>, client: usize, seed: u64) {
         let mut random = StdRng::seed_from_u64(seed);
-        // What it has seen last of each key.
+        // The last value that it has seen of each key.
         let mut seen = [0; KEYS.len()];
         for _ in 0..OPERATIONS {
             sleep(Duration::from_millis(random.random_range(0..25))).await;
-            // One more than there are nodes: a process that is none.
+            // One more than there are nodes, for a process that is not a node.
             let at = random.random_range(0..=self.nodes);
             if self.rig.net.is_down(at) {
                 continue;
@@ -266,7 +266,7 @@ impl World {
         }
     }
 
-    /// Notes an operation when it begins, as one without an answer; its answer when it ends.
+    /// Notes an operation when it begins, as unanswered, and its answer when it ends.
     fn begin(&self, at: usize, asked: Asked, name: &str) -> usize {
         self.note(format!("{name}: {asked:?} of {:?}", KEYS[at]));
         let event = Event {
@@ -401,7 +401,7 @@ impl World {
         self.wrote(index, outcome.map(Some), name);
     }
 
-    /// Kills, stops and cuts off until it is ended.
+    /// Kills, stops and cuts off nodes until the history ends.
     async fn misfortune(self: Arc<Self>, seed: u64) {
         let mut random = StdRng::seed_from_u64(seed);
         let net = &self.rig.net;
@@ -441,7 +441,7 @@ impl World {
         }
     }
 
-    /// Once everything is well again, every node answers, and all give the same.
+    /// After everything has recovered, every node answers, and all return the same.
     async fn read_all(&self) -> Result<(), String> {
         for node in 0..self.nodes {
             for (at, name) in KEYS.iter().enumerate() {

@@ -8,7 +8,7 @@ use store::{List, Listing, StoreError};
 
 use super::key;
 
-/// What a listing must be: by going over all keys.
+/// The expected listing, found by going over all keys.
 fn model(keys: &BTreeSet<String>, list: &List) -> (Vec<String>, Option<String>) {
     let mut entries = BTreeSet::new();
     for key in keys.iter().filter(|key| key.starts_with(&list.prefix)) {

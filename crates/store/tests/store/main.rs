@@ -21,7 +21,7 @@ fn key(name: &str) -> Key {
 
 /// Bytes that differ from block to block and from seed to seed; the first is the seed.
 fn content(size: usize, seed: u8) -> Vec<u8> {
-    // Of a length that no block is a multiple of.
+    // A length that does not divide a block's.
     let pattern: Vec<u8> = (0..4099).map(|i| (i % 253) as u8 ^ seed).collect();
     let mut content = pattern.repeat(size / pattern.len() + 1);
     content.truncate(size);

@@ -1,8 +1,8 @@
-//! Random operations on a store whose volumes fail now and then, beside a plain map.
+//! Random operations on a store whose volumes fail now and then, compared with a plain map.
 //!
-//! At most one volume is unwell at a time, which is what two copies allow: then every write must succeed, and
-//! every read must give exactly what the map has. Now and then a step of another volume fails besides: a
-//! write may then be `Unavailable`, and the object is afterwards what it was or what it was to be, whole.
+//! At most one volume is down at a time, which two copies tolerate: every write must succeed, and every read
+//! must return what the map has. In addition a step of another volume may fail: a write may then be
+//! `Unavailable`, and the object is afterwards either the old or the new one, whole.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -30,7 +30,7 @@ struct World {
     random: StdRng,
     live: BTreeMap<Key, Live>,
     keys: Vec<Key>,
-    /// A step of some volume may fail besides.
+    /// Whether a step of some volume may fail in addition.
     tripped: bool,
     trace: Vec<String>,
 }
@@ -129,7 +129,7 @@ impl World {
         }
     }
 
-    /// Everybody is well again, and what repair would do is done: the newest version is on its home.
+    /// Brings every volume back and does what repair would do: the newest version is on its home.
     async fn heal(&mut self) {
         self.note("heal".to_owned());
         for volume in &self.rig.volumes {
@@ -165,7 +165,7 @@ impl World {
         self.tripped = false;
     }
 
-    /// A replica rots; the object is still read right, and the replica is restored.
+    /// Damages a replica: the object is still read right, and the replica is restored.
     async fn corrupt(&mut self) {
         self.heal().await;
         let key = self.key();
@@ -219,7 +219,7 @@ impl World {
         }
     }
 
-    /// A condition on an entity tag that often is the current one.
+    /// A condition on an entity tag that is often the current one.
     fn etag(&mut self, key: &Key) -> Condition {
         let current = self.live.get(key).map(|live| live.etag.clone());
         let wrong = self.random.random_ratio(1, 4);
@@ -235,7 +235,7 @@ impl World {
         }
     }
 
-    /// Compares the outcome of a write with what it must be, and takes it over. `None` is a deletion.
+    /// Compares the outcome of a write with the expected one and updates the map. `None` is a deletion.
     async fn wrote(
         &mut self,
         key: &Key,
@@ -255,7 +255,7 @@ impl World {
                 };
             }
             Err(StoreError::Condition { .. }) if !self.holds(key, condition) => {}
-            // Volumes enough, but one of them tripped: what was to be may have come about.
+            // There were enough volumes, but a step of one failed: the write may have taken effect.
             Err(StoreError::Unavailable { .. } | StoreError::Full { .. } | StoreError::Lost { .. })
                 if self.tripped =>
             {

@@ -54,7 +54,7 @@ async fn all_buckets_are_one_tree() {
         Err(contract::KeyError::Bucket(_))
     ));
     assert!(all.put(&Path::from("alone"), "1".into()).await.is_err());
-    // A bucket that S3's clients could not reach is not made; what was written into one before can be read.
+    // A bucket name that S3's clients cannot use is refused; objects written into one earlier can be read.
     assert!(all.put(&Path::from("ab/k"), "1".into()).await.is_err());
     rig.put(&contract::Key::new("ab", "k").unwrap(), b"333")
         .await

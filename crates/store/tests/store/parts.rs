@@ -93,7 +93,7 @@ async fn parts_become_one_object() {
     assert!(matches!(again, Err(StoreError::NoUpload { .. })), "{again:?}");
 }
 
-/// Joining the parts finds no room for the second copy: nothing of the object is there, and the upload stays
+/// There is no room for the second copy of the joined object: nothing of it is visible, and the upload stays
 /// open.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_completion_that_cannot_be_made_safe_leaves_the_upload_open() {
@@ -198,7 +198,7 @@ async fn uploads_are_listed_given_up_and_expire() {
     assert_eq!(keys("bucket/").await, ["a/b", "b"]);
     assert_eq!(store.expire_uploads(Duration::from_secs(3600)).await.unwrap(), 0);
     assert_eq!(hidden(&rig).await, 4);
-    // A part whose upload has gone goes too.
+    // A part is removed if its upload has gone.
     store
         .delete(
             &contract::Key::new(".uploads", &format!("u/bucket/b/{}", ids[2])).unwrap(),

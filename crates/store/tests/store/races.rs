@@ -78,7 +78,7 @@ async fn no_increment_of_a_counter_is_lost() {
     assert_eq!(rig.get(&key).await.unwrap(), b"80");
 }
 
-/// The node whose turn it is cannot be reached by anybody: the next one decides, and gives the turn back.
+/// The first decider cannot be reached: the next one decides, and the first one takes over again later.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_decides_when_the_first_cannot_be_reached() {
     let rig = Rig::new(5, 2);
@@ -130,8 +130,9 @@ async fn a_condition_is_not_decided_among_strangers() {
         .unwrap();
 }
 
-/// A deletion is prepared, its turn is taken away, and then too few answer to go on: when they do again, it
-/// is found to have happened. It is not done anew, which would say that there was nothing to delete.
+/// A deletion is prepared, its seat is taken away, and then too few nodes answer. When they answer again, the
+/// deletion is found to have happened. It is not repeated, which would report that there was nothing to
+/// delete.
 #[tokio::test]
 async fn what_was_begun_before_too_few_answered_is_not_done_again() {
     let rig = Rig::new(5, 3);
@@ -158,7 +159,7 @@ async fn what_was_begun_before_too_few_answered_is_not_done_again() {
         tokio::task::yield_now().await;
     }
     home.iter().for_each(|volume| volume.set(Mood::Unreachable));
-    // Longer than the pause before the next try, shorter than anybody waits.
+    // Longer than the pause before the next try, shorter than any caller waits.
     tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     home.iter().for_each(|volume| volume.set(Mood::Well));
     let deleted = deleting.await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Reads: never a byte that was not verified, always another replica while there is one.
+//! Reads never return an unverified byte, and use another replica while there is one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,7 +46,7 @@ async fn a_bad_block_is_read_elsewhere_and_told() {
     let content = content(2_000_000, 2);
     rig.put(&key("a"), &content).await.unwrap();
     let victim = rig.home(&key("a"))[0].clone();
-    // The victim's own node, which reads from its own volume first.
+    // The victim's own node reads from its own volume first.
     let index = rig.volumes.iter().position(|volume| volume.id() == victim.id());
     let store = &rig.stores[index.unwrap()];
     let (sender, mut told) = tokio::sync::mpsc::unbounded_channel::<Damage>();
@@ -74,7 +74,7 @@ async fn what_is_bad_everywhere_is_lost_and_not_served() {
         .for_each(|volume| assert!(volume.corrupt(&key("a"), 0)));
     let found = rig.get(&key("a")).await;
     assert!(matches!(found, Err(StoreError::Lost { .. })), "{found:?}");
-    // The good blocks are still to be had.
+    // The good blocks can still be read.
     let rest = Some(BLOCK_BYTES..1_000_000);
     match read(rig.store(), &key("a"), rest).await {
         Ok(found) => assert!(found == content[BLOCK_BYTES as usize..]),
@@ -96,7 +96,8 @@ async fn a_stream_that_ends_early_is_continued_elsewhere() {
     }
 }
 
-/// A newer version lies on one home volume and a hand-off; the home volume goes away: the hand-off is found.
+/// A newer version is on one home volume and a hand-off. The home volume goes away, and the hand-off is
+/// found.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hand_off_is_not_missed() {
     let rig = Rig::new(6, 2);
@@ -141,7 +142,7 @@ async fn no_such_object_is_said_only_for_certain() {
     }
 }
 
-/// Readers of a key that is overwritten all the time see one version or the other, whole.
+/// Readers of a key that is overwritten all the time see one version or another, whole.
 #[tokio::test(flavor = "multi_thread")]
 async fn readers_beside_a_writer_see_whole_versions() {
     let rig = Arc::new(Rig::new(3, 2));

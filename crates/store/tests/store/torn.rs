@@ -1,6 +1,5 @@
-//! Damage in different blocks of every copy: each block that is right somewhere is read, however much of the
-//! copy that has it is bad. Two copies of a WARC file lost one block each, and with it the whole file was
-//! called lost.
+//! Damage in different blocks of every copy: each block that some copy has right is read, however damaged
+//! that copy is. A WARC file was once called lost because its two copies had lost one block each.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -18,7 +17,7 @@ fn size_of(blocks: u64) -> u64 {
     (blocks - 1) * BLOCK_BYTES + 1000
 }
 
-/// One object with random damage, and the model of it: which blocks are bad in every copy.
+/// One object with random damage, and its model: the blocks that are bad in every copy.
 struct Torn {
     key: Key,
     content: Vec<u8>,
@@ -36,7 +35,7 @@ impl Torn {
             bad.iter().for_each(|block| assert!(volume.corrupt(&key, *block)));
             lost.retain(|block| bad.contains(block));
             if dice.roll(2) == 0 {
-                // Known to be bad, or not yet.
+                // Either known to be bad already, or not yet.
                 let version = volume.held(&key).unwrap().meta.version;
                 volume.verify(&key, version, Cause::Scrub).await.unwrap();
             }
@@ -44,7 +43,7 @@ impl Torn {
         Self { key, content, lost }
     }
 
-    /// A range of it reads right, or not at all when one of its blocks is right nowhere.
+    /// Checks that a range reads right, or fails if no copy has one of its blocks right.
     async fn check(&self, rig: &Rig, range: Range<u64>) {
         let first_lost = self.lost.iter().find(|block| {
             let start = *block * BLOCK_BYTES;
