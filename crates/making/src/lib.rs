@@ -1,10 +1,10 @@
-//! Web-archive files made here instead of crawled: of a made-up web ([`synth`]), of a folder ([`pack`]), and of the
-//! crates whose sources lie on this machine ([`demo`]).
+//! Makes web-archive files: of a generated web ([`synth`]), of a folder ([`pack`]), and of the crates whose
+//! sources are on this machine ([`demo`]).
 //!
-//! Invariant: the same settings and the same sources give the same bytes, on any machine and with any number of
-//! threads. So a file made again is known by its digest and adds nothing to an archive that has it.
+//! Invariant: the same settings and the same sources give the same bytes, on any machine and with any number
+//! of threads. So a file that is made again has the same digest, and adds nothing to an archive that has it.
 //!
-//! It prints nothing and knows no archive: flags, progress bars and words for people are the program's.
+//! This crate prints nothing and knows no archive: flags, progress bars and messages belong to the program.
 
 pub mod demo;
 pub mod pack;

@@ -1,10 +1,10 @@
-//! `weft pack`: a folder of HTML, Markdown, text and what belongs to it, as a WARC: one `response` record
-//! a file, as if a server had given the folder out.
+//! Writes a folder of HTML, Markdown, text and related files as a WARC (`weft pack`): one `response` record
+//! per file, as if a server had sent the folder.
 //!
 //! Invariants:
-//! - The same folder gives the same bytes: files go in the order of their URLs, dates are those of the
-//!   files or the one given, ids follow from the content.
-//! - Every file that is not hidden is in the WARC or in the report's list of what was skipped.
+//! - The same folder gives the same bytes: files are in the order of their URLs, dates are those of the files
+//!   or a given one, and ids follow from the content.
+//! - Every file that is not hidden is in the WARC or in the list of skipped files in the report.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,21 +18,21 @@ mod folder;
 #[cfg(test)]
 mod tests;
 
-/// How to pack.
+/// Settings of a pack.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// URL of the folder, http or https.
     pub url_prefix: String,
-    /// Date of all records, in milliseconds since 1970; `None`: when each file was last changed.
+    /// Date of all records, in milliseconds since 1970; `None` uses the time when each file was last changed.
     pub date_ms: Option<i64>,
 }
 
-/// What was packed.
+/// The result of a pack.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// Files in the WARC.
+    /// Number of files in the WARC.
     pub files: u64,
-    /// Of the WARC.
+    /// Size of the WARC in bytes.
     pub bytes: u64,
     /// Files that could not be read, with the reason.
     pub skipped: Vec<Skipped>,
@@ -47,10 +47,10 @@ pub struct Skipped {
     pub reason: String,
 }
 
-/// Why nothing, or not all, was packed.
+/// Why nothing, or not everything, was packed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The prefix is no URL of a folder.
+    /// The prefix is not the URL of a folder.
     #[error("URL prefix is {0:?}, expected an http or https URL without query and fragment")]
     Prefix(String),
     /// The folder itself cannot be read.
@@ -74,7 +74,8 @@ pub enum Error {
 /// Packs the files under `folder` into the WARC `out`: gzip, or plain if its name ends in `.warc`.
 ///
 /// # Errors
-/// See [`Error`]. A file within the folder that cannot be read is no error: the report names it.
+/// [`Error`] if the prefix is no URL, the folder cannot be read or the WARC cannot be written. A file inside
+/// the folder that cannot be read is no error: the report names it.
 pub fn write(folder: &Path, out: &Path, settings: &Settings) -> Result<Report, Error> {
     let prefix = prefix(&settings.url_prefix)?;
     let mut report = Report::default();
@@ -95,7 +96,7 @@ pub fn write(folder: &Path, out: &Path, settings: &Settings) -> Result<Report, E
         Compression::GZIP
     };
     let mut writer = Writer::create(out, compression).map_err(written)?;
-    // The WARC may lie in the folder: it is not part of itself.
+    // The WARC may be in the folder; it must not contain itself.
     let own = std::fs::canonicalize(out).map_err(written)?;
     files.retain(|file| std::fs::canonicalize(&file.path).map_or(true, |path| path != own));
     writer.write(&warcinfo(&files, settings)).map_err(written)?;
@@ -118,7 +119,7 @@ pub fn write(folder: &Path, out: &Path, settings: &Settings) -> Result<Report, E
     Ok(report)
 }
 
-/// The prefix with a slash at its end.
+/// Returns the prefix with a slash at its end.
 fn prefix(url: &str) -> Result<String, Error> {
     if urlkey::host_of_url(url).is_none() || url.contains(['?', '#']) {
         return Err(Error::Prefix(url.to_owned()));

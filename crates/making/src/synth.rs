@@ -1,16 +1,15 @@
-//! `weft synth`: a made-up web of any size, as WARC or WAT files like those of a real crawl.
+//! Writes a generated web of any size (`weft synth`), as WARC or WAT files like those of a real crawl.
 //!
-//! Sites of all sizes, in-degrees by Zipf's law, about 13 links to other sites and some tens within the
-//! site on each page, text in a made-up language, and a share of pages that are crawled again with some
-//! of their links changed. A visit is three records (request, response, metadata), in WAT about 9.6 KB
-//! compressed.
+//! It has sites of all sizes, in-degrees by Zipf's law, about 13 links to other sites and some tens within
+//! the site on each page, text in an invented language, and a share of pages that are crawled again with some
+//! links changed. A visit is three records (request, response, metadata), in WAT about 9.6 KB compressed.
 //!
 //! Invariants:
-//! - Everything follows from the settings' `seed`, `pages` and `recrawls_permille`: the same bytes on
-//!   any machine, with any number of threads.
-//! - A visit's page, date and links are the same in WARC and in WAT.
-//! - Any visit can be computed on its own ([`Crawl::page`]); memory grows with the web only by the list
-//!   of its chunks.
+//! - The settings `seed`, `pages` and `recrawls_permille` decide everything: the bytes are the same on any
+//!   machine, with any number of threads.
+//! - The page, date and links of a visit are the same in WARC and in WAT.
+//! - Any visit can be computed alone ([`Crawl::page`]); only the list of chunks takes memory that grows with
+//!   the web.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -39,13 +38,13 @@ mod agreement;
 #[cfg(test)]
 mod tests;
 
-/// Visits that a thread makes at a time: about 600 KB of WAT.
+/// Number of visits that a thread makes at a time: about 600 KB of WAT.
 const CHUNK_VISITS: u64 = 64;
 
-/// Chunks that a thread may be ahead of the file.
+/// Number of chunks that a thread may be ahead of the file.
 const CHUNKS_AHEAD: usize = 2;
 
-/// Most pages: their numbers have 32 bits.
+/// Largest number of pages: their numbers have 32 bits.
 const PAGES_MAX: u64 = 1 << 32;
 
 /// Form of the files.
@@ -58,54 +57,54 @@ pub enum Format {
     Wat,
 }
 
-/// What to make up.
+/// Settings of a generated web.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Visits, re-crawls among them: 1 to 2^32.
+    /// Number of visits, including re-crawls: 1 to 2^32.
     pub pages: u64,
-    /// Of everything.
+    /// Decides everything that looks random.
     pub seed: u64,
     /// Form of the files.
     pub format: Format,
-    /// Of a thousand visits, how many are to a page crawled before: at most 900.
+    /// Number of visits per thousand to a page that was crawled before: at most 900.
     pub recrawls_permille: u64,
-    /// Number of files: 1 is the named file, more are numbered.
+    /// Number of files: with 1 it is the named file, more files are numbered.
     pub files: u64,
-    /// Threads that make records.
+    /// Number of threads that make records.
     pub threads: usize,
 }
 
-/// What was made up.
+/// The result.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// In order.
+    /// The files, in order.
     pub files: Vec<PathBuf>,
-    /// Visits written.
+    /// Number of visits written.
     pub pages: u64,
-    /// Of these, to pages crawled before.
+    /// Number of these visits to pages crawled before.
     pub recrawls: u64,
-    /// Links on the pages as written, one a target and page.
+    /// Number of links on the written pages; each target counts once per page.
     pub links: u64,
-    /// Of these, to other sites.
+    /// Number of these links that lead to other sites.
     pub links_external: u64,
-    /// Of the files.
+    /// Size of the files in bytes.
     pub bytes: u64,
 }
 
-/// Why nothing, or not all, was written.
+/// Why nothing, or not everything, was written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A setting is out of its bounds.
     #[error("{name} is {found}, expected {expected}")]
     Setting {
-        /// Which one.
+        /// The name of the setting.
         name: &'static str,
         /// Its value.
         found: u64,
         /// Its bounds, in words.
         expected: &'static str,
     },
-    /// The disk failed.
+    /// A file could not be written.
     #[error("write {path}: {source}")]
     Write {
         /// The file.
@@ -115,7 +114,7 @@ pub enum Error {
     },
 }
 
-/// Writes the web of `settings` to `out`, and tells `progress` after each step how many pages are written.
+/// Writes the web of `settings` to `out`. After each step `progress` gets the number of pages written.
 ///
 /// # Errors
 /// When a setting is out of its bounds (nothing is written then), or a file cannot be written to its end.
@@ -177,7 +176,7 @@ struct Chunk {
 fn chunks(settings: &Settings) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     for file in 0..settings.files {
-        // In 128 bits: pages times files may pass 64.
+        // Computed in 128 bits, because pages times files may not fit into 64.
         let begin_of =
             |file: u64| (u128::from(settings.pages) * u128::from(file) / u128::from(settings.files)) as u64;
         let (begin, end) = (begin_of(file), begin_of(file + 1));
@@ -195,7 +194,7 @@ fn chunks(settings: &Settings) -> Vec<Chunk> {
     chunks
 }
 
-/// Bytes of a chunk, and what it adds to the report.
+/// The bytes of a chunk, and its part of the report.
 #[derive(Debug, Default)]
 struct Made {
     bytes: Vec<u8>,
@@ -234,7 +233,7 @@ impl Maker {
         }
     }
 
-    /// Makes each `step`th chunk from `first` on, until nobody wants them any more.
+    /// Makes each `step`th chunk from `first` on, until nobody receives them any more.
     fn make_every(&self, step: usize, first: usize, chunks: &[Chunk], out: &Path, sender: &SyncSender<Made>) {
         let mut members = Members::new();
         for chunk in chunks.iter().skip(first).step_by(step) {
@@ -271,7 +270,7 @@ impl Maker {
     }
 }
 
-/// Takes the chunks from the threads in turn and writes them to their files.
+/// Receives the chunks from the threads in turn and writes them to their files.
 fn write_files(
     settings: &Settings,
     out: &Path,
@@ -281,9 +280,9 @@ fn write_files(
 ) -> Result<Report, Error> {
     let mut report = Report::default();
     let mut file: Option<Output> = None;
-    // Chunk n was made by thread n modulo their number: taking turns gives the order of the file.
+    // Chunk n is made by thread n modulo the number of threads, so taking turns gives the order of the file.
     for (chunk, receiver) in chunks.iter().zip(made.iter().cycle()) {
-        // A thread ends early only by a panic, which the scope passes on.
+        // A thread ends early only by a panic, which the scope raises again.
         let Ok(part) = receiver.recv() else { break };
         if chunk.first {
             file.take().map_or(Ok(()), Output::finish)?;
@@ -305,7 +304,7 @@ fn write_files(
     Ok(report)
 }
 
-/// A file being written; errors name it.
+/// A file that is being written. Errors contain its name.
 #[derive(Debug)]
 struct Output {
     path: PathBuf,
@@ -342,7 +341,7 @@ impl Output {
     }
 }
 
-/// `web.wat.gz`, or of several files `web-00000.wat.gz` and so on.
+/// Returns `web.wat.gz`, or `web-00000.wat.gz` and so on if there are several files.
 fn file_path(out: &Path, file: u64, files: u64) -> PathBuf {
     if files == 1 {
         return out.to_path_buf();

@@ -26,7 +26,7 @@ pub(crate) struct WebServer {
 }
 
 impl WebServer {
-    /// Binds one of the addresses in `settings`, the first that is free, and begins to serve with its settings.
+    /// Binds the first free address in `settings`, and begins to serve with the settings of that address.
     pub(crate) fn start(
         archive: &Archive,
         store: Option<Arc<dyn Storage>>,

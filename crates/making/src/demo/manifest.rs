@@ -1,23 +1,23 @@
 //! Reads the files that Cargo writes: `Cargo.lock`, and the `Cargo.toml` of a published crate.
 //!
-//! Both are TOML as one serializer writes it: one table head or one `key = value` at a line's beginning,
-//! values that are basic strings, multi-line basic strings, or arrays of basic strings. Other values are
-//! passed over. This is not a TOML reader: whatever does not have that form is ignored, never an error.
+//! Both are TOML in the form of one serializer: each line begins with a table head or `key = value`, and
+//! values are basic strings, multi-line basic strings, or arrays of basic strings. Other values are skipped.
+//! This is not a TOML reader: anything else is ignored and never an error.
 
-/// One value and where it stands.
+/// One value and its place.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Item<'a> {
-    /// Table head without brackets, `package` or `dependencies.serde`; `[[package]]` heads alike.
+    /// The table head without brackets, `package` or `dependencies.serde`; also for `[[package]]`.
     pub(super) table: &'a str,
-    /// Number of the table in the file, so that `[[package]]` tables are told apart.
+    /// The number of the table in the file, which distinguishes `[[package]]` tables.
     pub(super) table_number: usize,
-    /// Key within the table.
+    /// The key within the table.
     pub(super) key: &'a str,
-    /// One string, or those of an array.
+    /// The string, or the strings of an array.
     pub(super) values: Vec<String>,
 }
 
-/// All strings of a file, in its order.
+/// Returns all strings of a file, in its order.
 pub(super) fn items(text: &str) -> Vec<Item<'_>> {
     let mut items = Vec::new();
     let (mut table, mut table_number) = ("", 0);
@@ -39,7 +39,7 @@ pub(super) fn items(text: &str) -> Vec<Item<'_>> {
                 key,
                 values,
             });
-            // Go on after the value; a multi-line one may have used several lines.
+            // Continue after the value; a multi-line one may have several lines.
             rest = rest[from + used..]
                 .split_once('\n')
                 .map_or("", |(_, after)| after);
@@ -50,7 +50,7 @@ pub(super) fn items(text: &str) -> Vec<Item<'_>> {
     items
 }
 
-/// The strings of the value at the beginning of `text`, and the bytes it takes.
+/// Returns the strings of the value at the beginning of `text`, and its length in bytes.
 fn strings(text: &str) -> (Vec<String>, usize) {
     if !text.starts_with('[') {
         return match string(text) {
@@ -75,7 +75,7 @@ fn strings(text: &str) -> (Vec<String>, usize) {
     }
 }
 
-/// The basic string at the beginning of `text`, and the bytes it takes.
+/// Returns the basic string at the beginning of `text`, and its length in bytes.
 fn string(text: &str) -> Option<(String, usize)> {
     let quote = if text.starts_with("\"\"\"") {
         "\"\"\""

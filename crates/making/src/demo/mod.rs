@@ -1,8 +1,8 @@
-//! What `weft demo` shows: the crates that Weft itself was built from, as a small web.
+//! Makes the content of `weft demo`: the crates that Weft itself was built from, as a small web.
 //!
-//! Every crate whose source Cargo left on this machine is a page: what its manifest says, its dependencies as
-//! links, its README. The pages are written as a WARC through the same writer as everything else, and the
-//! file has the same bytes every time, so that a second demo adds nothing to the archive of the first.
+//! Every crate whose source Cargo left on this machine becomes a page: the data of its manifest, its
+//! dependencies as links, its README. The pages are written as a WARC by the usual writer. The file has the
+//! same bytes every time, so a second demo adds nothing to the archive of the first.
 
 mod manifest;
 mod page;
@@ -19,7 +19,7 @@ use sources::Crate;
 
 use crate::synth;
 
-/// Why there is no such WARC.
+/// Why the WARC could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The WARC cannot be written.
@@ -30,31 +30,31 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
-    /// The made-up web cannot be written.
+    /// The generated web cannot be written.
     #[error(transparent)]
     Synth(#[from] synth::Error),
-    /// The made-up web cannot be read back.
+    /// The generated web cannot be read back.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The made-up web has no page to ask for.
+    /// The generated web has no page to ask for.
     #[error("{0} holds no page")]
     NoPage(String),
 }
 
-/// A WARC that was written, and what to ask of it.
+/// A WARC that was written, and questions that its archive must answer.
 #[derive(Debug)]
 pub struct Web {
-    /// Pages in it.
+    /// Number of pages in it.
     pub pages: u64,
-    /// The page most others depend on.
+    /// The page on which most others depend.
     pub url: String,
-    /// Pages that certainly link there.
+    /// Number of pages that certainly link there.
     pub inlinks_min: u64,
     /// A query that must find it.
     pub query: String,
 }
 
-/// Writes the crates' pages to `path`; `None` where no sources are found.
+/// Writes the pages of the crates to `path`. Returns `None` if no sources are found.
 ///
 /// # Errors
 /// When `path` cannot be written. A crate whose source cannot be read is left out.
@@ -73,10 +73,10 @@ pub fn write_crates(path: &Path) -> Result<Option<Web>, Error> {
     Ok(Some(web))
 }
 
-/// Visits of the made-up web.
+/// Number of visits of the generated web.
 const SYNTH_PAGES: u64 = 500;
 
-/// Writes a made-up web to `path`, for where no sources are found.
+/// Writes a generated web to `path`, for machines without sources.
 ///
 /// # Errors
 /// When `path` cannot be written and read back.
@@ -99,7 +99,7 @@ pub fn write_synth(path: &Path) -> Result<Web, Error> {
     })
 }
 
-/// The first page of a file, and the first words of its title.
+/// Returns the first page of a file, and the first words of its title.
 fn synth_example(path: &Path) -> Result<(String, String), Error> {
     let mut reader = Reader::open(path, ReaderSettings::default())?;
     let settings = extract::Settings {
@@ -118,7 +118,7 @@ fn synth_example(path: &Path) -> Result<(String, String), Error> {
     Err(Error::NoPage(path.display().to_string()))
 }
 
-/// The crate most others depend on, by name, and the number of pages that say so.
+/// Returns the crate on which most others depend, by name, and the number of pages that link to it.
 fn most_used(crates: &[Crate]) -> Option<(&str, u64)> {
     let mut dependents: BTreeMap<&str, u64> = BTreeMap::new();
     for dependency in crates.iter().flat_map(|of| &of.dependencies) {
@@ -130,7 +130,7 @@ fn most_used(crates: &[Crate]) -> Option<(&str, u64)> {
         .max_by_key(|(_, number)| *number)
 }
 
-/// Head of every response, up to its length.
+/// The head of every response, up to its length.
 const HTTP_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n";
 
 fn write(path: &Path, crates: &[Crate]) -> Result<(), Error> {
@@ -143,7 +143,7 @@ fn write(path: &Path, crates: &[Crate]) -> Result<(), Error> {
         ("software", concat!("weft/", env!("CARGO_PKG_VERSION"))),
         ("format", "WARC File Format 1.1"),
     ];
-    // Not the time of day: the same sources must give the same bytes.
+    // The clock must not be used: the same sources must give the same bytes.
     let newest_ms = crates.iter().map(|of| of.fetched_ms).max().unwrap_or_default();
     writer
         .write(&Draft::warcinfo(newest_ms, &about))

@@ -1,15 +1,15 @@
-//! A crate as a web page: what its manifest says, its dependencies as links, its README.
+//! Makes a web page of a crate: the data of its manifest, its dependencies as links, its README.
 
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, html};
 
 use super::sources::Crate;
 
-/// The address of a crate's page.
+/// Returns the address of the page of a crate.
 pub(super) fn url_of(name: &str) -> String {
     format!("https://crates.io/crates/{name}")
 }
 
-/// The address of the page of this version: that of the crate, unless a newer version has it.
+/// Returns the address of the page of this version: that of the crate, unless a newer version has it.
 pub(super) fn url(of: &Crate) -> String {
     if of.superseded {
         format!("{}/{}", url_of(&of.name), of.version)
@@ -18,7 +18,7 @@ pub(super) fn url(of: &Crate) -> String {
     }
 }
 
-/// The whole page.
+/// Returns the whole page.
 pub(super) fn html(of: &Crate) -> String {
     let mut page = String::with_capacity(16 * 1024);
     page.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
@@ -33,7 +33,7 @@ pub(super) fn html(of: &Crate) -> String {
         "<link rel=\"canonical\" href=\"{}\">\n",
         escape(&url(of))
     ));
-    // Links of a README are relative to the crate's source.
+    // Links in a README are relative to the source of the crate.
     page.push_str(&format!(
         "<base href=\"https://docs.rs/crate/{}/{}/source/\">\n",
         of.name, of.version
@@ -101,7 +101,7 @@ fn push_readme(of: &Crate, page: &mut String) {
     }
 }
 
-/// A link within the README (`#usage`) stays within the page, whatever the base.
+/// A link within the README (`#usage`) must stay within the page, whatever the base.
 fn own_anchors<'a>(event: Event<'a>, own: &str) -> Event<'a> {
     match event {
         Event::Start(Tag::Link {

@@ -1,4 +1,4 @@
-//! The crates that Weft was built from, as Cargo left them on this machine.
+//! Finds the crates that Weft was built from, as Cargo left them on this machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,42 +7,42 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::manifest::{Item, items};
 
-/// Weft's own lock file: which crates, in which versions.
+/// The lock file of Weft: it lists the crates and their versions.
 const LOCK: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock"));
 
-/// Where a crate's source is unpacked, Cargo leaves this file: its time is when the crate was fetched.
+/// Cargo leaves this file in each unpacked source. Its time is when the crate was fetched.
 const FETCHED_MARK: &str = ".cargo-ok";
 
-/// A crate and what its source says of it.
+/// A crate and the data in its source.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Crate {
     pub(super) name: String,
     pub(super) version: String,
     pub(super) description: String,
     pub(super) license: String,
-    /// Label and address: repository, documentation, home page.
+    /// Labels and addresses: repository, documentation, home page.
     pub(super) addresses: Vec<(&'static str, String)>,
     pub(super) keywords: Vec<String>,
     pub(super) categories: Vec<String>,
     pub(super) dependencies: Vec<Dependency>,
-    /// Text of the README, and whether it is Markdown.
+    /// The text of the README, and whether it is Markdown.
     pub(super) readme: Option<(String, bool)>,
     /// When the source came to this machine, in milliseconds since 1970.
     pub(super) fetched_ms: i64,
-    /// Whether the lock file holds a newer version of it as well.
+    /// Whether the lock file also has a newer version of it.
     pub(super) superseded: bool,
 }
 
 /// One dependency of a crate.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Dependency {
-    /// The crate's real name.
+    /// The real name of the crate, which a manifest may rename.
     pub(super) name: String,
-    /// Version requirement as written.
+    /// The version requirement as written.
     pub(super) requirement: String,
 }
 
-/// All crates of the lock file whose sources are here, in the order of their names and versions.
+/// Returns all crates of the lock file whose sources are here, in the order of their names and versions.
 pub(super) fn find() -> Vec<Crate> {
     let roots = source_roots();
     let locked = locked();
@@ -64,7 +64,7 @@ pub(super) fn find() -> Vec<Crate> {
     crates
 }
 
-/// Names and versions of the crates in the lock file that come from a registry.
+/// Returns the names and versions of the crates in the lock file that come from a registry.
 fn locked() -> Vec<(String, String)> {
     let mut tables: BTreeMap<usize, BTreeMap<&str, String>> = BTreeMap::new();
     for item in items(LOCK) {
@@ -82,7 +82,7 @@ fn locked() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Cargo's folders of unpacked sources: `$CARGO_HOME/registry/src/*`.
+/// Returns the folders of unpacked sources of Cargo: `$CARGO_HOME/registry/src/*`.
 fn source_roots() -> Vec<PathBuf> {
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)
@@ -96,7 +96,7 @@ fn source_roots() -> Vec<PathBuf> {
     roots
 }
 
-/// Reads a crate's source; `None` where it has no readable manifest.
+/// Reads the source of a crate. Returns `None` if it has no readable manifest.
 fn read(folder: &Path) -> Option<Crate> {
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).ok()?;
     let mut found = of_manifest(&manifest)?;
@@ -153,8 +153,8 @@ fn take_package_item(found: &mut Crate, item: Item<'_>) {
     }
 }
 
-/// `dependencies.x`, `build-dependencies.x` and `target.….dependencies.x` give `x`; dev-dependencies are
-/// not what a crate is built from.
+/// Returns `x` for `dependencies.x`, `build-dependencies.x` and `target.….dependencies.x`. Dev-dependencies
+/// are left out, because a crate is not built from them.
 fn dependency_name(table: &str) -> Option<&str> {
     let (before, name) = table.rsplit_once("dependencies.")?;
     let kind = before.rsplit('.').next().unwrap_or_default();

@@ -1,10 +1,10 @@
-//! What a server would say a file is, and what it would send.
+//! The content type and the body that a server would send for a file.
 
 use std::path::Path;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
 
-/// Content types by extension, lower case.
+/// Content types by extension, in lower case.
 const TYPES: [(&str, &str); 24] = [
     ("html", "text/html"),
     ("htm", "text/html"),
@@ -32,7 +32,7 @@ const TYPES: [(&str, &str); 24] = [
     ("zip", "application/zip"),
 ];
 
-/// Content type and body of a file: Markdown becomes HTML, so that its links are links.
+/// Returns the content type and body of a file. Markdown becomes HTML, so that its links are found.
 pub(super) fn of(path: &Path, bytes: Vec<u8>) -> (&'static str, Vec<u8>) {
     let extension = path
         .extension()
@@ -57,7 +57,7 @@ pub(super) fn of(path: &Path, bytes: Vec<u8>) -> (&'static str, Vec<u8>) {
     }
 }
 
-/// Markdown as a page, under its first heading or, if it has none, its file's name.
+/// Returns Markdown as a page, titled by its first heading or, if it has none, by the name of its file.
 fn page(markdown: &str, name: &str) -> String {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
@@ -73,7 +73,7 @@ fn page(markdown: &str, name: &str) -> String {
     page
 }
 
-/// The text of the first heading that has any.
+/// Returns the text of the first heading that is not empty.
 fn title(markdown: &str, options: Options) -> Option<String> {
     let mut title = String::new();
     let mut within = false;

@@ -1,4 +1,4 @@
-//! The files of a folder and their places in URLs.
+//! The files of a folder and their paths in URLs.
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
@@ -12,27 +12,27 @@ use super::Skipped;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct File {
     pub path: PathBuf,
-    /// Path below the folder's URL, escaped; that of its folder for an index file.
+    /// Path below the URL of the folder, escaped. An index file has the path of its folder.
     pub url_path: String,
-    /// Milliseconds since 1970, whole seconds.
+    /// When the file was last changed, in milliseconds since 1970, cut to whole seconds.
     pub changed_ms: i64,
 }
 
-/// Names that stand for their folder.
+/// Names of index files, whose URL is that of their folder.
 const INDEX_NAMES: [&str; 3] = ["index.html", "index.htm", "index.md"];
 
-/// All files below `folder` that are not hidden, in the order of their URLs. Links to files are
-/// followed, links to folders are not, as they may lead round in circles.
+/// Returns all files below `folder` that are not hidden, in the order of their URLs. Links to files are
+/// followed; links to folders are not, because they may lead in circles.
 ///
 /// # Errors
-/// `folder` itself cannot be read; what cannot be read below it goes to `skipped`.
+/// The error of `folder` itself if it cannot be read. What cannot be read below it is added to `skipped`.
 pub(super) fn files(folder: &Path, skipped: &mut Vec<Skipped>) -> io::Result<Vec<File>> {
     let mut files = Vec::new();
     let mut open = vec![(folder.to_path_buf(), String::new())];
     while let Some((folder, url_path)) = open.pop() {
         let entries = match fs::read_dir(&folder).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
             Ok(entries) => entries,
-            // The first folder is the one that was asked for.
+            // The first folder is the given one: only its failure is an error.
             Err(error) if url_path.is_empty() => return Err(error),
             Err(error) => {
                 skipped.push(Skipped {
@@ -105,7 +105,8 @@ fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
-/// A name as a path segment: what has a meaning in URLs, or none, is escaped.
+/// Returns a name as a path segment. Characters with a meaning in URLs, and those not allowed there, are
+/// escaped.
 fn escaped(name: &OsStr) -> String {
     let mut segment = String::with_capacity(name.len());
     for &byte in name.as_encoded_bytes() {

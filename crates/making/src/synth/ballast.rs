@@ -1,7 +1,7 @@
-//! What pages carry besides links and text: images, scripts, styles. Readers pass over it, but have to
-//! read it; without it records would be far smaller than those of real crawls.
+//! The content of pages besides links and text: images, scripts, styles. Readers skip it, but must read it;
+//! without it records would be far smaller than those of real crawls.
 //!
-//! None of it is a link by Weft's definition, so a page's links do not depend on its ballast.
+//! None of it is a link by the definition of Weft, so the links of a page do not depend on its ballast.
 
 use std::fmt::Write;
 
@@ -9,13 +9,13 @@ use super::member::Ballast;
 use super::random::Random;
 use super::web::Web;
 
-/// Pieces of each kind to choose from.
+/// Number of pieces of each kind to choose from.
 const PIECES: u64 = 256;
 
-/// Entries of a WAT link list in one piece: about 4 KB, 700 bytes compressed.
+/// Number of entries of a WAT link list in one piece: about 4 KB, 700 bytes compressed.
 const WAT_ENTRIES: u64 = 36;
 
-/// Statements in one piece of an HTML script: about 2 KB compressed.
+/// Number of statements in one piece of an HTML script: about 2 KB compressed.
 const SCRIPT_STATEMENTS: u64 = 60;
 
 /// Ready pieces of one form.
@@ -98,7 +98,7 @@ fn append_script(web: &Web, random: &mut Random, out: &mut String) {
     out.push_str("</script>\n");
 }
 
-/// Appends formatted text; a `String` never refuses it.
+/// Appends formatted text. Writing to a `String` never fails.
 pub(super) fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = out.write_fmt(text);
 }

@@ -3,20 +3,20 @@
 use super::random::Random;
 use super::web::{Place, Web};
 
-/// Links to other sites: mean 13, before those that occur twice are dropped.
+/// Number of links to other sites: mean 13, before duplicates are dropped.
 const EXTERNAL_COUNTS: [u64; 13] = [0, 2, 4, 6, 8, 9, 10, 12, 14, 16, 20, 26, 42];
 
-/// Sections that every page of a site links to.
+/// Number of sections that every page of a site links to.
 const SECTIONS: u64 = 8;
 
-/// Links within the site: at least this many slots, and up to `INTERNAL_SPREAD` more.
+/// Number of links within the site: at least this many, and up to `INTERNAL_SPREAD` more.
 const INTERNAL_MIN: u64 = 12;
 const INTERNAL_SPREAD: u64 = 44;
 
-/// Of a thousand link slots, how many change when a page is crawled again.
+/// Number of link slots per thousand that change when a page is crawled again.
 const CHANGED_PERMILLE: u64 = 200;
 
-/// Target ranks reach to this many times the pages: most URLs linked to are captured nowhere.
+/// Target ranks reach to this many times the number of pages: most linked URLs are captured nowhere.
 const TARGETS_PER_PAGE_LOG2: u32 = 3;
 
 /// A link as the page writes it.
@@ -56,7 +56,7 @@ pub(super) struct Page {
     pub links: Vec<Link>,
 }
 
-/// Plan of the crawl: which page is visited when.
+/// The plan of the crawl: which page is visited when.
 #[derive(Debug)]
 pub(super) struct Crawl {
     pub web: Web,
@@ -91,7 +91,7 @@ impl Crawl {
         }
     }
 
-    /// What the page says at that visit; `text` may be left out where it is not wanted.
+    /// Returns the page at that visit; `text` may be left out if it is not needed.
     pub(super) fn page(&self, visit: Visit, with_text: bool) -> Page {
         let (web, place) = (&self.web, Place::Page(visit.page));
         let mut page = Page::default();

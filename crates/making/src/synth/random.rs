@@ -1,17 +1,17 @@
-//! The only source of chance: a counter mixed by splitmix64, so that any part of the made-up web can be
-//! computed on its own from the seed and its numbers.
+//! The only source of randomness: a counter mixed by splitmix64, so that any part of the generated web can be
+//! computed alone from the seed and its numbers.
 
-/// Odd, near 2^64 divided by the golden ratio: steps that spread well.
+/// Odd, and near 2^64 divided by the golden ratio: its multiples spread evenly.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Numbers that look random and follow from where they were begun.
+/// Numbers that look random and depend only on the start.
 #[derive(Debug, Clone)]
 pub(super) struct Random {
     state: u64,
 }
 
 impl Random {
-    /// Begins at `seed` and the numbers that name what is made up.
+    /// Starts from `seed` and the numbers that identify what is generated.
     pub(super) fn of(seed: u64, names: &[u64]) -> Random {
         let state = names.iter().fold(mix(seed ^ STEP), |state, &name| {
             mix(state ^ name.wrapping_mul(STEP))
@@ -19,13 +19,13 @@ impl Random {
         Random { state }
     }
 
-    /// 64 bits.
+    /// Returns 64 random bits.
     pub(super) fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(STEP);
         mix(self.state)
     }
 
-    /// A number below `bound`; 0 if `bound` is 0.
+    /// Returns a number below `bound`; 0 if `bound` is 0.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }

@@ -1,9 +1,9 @@
-//! The made-up web itself: which pages there are, on which sites, under which URLs.
+//! The generated web: its pages, their sites and their URLs.
 //!
-//! Pages have numbers `0..pages`, sites are stretches of them, and a site is named by its first page.
-//! The stretches come in levels of equal weight: as many pages on sites of 4 as on sites of 4,096, so
-//! there are many small sites and few large ones. Besides the pages there are URLs that are only ever
-//! linked to: sections and articles of sites that no crawl has reached.
+//! Pages have numbers `0..pages`. Sites are ranges of them, and a site is named by its first page. The ranges
+//! come in levels of equal weight: as many pages on sites of 4 as on sites of 4,096, so there are many small
+//! sites and few large ones. In addition there are URLs that are only linked to: sections, and articles of
+//! sites that no crawl has reached.
 //!
 //! Invariants: different numbers have different URL keys; each site is a registered domain of its own.
 
@@ -22,7 +22,7 @@ const SUFFIXES: [&str; 16] = [
 /// Hosts of a site beside its main one.
 const SIDE_HOSTS: [&str; 4] = ["blog.", "shop.", "en.", "news."];
 
-/// What a URL of this web stands for.
+/// The thing that a URL of this web identifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Place {
     /// A page that is captured.
@@ -33,10 +33,10 @@ pub(super) enum Place {
     Article { site: u64, number: u64 },
 }
 
-/// A stretch of pages.
+/// A range of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Site {
-    /// First page, and the site's name.
+    /// The number of the first page, which also names the site.
     pub first: u64,
     /// Number of pages, at least 1.
     pub pages: u64,
@@ -60,7 +60,7 @@ impl Web {
         }
     }
 
-    /// The site that holds a page.
+    /// Returns the site of a page.
     pub(super) fn site_of(&self, page: u64) -> Site {
         let level_pages = self.pages.div_ceil(LEVELS);
         let level = page / level_pages;
@@ -73,7 +73,7 @@ impl Web {
         }
     }
 
-    /// The site a place belongs to.
+    /// Returns the site of a place.
     pub(super) fn site_of_place(&self, place: Place) -> u64 {
         match place {
             Place::Page(page) => self.site_of(page).first,
@@ -81,7 +81,7 @@ impl Web {
         }
     }
 
-    /// Page number that stands at `rank` among the favourites of links: a bijection on the pages.
+    /// Returns the page at `rank` among the favourite targets of links: a bijection on the pages.
     pub(super) fn favourite(&self, rank: u64) -> u64 {
         let mut page = rank;
         loop {
@@ -92,7 +92,7 @@ impl Web {
         }
     }
 
-    /// The page that is the `index`th to be crawled for the first time: a bijection on the pages.
+    /// Returns the page that is the `index`th to be crawled for the first time: a bijection on the pages.
     pub(super) fn crawled(&self, index: u64) -> u64 {
         let stride = self.stride();
         ((u128::from(index) * u128::from(stride) + u128::from(self.seed >> 33)) % u128::from(self.pages))
@@ -141,7 +141,7 @@ impl Web {
         out.push_str(random.pick::<&str>(&SUFFIXES));
     }
 
-    /// Some pages live on another host of their site, but not its front page.
+    /// Some pages are on another host of their site, but never its front page.
     fn side_host(&self, place: Place, site: u64) -> Option<&'static str> {
         let Place::Page(page) = place else { return None };
         let mut random = Random::of(self.seed, &[2, page]);

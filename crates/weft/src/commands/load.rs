@@ -188,8 +188,7 @@ fn run_retry(
     Ok(outcome)
 }
 
-/// A folder without files is no failure beside other inputs. Alone it is, because nobody names one on
-/// purpose.
+/// Warns of folders without files. Beside other inputs they are no failure, but nobody names one on purpose.
 fn warn_of_empty_folders(request: &LoadRequest, context: &Context) {
     for input in &request.inputs {
         let path = path_of(&input.path);

@@ -49,8 +49,8 @@ pub(crate) struct Args {
     place: StoreArgs,
 }
 
-/// Every view, in the order in which one follows from the other; `kinds` and `versions` are what answers show of
-/// captures and current versions besides.
+/// Every view, in the order in which one follows from the other. `kinds` and `versions` are added: what
+/// answers show of captures and current versions.
 const VIEWS: [Dump; 11] = [
     Dump::View(View::Ledger),
     Dump::View(View::Quarantine),
@@ -123,7 +123,7 @@ struct Report {
     inputs: u64,
     /// Whether nothing differs, is damaged or unknown.
     same: bool,
-    /// Views that were not compared and need not be.
+    /// What was not compared, and need not be.
     notes: Vec<String>,
     /// Inputs whose records cannot be read any more.
     unknown: Vec<Unknown>,

@@ -33,8 +33,8 @@ pub(super) fn prefix(text: &str) -> Result<String, WrongUse> {
 /// if the destination ends in a slash, is only a bucket, or takes several files.
 ///
 /// # Errors
-/// [`WrongUse`] if the result is no valid name, or if the destination is only a bucket and the file has no
-/// name.
+/// [`WrongUse`] if the result is no valid name, or if the object needs the name of the file and that has
+/// none, like standard input.
 pub(super) fn destination(destination: &str, file: &str, several: bool) -> Result<Key, WrongUse> {
     let key = named(bare(destination), file, several)?;
     bucket::check_name(key.bucket()).map_err(|error| WrongUse(error.to_string()))?;
