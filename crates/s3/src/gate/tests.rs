@@ -7,7 +7,7 @@ const SIGNED: &str = "AWS4-HMAC-SHA256 Credential=A/20261122/us-east-1/s3/aws4_r
 const ADDRESS: &str = "/b/k?X-Amz-Signature=0&X-Amz-SignedHeaders=host&X-Amz-Credential=A%2F20261122%2Fus-east-1%2Fs3\
                        %2Faws4_request";
 
-/// Which error a request gets.
+/// Checks which error a request gets.
 #[track_caller]
 fn check(method: &str, uri: &str, headers: &[(&str, &str)], expected: &str) {
     for version_2 in [false, true] {

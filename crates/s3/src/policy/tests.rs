@@ -3,8 +3,8 @@ use proptest::sample::{select, subsequence};
 
 use super::*;
 
-/// What a policy of one statement with these elements says to `user` about an action on a resource, or what
-/// is wrong.
+/// The verdict of a policy with one statement of these elements on `user`, an action and a resource; or its
+/// error.
 fn check(elements: &str, user: Option<&str>, action: &str, resource: &str, facts: &[(&str, &str)]) -> String {
     let text = format!(r#"{{"Version":"2012-10-17","Statement":[{{{elements}}}]}}"#);
     let facts = facts
@@ -24,7 +24,7 @@ fn check(elements: &str, user: Option<&str>, action: &str, resource: &str, facts
     }
 }
 
-/// With a condition on everybody's reading.
+/// The verdict with a condition on a statement that lets everybody read.
 fn check_condition(condition: &str, facts: &[(&str, &str)]) -> String {
     let elements = format!(
         r#""Effect":"Allow","Principal":"*","Action":"s3:GetObject","Resource":"arn:aws:s3:::b/*","Condition":{condition}"#
@@ -288,7 +288,7 @@ struct Simple {
     secure: Option<bool>,
 }
 
-/// Patterns of actions, and what fits them.
+/// Patterns of actions, and the actions that match them.
 const ACTIONS: [(&str, &[&str]); 5] = [
     ("s3:GetObject", &["s3:GetObject"]),
     ("s3:getobject*", &["s3:GetObject", "s3:GetObjectAcl"]),
@@ -300,7 +300,7 @@ const ACTIONS: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// Patterns of resources, and what fits them.
+/// Patterns of resources, and the resources that match them.
 const RESOURCES: [(&str, &[&str]); 5] = [
     ("arn:aws:s3:::b", &["b"]),
     ("arn:aws:s3:::b/*", &["b/x", "b/dir/x"]),

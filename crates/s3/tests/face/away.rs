@@ -1,4 +1,5 @@
-//! Nodes that are away: objects are read as long as they themselves can be, and nobody gets a right by it.
+//! Unreachable nodes: objects can be read as long as they themselves are reachable, and nobody gains a right
+//! by it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +14,7 @@ use tempfile::TempDir;
 use crate::sign::Ask;
 use crate::support::ADMIN;
 
-/// Nobody owns anything in `plain-*`: there the file alone says who may do what.
+/// No user owns anything in `plain-*`: there the keys file alone decides.
 const KEYS: &str = r#"
     [keys.ADMIN]
     secret = "admin-secret-0123456789"
@@ -33,7 +34,7 @@ const KEYS: &str = r#"
 const READER: (&str, &str) = ("READER", "secret-of-READER");
 const STRANGER: (&str, &str) = ("STRANGER", "secret-of-STRANGER");
 
-/// In those with an odd number READER is denied to read.
+/// In the buckets with an odd number READER is denied reading.
 const BUCKETS: [&str; 8] = [
     "own-0", "own-1", "own-2", "own-3", "own-4", "own-5", "plain-6", "plain-7",
 ];
@@ -119,8 +120,8 @@ async fn fill(face: &s3::Running) {
     }
 }
 
-/// The statuses of reads of all objects through a face, beside what the store itself can read: whether each
-/// object and the record of its bucket can be read as asked.
+/// Checks the status of reading every object through the server against what the store itself can read: the
+/// object, and the record of its bucket.
 async fn check(face: &s3::Running, store: &Store, reading: Reading, remembers: bool) {
     let store = store.reading_as(reading);
     let header: &[(&str, &str)] = match reading {
@@ -196,9 +197,9 @@ async fn head(face: &s3::Running, ask: Ask<'_>) -> u16 {
     String::from_utf8_lossy(&line[9..]).parse().unwrap()
 }
 
-/// Two of three nodes are away, of two copies: nobody knows which version is the current one, but who takes
-/// any is given what can be reached; under the rights of the bucket as far as they are known, and else not at
-/// all.
+/// Two of three nodes are away, with two copies: the current version is not known. A client that accepts any
+/// version gets the newest reachable one, under the rights of the bucket as far as they are known, and
+/// otherwise nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_version_is_read_under_the_rights_last_known() {
     let mut cluster = Cluster::start(2).await;
@@ -219,8 +220,8 @@ async fn any_version_is_read_under_the_rights_last_known() {
     }
 }
 
-/// One of three nodes is away, of one copy: the objects of the others are read, also in buckets whose record
-/// is away if it is known from before.
+/// One of three nodes is away, with one copy: the objects on the others can be read, also in buckets whose
+/// record is away if it is known from before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn objects_are_read_while_the_record_of_their_bucket_is_away() {
     let mut cluster = Cluster::start(1).await;

@@ -57,7 +57,7 @@ async fn s3cmd() {
             text
         }
     };
-    // With its default region, `US`, which it gives up for the one that it is told.
+    // s3cmd signs for its default region `US` first, and then for the one named in the refusal.
     s3cmd(&["mb", "s3://cmd-bucket"]).await;
     s3cmd(&["sync", &format!("{}/", there.display()), "s3://cmd-bucket/in/"]).await;
     let listed = s3cmd(&["ls", "s3://cmd-bucket/in/"]).await;

@@ -10,14 +10,14 @@ use tokio::net::{TcpSocket, TcpStream};
 use crate::sign::{Ask, next_answer};
 use crate::support::Rig;
 
-/// A connection from another address of this machine.
+/// Opens a connection from another address of this machine.
 async fn connect(from: u8, to: SocketAddr) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind((Ipv4Addr::new(127, 0, 1, from), 0).into()).unwrap();
     socket.connect(to).await.unwrap()
 }
 
-/// Whether a connection was let in: asks without a signature, and is answered or not.
+/// Whether a connection was accepted: sends an unsigned request and waits for a response.
 async fn is_let_in(stream: &mut TcpStream) -> bool {
     let sent = stream
         .write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -53,7 +53,8 @@ async fn one_address_does_not_hold_all_connections() {
     rig.stop().await;
 }
 
-/// Idle strangers of many addresses hold all that strangers may: who has signed before still gets in.
+/// Idle strangers of many addresses hold all connections that strangers may have: a client that has signed
+/// before still gets in.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_has_signed_gets_in_beside_idle_strangers() {
     let rig = Rig::start_with(limits(), None).await;
@@ -80,8 +81,8 @@ async fn who_has_signed_gets_in_beside_idle_strangers() {
     rig.stop().await;
 }
 
-/// A stranger is waited for a shorter time than who has signed: before its first request, and between
-/// requests.
+/// A stranger's connection is cut sooner than that of a client that has signed: before its first request, and
+/// between requests.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_silent_stranger_is_cut() {
     let limits = Limits {

@@ -1,4 +1,4 @@
-//! The access log, and the name that every request has.
+//! The access log, and the id of every request.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ async fn every_answer_names_its_request() {
         }
         ids.push(found.to_owned());
     }
-    // Refused by the face before s3s saw them.
+    // The server refused these before s3s saw them.
     for text in [
         "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: none\r\n\r\n",
@@ -155,7 +155,7 @@ async fn a_bucket_has_objects_of_lines() {
     let rig = Rig::start_changed(KEYS, |changed| changed.log = Some(settings)).await;
     ask_something(&rig).await;
     let mut text = String::new();
-    // As many objects as there were pauses.
+    // One object for each pause.
     while text.lines().count() < 4 {
         tokio::time::sleep(Duration::from_millis(20)).await;
         text.clear();

@@ -1,4 +1,4 @@
-//! The face as its clients see it: over real volumes, on a loopback port, asked by other people's programs.
+//! The server as its clients see it: over real volumes, on a loopback port, with other people's programs.
 
 mod away;
 mod boto3;

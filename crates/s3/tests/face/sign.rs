@@ -24,14 +24,14 @@ pub(crate) struct Ask<'a> {
     /// Path and query, encoded.
     pub(crate) target: &'a str,
     pub(crate) key: (&'a str, &'a str),
-    /// Headers that the signature covers, beside `host`, `x-amz-date` and `x-amz-content-sha256`.
+    /// Headers that the signature covers, besides `host`, `x-amz-date` and `x-amz-content-sha256`.
     pub(crate) signed: &'a [(&'a str, &'a str)],
-    /// Headers that are only sent.
+    /// Headers that are sent unsigned.
     pub(crate) unsigned: &'a [(&'a str, &'a str)],
     pub(crate) body: &'a [u8],
     /// `x-amz-content-sha256`.
     pub(crate) payload: &'a str,
-    /// The region that it is signed for.
+    /// The region in the signature.
     pub(crate) region: &'a str,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Ask<'a> {
         }
     }
 
-    /// Signed in its header by version 4; the head and body to send, and the signature with its date.
+    /// Signs in a header by version 4. Returns the head and body to send, and the signature with its date.
     pub(crate) fn by_header(&self, address: SocketAddr) -> (Vec<u8>, String, String) {
         let (date, stamp) = now();
         let host = address.to_string();
@@ -74,7 +74,7 @@ impl<'a> Ask<'a> {
         (self.bytes(&headers), signature, stamp)
     }
 
-    /// A signed address, valid for a minute; covers the headers in `signed`.
+    /// A presigned address, valid for a minute; it covers the headers in `signed`.
     pub(crate) fn address(&self, address: SocketAddr) -> String {
         let (date, stamp) = now();
         let host = address.to_string();
@@ -104,7 +104,7 @@ impl<'a> Ask<'a> {
         format!("{path}?{query}&X-Amz-Signature={signature}")
     }
 
-    /// Signed in its header by version 2, as of `date`.
+    /// Signs in a header by version 2, as of `date`.
     pub(crate) fn by_version_2(&self, address: SocketAddr, date: OffsetDateTime) -> Vec<u8> {
         let date = date.format(&Rfc2822).unwrap();
         let text = format!("{}\n\n\n{date}\n{}", self.method, self.target);
@@ -120,7 +120,7 @@ impl<'a> Ask<'a> {
         ])
     }
 
-    /// Sends it signed by version 4 in its header, and reads the answer.
+    /// Sends it signed by version 4 in a header, and reads the response.
     pub(crate) async fn send(&self, address: SocketAddr) -> Answer {
         exchange(address, &self.by_header(address).0).await
     }
@@ -162,14 +162,14 @@ impl<'a> Ask<'a> {
     }
 }
 
-/// Sends bytes on a connection of their own and reads the answer to the end of it, or until it is whole.
+/// Sends bytes on a new connection and reads until it ends or the response is complete.
 pub(crate) async fn exchange(address: SocketAddr, bytes: &[u8]) -> Answer {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(bytes).await.unwrap();
     next_answer(&mut stream).await
 }
 
-/// The next answer of a connection that stays open.
+/// Reads the next response of a connection that stays open.
 pub(crate) async fn next_answer(stream: &mut TcpStream) -> Answer {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -225,7 +225,7 @@ fn mac(key: &[u8], text: &str) -> Vec<u8> {
     mac.finalize().into_bytes().to_vec()
 }
 
-/// The date, and the time with it.
+/// The date, and the date with the time.
 fn now() -> (String, String) {
     let now = OffsetDateTime::now_utc();
     let date = format!("{:04}{:02}{:02}", now.year(), u8::from(now.month()), now.day());

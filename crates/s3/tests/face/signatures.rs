@@ -1,4 +1,4 @@
-//! What a signature covers, and what it does not: requests that were signed for less than they ask.
+//! What a signature covers: requests that ask for more than was signed.
 
 use time::{Duration, OffsetDateTime};
 
@@ -23,8 +23,8 @@ async fn with_secret() -> Rig {
     rig
 }
 
-/// Whoever is given an address to upload something to adds a header to it that copies what the signer can
-/// read into an object that everybody can read.
+/// The holder of an address for an upload adds a header, which would copy an object that the signer can read
+/// into a public one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_presigned_put_is_not_turned_into_a_copy() {
     let rig = with_secret().await;
@@ -58,7 +58,7 @@ async fn a_presigned_put_is_not_turned_into_a_copy() {
     );
     let stranger = request("GET", &format!("{}/drop/upload", rig.endpoint()), b"").await;
     assert_eq!(stranger.status, 403, "{}", stranger.text());
-    // What the signer did sign is done.
+    // What the signer did sign is carried out.
     let signer = Ask {
         signed: &[("x-amz-acl", "public-read")],
         ..signer
@@ -95,7 +95,7 @@ async fn a_header_outside_of_a_signed_request_is_refused() {
     rig.stop().await;
 }
 
-/// A signature of version 2 in a header has no time of expiry.
+/// A signature of version 2 in a header does not expire.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn version_2_is_off_and_young_where_it_is_on() {
     let now = OffsetDateTime::now_utc();
@@ -150,7 +150,7 @@ fn form_of_version_2(address: std::net::SocketAddr) -> Vec<u8> {
     [head.as_bytes(), body.as_bytes()].concat()
 }
 
-/// s3cmd signs for `US` by default, which is no region's name; told of one it signs again.
+/// s3cmd signs for `US` by default, which is not a region; after the refusal names one, it signs again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_region_that_cannot_be_is_answered_with_one_that_can() {
     let rig = Rig::start().await;
@@ -169,8 +169,7 @@ async fn a_region_that_cannot_be_is_answered_with_one_that_can() {
     rig.stop().await;
 }
 
-/// Overrides of an answer's headers are for those who signed them: a stranger could show an open object as a
-/// page.
+/// Overrides of response headers need a signature: a stranger could show a public object as a web page.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn strangers_do_not_choose_how_an_object_is_shown() {
     let rig = Rig::start().await;
@@ -190,7 +189,7 @@ async fn strangers_do_not_choose_how_an_object_is_shown() {
     rig.stop().await;
 }
 
-/// A web page that pointed a name of its own at this machine after it was loaded.
+/// A web page whose own name was pointed at this machine after it was loaded (DNS rebinding).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_that_is_not_ours_is_misdirected_unless_signed() {
     let rig = Rig::start_changed(KEYS, |settings| settings.hosts = vec!["store.example".to_owned()]).await;
@@ -210,7 +209,7 @@ async fn a_name_that_is_not_ours_is_misdirected_unless_signed() {
             assert_eq!(answer.status == 421, misdirected, "{host}: {}", answer.text());
         }
     }
-    // A page has no key: whoever signs may use any name that reaches us.
+    // A page has no key: a signed request may use any host name.
     let signed = Ask::new("GET", "/")
         .by_header("192.0.2.1:9000".parse().unwrap())
         .0;

@@ -1,4 +1,4 @@
-//! What the face compares, refuses and says as S3 does, asked byte by byte.
+//! Comparisons, refusals and responses that must equal S3's, tested byte by byte.
 
 use data_encoding::{BASE64, HEXLOWER};
 use sha2::{Digest as _, Sha256};
@@ -29,7 +29,7 @@ async fn delete_objects(rig: &Rig, headers: &[(&str, &str)]) -> Answer {
     ask.send(rig.face.address()).await
 }
 
-/// A request to delete that was damaged on its way, or has nothing to be compared with, deletes nothing.
+/// A delete request that was damaged in transit, or has no digest, deletes nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_damaged_body_deletes_nothing() {
     let rig = with_object().await;
@@ -55,7 +55,7 @@ async fn a_damaged_body_deletes_nothing() {
     rig.stop().await;
 }
 
-/// The bucket may have been given up and taken by somebody else since the client was told of it.
+/// The bucket may have been removed and made by another user since the client learned of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bucket_of_another_owner_is_not_touched() {
     let rig = Rig::start_with_keys(OWNERS).await;
@@ -100,8 +100,8 @@ async fn a_bucket_of_another_owner_is_not_touched() {
     rig.stop().await;
 }
 
-/// A client whose request was refused before its body was read sends the next one on the same connection,
-/// unless it was told not to. Then the answer must reach it although it is still sending.
+/// After an early refusal a client sends its next request on the same connection, unless told not to. In that
+/// case the response must reach it although it is still sending.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_an_early_error_the_next_request_is_answered_or_the_end_was_told() {
     let rig = Rig::start().await;
@@ -128,8 +128,8 @@ async fn after_an_early_error_the_next_request_is_answered_or_the_end_was_told()
     rig.stop().await;
 }
 
-/// Each chunk's signature covers those before it: a body that lost its end is whole by all signatures that
-/// came.
+/// Each chunk's signature covers the chunks before it: a body without its end still has only valid
+/// signatures.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_signed_body_without_its_last_chunk_is_incomplete() {
     let rig = Rig::start().await;
@@ -154,7 +154,7 @@ async fn a_signed_body_without_its_last_chunk_is_incomplete() {
         ask.body = body.as_bytes();
         let (bytes, again, _) = ask.by_header(address);
         if again != seed {
-            // The clock went on by a second between the two: the chunks are signed for the one before.
+            // The clock advanced by a second in between: the chunks are signed for the second before.
             continue;
         }
         let answer = exchange(address, &bytes).await;
@@ -171,8 +171,8 @@ async fn a_signed_body_without_its_last_chunk_is_incomplete() {
     rig.stop().await;
 }
 
-/// s3s tells what broke a body off by the texts of its errors alone: each is provoked here, so that another
-/// version of it with other texts is found out.
+/// Only the texts of s3s's errors tell what broke a body off. This test provokes each, so that a new version
+/// of s3s with other texts fails here.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_broke_a_body_off_is_named() {
     let rig = Rig::start().await;
@@ -212,7 +212,8 @@ async fn what_broke_a_body_off_is_named() {
     rig.stop().await;
 }
 
-/// Clients that ask twice because an answer was late: one joins the parts, and all are told what was made.
+/// Clients that send the same request again because a response was late: one joins the parts, and all get its
+/// result.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn racing_completes_of_one_upload_all_succeed() {
     let rig = Rig::start().await;
@@ -274,7 +275,7 @@ async fn racing_completes_of_one_upload_all_succeed() {
     rig.stop().await;
 }
 
-/// XML 1.0 cannot carry most control characters: a listing with one in it could not be read at all.
+/// XML 1.0 cannot carry most control characters: a listing with one in it could not be parsed at all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_listing_can_be_read_whatever_is_in_a_key() {
     let rig = open_to_writers(s3::Limits::default()).await;
@@ -321,7 +322,7 @@ async fn a_listing_can_be_read_whatever_is_in_a_key() {
     rig.stop().await;
 }
 
-/// Clients that manage buckets ask for every configuration there is.
+/// Clients that manage buckets request every configuration that exists.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn configurations_never_set_are_answered_as_s3_does() {
     let rig = with_object().await;
@@ -358,7 +359,7 @@ async fn configurations_never_set_are_answered_as_s3_does() {
             answer.text()
         );
     }
-    // What asks for a lock is refused as in a bucket that was made without.
+    // Lock operations are refused as in a bucket made without locks.
     for (method, target, status, code) in [
         ("GET", "/data/x?retention", 400, "InvalidRequest"),
         ("GET", "/data/x?legal-hold", 400, "InvalidRequest"),

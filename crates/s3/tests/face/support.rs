@@ -1,4 +1,4 @@
-//! A face over two temporary volumes.
+//! A server over two temporary volumes.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -12,10 +12,10 @@ use s3::{Limits, Running, Settings, TlsFiles};
 use store::{List, RequestCount, Store};
 use tempfile::TempDir;
 
-/// Access key that may do everything, and its secret.
+/// Access key with every right, and its secret.
 pub(crate) const ADMIN: (&str, &str) = ("ADMIN", "admin-secret-0123456789");
 
-/// Access key that may read and list what begins with `shared-`.
+/// Access key that may read and list buckets whose names begin with `shared-`, and its secret.
 pub(crate) const READER: (&str, &str) = ("READER", "reader-secret-0123456789");
 
 pub(crate) const KEYS: &str = r#"
@@ -32,7 +32,7 @@ pub(crate) const KEYS: &str = r#"
     anonymous = ["read"]
 "#;
 
-/// Keys whose users own what they make; `tests/boto3/owners.py` says more.
+/// Keys whose users own what they make; see `tests/boto3/owners.py`.
 pub(crate) const OWNERS: &str = r#"
     [keys.OWNER]
     secret = "secret-of-OWNER"
@@ -63,7 +63,7 @@ pub(crate) const OWNERS: &str = r#"
     block_public = true
 "#;
 
-/// The face, its store, and the directories.
+/// The server, its store, and the directories.
 pub(crate) struct Rig {
     pub(crate) face: Running,
     pub(crate) store: Store,
@@ -89,7 +89,7 @@ impl Rig {
         Self::start_changed(keys_text, change).await
     }
 
-    /// With settings that differ from those by default.
+    /// Starts with changed default settings.
     pub(crate) async fn start_changed(keys_text: &str, change: impl FnOnce(&mut Settings)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let volume = |name| VolumeSettings::at(dir.path().join(name));
@@ -120,19 +120,19 @@ impl Rig {
         self.dir.path()
     }
 
-    /// A client, apart from the settings of whoever runs the tests.
+    /// A client that ignores the settings of the user who runs the tests.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         apart::command(program, self.dir())
     }
 
-    /// What the face has counted of an operation.
+    /// The server's counters of an operation.
     pub(crate) fn counted(&self, operation: &str) -> RequestCount {
         let counts = self.face.requests().counts();
         let mut of_operation = counts.into_iter().filter(|count| count.operation == operation);
         of_operation.next().unwrap_or_default()
     }
 
-    /// The keys of all objects that begin with this text, asked of the store itself.
+    /// The keys of all objects that begin with `prefix`, read from the store itself.
     pub(crate) async fn keys(&self, prefix: &str) -> Vec<String> {
         let list = List {
             prefix: prefix.to_owned(),
@@ -152,7 +152,7 @@ impl Rig {
     }
 }
 
-/// Limits under which a slow client is seen to be one at once.
+/// Limits that detect a slow client at once.
 pub(crate) fn impatient() -> Limits {
     Limits {
         header_time_max: Duration::from_millis(200),
@@ -161,12 +161,12 @@ pub(crate) fn impatient() -> Limits {
     }
 }
 
-/// A line that is seen although the test passes.
+/// Prints a line that is shown although the test passes.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Runs a program to its end without holding up the face, which lives on this runtime.
+/// Runs a program to its end without blocking this runtime, on which the server runs.
 pub(crate) async fn run(mut command: Command) -> (bool, String) {
     let output = tokio::task::spawn_blocking(move || command.output())
         .await

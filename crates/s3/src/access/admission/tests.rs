@@ -1,5 +1,5 @@
-//! Random keys files, lists, policies and owners; every operation by everybody, against the rule written out
-//! once more.
+//! Random keys files, lists, policies and owners; every operation by every user, compared with the rule
+//! written out again.
 
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -45,7 +45,7 @@ struct World {
     object_list: Option<Vec<(&'static str, &'static str)>>,
     enforced: bool,
     block: Option<Block>,
-    /// Statements: deny, user or everybody, action or every one.
+    /// Statements: whether it denies, the user or everybody, the action or all of them.
     policy: Vec<(bool, Option<&'static str>, Option<&'static str>)>,
 }
 
@@ -174,13 +174,13 @@ impl World {
         (0..KEYS.len()).any(|key| KEYS[key].1 == user && self.has(Some(key), "own"))
     }
 
-    /// The rule, in the words of the module's comment.
+    /// The rule as the module's comment states it.
     fn expected(&self, key: Option<usize>, operation: usize) -> bool {
         let (name, right, on, permission, action) = OPERATIONS[operation];
         let user = key.map(|key| KEYS[key].1);
         let is_owner = user == Some(self.bucket_owner) && self.has(key, "own");
         if !self.owns(self.bucket_owner) {
-            // Only the file counts, and the lists of objects whose owners may own.
+            // Only the keys file counts, and the lists of objects whose owners may own.
             let plain = right.unwrap_or(match name {
                 "GetBucketPolicy" => "list",
                 _ => "write",
