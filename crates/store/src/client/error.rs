@@ -34,7 +34,7 @@ pub enum StoreError {
         /// What happened.
         detail: String,
     },
-    /// The finisher refused the content ([`Put::finisher`]).
+    /// The finisher refused the content ([`Put::finisher`](super::Put::finisher)).
     #[error("{key}: {detail}")]
     Refused {
         /// The object.
