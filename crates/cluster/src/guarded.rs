@@ -7,9 +7,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use contract::{
-    Abandon, ByteStream, Cause, FixityEvent, Head, Held, Key, ListQuery, Meta, Partition, Purpose,
-    ReplicaRead, StageId, Staged, StagedRead, Surveyed, Unsettled, Verdict, Version, Volume, VolumeError,
-    VolumeId, VolumeStatus,
+    ByteStream, Head, Key, Meta, Pending, Purpose, ReplicaRead, StageId, Staged, StagedRead, Unsettled,
+    Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
 };
 use store::LayoutTag;
 
@@ -61,6 +60,26 @@ impl Guarded {
         }
     }
 
+    async fn head_of(&self, key: &Key) -> Result<Head, VolumeError> {
+        // First: what is prepared in between is seen in one place or in both, never in neither.
+        let under_way = self.promises.under_way(self.inner.id(), key);
+        let mut head = self.inner.head(key).await?;
+        let newest = |pending: &Option<Pending>| pending.as_ref().map(|pending| pending.meta.version);
+        if newest(&under_way) > newest(&head.pending) {
+            head.pending = under_way;
+        }
+        Ok(head)
+    }
+
+    async fn unsettled_of(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
+        let under_way = self.promises.keys_under_way(self.inner.id(), prefix);
+        let mut unsettled = self.inner.unsettled(prefix).await?;
+        unsettled.keys.extend(under_way);
+        unsettled.keys.sort();
+        unsettled.keys.dedup();
+        Ok(unsettled)
+    }
+
     /// Carries a preparation to its end although nobody may wait any longer: until then it is told of.
     async fn carry<T: Send + 'static>(
         &self,
@@ -87,18 +106,25 @@ impl Volume for Guarded {
         self.inner.id()
     }
 
-    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
-        self.inner.stage(stage, body).await
+    async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
+        match ask {
+            VolumeAsk::Prepare {
+                stage,
+                ref meta,
+                purpose: Purpose::Write,
+            } => {
+                let entered = self.enter(stage, meta)?;
+                let inner = self.inner.clone();
+                self.carry(entered, async move { inner.call(ask).await }).await
+            }
+            VolumeAsk::Head { key } => Ok(self.head_of(&key).await?.into()),
+            VolumeAsk::Unsettled { prefix } => Ok(self.unsettled_of(&prefix).await?.into()),
+            ask => self.inner.call(ask).await,
+        }
     }
 
-    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
-        if purpose == Purpose::Copy {
-            return self.inner.prepare(stage, meta, purpose).await;
-        }
-        let entered = self.enter(stage, meta)?;
-        let (inner, meta) = (self.inner.clone(), meta.clone());
-        self.carry(entered, async move { inner.prepare(stage, &meta, purpose).await })
-            .await
+    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
+        self.inner.stage(stage, body).await
     }
 
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
@@ -115,38 +141,6 @@ impl Volume for Guarded {
         self.inner.read_staged(stage).await
     }
 
-    async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
-        self.inner.commit(stage, cause, evidence).await
-    }
-
-    async fn abort(&self, stage: StageId, what: Abandon) {
-        self.inner.abort(stage, what).await;
-    }
-
-    async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
-        // First: what is prepared in between is seen in one place or in both, never in neither.
-        let under_way = self.promises.under_way(self.inner.id(), key);
-        let mut head = self.inner.head(key).await?;
-        let newest = |pending: &Option<_>| {
-            pending
-                .as_ref()
-                .map(|pending: &contract::Pending| pending.meta.version)
-        };
-        if newest(&under_way) > newest(&head.pending) {
-            head.pending = under_way;
-        }
-        Ok(head)
-    }
-
-    async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
-        let under_way = self.promises.keys_under_way(self.inner.id(), prefix);
-        let mut unsettled = self.inner.unsettled(prefix).await?;
-        unsettled.keys.extend(under_way);
-        unsettled.keys.sort();
-        unsettled.keys.dedup();
-        Ok(unsettled)
-    }
-
     async fn read(
         &self,
         key: &Key,
@@ -154,44 +148,6 @@ impl Volume for Guarded {
         blocks: Range<u64>,
     ) -> Result<ReplicaRead, VolumeError> {
         self.inner.read(key, version, blocks).await
-    }
-
-    async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
-        self.inner.list(query).await
-    }
-
-    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
-        self.inner.survey(partitions).await
-    }
-
-    async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {
-        self.inner.verify(key, version, cause).await
-    }
-
-    async fn remove(
-        &self,
-        key: &Key,
-        version: Version,
-        cause: Cause,
-        evidence: &str,
-    ) -> Result<(), VolumeError> {
-        self.inner.remove(key, version, cause, evidence).await
-    }
-
-    async fn settle_stray(&self, path: &str) -> Result<(), VolumeError> {
-        self.inner.settle_stray(path).await
-    }
-
-    async fn rebuilt(&self) -> Result<(), VolumeError> {
-        self.inner.rebuilt().await
-    }
-
-    async fn fixity(&self, key: Option<&Key>, limit: usize) -> Result<Vec<FixityEvent>, VolumeError> {
-        self.inner.fixity(key, limit).await
-    }
-
-    async fn status(&self) -> Result<VolumeStatus, VolumeError> {
-        self.inner.status().await
     }
 
     fn revive(&self) {

@@ -15,9 +15,8 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use bytes::Bytes;
 use contract::{
-    Abandon, ByteStream, Cause, FixityEvent, Head, Held, Key, ListQuery, Meta, Partition, Purpose,
-    ReplicaRead, StageId, Staged, StagedRead, Surveyed, Unsettled, Verdict, Version, Volume, VolumeError,
-    VolumeId, VolumeState, VolumeStatus,
+    ByteStream, Cause, Key, Meta, ReplicaRead, StageId, Staged, StagedRead, Version, Volume, VolumeAnswer,
+    VolumeAsk, VolumeError, VolumeId, VolumeState, VolumeStatus,
 };
 use parking_lot::RwLock;
 use volume::{FixityLog, fixity};
@@ -136,12 +135,21 @@ impl Volume for Slot {
         &self.given.id
     }
 
-    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
-        self.volume()?.stage(stage, body).await
+    async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
+        match (self.volume(), ask) {
+            (Ok(volume), ask) => volume.call(ask).await,
+            // An upload that nobody took need not be given up.
+            (Err(_), VolumeAsk::Abort { .. }) => Ok(().into()),
+            (Err(VolumeError::Out { detail, .. }), VolumeAsk::Status) => {
+                let path = self.given.path.display().to_string();
+                Ok(out(&self.given.id, path, detail).into())
+            }
+            (Err(error), _) => Err(error),
+        }
     }
 
-    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
-        self.volume()?.prepare(stage, meta, purpose).await
+    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
+        self.volume()?.stage(stage, body).await
     }
 
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
@@ -152,24 +160,6 @@ impl Volume for Slot {
         self.volume()?.read_staged(stage).await
     }
 
-    async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
-        self.volume()?.commit(stage, cause, evidence).await
-    }
-
-    async fn abort(&self, stage: StageId, what: Abandon) {
-        if let Ok(volume) = self.volume() {
-            volume.abort(stage, what).await;
-        }
-    }
-
-    async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
-        self.volume()?.head(key).await
-    }
-
-    async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
-        self.volume()?.unsettled(prefix).await
-    }
-
     async fn read(
         &self,
         key: &Key,
@@ -177,51 +167,6 @@ impl Volume for Slot {
         blocks: Range<u64>,
     ) -> Result<ReplicaRead, VolumeError> {
         self.volume()?.read(key, version, blocks).await
-    }
-
-    async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
-        self.volume()?.list(query).await
-    }
-
-    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
-        self.volume()?.survey(partitions).await
-    }
-
-    async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {
-        self.volume()?.verify(key, version, cause).await
-    }
-
-    async fn remove(
-        &self,
-        key: &Key,
-        version: Version,
-        cause: Cause,
-        evidence: &str,
-    ) -> Result<(), VolumeError> {
-        self.volume()?.remove(key, version, cause, evidence).await
-    }
-
-    async fn settle_stray(&self, path: &str) -> Result<(), VolumeError> {
-        self.volume()?.settle_stray(path).await
-    }
-
-    async fn rebuilt(&self) -> Result<(), VolumeError> {
-        self.volume()?.rebuilt().await
-    }
-
-    async fn fixity(&self, key: Option<&Key>, limit: usize) -> Result<Vec<FixityEvent>, VolumeError> {
-        self.volume()?.fixity(key, limit).await
-    }
-
-    async fn status(&self) -> Result<VolumeStatus, VolumeError> {
-        match self.volume() {
-            Ok(volume) => volume.status().await,
-            Err(VolumeError::Out { detail, .. }) => {
-                let path = self.given.path.display().to_string();
-                Ok(out(&self.given.id, path, detail))
-            }
-            Err(error) => Err(error),
-        }
     }
 
     fn revive(&self) {

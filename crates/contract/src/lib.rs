@@ -11,6 +11,7 @@
 //!
 //! Nothing here touches a disk or the network.
 
+mod ask;
 mod block_set;
 mod blocks;
 mod change;
@@ -27,6 +28,7 @@ mod volume;
 mod volume_error;
 mod worker;
 
+pub use ask::{OtherAnswer, VolumeAnswer, VolumeAsk};
 pub use block_set::{BlockSet, RANGES_MAX};
 pub use blocks::{BlockHasher, BlockTable, block_bytes, block_count, block_value};
 pub use change::{Change, Claim, Condition, Draft, Finish, Seen};

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use placement::{Partition, VolumeId};
 use serde::{Deserialize, Serialize};
 
+use crate::ask::{VolumeAnswer, VolumeAsk, value};
 use crate::clock::Version;
 use crate::fixity::{Cause, FixityEvent};
 use crate::held::{Head, Held, ListQuery, ReplicaRead, Surveyed, Unsettled, Verdict};
@@ -56,6 +57,14 @@ pub enum VolumeState {
     Out(String),
 }
 
+/// Asks a volume and takes the value out of its answer.
+async fn answer<T: TryFrom<VolumeAnswer>>(
+    volume: &(impl Volume + ?Sized),
+    ask: VolumeAsk,
+) -> Result<T, VolumeError> {
+    value(volume.id(), volume.call(ask).await)
+}
+
 /// A place for replicas.
 ///
 /// Writing goes in three steps, so that nothing is visible before it is safe everywhere: `stage` receives the
@@ -67,12 +76,18 @@ pub trait Volume: Send + Sync + 'static {
     /// Name of the volume.
     fn id(&self) -> &VolumeId;
 
+    /// Answers a question. The methods below, each of which asks one, say what it means and what holds afterwards.
+    async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError>;
+
     /// Receives content into a temporary file. On an error nothing is left.
     async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError>;
 
     /// Completes the temporary file with `meta` and syncs it. Size and BLAKE3 of `meta` must be those staged,
     /// otherwise [`VolumeError::Corrupt`] and the upload is gone. A tombstone (`meta.deleted`) needs no `stage`.
-    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError>;
+    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
+        let meta = meta.clone();
+        answer(self, VolumeAsk::Prepare { stage, meta, purpose }).await
+    }
 
     /// `stage` and `prepare` of content that is known whole, in one step, for a write.
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError>;
@@ -84,17 +99,38 @@ pub trait Volume: Send + Sync + 'static {
     /// newer version is there already. A replica of the same version is replaced, and no longer bad. Older versions
     /// of the key may be removed at any time after. `cause` goes to the fixity log, with `evidence` (the replica and
     /// digest that a repair was made from; empty for writes).
-    async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError>;
+    async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
+        let evidence = evidence.to_owned();
+        answer(
+            self,
+            VolumeAsk::Commit {
+                stage,
+                cause,
+                evidence,
+            },
+        )
+        .await
+    }
 
     /// Gives an upload up, if it is what may be given up. Unknown uploads are no error.
-    async fn abort(&self, stage: StageId, what: Abandon);
+    async fn abort(&self, stage: StageId, what: Abandon) {
+        if let Err(error) = self.call(VolumeAsk::Abort { stage, what }).await {
+            // Nobody can do anything about it: what was received goes at the next opening, at the latest.
+            tracing::debug!(volume = %self.id(), %stage, %error, "upload was not given up, its node will do so");
+        }
+    }
 
     /// The newest version held of a key, live or tombstone, and the newest one prepared. Reads the index only. A version
     /// is never in neither place between `prepare` and the end of `commit`.
-    async fn head(&self, key: &Key) -> Result<Head, VolumeError>;
+    async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
+        answer(self, VolumeAsk::Head { key: key.clone() }).await
+    }
 
     /// Keys that begin with a text and of which something lies prepared.
-    async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError>;
+    async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
+        let prefix = prefix.to_owned();
+        answer(self, VolumeAsk::Unsettled { prefix }).await
+    }
 
     /// Opens a replica and reads whole blocks of it, from the file, unverified; see [`ReplicaRead`]. A replica that is
     /// known to be bad is opened all the same: its other blocks may be right nowhere else. The bytes end with an
@@ -103,14 +139,22 @@ pub trait Volume: Send + Sync + 'static {
     -> Result<ReplicaRead, VolumeError>;
 
     /// Newest versions of keys in order, tombstones included, at most `query.limit`; fewer means that there are no more.
-    async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError>;
+    async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
+        answer(self, VolumeAsk::List(query.clone())).await
+    }
 
     /// Everything in the first of these partitions, by files and index: a list for each, in order of keys, strays last.
     /// Partitions are answered, at least one, until they have [`SURVEY_ENTRIES`] entries together.
-    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError>;
+    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+        let partitions = partitions.to_vec();
+        answer(self, VolumeAsk::Survey { partitions }).await
+    }
 
     /// Reads a whole replica against its digests, marks it bad or good, and logs it.
-    async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError>;
+    async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {
+        let key = key.clone();
+        answer(self, VolumeAsk::Verify { key, version, cause }).await
+    }
 
     /// Removes one replica or collected tombstone, durably, and logs it with the evidence that it may go.
     async fn remove(
@@ -119,19 +163,38 @@ pub trait Volume: Send + Sync + 'static {
         version: Version,
         cause: Cause,
         evidence: &str,
-    ) -> Result<(), VolumeError>;
+    ) -> Result<(), VolumeError> {
+        let (key, evidence) = (key.clone(), evidence.to_owned());
+        let ask = VolumeAsk::Remove {
+            key,
+            version,
+            cause,
+            evidence,
+        };
+        answer(self, ask).await
+    }
 
     /// Moves a stray file out of the way (into the volume's `lost+found`), or indexes it if it is a whole replica after all.
-    async fn settle_stray(&self, path: &str) -> Result<(), VolumeError>;
+    async fn settle_stray(&self, path: &str) -> Result<(), VolumeError> {
+        let path = path.to_owned();
+        answer(self, VolumeAsk::SettleStray { path }).await
+    }
 
     /// Says that repair has passed over everything that this volume should hold: ends [`VolumeState::Rebuilding`].
-    async fn rebuilt(&self) -> Result<(), VolumeError>;
+    async fn rebuilt(&self) -> Result<(), VolumeError> {
+        answer(self, VolumeAsk::Rebuilt).await
+    }
 
     /// Lines of the fixity log about a key on this volume's node, oldest first; all lines (the last `limit`) if `None`.
-    async fn fixity(&self, key: Option<&Key>, limit: usize) -> Result<Vec<FixityEvent>, VolumeError>;
+    async fn fixity(&self, key: Option<&Key>, limit: usize) -> Result<Vec<FixityEvent>, VolumeError> {
+        let key = key.cloned();
+        answer(self, VolumeAsk::Fixity { key, limit }).await
+    }
 
     /// How the volume is doing.
-    async fn status(&self) -> Result<VolumeStatus, VolumeError>;
+    async fn status(&self) -> Result<VolumeStatus, VolumeError> {
+        answer(self, VolumeAsk::Status).await
+    }
 
     /// A volume that could not be opened is tried again, without anybody waiting for it. Nothing for all others.
     fn revive(&self) {}

@@ -14,9 +14,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use contract::{
-    Abandon, ByteStream, Cause, Claim, Finish, FixityEvent, Head, Held, Key, ListQuery, Meta, Node,
-    NodeError, NodeId, NodeStatus, Partition, Purpose, ReplicaRead, StageId, Staged, StagedRead, Surveyed,
-    Unsettled, Verdict, Version, Volume, VolumeError, VolumeId, VolumeStatus,
+    ByteStream, Claim, Finish, Key, Meta, Node, NodeError, NodeId, NodeStatus, ReplicaRead, StageId, Staged,
+    StagedRead, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
 };
 use parking_lot::Mutex;
 use placement::{Layout, Layouts};
@@ -228,7 +227,7 @@ pub struct Wired {
 }
 
 impl Wired {
-    async fn call<T: Send + 'static>(
+    async fn carried<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, VolumeError>> + Send + 'static,
     ) -> Result<T, VolumeError> {
@@ -247,51 +246,35 @@ impl Volume for Wired {
         self.volume.id()
     }
 
-    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
+    async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
         let volume = self.volume.clone();
-        self.call(async move { volume.stage(stage, body).await }).await
+        match ask {
+            // Upkeep: not part of the histories that a net is for.
+            VolumeAsk::Survey { .. }
+            | VolumeAsk::Verify { .. }
+            | VolumeAsk::Remove { .. }
+            | VolumeAsk::SettleStray { .. }
+            | VolumeAsk::Rebuilt
+            | VolumeAsk::Fixity { .. }
+            | VolumeAsk::Status => volume.call(ask).await,
+            ask => self.carried(async move { volume.call(ask).await }).await,
+        }
     }
 
-    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
-        let (volume, meta) = (self.volume.clone(), meta.clone());
-        self.call(async move { volume.prepare(stage, &meta, purpose).await })
-            .await
+    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
+        let volume = self.volume.clone();
+        self.carried(async move { volume.stage(stage, body).await }).await
     }
 
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
         let (volume, meta) = (self.volume.clone(), meta.clone());
-        self.call(async move { volume.stage_whole(stage, &meta, content).await })
+        self.carried(async move { volume.stage_whole(stage, &meta, content).await })
             .await
     }
 
     async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError> {
         let volume = self.volume.clone();
-        self.call(async move { volume.read_staged(stage).await }).await
-    }
-
-    async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
-        let (volume, evidence) = (self.volume.clone(), evidence.to_owned());
-        self.call(async move { volume.commit(stage, cause, &evidence).await })
-            .await
-    }
-
-    async fn abort(&self, stage: StageId, what: Abandon) {
-        let volume = self.volume.clone();
-        let abort = async move {
-            volume.abort(stage, what).await;
-            Ok(())
-        };
-        let _ = self.call(abort).await;
-    }
-
-    async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
-        let (volume, key) = (self.volume.clone(), key.clone());
-        self.call(async move { volume.head(&key).await }).await
-    }
-
-    async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
-        let (volume, prefix) = (self.volume.clone(), prefix.to_owned());
-        self.call(async move { volume.unsettled(&prefix).await }).await
+        self.carried(async move { volume.read_staged(stage).await }).await
     }
 
     async fn read(
@@ -301,47 +284,8 @@ impl Volume for Wired {
         blocks: Range<u64>,
     ) -> Result<ReplicaRead, VolumeError> {
         let (volume, key) = (self.volume.clone(), key.clone());
-        self.call(async move { volume.read(&key, version, blocks).await })
+        self.carried(async move { volume.read(&key, version, blocks).await })
             .await
-    }
-
-    async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
-        let (volume, query) = (self.volume.clone(), query.clone());
-        self.call(async move { volume.list(&query).await }).await
-    }
-
-    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
-        self.volume.survey(partitions).await
-    }
-
-    async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {
-        self.volume.verify(key, version, cause).await
-    }
-
-    async fn remove(
-        &self,
-        key: &Key,
-        version: Version,
-        cause: Cause,
-        evidence: &str,
-    ) -> Result<(), VolumeError> {
-        self.volume.remove(key, version, cause, evidence).await
-    }
-
-    async fn settle_stray(&self, path: &str) -> Result<(), VolumeError> {
-        self.volume.settle_stray(path).await
-    }
-
-    async fn rebuilt(&self) -> Result<(), VolumeError> {
-        self.volume.rebuilt().await
-    }
-
-    async fn fixity(&self, key: Option<&Key>, limit: usize) -> Result<Vec<FixityEvent>, VolumeError> {
-        self.volume.fixity(key, limit).await
-    }
-
-    async fn status(&self) -> Result<VolumeStatus, VolumeError> {
-        self.volume.status().await
     }
 }
 

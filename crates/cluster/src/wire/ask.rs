@@ -2,36 +2,16 @@
 
 use std::time::Duration;
 
-use contract::{Abandon, Cause, Claim, Finish, Key, ListQuery, Meta, Partition, Purpose, StageId, Version};
+use contract::{Claim, Finish, Key, Meta, StageId, Version, VolumeAsk};
 use placement::{Layout, Layouts};
 use serde::{Deserialize, Serialize};
 
-/// Questions to a volume whose ask is JSON.
+/// Questions to a volume whose answer is a stream.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum VolumeAsk {
-    Prepare {
-        stage: StageId,
-        meta: Meta,
-        purpose: Purpose,
-    },
+pub(crate) enum StreamAsk {
     ReadStaged {
         stage: StageId,
-    },
-    Commit {
-        stage: StageId,
-        cause: Cause,
-        evidence: String,
-    },
-    Abort {
-        stage: StageId,
-        what: Abandon,
-    },
-    Head {
-        key: Key,
-    },
-    Unsettled {
-        prefix: String,
     },
     Read {
         key: Key,
@@ -42,30 +22,6 @@ pub(crate) enum VolumeAsk {
         /// Whether the table of blocks is to come along.
         table: bool,
     },
-    List(ListQuery),
-    Survey {
-        partitions: Vec<Partition>,
-    },
-    Verify {
-        key: Key,
-        version: Version,
-        cause: Cause,
-    },
-    Remove {
-        key: Key,
-        version: Version,
-        cause: Cause,
-        evidence: String,
-    },
-    SettleStray {
-        path: String,
-    },
-    Rebuilt,
-    Fixity {
-        key: Option<Key>,
-        limit: usize,
-    },
-    Status,
 }
 
 /// Questions to a node.
@@ -130,30 +86,40 @@ impl Manner {
     pub(crate) const STAGE: Self = writes("stage", LONG);
     /// Small content with its description.
     pub(crate) const STAGE_WHOLE: Self = writes("stage-whole", DURABLE);
+    /// Content of an upload.
+    pub(crate) const READ_STAGED: Self = reads("read-staged", QUICK);
+    /// Blocks of a replica.
+    pub(crate) const READ: Self = reads("read", QUICK);
     /// Whether the process lives.
     pub(crate) const PING: Self = reads("ping", QUICK);
 }
 
-impl VolumeAsk {
+impl StreamAsk {
     /// How it is treated.
     pub(crate) fn manner(&self) -> Manner {
         match self {
-            Self::Prepare { .. } => writes("prepare", DURABLE),
-            Self::ReadStaged { .. } => reads("read-staged", QUICK),
-            Self::Commit { .. } => writes("commit", DURABLE),
-            Self::Abort { .. } => writes("abort", QUICK),
-            Self::Head { .. } => reads("head", QUICK),
-            Self::Unsettled { .. } => reads("unsettled", QUICK),
-            Self::Read { .. } => reads("read", QUICK),
-            Self::List(_) => reads("list", QUICK),
-            Self::Survey { .. } => reads("survey", LONG),
-            Self::Verify { .. } => writes("verify", LONG),
-            Self::Remove { .. } => writes("remove", DURABLE),
-            Self::SettleStray { .. } => writes("settle-stray", LONG),
-            Self::Rebuilt => writes("rebuilt", DURABLE),
-            Self::Fixity { .. } => reads("fixity", LONG),
-            Self::Status => reads("status", QUICK),
+            Self::ReadStaged { .. } => Manner::READ_STAGED,
+            Self::Read { .. } => Manner::READ,
         }
+    }
+}
+
+/// How a question to a volume is treated.
+pub(crate) fn manner_of(ask: &VolumeAsk) -> Manner {
+    match ask {
+        VolumeAsk::Prepare { .. } => writes("prepare", DURABLE),
+        VolumeAsk::Commit { .. } => writes("commit", DURABLE),
+        VolumeAsk::Abort { .. } => writes("abort", QUICK),
+        VolumeAsk::Head { .. } => reads("head", QUICK),
+        VolumeAsk::Unsettled { .. } => reads("unsettled", QUICK),
+        VolumeAsk::List(_) => reads("list", QUICK),
+        VolumeAsk::Survey { .. } => reads("survey", LONG),
+        VolumeAsk::Verify { .. } => writes("verify", LONG),
+        VolumeAsk::Remove { .. } => writes("remove", DURABLE),
+        VolumeAsk::SettleStray { .. } => writes("settle-stray", LONG),
+        VolumeAsk::Rebuilt => writes("rebuilt", DURABLE),
+        VolumeAsk::Fixity { .. } => reads("fixity", LONG),
+        VolumeAsk::Status => reads("status", QUICK),
     }
 }
 

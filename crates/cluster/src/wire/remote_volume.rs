@@ -8,9 +8,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use contract::{
-    Abandon, BLOCK_BYTES, BlockTable, ByteStream, Cause, FixityEvent, Head, Held, Key, ListQuery, Meta,
-    Partition, Purpose, ReplicaRead, StageId, Staged, StagedRead, Surveyed, Unsettled, Verdict, Version,
-    Volume, VolumeError, VolumeId, VolumeStatus,
+    BLOCK_BYTES, BlockTable, ByteStream, FixityEvent, Head, Held, Key, Meta, Purpose, ReplicaRead, StageId,
+    Staged, StagedRead, Surveyed, Unsettled, Verdict, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError,
+    VolumeId, VolumeStatus,
 };
 use futures_util::future::{Either, select};
 use futures_util::{StreamExt as _, stream};
@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-use super::ask::{Manner, ReadHead, StagedHead, VolumeAsk, WholeHead};
+use super::ask::{Manner, ReadHead, StagedHead, StreamAsk, WholeHead, manner_of};
 use super::body;
 use super::client::{Failure, Peer};
 use super::frame::{self, Pieces};
@@ -38,10 +38,19 @@ impl RemoteVolume {
         Self { id, peer }
     }
 
-    async fn ask<T: DeserializeOwned>(&self, ask: VolumeAsk) -> Result<T, VolumeError> {
-        let manner = ask.manner();
-        let answer = self.peer.ask(manner, &self.path(manner), &ask).await;
+    async fn ask<T: DeserializeOwned>(&self, ask: &VolumeAsk) -> Result<T, VolumeError> {
+        let manner = manner_of(ask);
+        let answer = self.peer.ask(manner, &self.path(manner), ask).await;
         answer.map_err(|failure| self.error(failure))
+    }
+
+    /// A survey of at most so many partitions, and at least one of them.
+    fn checked(&self, found: Vec<Vec<Surveyed>>, most: usize) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
+        if found.len() > most || found.is_empty() != (most == 0) {
+            let detail = format!("a survey of {} partitions: expected 1 to {most}", found.len());
+            return Err(self.unreachable(detail));
+        }
+        Ok(found)
     }
 
     fn path(&self, manner: Manner) -> String {
@@ -142,6 +151,27 @@ impl Volume for RemoteVolume {
         &self.id
     }
 
+    async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
+        Ok(match &ask {
+            VolumeAsk::Head { .. } => self.ask::<Head>(&ask).await?.into(),
+            VolumeAsk::Unsettled { .. } => self.ask::<Unsettled>(&ask).await?.into(),
+            VolumeAsk::List(_) => self.ask::<Vec<Held>>(&ask).await?.into(),
+            VolumeAsk::Survey { partitions } => {
+                let found = self.ask::<Vec<Vec<Surveyed>>>(&ask).await?;
+                self.checked(found, partitions.len())?.into()
+            }
+            VolumeAsk::Verify { .. } => self.ask::<Verdict>(&ask).await?.into(),
+            VolumeAsk::Fixity { .. } => self.ask::<Vec<FixityEvent>>(&ask).await?.into(),
+            VolumeAsk::Status => self.ask::<VolumeStatus>(&ask).await?.into(),
+            VolumeAsk::Prepare { .. }
+            | VolumeAsk::Commit { .. }
+            | VolumeAsk::Abort { .. }
+            | VolumeAsk::Remove { .. }
+            | VolumeAsk::SettleStray { .. }
+            | VolumeAsk::Rebuilt => self.ask::<()>(&ask).await?.into(),
+        })
+    }
+
     async fn stage(&self, stage: StageId, content: ByteStream) -> Result<Staged, VolumeError> {
         let source = Source::default();
         let path = format!("{}?upload={stage}", self.path(Manner::STAGE));
@@ -162,12 +192,6 @@ impl Volume for RemoteVolume {
         asked.map_err(|failure| source.or(self.error(failure)))
     }
 
-    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
-        let meta = meta.clone();
-        let ask = VolumeAsk::Prepare { stage, meta, purpose };
-        self.ask(ask).await
-    }
-
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
         if content.len() > WHOLE_BYTES_MAX {
             self.stage(stage, Box::pin(stream::iter([Ok(content)]))).await?;
@@ -186,38 +210,12 @@ impl Volume for RemoteVolume {
     }
 
     async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError> {
-        let ask = VolumeAsk::ReadStaged { stage };
+        let ask = StreamAsk::ReadStaged { stage };
         let manner = ask.manner();
         let answer = self.peer.ask_raw(manner, &self.path(manner), &ask).await;
         let answer = answer.map_err(|failure| self.error(failure))?;
         let opened = self.opened_stage(answer).await;
         opened.map_err(|error| self.unreachable(error))
-    }
-
-    async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
-        let evidence = evidence.to_owned();
-        self.ask(VolumeAsk::Commit {
-            stage,
-            cause,
-            evidence,
-        })
-        .await
-    }
-
-    async fn abort(&self, stage: StageId, what: Abandon) {
-        if let Err(error) = self.ask::<()>(VolumeAsk::Abort { stage, what }).await {
-            tracing::debug!(volume = %self.id, %stage, %error, "upload was not given up, its node will do so");
-        }
-    }
-
-    async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
-        let key = key.clone();
-        self.ask(VolumeAsk::Head { key }).await
-    }
-
-    async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
-        let prefix = prefix.to_owned();
-        self.ask(VolumeAsk::Unsettled { prefix }).await
     }
 
     async fn read(
@@ -227,7 +225,7 @@ impl Volume for RemoteVolume {
         blocks: Range<u64>,
     ) -> Result<ReplicaRead, VolumeError> {
         let known = self.peer.peers.tables.get(key, version);
-        let ask = VolumeAsk::Read {
+        let ask = StreamAsk::Read {
             key: key.clone(),
             version,
             start: blocks.start,
@@ -239,61 +237,5 @@ impl Volume for RemoteVolume {
         let answer = answer.map_err(|failure| self.error(failure))?;
         let opened = self.opened(answer, blocks, known).await;
         opened.map_err(|error| self.unreachable(error))
-    }
-
-    async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
-        self.ask(VolumeAsk::List(query.clone())).await
-    }
-
-    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
-        let ask = VolumeAsk::Survey {
-            partitions: partitions.to_vec(),
-        };
-        let answer: Vec<Vec<Surveyed>> = self.ask(ask).await?;
-        if answer.len() > partitions.len() || answer.is_empty() != partitions.is_empty() {
-            let (found, most) = (answer.len(), partitions.len());
-            let detail = format!("a survey of {found} partitions: expected 1 to {most}");
-            return Err(self.unreachable(detail));
-        }
-        Ok(answer)
-    }
-
-    async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {
-        let key = key.clone();
-        self.ask(VolumeAsk::Verify { key, version, cause }).await
-    }
-
-    async fn remove(
-        &self,
-        key: &Key,
-        version: Version,
-        cause: Cause,
-        evidence: &str,
-    ) -> Result<(), VolumeError> {
-        self.ask(VolumeAsk::Remove {
-            key: key.clone(),
-            version,
-            cause,
-            evidence: evidence.to_owned(),
-        })
-        .await
-    }
-
-    async fn settle_stray(&self, path: &str) -> Result<(), VolumeError> {
-        let path = path.to_owned();
-        self.ask(VolumeAsk::SettleStray { path }).await
-    }
-
-    async fn rebuilt(&self) -> Result<(), VolumeError> {
-        self.ask(VolumeAsk::Rebuilt).await
-    }
-
-    async fn fixity(&self, key: Option<&Key>, limit: usize) -> Result<Vec<FixityEvent>, VolumeError> {
-        let key = key.cloned();
-        self.ask(VolumeAsk::Fixity { key, limit }).await
-    }
-
-    async fn status(&self) -> Result<VolumeStatus, VolumeError> {
-        self.ask(VolumeAsk::Status).await
     }
 }

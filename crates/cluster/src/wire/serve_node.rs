@@ -8,27 +8,19 @@ use serde::Serialize;
 use tracing::Instrument as _;
 
 use super::ask::NodeAsk;
-use super::body::{self, Body};
-use super::server::{Admitted, Service, bad, json, plain, refused};
-use super::{ASK_BYTES_MAX, IDLE_MAX};
+use super::body::Body;
+use super::server::{Admitted, Service, json, plain, read_ask, refused, unknown};
 
 impl Service {
     /// `POST /v1/node/OPERATION`.
     pub(super) async fn answer_node(self: Arc<Self>, admitted: Admitted) -> Response<Body> {
-        let text = match body::whole(admitted.body, ASK_BYTES_MAX, IDLE_MAX).await {
-            Ok(text) => text,
-            Err(error) => return bad(&error),
-        };
-        if *blake3::hash(&text).as_bytes() != admitted.signed.ask {
-            return refused();
-        }
-        let ask: NodeAsk = match serde_json::from_slice(&text) {
+        let ask: NodeAsk = match read_ask(admitted.body, &admitted.signed).await {
             Ok(ask) => ask,
-            Err(error) => return bad(&error.into()),
+            Err(answer) => return answer,
         };
         let manner = ask.manner();
         if manner.operation != admitted.rest {
-            return plain(StatusCode::NOT_FOUND, format!("no operation {:?}", admitted.rest));
+            return unknown(&admitted.rest);
         }
         if manner.writes && !self.gate.admit(&admitted.signed) {
             return refused();

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
-use contract::{ByteStream, Counted, ReplicaRead, StageId, StagedRead, Volume, VolumeError, VolumeId};
+use contract::{
+    ByteStream, Counted, ReplicaRead, StageId, StagedRead, Volume, VolumeAsk, VolumeError, VolumeId,
+};
 use futures_util::{Stream, StreamExt as _};
 use http::{Response, StatusCode};
 use hyper::body::Incoming;
@@ -15,10 +17,10 @@ use serde::Serialize;
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
-use super::ask::{Manner, ReadHead, StagedHead, VolumeAsk, WholeHead};
+use super::ask::{Manner, ReadHead, StagedHead, StreamAsk, WholeHead, manner_of};
 use super::body::{self, Body};
-use super::server::{Admitted, Service, bad, json, plain, refused, with_body};
-use super::{ASK_BYTES_MAX, FAREWELL, IDLE_MAX, UPLOAD_IDLE_MAX, WHOLE_BYTES_MAX, frame};
+use super::server::{Admitted, Service, bad, json, plain, read_ask, refused, unknown, with_body};
+use super::{FAREWELL, IDLE_MAX, UPLOAD_IDLE_MAX, WHOLE_BYTES_MAX, frame};
 
 impl Service {
     /// `POST /v1/volume/NODE/NAME/OPERATION`.
@@ -40,6 +42,8 @@ impl Service {
         match operation {
             "stage" => self.stage(volume, admitted).await,
             "stage-whole" => self.stage_whole(volume, admitted).await,
+            // The path must decide: serde reads no "one or the other" of enums with numbers of 128 bits.
+            "read" | "read-staged" => self.stream(volume, operation, admitted).await,
             _ => self.ask(volume, operation, admitted).await,
         }
     }
@@ -95,21 +99,27 @@ impl Service {
         said(staged)
     }
 
-    async fn ask(&self, volume: Arc<dyn Volume>, operation: &str, admitted: Admitted) -> Response<Body> {
-        let text = match body::whole(admitted.body, ASK_BYTES_MAX, IDLE_MAX).await {
-            Ok(text) => text,
-            Err(error) => return bad(&error),
-        };
-        if *blake3::hash(&text).as_bytes() != admitted.signed.ask {
-            return refused();
-        }
-        let ask: VolumeAsk = match serde_json::from_slice(&text) {
+    async fn stream(&self, volume: Arc<dyn Volume>, operation: &str, admitted: Admitted) -> Response<Body> {
+        let ask: StreamAsk = match read_ask(admitted.body, &admitted.signed).await {
             Ok(ask) => ask,
-            Err(error) => return bad(&error.into()),
+            Err(answer) => return answer,
         };
         let manner = ask.manner();
         if manner.operation != operation {
-            return plain(StatusCode::NOT_FOUND, format!("no operation {operation:?}"));
+            return unknown(operation);
+        }
+        let counted = self.node.counters.begin(manner.operation);
+        stream(volume.as_ref(), ask, counted).await
+    }
+
+    async fn ask(&self, volume: Arc<dyn Volume>, operation: &str, admitted: Admitted) -> Response<Body> {
+        let ask: VolumeAsk = match read_ask(admitted.body, &admitted.signed).await {
+            Ok(ask) => ask,
+            Err(answer) => return answer,
+        };
+        let manner = manner_of(&ask);
+        if manner.operation != operation {
+            return unknown(operation);
         }
         if manner.writes && !self.gate.admit(&admitted.signed) {
             return refused();
@@ -126,24 +136,25 @@ impl Service {
 }
 
 async fn answer(volume: &dyn Volume, ask: VolumeAsk, counted: Counted) -> Response<Body> {
-    let answer = match ask {
-        VolumeAsk::Prepare { stage, meta, purpose } => said(volume.prepare(stage, &meta, purpose).await),
-        VolumeAsk::ReadStaged { stage } => match volume.read_staged(stage).await {
+    failing(said(volume.call(ask).await), &counted)
+}
+
+/// An answer, counted as a failure if it is one of this node.
+fn failing(answer: Response<Body>, counted: &Counted) -> Response<Body> {
+    if answer.status().is_server_error() {
+        counted.failed();
+    }
+    answer
+}
+
+/// Answers with content. Needs no task of its own: it changes nothing that must be carried through.
+async fn stream(volume: &dyn Volume, ask: StreamAsk, counted: Counted) -> Response<Body> {
+    let failed = match ask {
+        StreamAsk::ReadStaged { stage } => match volume.read_staged(stage).await {
             Ok(read) => return staged(read, counted),
-            Err(error) => said::<()>(Err(error)),
+            Err(error) => error,
         },
-        VolumeAsk::Commit {
-            stage,
-            cause,
-            evidence,
-        } => said(volume.commit(stage, cause, &evidence).await),
-        VolumeAsk::Abort { stage, what } => {
-            volume.abort(stage, what).await;
-            said(Ok(()))
-        }
-        VolumeAsk::Head { key } => said(volume.head(&key).await),
-        VolumeAsk::Unsettled { prefix } => said(volume.unsettled(&prefix).await),
-        VolumeAsk::Read {
+        StreamAsk::Read {
             key,
             version,
             start,
@@ -151,26 +162,10 @@ async fn answer(volume: &dyn Volume, ask: VolumeAsk, counted: Counted) -> Respon
             table,
         } => match volume.read(&key, version, start..end).await {
             Ok(read) => return opened(read, table, counted),
-            Err(error) => said::<()>(Err(error)),
+            Err(error) => error,
         },
-        VolumeAsk::List(query) => said(volume.list(&query).await),
-        VolumeAsk::Survey { partitions } => said(volume.survey(&partitions).await),
-        VolumeAsk::Verify { key, version, cause } => said(volume.verify(&key, version, cause).await),
-        VolumeAsk::Remove {
-            key,
-            version,
-            cause,
-            evidence,
-        } => said(volume.remove(&key, version, cause, &evidence).await),
-        VolumeAsk::SettleStray { path } => said(volume.settle_stray(&path).await),
-        VolumeAsk::Rebuilt => said(volume.rebuilt().await),
-        VolumeAsk::Fixity { key, limit } => said(volume.fixity(key.as_ref(), limit).await),
-        VolumeAsk::Status => said(volume.status().await),
     };
-    if answer.status().is_server_error() {
-        counted.failed();
-    }
-    answer
+    failing(said::<()>(Err(failed)), &counted)
 }
 
 /// Head frame, table, blocks. Counted until the last byte has gone.

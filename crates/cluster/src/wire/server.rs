@@ -8,6 +8,7 @@ use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use listen::{Connection, Port, Security, Terms};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Duration;
@@ -15,7 +16,7 @@ use tracing::Instrument as _;
 
 use super::auth::{Gate, Signed};
 use super::body::{self, Body};
-use super::{FAREWELL, HANDSHAKE_MAX, HEAD_BYTES_MAX, SERVER_KEEPS};
+use super::{ASK_BYTES_MAX, FAREWELL, HANDSHAKE_MAX, HEAD_BYTES_MAX, IDLE_MAX, SERVER_KEEPS};
 use crate::ConnectionSettings;
 use crate::local::LocalNode;
 use crate::trust::{Tls, Trust};
@@ -151,6 +152,25 @@ impl Service {
         let layouts = self.node.keeper.layouts().await;
         Some(json(StatusCode::CONFLICT, &layouts))
     }
+}
+
+/// The ask of a request, or the answer that it cannot be read or is not what was signed.
+pub(super) async fn read_ask<T: DeserializeOwned>(
+    content: Incoming,
+    signed: &Signed,
+) -> Result<T, Response<Body>> {
+    let text = body::whole(content, ASK_BYTES_MAX, IDLE_MAX)
+        .await
+        .map_err(|error| bad(&error))?;
+    if *blake3::hash(&text).as_bytes() != signed.ask {
+        return Err(refused());
+    }
+    serde_json::from_slice(&text).map_err(|error| bad(&error.into()))
+}
+
+/// 404 to an operation that there is not, or that the ask is none of.
+pub(super) fn unknown(operation: &str) -> Response<Body> {
+    plain(StatusCode::NOT_FOUND, format!("no operation {operation:?}"))
 }
 
 /// 401, without a word.

@@ -8,9 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use contract::{
-    Abandon, BLOCK_BYTES, ByteStream, Cause, Clock, Condition, FixityEvent, Head, Held, Key, ListQuery, Meta,
-    Partition, Purpose, ReplicaRead, StageId, Staged, StagedRead, Surveyed, Unsettled, Verdict, Version,
-    Volume, VolumeError, VolumeId, VolumeStatus,
+    BLOCK_BYTES, ByteStream, Cause, Clock, Condition, Key, Meta, ReplicaRead, StageId, Staged, StagedRead,
+    Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
 };
 use futures_util::future::try_join_all;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -41,6 +40,9 @@ impl Volume for Faulty {
     fn id(&self) -> &VolumeId {
         self.0.id()
     }
+    async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
+        self.0.call(ask).await
+    }
     async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
         if self.1 == Fault::Full {
             let volume = self.id().clone();
@@ -49,9 +51,6 @@ impl Volume for Faulty {
         }
         self.0.stage(stage, body).await
     }
-    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
-        self.0.prepare(stage, meta, purpose).await
-    }
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
         self.0.stage_whole(stage, meta, content).await
     }
@@ -59,18 +58,6 @@ impl Volume for Faulty {
         let mut read = self.0.read_staged(stage).await?;
         read.bytes = spoil(self.1, read.bytes);
         Ok(read)
-    }
-    async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
-        self.0.commit(stage, cause, evidence).await
-    }
-    async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
-        self.0.unsettled(prefix).await
-    }
-    async fn abort(&self, stage: StageId, what: Abandon) {
-        self.0.abort(stage, what).await;
-    }
-    async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
-        self.0.head(key).await
     }
     async fn read(
         &self,
@@ -81,36 +68,6 @@ impl Volume for Faulty {
         let mut read = self.0.read(key, version, blocks).await?;
         read.bytes = spoil(self.1, read.bytes);
         Ok(read)
-    }
-    async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
-        self.0.list(query).await
-    }
-    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
-        self.0.survey(partitions).await
-    }
-    async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {
-        self.0.verify(key, version, cause).await
-    }
-    async fn remove(
-        &self,
-        key: &Key,
-        version: Version,
-        cause: Cause,
-        evidence: &str,
-    ) -> Result<(), VolumeError> {
-        self.0.remove(key, version, cause, evidence).await
-    }
-    async fn settle_stray(&self, path: &str) -> Result<(), VolumeError> {
-        self.0.settle_stray(path).await
-    }
-    async fn rebuilt(&self) -> Result<(), VolumeError> {
-        self.0.rebuilt().await
-    }
-    async fn fixity(&self, key: Option<&Key>, limit: usize) -> Result<Vec<FixityEvent>, VolumeError> {
-        self.0.fixity(key, limit).await
-    }
-    async fn status(&self) -> Result<VolumeStatus, VolumeError> {
-        self.0.status().await
     }
 }
 

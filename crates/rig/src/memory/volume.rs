@@ -9,7 +9,7 @@ use bytes::Bytes;
 use contract::{
     Abandon, BLOCK_BYTES, ByteStream, Cause, FixityEvent, Head, Held, Key, ListQuery, Meta, Partition,
     Purpose, ReplicaRead, StageId, Staged, StagedRead, Surveyed, Unsettled, Verdict, Version, Volume,
-    VolumeError, VolumeId, VolumeState, VolumeStatus, now_ms,
+    VolumeAnswer, VolumeAsk, VolumeError, VolumeId, VolumeState, VolumeStatus, now_ms,
 };
 use futures_util::stream::{self, StreamExt};
 use parking_lot::MutexGuard;
@@ -61,32 +61,8 @@ fn pieces(bytes: &Bytes) -> ByteStream {
     Box::pin(stream::iter(pieces))
 }
 
-#[async_trait]
-impl Volume for MemoryVolume {
-    fn id(&self) -> &VolumeId {
-        &self.id
-    }
-
-    async fn stage(&self, stage: StageId, mut body: ByteStream) -> Answer<Staged> {
-        self.begin(Step::Stage).await?.faults.room(&self.id)?;
-        let mut content = Vec::new();
-        while let Some(piece) = body.next().await {
-            if self.mood() == Mood::Frozen {
-                std::future::pending().await
-            }
-            content.extend_from_slice(&piece.map_err(|error| VolumeError::Body(error.to_string()))?);
-        }
-        let staged = Staged {
-            size: content.len() as u64,
-            blake3: *blake3::hash(&content).as_bytes(),
-        };
-        let mut state = self.state.lock();
-        state.faults.answers(&self.id)?;
-        state.uploads.insert(stage, Upload { content, meta: None });
-        Ok(staged)
-    }
-
-    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Answer<()> {
+impl MemoryVolume {
+    async fn prepare_upload(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Answer<()> {
         let mut state = self.begin(Step::Prepare).await?;
         if meta.deleted {
             let (content, meta) = (Vec::new(), Some((meta.clone(), purpose)));
@@ -114,24 +90,7 @@ impl Volume for MemoryVolume {
         Ok(())
     }
 
-    async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Answer<()> {
-        self.stage(stage, Box::pin(stream::iter([Ok(content)]))).await?;
-        self.prepare(stage, meta, Purpose::Write).await
-    }
-
-    async fn read_staged(&self, stage: StageId) -> Answer<StagedRead> {
-        let state = self.begin(Step::ReadStaged).await?;
-        let upload = state.uploads.get(&stage).ok_or_else(|| self.missing(stage))?;
-        let mut bytes = Bytes::from(upload.content.clone());
-        let size = bytes.len() as u64;
-        bytes.truncate(state.faults.cut_reads_after.unwrap_or(usize::MAX));
-        Ok(StagedRead {
-            size,
-            bytes: pieces(&bytes),
-        })
-    }
-
-    async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Answer<()> {
+    async fn commit_upload(&self, stage: StageId, cause: Cause, evidence: &str) -> Answer<()> {
         let mut state = self.begin(Step::Commit).await?;
         let upload = state.uploads.remove(&stage);
         let Some(Upload {
@@ -156,7 +115,7 @@ impl Volume for MemoryVolume {
         Ok(())
     }
 
-    async fn abort(&self, stage: StageId, what: Abandon) {
+    async fn abort_upload(&self, stage: StageId, what: Abandon) {
         if let Ok(mut state) = self.begin(Step::Abort).await {
             let upload = state.uploads.get(&stage);
             let prepared = upload.and_then(|upload| upload.meta.as_ref());
@@ -166,7 +125,7 @@ impl Volume for MemoryVolume {
         }
     }
 
-    async fn head(&self, key: &Key) -> Answer<Head> {
+    async fn head_of(&self, key: &Key) -> Answer<Head> {
         let state = self.begin(Step::Head).await?;
         let of_key = state.pending().filter(|pending| pending.meta.key == *key);
         Ok(Head {
@@ -176,7 +135,7 @@ impl Volume for MemoryVolume {
         })
     }
 
-    async fn unsettled(&self, prefix: &str) -> Answer<Unsettled> {
+    async fn unsettled_below(&self, prefix: &str) -> Answer<Unsettled> {
         let state = self.begin(Step::Unsettled).await?;
         let keys: BTreeSet<_> = state
             .pending()
@@ -189,23 +148,7 @@ impl Volume for MemoryVolume {
         })
     }
 
-    async fn read(&self, key: &Key, version: Version, blocks: Range<u64>) -> Answer<ReplicaRead> {
-        let state = self.begin(Step::Read).await?;
-        let replica = state.of(key, version).ok_or_else(|| self.missing(key))?;
-        let content = replica.content.clone().ok_or_else(|| self.missing(key))?;
-        let end = content.len();
-        let place =
-            |block: u64| usize::try_from(block.saturating_mul(BLOCK_BYTES)).map_or(end, |at| at.min(end));
-        let mut bytes = Bytes::from(content).slice(place(blocks.start)..place(blocks.end));
-        bytes.truncate(state.faults.cut_reads_after.unwrap_or(usize::MAX));
-        Ok(ReplicaRead {
-            meta: replica.meta.clone(),
-            table: replica.table.clone(),
-            bytes: pieces(&bytes),
-        })
-    }
-
-    async fn list(&self, query: &ListQuery) -> Answer<Vec<Held>> {
+    async fn newest_of(&self, query: &ListQuery) -> Answer<Vec<Held>> {
         let state = self.begin(Step::List).await?;
         let is_after = |key: &&Key| {
             query
@@ -222,14 +165,14 @@ impl Volume for MemoryVolume {
         Ok(newest.map(Replica::held).take(query.limit).collect())
     }
 
-    async fn survey(&self, partitions: &[Partition]) -> Answer<Vec<Vec<Surveyed>>> {
+    async fn survey_of(&self, partitions: &[Partition]) -> Answer<Vec<Vec<Surveyed>>> {
         let state = self.begin(Step::Survey).await?;
         let most = state.faults.survey_most.unwrap_or(usize::MAX);
         let partitions = partitions.iter().take(most);
         Ok(partitions.map(|partition| state.survey(*partition)).collect())
     }
 
-    async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Answer<Verdict> {
+    async fn verify_replica(&self, key: &Key, version: Version, cause: Cause) -> Answer<Verdict> {
         let mut state = self.begin(Step::Verify).await?;
         let versions = state.replicas.get_mut(key);
         let Some(replica) = versions.and_then(|versions| versions.get_mut(&version)) else {
@@ -254,7 +197,7 @@ impl Volume for MemoryVolume {
         Ok(verdict)
     }
 
-    async fn remove(&self, key: &Key, version: Version, cause: Cause, evidence: &str) -> Answer<()> {
+    async fn remove_replica(&self, key: &Key, version: Version, cause: Cause, evidence: &str) -> Answer<()> {
         let mut state = self.begin(Step::Remove).await?;
         if !state.remove(key, version) {
             return Err(self.missing(key));
@@ -265,13 +208,13 @@ impl Volume for MemoryVolume {
         Ok(())
     }
 
-    async fn settle_stray(&self, path: &str) -> Answer<()> {
+    async fn forget_stray(&self, path: &str) -> Answer<()> {
         let mut state = self.begin(Step::SettleStray).await?;
         state.strays.retain(|stray| stray.1 != path);
         Ok(())
     }
 
-    async fn rebuilt(&self) -> Answer<()> {
+    async fn end_rebuilding(&self) -> Answer<()> {
         let mut state = self.begin(Step::Rebuilt).await?;
         if state.faults.mood == Mood::Rebuilding {
             state.faults.mood = Mood::Well;
@@ -279,14 +222,14 @@ impl Volume for MemoryVolume {
         Ok(())
     }
 
-    async fn fixity(&self, key: Option<&Key>, limit: usize) -> Answer<Vec<FixityEvent>> {
+    async fn log_about(&self, key: Option<&Key>, limit: usize) -> Answer<Vec<FixityEvent>> {
         let state = self.begin(Step::Fixity).await?;
         let is_about = |event: &&FixityEvent| key.is_none() || event.key.as_ref() == key;
         let lines: Vec<_> = state.log.iter().filter(is_about).cloned().collect();
         Ok(lines[lines.len().saturating_sub(limit)..].to_vec())
     }
 
-    async fn status(&self) -> Answer<VolumeStatus> {
+    async fn present_status(&self) -> Answer<VolumeStatus> {
         let state = self.begin(Step::Status).await?;
         let live = || state.all().filter(|replica| !replica.meta.deleted);
         let is_full = state.faults.mood == Mood::Full;
@@ -304,6 +247,99 @@ impl Volume for MemoryVolume {
             tombstones: (state.all().count() - live().count()) as u64,
             bad: live().filter(|replica| replica.bad.is_some()).count() as u64,
             staged: state.uploads.len() as u64,
+        })
+    }
+}
+
+#[async_trait]
+impl Volume for MemoryVolume {
+    fn id(&self) -> &VolumeId {
+        &self.id
+    }
+
+    async fn call(&self, ask: VolumeAsk) -> Answer<VolumeAnswer> {
+        Ok(match ask {
+            VolumeAsk::Prepare { stage, meta, purpose } => {
+                self.prepare_upload(stage, &meta, purpose).await?.into()
+            }
+            VolumeAsk::Commit {
+                stage,
+                cause,
+                evidence,
+            } => self.commit_upload(stage, cause, &evidence).await?.into(),
+            VolumeAsk::Abort { stage, what } => {
+                self.abort_upload(stage, what).await;
+                ().into()
+            }
+            VolumeAsk::Head { key } => self.head_of(&key).await?.into(),
+            VolumeAsk::Unsettled { prefix } => self.unsettled_below(&prefix).await?.into(),
+            VolumeAsk::List(query) => self.newest_of(&query).await?.into(),
+            VolumeAsk::Survey { partitions } => self.survey_of(&partitions).await?.into(),
+            VolumeAsk::Verify { key, version, cause } => {
+                self.verify_replica(&key, version, cause).await?.into()
+            }
+            VolumeAsk::Remove {
+                key,
+                version,
+                cause,
+                evidence,
+            } => self.remove_replica(&key, version, cause, &evidence).await?.into(),
+            VolumeAsk::SettleStray { path } => self.forget_stray(&path).await?.into(),
+            VolumeAsk::Rebuilt => self.end_rebuilding().await?.into(),
+            VolumeAsk::Fixity { key, limit } => self.log_about(key.as_ref(), limit).await?.into(),
+            VolumeAsk::Status => self.present_status().await?.into(),
+        })
+    }
+
+    async fn stage(&self, stage: StageId, mut body: ByteStream) -> Answer<Staged> {
+        self.begin(Step::Stage).await?.faults.room(&self.id)?;
+        let mut content = Vec::new();
+        while let Some(piece) = body.next().await {
+            if self.mood() == Mood::Frozen {
+                std::future::pending().await
+            }
+            content.extend_from_slice(&piece.map_err(|error| VolumeError::Body(error.to_string()))?);
+        }
+        let staged = Staged {
+            size: content.len() as u64,
+            blake3: *blake3::hash(&content).as_bytes(),
+        };
+        let mut state = self.state.lock();
+        state.faults.answers(&self.id)?;
+        state.uploads.insert(stage, Upload { content, meta: None });
+        Ok(staged)
+    }
+
+    async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Answer<()> {
+        self.stage(stage, Box::pin(stream::iter([Ok(content)]))).await?;
+        self.prepare(stage, meta, Purpose::Write).await
+    }
+
+    async fn read_staged(&self, stage: StageId) -> Answer<StagedRead> {
+        let state = self.begin(Step::ReadStaged).await?;
+        let upload = state.uploads.get(&stage).ok_or_else(|| self.missing(stage))?;
+        let mut bytes = Bytes::from(upload.content.clone());
+        let size = bytes.len() as u64;
+        bytes.truncate(state.faults.cut_reads_after.unwrap_or(usize::MAX));
+        Ok(StagedRead {
+            size,
+            bytes: pieces(&bytes),
+        })
+    }
+
+    async fn read(&self, key: &Key, version: Version, blocks: Range<u64>) -> Answer<ReplicaRead> {
+        let state = self.begin(Step::Read).await?;
+        let replica = state.of(key, version).ok_or_else(|| self.missing(key))?;
+        let content = replica.content.clone().ok_or_else(|| self.missing(key))?;
+        let end = content.len();
+        let place =
+            |block: u64| usize::try_from(block.saturating_mul(BLOCK_BYTES)).map_or(end, |at| at.min(end));
+        let mut bytes = Bytes::from(content).slice(place(blocks.start)..place(blocks.end));
+        bytes.truncate(state.faults.cut_reads_after.unwrap_or(usize::MAX));
+        Ok(ReplicaRead {
+            meta: replica.meta.clone(),
+            table: replica.table.clone(),
+            bytes: pieces(&bytes),
         })
     }
 }

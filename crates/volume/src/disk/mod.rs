@@ -19,9 +19,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use contract::{
-    Abandon, ByteStream, Cause, FixityEvent, Head, Held, Key, ListQuery, Meta, Partition, Purpose,
-    ReplicaRead, StageId, Staged, StagedRead, Surveyed, Unsettled, Verdict, Version, Volume, VolumeError,
-    VolumeId, VolumeStatus,
+    ByteStream, Key, Meta, ReplicaRead, StageId, Staged, StagedRead, Version, Volume, VolumeAnswer,
+    VolumeAsk, VolumeError, VolumeId,
 };
 
 use crate::fixity::FixityLog;
@@ -30,6 +29,7 @@ pub(super) mod group;
 mod io;
 pub(super) mod names;
 
+mod answer;
 mod commit;
 mod crash;
 mod identity;
@@ -168,14 +168,12 @@ impl Volume for DiskVolume {
         &self.inner.id
     }
 
-    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
-        staging::stage(&self.inner, stage, body).await
+    async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
+        self.blocking(move |inner| answer::answer(inner, ask)).await
     }
 
-    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
-        let meta = meta.clone();
-        self.blocking(move |inner| inner.prepare(stage, &meta, purpose))
-            .await
+    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
+        staging::stage(&self.inner, stage, body).await
     }
 
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
@@ -189,31 +187,6 @@ impl Volume for DiskVolume {
             .await
     }
 
-    async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
-        let evidence = evidence.to_owned();
-        self.blocking(move |inner| inner.commit(stage, cause, &evidence))
-            .await
-    }
-
-    async fn abort(&self, stage: StageId, what: Abandon) {
-        // There is nothing that the caller could do about a temporary file that stays until the next opening.
-        let aborted = self.blocking(move |inner| {
-            inner.abort(stage, what);
-            Ok(())
-        });
-        let _ = aborted.await;
-    }
-
-    async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
-        let key = key.clone();
-        self.blocking(move |inner| inner.head(&key)).await
-    }
-
-    async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
-        let prefix = prefix.to_owned();
-        self.blocking(move |inner| inner.unsettled(&prefix)).await
-    }
-
     async fn read(
         &self,
         key: &Key,
@@ -223,53 +196,6 @@ impl Volume for DiskVolume {
         let key = key.clone();
         self.blocking(move |inner| inner.read(&key, version, blocks))
             .await
-    }
-
-    async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
-        let query = query.clone();
-        self.blocking(move |inner| inner.list(&query)).await
-    }
-
-    async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
-        let partitions = partitions.to_vec();
-        self.blocking(move |inner| inner.survey(&partitions)).await
-    }
-
-    async fn verify(&self, key: &Key, version: Version, cause: Cause) -> Result<Verdict, VolumeError> {
-        let key = key.clone();
-        self.blocking(move |inner| inner.verify(&key, version, cause))
-            .await
-    }
-
-    async fn remove(
-        &self,
-        key: &Key,
-        version: Version,
-        cause: Cause,
-        evidence: &str,
-    ) -> Result<(), VolumeError> {
-        let (key, evidence) = (key.clone(), evidence.to_owned());
-        self.blocking(move |inner| inner.remove(&key, version, cause, &evidence))
-            .await
-    }
-
-    async fn settle_stray(&self, path: &str) -> Result<(), VolumeError> {
-        let path = path.to_owned();
-        self.blocking(move |inner| inner.settle_stray(&path)).await
-    }
-
-    async fn rebuilt(&self) -> Result<(), VolumeError> {
-        self.blocking(|inner| inner.rebuilt()).await
-    }
-
-    async fn fixity(&self, key: Option<&Key>, limit: usize) -> Result<Vec<FixityEvent>, VolumeError> {
-        let key = key.cloned();
-        self.blocking(move |inner| inner.fixity(key.as_ref(), limit))
-            .await
-    }
-
-    async fn status(&self) -> Result<VolumeStatus, VolumeError> {
-        self.blocking(|inner| inner.status()).await
     }
 }
 

@@ -1,0 +1,231 @@
+//! Questions to a volume that have an answer, as they travel: everything but the streams of content.
+//!
+//! An operation is written in three places: a variant here, a method of [`crate::Volume`] that asks it, and what
+//! a volume does about it. Whatever lies between (a guard, a fault) passes questions on; the wire must know only
+//! how each is treated and what type its answer has.
+
+use placement::{Partition, VolumeId};
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Version;
+use crate::fixity::{Cause, FixityEvent};
+use crate::held::{Head, Held, ListQuery, Surveyed, Unsettled, Verdict};
+use crate::key::Key;
+use crate::meta::Meta;
+use crate::upload::{Abandon, Purpose, StageId};
+use crate::volume::VolumeStatus;
+use crate::volume_error::VolumeError;
+
+/// A question to a volume. What it means is said at the method of [`crate::Volume`] of the same name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VolumeAsk {
+    /// Completes an upload.
+    Prepare {
+        /// The upload.
+        stage: StageId,
+        /// What it is to become.
+        meta: Meta,
+        /// What for.
+        purpose: Purpose,
+    },
+    /// Makes a prepared upload visible.
+    Commit {
+        /// The upload.
+        stage: StageId,
+        /// Why.
+        cause: Cause,
+        /// What it was made from.
+        evidence: String,
+    },
+    /// Gives an upload up.
+    Abort {
+        /// The upload.
+        stage: StageId,
+        /// What of it.
+        what: Abandon,
+    },
+    /// The newest version of a key.
+    Head {
+        /// The key.
+        key: Key,
+    },
+    /// Keys of which something lies prepared.
+    Unsettled {
+        /// The beginning of the keys.
+        prefix: String,
+    },
+    /// Newest versions of keys in order.
+    List(ListQuery),
+    /// Everything in some partitions.
+    Survey {
+        /// The partitions.
+        partitions: Vec<Partition>,
+    },
+    /// Reads a replica against its digests.
+    Verify {
+        /// The object.
+        key: Key,
+        /// Its version.
+        version: Version,
+        /// Why.
+        cause: Cause,
+    },
+    /// Removes a replica or tombstone.
+    Remove {
+        /// The object.
+        key: Key,
+        /// Its version.
+        version: Version,
+        /// Why.
+        cause: Cause,
+        /// What says that it may go.
+        evidence: String,
+    },
+    /// Moves a stray file out of the way.
+    SettleStray {
+        /// Path below the volume.
+        path: String,
+    },
+    /// Ends the rebuilding.
+    Rebuilt,
+    /// Lines of the fixity log.
+    Fixity {
+        /// About this key only.
+        key: Option<Key>,
+        /// At most so many.
+        limit: usize,
+    },
+    /// How the volume is doing.
+    Status,
+}
+
+/// The answer to a [`VolumeAsk`]. It travels as its value alone: whoever asked knows which it is, and reads that
+/// type. It must not be read as an untagged enum, which knows no numbers of 128 bits (a [`StageId`] is one) and
+/// would take the first type that fits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the largest answer, to `Head`, is the most frequent: a box is an allocation for each"
+)]
+pub enum VolumeAnswer {
+    /// It is done.
+    Done(()),
+    /// To [`VolumeAsk::Head`].
+    Head(Head),
+    /// To [`VolumeAsk::Unsettled`].
+    Unsettled(Unsettled),
+    /// To [`VolumeAsk::List`].
+    List(Vec<Held>),
+    /// To [`VolumeAsk::Survey`].
+    Survey(Vec<Vec<Surveyed>>),
+    /// To [`VolumeAsk::Verify`].
+    Verify(Verdict),
+    /// To [`VolumeAsk::Fixity`].
+    Fixity(Vec<FixityEvent>),
+    /// To [`VolumeAsk::Status`].
+    Status(VolumeStatus),
+}
+
+/// An answer of another kind than the question's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OtherAnswer;
+
+/// Ties each kind of answer to the type of its value, both ways.
+macro_rules! answers {
+    ($($variant:ident($value:ty)),* $(,)?) => {$(
+        impl TryFrom<VolumeAnswer> for $value {
+            type Error = OtherAnswer;
+
+            fn try_from(answer: VolumeAnswer) -> Result<Self, OtherAnswer> {
+                match answer {
+                    VolumeAnswer::$variant(value) => Ok(value),
+                    _ => Err(OtherAnswer),
+                }
+            }
+        }
+
+        impl From<$value> for VolumeAnswer {
+            fn from(value: $value) -> Self {
+                Self::$variant(value)
+            }
+        }
+    )*};
+}
+
+answers! {
+    Done(()),
+    Head(Head),
+    Unsettled(Unsettled),
+    List(Vec<Held>),
+    Survey(Vec<Vec<Surveyed>>),
+    Verify(Verdict),
+    Fixity(Vec<FixityEvent>),
+    Status(VolumeStatus),
+}
+
+/// The value of an answer.
+pub(crate) fn value<T: TryFrom<VolumeAnswer>>(
+    volume: &VolumeId,
+    answer: Result<VolumeAnswer, VolumeError>,
+) -> Result<T, VolumeError> {
+    answer?.try_into().map_err(|_| VolumeError::Failed {
+        volume: volume.clone(),
+        detail: "it answered another question".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The name of an operation on the wire, and the number of an upload, which has 128 bits.
+    #[test]
+    fn a_question_travels_by_its_name() {
+        let commit = VolumeAsk::Commit {
+            stage: StageId(u128::MAX),
+            cause: Cause::Write,
+            evidence: String::new(),
+        };
+        let stage = "340282366920938463463374607431768211455";
+        let commit_text = format!(r#"{{"commit":{{"stage":{stage},"cause":"write","evidence":""}}}}"#);
+        let path = "a".to_owned();
+        for (ask, text) in [
+            (VolumeAsk::Status, r#""status""#),
+            (
+                VolumeAsk::SettleStray { path },
+                r#"{"settle-stray":{"path":"a"}}"#,
+            ),
+            (
+                VolumeAsk::Fixity { key: None, limit: 3 },
+                r#"{"fixity":{"key":null,"limit":3}}"#,
+            ),
+            (commit, &commit_text),
+        ] {
+            assert_eq!(serde_json::to_string(&ask).unwrap(), text);
+            assert_eq!(serde_json::from_str::<VolumeAsk>(text).unwrap(), ask);
+        }
+    }
+
+    /// What the other side reads is the bare value.
+    #[test]
+    fn an_answer_travels_as_its_value() {
+        let json = |answer: VolumeAnswer| serde_json::to_string(&answer).unwrap();
+        assert_eq!(json(().into()), "null");
+        let verdict = Verdict::Good { bytes: 7 };
+        assert_eq!(
+            json(verdict.clone().into()),
+            serde_json::to_string(&verdict).unwrap()
+        );
+        assert_eq!(json(Vec::<Held>::new().into()), "[]");
+    }
+
+    #[test]
+    fn an_answer_to_another_question_is_refused() {
+        let volume = VolumeId::from("n/v".to_owned());
+        let answer = value::<Verdict>(&volume, Ok(VolumeAnswer::Done(())));
+        assert!(matches!(answer, Err(VolumeError::Failed { .. })), "{answer:?}");
+        assert_eq!(value(&volume, Ok(VolumeAnswer::Done(()))), Ok(()));
+    }
+}
