@@ -51,11 +51,10 @@ pub enum OpenError {
         /// Why the owner could not be asked instead; may be empty.
         hint: String,
     },
-    /// Others have it open for reading only, and this process was to change it.
+    /// Other processes have the archive open read-only, and this process had to change it.
     #[error(
         "{dir} is open for reading only by {readers} (weft serve --read-only, for example), so nothing in it can be \
          changed: end that first, then try again"
-    /// Other processes have the archive open read-only, and this process had to change it.
     )]
     Read {
         /// The directory.

@@ -25,11 +25,10 @@ pub enum RecordError {
     /// The input cannot be read. [`ReadError::NoRecord`] means that the input has changed.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Another record is there now.
+    /// Another record is at this offset now.
     #[error(
         "read {path} at offset {offset}: found {found}, expected {expected}; the file was changed since it was loaded; \
          load it again"
-    /// Another record is at this offset now.
     )]
     Changed {
         /// Path or address of the input.

@@ -105,12 +105,11 @@ fn asked_range(asked: &HeaderMap, tag: &HeaderValue) -> Option<String> {
     (!range.contains(',')).then(|| range.to_owned())
 }
 
-/// First and last byte of a range; `None` for one that is none, and the answer to one outside of the record.
+/// First and last byte of a range. `None` if the header is not a valid range, which is then ignored. The
+/// error is the answer for a range outside of the record.
 #[expect(
     clippy::result_large_err,
     reason = "the answer is made once and returned at once"
-/// First and last byte of a range. `None` if the header is not a valid range, which is then ignored. The
-/// error is the answer for a range outside of the record.
 )]
 fn within(range: &str, whole: u64) -> Result<Option<(u64, u64)>, Response> {
     let Ok(parsed) = http_range_header::parse_range_header(range) else {
