@@ -1,4 +1,4 @@
-//! WARC records around a visit: what the request, the response and the metadata record have in common.
+//! The parts that the request, the response and the metadata record of a visit have in common.
 
 use time::OffsetDateTime;
 
@@ -49,7 +49,7 @@ impl Facts {
     }
 }
 
-/// The date of a visit, in WARC's and in HTTP's form.
+/// Returns the date of a visit, in the forms of WARC and of HTTP.
 pub(super) fn dates(index: u64) -> (String, String) {
     let unix_s = FIRST_VISIT_UNIX_S.saturating_add_unsigned(index);
     let at = OffsetDateTime::from_unix_timestamp(unix_s).unwrap_or(OffsetDateTime::UNIX_EPOCH);
@@ -100,5 +100,5 @@ pub(super) fn append_head(fields: &[(&str, &str)], content_length: usize, out: &
     push(out, format_args!("Content-Length: {content_length}\r\n\r\n"));
 }
 
-/// What stands behind every record.
+/// The line ends after every block (WARC 1.1, clause 4).
 pub(super) const TAIL: &[u8] = b"\r\n\r\n";

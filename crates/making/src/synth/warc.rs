@@ -78,7 +78,7 @@ impl WarcForm {
     }
 }
 
-/// Appends a member of text, ballast and text, with the record's tail.
+/// Appends a member of text, ballast and text, followed by the line ends of the record.
 pub(super) fn append_around(
     before: &str,
     ballast: &[&Ballast],
@@ -192,7 +192,7 @@ fn http_head(facts: &Facts, content_length: usize) -> String {
     )
 }
 
-/// The page up to the end of its head, and from there on; ballast stands between them.
+/// Returns the page up to the end of its head, and the rest; ballast goes between them.
 fn html(page: &Page) -> (String, String) {
     let mut head = String::with_capacity(1024);
     push(

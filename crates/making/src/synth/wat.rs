@@ -15,7 +15,7 @@ use super::warc::{append_around, plain_length, url_parts};
 const BALLAST_MIN: u64 = 6;
 const BALLAST_SPREAD: u64 = 14;
 
-/// Bytes that a visit's records would take in the WARC file.
+/// Number of bytes that the records of a visit would take in the WARC file.
 const WARC_BYTES: u64 = 30_000;
 
 /// Writes visits in WAT form.
@@ -29,7 +29,7 @@ struct Maker<'a> {
     page: &'a Page,
     facts: &'a Facts,
     warcinfo: &'a str,
-    /// For made-up numbers.
+    /// Source of invented numbers.
     random: Random,
     offset: u64,
 }
@@ -210,7 +210,7 @@ impl Maker<'_> {
     }
 }
 
-/// URLs and words of the made-up web hold nothing that JSON would escape.
+/// URLs and words of the generated web contain nothing that JSON must escape.
 fn append_link(link: &Link, json: &mut String) {
     json.push_str(r#"{"path":"A@/href","url":""#);
     json.push_str(&link.href);

@@ -12,10 +12,10 @@ const RIMES: [&str; 16] = [
     "a", "e", "i", "o", "u", "an", "el", "in", "us", "ar", "en", "is", "on", "ur", "ia", "eo",
 ];
 
-/// 2 to the power of this many words.
+/// The number of words is 2 to this power.
 const VOCABULARY_LOG2: u32 = 15;
 
-/// Every how many rarer words one has a letter beyond ASCII.
+/// One in this many rare words has a letter beyond ASCII.
 const ACCENTED_EVERY: usize = 16;
 
 /// The language's words, commonest first.
