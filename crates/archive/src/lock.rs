@@ -58,6 +58,7 @@ impl Lock {
     /// The processes that share the lock for reading, in words; `None` if there are none.
     pub(crate) fn readers(path: &Path) -> Option<String> {
         let file = File::open(path).ok()?;
+        // The first attempt succeeds if nobody holds the lock, the second fails if an owner does.
         if file.try_lock().is_ok() || file.try_lock_shared().is_err() {
             return None;
         }

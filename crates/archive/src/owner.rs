@@ -109,6 +109,7 @@ fn create_archive(layout: &Layout, links: LinkScope) -> Result<ArchiveSettings, 
 impl Drop for Owner {
     fn drop(&mut self) {
         let Some(parts) = self.parts.take() else { return };
+        // Jobs first: they write to the index, and the socket's clients wait for them.
         parts.jobs.close();
         if let Some(runner) = self.runner.take() {
             // A job's panic was reported when it happened; there is nothing more to do here.

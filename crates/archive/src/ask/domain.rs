@@ -88,6 +88,7 @@ pub(super) fn top(
         inlinks,
         inlinks_external,
     });
+    // One row more than the limit shows whether the list continues.
     let mut ranked = snapshot.top(domain.as_deref(), after.as_ref(), limit + 1)?;
     let last = rank + limit as u64;
     let next = page_of(&mut ranked, limit, |row| {

@@ -45,6 +45,7 @@ type Rows = (Vec<weave::DomainRow>, Option<String>);
 
 fn by_name(snapshot: &Snapshot, after: Option<&str>, limit: usize) -> Result<Rows, AskError> {
     let after: Option<String> = cursor::decode(after)?;
+    // One row more than the limit shows whether the list continues.
     let mut rows = snapshot.domains(after.as_deref(), limit + 1)?;
     let next = page_of(&mut rows, limit, |row| cursor::encode(&row.domain));
     Ok((rows, next))

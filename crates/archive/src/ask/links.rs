@@ -16,6 +16,7 @@ pub(super) fn inlinks(
     let after: Option<String> = cursor::decode(after)?;
     let limit = clamp(limit);
     let uri = snapshot.uri(&url_key)?.ok_or_else(|| unknown(url, &url_key))?;
+    // One row more than the limit shows whether the list continues.
     let mut links = snapshot.inlinks(&url_key, after.as_deref(), limit + 1)?;
     let next = page_of(&mut links, limit, |link| cursor::encode(&link.source_key));
     let rows = links.into_iter().map(|link| {

@@ -27,7 +27,7 @@ pub enum Field {
     Collection,
 }
 
-/// What stands where there is no value.
+/// Written where there is no value.
 pub(crate) const NONE: &str = "-";
 
 impl Field {
@@ -109,7 +109,7 @@ impl Field {
         }
     }
 
-    /// Its value; `None` where there is none.
+    /// The field's value; `None` if there is none.
     ///
     /// The status of a revisit is the one of the capture it repeats; both servers leave it out.
     pub fn value(self, row: &CdxRow) -> Option<Cow<'_, str>> {
@@ -130,7 +130,7 @@ impl Field {
         })
     }
 
-    /// Its value as text, `-` where there is none.
+    /// The field's value as text; `-` if there is none.
     pub fn text(self, row: &CdxRow) -> Cow<'_, str> {
         self.value(row).unwrap_or(Cow::Borrowed(NONE))
     }

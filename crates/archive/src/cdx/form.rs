@@ -44,7 +44,7 @@ impl Form {
         }
     }
 
-    /// What stands in a line where `fl` says nothing.
+    /// The fields of a line if `fl` is absent.
     fn columns(self, dialect: Dialect) -> Vec<Column> {
         let with_place = [&Field::PUBLIC[..], &[Field::Offset, Field::Filename]].concat();
         let fields = match (self, dialect) {
@@ -141,6 +141,7 @@ impl Writer {
             }
             (Form::Arrays, None) => text.push_str(if self.begun { "]\n" } else { "[]\n" }),
             (_, Some(key)) => {
+                // Writing to a string cannot fail.
                 let _ = write!(text, "\n{key}\n");
             }
             (_, None) => {}
@@ -229,6 +230,7 @@ fn object_of<'r>(pairs: impl Iterator<Item = (&'r str, Option<Cow<'r, str>>)>) -
     for (name, value) in pairs {
         let Some(value) = value else { continue };
         let comma = if json.len() > 1 { ", " } else { "" };
+        // Writing to a string cannot fail.
         let _ = write!(json, "{comma}{}: {}", quoted(name), quoted(&value));
     }
     json.push('}');
@@ -239,6 +241,7 @@ fn push_array<'r>(text: &mut String, values: impl Iterator<Item = Cow<'r, str>>)
     text.push('[');
     for (n, value) in values.enumerate() {
         let comma = if n > 0 { "," } else { "" };
+        // Writing to a string cannot fail.
         let _ = write!(text, "{comma}{}", quoted(&value));
     }
     text.push(']');

@@ -124,6 +124,8 @@ fn whole_part(context: &Context, input: &Arc<dyn Input>, size: u64) -> Result<(u
         size,
     };
     let mut settings = ReaderSettings::default();
+    // With `growing` the reader stops before an incomplete last record. Only positions matter here, so no
+    // body is kept.
     settings.growing = true;
     settings.body_bytes_max = 0;
     let mut reader = Reader::from_input(Box::new(part), "its earlier part", settings)?;

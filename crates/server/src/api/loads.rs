@@ -102,6 +102,7 @@ fn host_is_here(headers: &HeaderMap) -> bool {
 }
 
 fn origin_is_here(headers: &HeaderMap) -> bool {
+    // Browsers send `Origin` with every POST, other clients do not.
     let Some(origin) = headers.get(header::ORIGIN) else {
         return true;
     };

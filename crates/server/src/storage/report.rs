@@ -159,7 +159,7 @@ impl StoreReport {
 }
 
 impl VolumeReport {
-    /// Used part of its file system, 0 to 1, whoever uses it.
+    /// Used part of its file system, 0 to 1, including the files of other programs.
     pub fn fill(&self) -> f64 {
         match self.capacity_bytes {
             0 => 0.0,
