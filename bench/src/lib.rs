@@ -1,4 +1,4 @@
-//! What several benchmarks share.
+//! Code that several benchmarks share.
 
 pub mod program;
 pub mod s3;

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::ensure;
 
-/// The `weft` given, or the one beside this benchmark.
+/// Returns the `weft` that was given, or the one beside this benchmark.
 ///
 /// # Errors
-/// A program that is not there, with the command that builds it.
+/// When the program does not exist; the error names the command that builds it.
 pub fn weft(given: Option<&PathBuf>) -> anyhow::Result<PathBuf> {
     let weft = match given {
         Some(path) => path.clone(),

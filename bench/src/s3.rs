@@ -21,10 +21,10 @@ pub fn keys_file() -> String {
     )
 }
 
-/// A client of one server.
+/// Returns a client of one server.
 ///
 /// # Errors
-/// An endpoint that is no URL.
+/// When the endpoint is no URL.
 pub fn client(endpoint: &str, bucket: &str) -> anyhow::Result<AmazonS3> {
     let options = ClientOptions::new()
         .with_allow_http(true)
@@ -49,7 +49,7 @@ pub fn client(endpoint: &str, bucket: &str) -> anyhow::Result<AmazonS3> {
 /// Makes the client's bucket with a presigned request, sent by hand: the client library has no call for it.
 ///
 /// # Errors
-/// A server that does not answer or refuses.
+/// When the server does not answer, or refuses.
 pub async fn make_bucket(client: &AmazonS3) -> anyhow::Result<()> {
     let url = client
         .signed_url(Method::PUT, &Path::from(""), Duration::from_secs(60))

@@ -106,6 +106,7 @@ pub fn write(folder: &Path, out: &Path, settings: &Settings) -> Result<Report, E
                 writer.write(&draft).map_err(written)?;
                 report.files += 1;
             }
+            // One unreadable file does not end the pack: the report names it.
             Err(error) => {
                 report.skipped.push(Skipped {
                     path: file.path,
@@ -128,6 +129,7 @@ fn prefix(url: &str) -> Result<String, Error> {
 }
 
 fn warcinfo(files: &[folder::File], settings: &Settings) -> Draft {
+    // The clock is not used: the same folder must give the same bytes.
     let newest_ms = files.iter().map(|file| file.changed_ms).max().unwrap_or_default();
     let fields = [
         ("software", concat!("weft/", env!("CARGO_PKG_VERSION"))),

@@ -167,12 +167,12 @@ fn check(settings: &Settings) -> Result<(), Error> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Chunk {
     file: u64,
-    /// Heads its file.
+    /// Whether it is the first chunk of its file.
     first: bool,
     visits: Range<u64>,
 }
 
-/// All chunks, in the order of the files.
+/// Returns all chunks, in the order of the files.
 fn chunks(settings: &Settings) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     for file in 0..settings.files {
@@ -237,6 +237,8 @@ impl Maker {
     fn make_every(&self, step: usize, first: usize, chunks: &[Chunk], out: &Path, sender: &SyncSender<Made>) {
         let mut members = Members::new();
         for chunk in chunks.iter().skip(first).step_by(step) {
+            // Sending blocks when the thread is `CHUNKS_AHEAD` chunks ahead of the file, which bounds the
+            // memory.
             if sender.send(self.make(chunk, out, &mut members)).is_err() {
                 return;
             }
@@ -258,6 +260,7 @@ impl Maker {
 
     fn make_visit(&self, index: u64, members: &mut Members, made: &mut Made) {
         let visit = self.crawl.visit(index);
+        // Only the WARC form needs the text of the page.
         let page = self.crawl.page(visit, matches!(self.form, Form::Warc(_)));
         match &self.form {
             Form::Warc(form) => form.append(&self.crawl, visit, &page, members, &mut made.bytes),

@@ -1,12 +1,13 @@
 //! The fixity log: what was verified, found bad, lost and repaired, as append-only JSON lines.
 //!
-//! A node has one log. Every volume of the node that is in service holds a whole copy of it (`fixity.jsonl`), so that
-//! losing a volume does not lose its story. Reading merges the copies.
+//! A node has one log. Every volume of the node that is in service holds a whole copy of it (`fixity.jsonl`),
+//! so that losing a volume does not lose its story. Reading merges the copies.
 //!
 //! Invariants:
-//!  - a line is written to all copies or, where that fails, said to be missing from one;
-//!  - a copy that ends in the middle of a line (a crash, a full disk) goes on in a new line: at most that line is lost;
-//!  - losses and repairs are synced before the call returns; verifications only reach the disk in time.
+//! - a line is written to all copies; where that fails, the process log names the copy that lacks it;
+//! - a copy that ends in the middle of a line (a crash, a full disk) continues on a new line: at most that
+//!   line is lost;
+//! - losses and repairs are synced before the call returns; verifications reach the disk some time later.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs::File;
@@ -20,16 +21,16 @@ use parking_lot::Mutex;
 use super::disk::group::Grouped;
 use super::disk::names::FIXITY;
 
-/// Most lines given in one answer, whatever the caller asks for.
+/// Largest number of lines in one answer, whatever the caller asks for.
 pub const LINES_MAX: usize = 100_000;
 
-/// Longest line that is looked at, in bytes. Ours have some hundred; details may be a few thousand.
+/// Longest line that is read, in bytes. Ours have some hundred; details may be a few thousand.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
 
-/// Told when a copy cannot be synced: nothing written to that volume can be trusted any longer.
+/// Called when a copy cannot be synced: nothing written to that volume can be trusted any longer.
 type SyncFailed = Box<dyn Fn(&io::Error) + Send + Sync>;
 
-/// Told of what is written.
+/// Called with every event that is written.
 pub type Listener = Box<dyn Fn(&FixityEvent) + Send + Sync>;
 
 /// The fixity log of a node.
@@ -37,9 +38,9 @@ pub type Listener = Box<dyn Fn(&FixityEvent) + Send + Sync>;
 pub struct FixityLog {
     copies: Mutex<Vec<Arc<Copy>>>,
     lines: Grouped<(String, bool), ()>,
-    /// Told of every line.
+    /// Called with every event.
     listener: OnceLock<Listener>,
-    /// Copies that could not be synced, to be told when no lock is held.
+    /// Copies that could not be synced. Their `sync_failed` is called when no lock is held.
     failed: Mutex<Vec<(Arc<Copy>, io::Error)>>,
 }
 
@@ -54,19 +55,19 @@ struct Copy {
 /// Where a copy is written.
 struct End {
     file: File,
-    /// The last line may be cut off.
+    /// Whether the last line may be cut off.
     torn: bool,
 }
 
 impl FixityLog {
-    /// A log without copies yet: volumes bring theirs when they are opened.
+    /// Returns a log without copies: volumes attach theirs when they are opened.
     pub fn new() -> Arc<Self> {
         Arc::default()
     }
 
-    /// Writes a line to all copies. With `sync` it is durable on every copy that works when this returns.
+    /// Writes a line to all copies. With `sync` it is durable on every working copy when this returns.
     ///
-    /// Never fails: what cannot be written is told to the process's own log.
+    /// Never fails: what cannot be written is reported to the process's own log.
     pub fn append(&self, event: &FixityEvent, sync: bool) {
         tracing::info!(
             volume = %event.volume, event = event.event, key = event.key.as_ref().map(Key::as_str),
@@ -85,18 +86,20 @@ impl FixityLog {
             self.write(&lines, sync);
             batch.iter().map(|_| ()).collect()
         });
+        // The callbacks run here, when no lock is held: they may append lines themselves.
         let failed = std::mem::take(&mut *self.failed.lock());
         for (copy, error) in failed {
             (copy.sync_failed)(&error);
         }
     }
 
-    /// Has every line told to somebody. Only the first counts.
+    /// Sets the callback for every event. Only the first call counts.
     pub fn listen(&self, listener: Listener) {
         let _ = self.listener.set(listener);
     }
 
-    /// The last `limit` lines, or those about a key, oldest first. Streams through the copies.
+    /// Returns the last `limit` lines, or the last ones about a key, oldest first. Streams through the
+    /// copies.
     ///
     /// # Errors
     /// When no copy can be read.
@@ -116,7 +119,7 @@ impl FixityLog {
         Ok(merge(events, limit))
     }
 
-    /// Takes a volume's copy into use; an empty one is filled from another.
+    /// Attaches a volume's copy; a copy that does not exist yet is filled from another one.
     pub(super) fn attach(&self, volume: &VolumeId, root: &Path, sync_failed: SyncFailed) -> io::Result<()> {
         let path = root.join(FIXITY);
         let mut copies = self.copies.lock();
@@ -128,7 +131,7 @@ impl FixityLog {
         Ok(())
     }
 
-    /// A volume is closed or out of service.
+    /// Detaches a volume that is closed or out of service.
     pub(super) fn detach(&self, volume: &VolumeId) {
         self.copies.lock().retain(|copy| copy.volume != *volume);
     }
@@ -162,6 +165,7 @@ impl Copy {
         if end.torn {
             end.file.write_all(b"\n")?;
         }
+        // The flag is set before the write: if the write fails half-way, the next one begins on a new line.
         end.torn = true;
         end.file.write_all(lines.as_bytes())?;
         end.torn = false;
@@ -169,13 +173,14 @@ impl Copy {
     }
 
     fn sync(&self) -> io::Result<()> {
-        // Without the lock: others may write meanwhile.
+        // The lock is released before the sync, so that others may write meanwhile.
         let file = self.end.lock().file.try_clone()?;
         file.sync_data()
     }
 
-    /// Another copy with the same lines at `path`; `None` if that failed.
+    /// Writes another copy with the same lines to `path`; returns `None` if that failed.
     fn copy_to(&self, path: &Path) -> Option<()> {
+        // While the lock is held nobody writes to the copied file.
         let _end = self.end.lock();
         let copied = std::fs::copy(&self.path, path);
         copied
@@ -206,7 +211,7 @@ impl Copy {
     }
 }
 
-/// An event of this moment.
+/// Returns an event with the current time.
 pub fn event(
     event: &str,
     volume: &VolumeId,
@@ -225,25 +230,26 @@ pub fn event(
     }
 }
 
-/// The last `limit` of the events of all copies, each once, oldest first.
+/// Returns the last `limit` events of all copies, each once, oldest first.
 fn merge(mut events: Vec<FixityEvent>, limit: usize) -> Vec<FixityEvent> {
     let mut seen = HashSet::new();
     events.retain(|event| seen.insert(serde_json::to_string(event).unwrap_or_default()));
-    // Stable: lines of one millisecond stay as they were written.
+    // This sort is stable: lines of one millisecond stay in the order they were written.
     events.sort_by_key(|event| event.time_ms);
     let surplus = events.len().saturating_sub(limit);
     events.drain(..surplus);
     events
 }
 
-/// The next line, cut at [`LINE_BYTES_MAX`]; the rest of a longer one comes as lines of its own, which are no events.
+/// Reads the next line, cut at [`LINE_BYTES_MAX`]. The rest of a longer line is read as lines of its own,
+/// which are no events.
 fn next_line(reader: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     let read = reader.take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
     Ok((read > 0).then_some(line))
 }
 
-/// Whether a file ends without a line's end.
+/// Whether the last line of a file has no line end.
 fn is_torn(file: &mut File) -> io::Result<bool> {
     if file.metadata()?.len() == 0 {
         return Ok(false);

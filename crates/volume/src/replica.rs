@@ -4,11 +4,12 @@
 //! Invariants:
 //!  - the content lies in one piece at [`CONTENT_AT`], as the client sent it;
 //!  - the file's length is the sum of its parts, as the tail says them;
-//!  - the digest in the tail is of everything after the content, that of the head of all before it; the content's own
-//!    digests are in the table, and the table's root is in meta and in the head;
-//!  - reading allocates no more than the length of the file says is there, and bytes from outside never panic.
+//!  - the digest in the tail is of everything after the content, that of the head of all before it; the
+//!    content's own digests are in the table, and the table's root is in meta and in the head;
+//!  - reading allocates no more than the length of the file says is there, and bytes from outside never
+//!    panic.
 //!
-//! Whether the content is as it was written is not looked at here: that is verification.
+//! This module does not check whether the content is undamaged: that is verification.
 
 use std::io;
 
@@ -19,7 +20,7 @@ use crate::disk::DiskFile;
 /// Version of the format of files whose version has no term.
 pub const FORMAT: u16 = 1;
 
-/// Of those that have one, which stands where format 1 has zeros.
+/// Version of the format of files whose version has a term; the term is where format 1 has zeros.
 pub const FORMAT_OF_TERMS: u16 = 2;
 
 /// Where the content begins: `dd bs=2048 skip=1` and a length cuts it out.
@@ -41,20 +42,20 @@ const HEAD_DIGEST_AT: usize = HEAD_BYTES - 32;
 pub struct Replica {
     /// The object.
     pub meta: Meta,
-    /// Values of its blocks; their root is `meta.digests.blake3`, but for tombstones.
+    /// Values of its blocks. Their root is `meta.digests.blake3`, except for tombstones.
     pub table: BlockTable,
     /// Length of the whole file.
     pub file_bytes: u64,
 }
 
-/// What the head alone says: all that is known of a file that was cut off.
+/// The fields of the head: all that is known of a file that was cut off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// The object's name.
     pub key: Key,
     /// Its version.
     pub version: Version,
-    /// A tombstone.
+    /// Whether it is a tombstone.
     pub deleted: bool,
     /// Length of the content.
     pub size: u64,
@@ -65,22 +66,22 @@ pub struct Head {
 /// Why a file is no whole replica.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplicaError {
-    /// The disk did not give the bytes.
+    /// The disk could not read the bytes.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// A part of the file does not say what it must.
+    /// A part of the file has another value than it must have.
     #[error("{part}: found {found}, expected {expected}")]
     Differs {
         /// Part of the file.
         part: &'static str,
-        /// As found.
+        /// The value found.
         found: String,
-        /// As it must be.
+        /// The value it must have.
         expected: String,
     },
 }
 
-/// Everything before the content.
+/// Returns everything before the content.
 pub fn head(meta: &Meta) -> Vec<u8> {
     let key = meta.key.as_str().as_bytes();
     let mut head = vec![0; HEAD_BYTES];
@@ -98,15 +99,16 @@ pub fn head(meta: &Meta) -> Vec<u8> {
     put(88, &meta.digests.blake3);
     put(TERM_AT, &meta.version.term.to_le_bytes());
     put(KEY_AT, key);
+    // The digest comes last: it covers every other field of the head.
     let digest = blake3::hash(&head[..HEAD_DIGEST_AT]);
     head[HEAD_DIGEST_AT..].copy_from_slice(digest.as_bytes());
     head
 }
 
-/// Everything after the content.
+/// Returns everything after the content.
 ///
 /// # Errors
-/// When meta is longer than [`META_BYTES_MAX`] as text.
+/// When the meta text is longer than [`META_BYTES_MAX`].
 pub fn trailer(meta: &Meta, table: &BlockTable) -> io::Result<Vec<u8>> {
     let text = serde_json::to_vec(meta)?;
     if text.len() > META_BYTES_MAX {
@@ -119,7 +121,7 @@ pub fn trailer(meta: &Meta, table: &BlockTable) -> io::Result<Vec<u8>> {
     trailer.extend(&text);
     trailer.extend(meta.size.to_le_bytes());
     trailer.extend((table_bytes as u64).to_le_bytes());
-    // Within `META_BYTES_MAX`.
+    // The length fits into 32 bits: it was compared with `META_BYTES_MAX` above.
     trailer.extend((text.len() as u32).to_le_bytes());
     trailer.extend(format_of(&meta.version).to_le_bytes());
     trailer.extend([0; 2]);
@@ -129,10 +131,10 @@ pub fn trailer(meta: &Meta, table: &BlockTable) -> io::Result<Vec<u8>> {
     Ok(trailer)
 }
 
-/// Reads a replica but for its content, and compares all that it says of itself.
+/// Reads a replica without its content, and compares everything that it says of itself.
 ///
 /// # Errors
-/// [`ReplicaError`] for a file that is not whole.
+/// [`ReplicaError`] if the file cannot be read, or is not a whole replica.
 pub fn read(file: &dyn DiskFile) -> Result<Replica, ReplicaError> {
     let file_bytes = file.stat()?.bytes;
     let head = read_head(file)?;
@@ -153,15 +155,15 @@ pub fn read(file: &dyn DiskFile) -> Result<Replica, ReplicaError> {
     })
 }
 
-/// The table of blocks as it is stored in the file of a replica of `size` bytes, whatever else is damaged. Whether it is
-/// right, its root says.
+/// Reads the block table as it is stored in the file of a replica of `size` bytes, whatever else is damaged.
+/// The caller finds out from its root whether it is right.
 ///
 /// # Errors
-/// When the file is too short for it, or cannot be read there.
+/// When the file is too short for the table, or cannot be read there.
 pub fn stored_table(file: &dyn DiskFile, size: u64) -> io::Result<BlockTable> {
     let at = CONTENT_AT.saturating_add(size);
     let table_bytes = block_count(size).saturating_mul(32);
-    // Before anything is allocated: the size is the index's word, not the file's.
+    // This check comes before the allocation: the size comes from the index, not from the file.
     if file.stat()?.bytes < at.saturating_add(table_bytes) {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
@@ -174,7 +176,7 @@ pub fn stored_table(file: &dyn DiskFile, size: u64) -> io::Result<BlockTable> {
 /// Reads the head alone.
 ///
 /// # Errors
-/// [`ReplicaError`] when it is not as it was written.
+/// [`ReplicaError`] if the head cannot be read, or is not as it was written.
 pub fn read_head(file: &dyn DiskFile) -> Result<Head, ReplicaError> {
     let mut bytes = [0; HEAD_BYTES];
     file.read_at(&mut bytes, 0)?;
@@ -235,7 +237,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Reads the tail; the lengths are those of the file, so the parts fit into memory if they fit into it.
+    /// Reads the tail. The lengths must add up to the length of the file, so no part is longer than the file.
     fn read(file: &dyn DiskFile, file_bytes: u64) -> Result<Self, ReplicaError> {
         let least = CONTENT_AT + TAIL_BYTES as u64;
         if file_bytes < least {
@@ -255,6 +257,7 @@ impl Ends {
         let size = u64::from_le_bytes(array_at(&tail, 0));
         let table_bytes = u64::from_le_bytes(array_at(&tail, 8));
         let meta_bytes = u32::from_le_bytes(array_at(&tail, 16));
+        // The lengths come from the file, so their sum may overflow.
         let sum = size
             .checked_add(table_bytes)
             .and_then(|sum| sum.checked_add(u64::from(meta_bytes) + least));
@@ -282,8 +285,10 @@ impl Ends {
         self.table_bytes + self.meta_bytes + TAIL_BYTES
     }
 
-    /// Table and meta text of the bytes after the content, compared with their digest.
+    /// Returns the table and the meta text from the bytes after the content, after comparing them with their
+    /// digest.
     fn split<'a>(&self, after: &'a [u8]) -> Result<(BlockTable, &'a [u8]), ReplicaError> {
+        // The last 40 bytes are the digest (32) and the magic (8).
         let covered = after.len() - 40;
         let digest = blake3::hash(&after[..covered]);
         same(
@@ -297,7 +302,7 @@ impl Ends {
     }
 }
 
-/// Compares what head, meta, table and tail say of the same things.
+/// Compares the values that head, meta, table and tail have in common.
 fn agree(head: &Head, meta: &Meta, table: &BlockTable, size: u64) -> Result<(), ReplicaError> {
     same("key in meta", &meta.key.as_str(), &head.key.as_str())?;
     same("version in meta", &meta.version, &head.version)?;
@@ -316,7 +321,7 @@ fn agree(head: &Head, meta: &Meta, table: &BlockTable, size: u64) -> Result<(), 
     Ok(())
 }
 
-/// The format that a replica of a version is written in.
+/// Returns the format that a replica of this version is written in.
 fn format_of(version: &Version) -> u16 {
     if version.term == Term::NONE {
         FORMAT
@@ -341,7 +346,7 @@ fn differs(part: &'static str, found: &impl ToString, expected: &impl ToString) 
     }
 }
 
-/// Bytes for an error: magic as it stands, anything else in hexadecimal.
+/// Returns bytes for an error message: magic as text, anything else in hexadecimal.
 fn text(bytes: &[u8]) -> String {
     if !bytes.is_empty() && bytes.iter().all(u8::is_ascii_graphic) {
         return String::from_utf8_lossy(bytes).into_owned();
@@ -353,7 +358,7 @@ fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes(array_at(bytes, at))
 }
 
-/// `N` bytes of a buffer that is known to have them.
+/// Returns `N` bytes of a buffer that is known to have them.
 fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut array = [0; N];
     array.copy_from_slice(&bytes[at..at + N]);

@@ -1,4 +1,4 @@
-//! What lies on the disk.
+//! Sizes on the disk.
 
 use std::fs;
 use std::io;
@@ -9,11 +9,11 @@ use std::path::Path;
 pub(crate) struct Part {
     /// Its name.
     pub(crate) name: String,
-    /// Length of all files in it.
+    /// Length of all files in it, in bytes.
     pub(crate) bytes: u64,
 }
 
-/// Length of all files below `path`, or of `path` itself.
+/// Returns the length of all files below `path`, or of `path` itself, in bytes.
 pub(crate) fn bytes(path: &Path) -> io::Result<u64> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_dir() {

@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::disk::Part;
 
-/// Between two looks at the memory of the child.
+/// Time between two looks at the memory of the child.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Where a load stood at a moment.
+/// The progress of a load at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Sample {
     /// Since the load began.
@@ -22,20 +22,20 @@ pub(crate) struct Sample {
     pub(crate) pages: f64,
 }
 
-/// What a load came to.
+/// The measurements of one load.
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
-    /// In the order of time; the last is the end.
+    /// Samples in the order of time; the last is the end.
     pub(crate) samples: Vec<Sample>,
     /// The last line: the job as it ended.
     pub(crate) job: Value,
     /// From the start of the process to its end.
     pub(crate) wall: Duration,
-    /// Most resident memory, as often as it was looked at.
+    /// Peak resident memory in bytes, as far as it was sampled.
     pub(crate) memory_bytes: u64,
-    /// Of the files loaded.
+    /// Length of the files loaded, in bytes.
     pub(crate) input_bytes: u64,
-    /// Of the archive.
+    /// The entries of the archive's folder.
     pub(crate) parts: Vec<Part>,
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn print(form: Form, measured: &Measured) {
         mib(measured.input_bytes),
         measured.wall.as_secs_f64()
     );
-    // The cluster read WAT and kept links to other domains: its figures stand beside the same job only.
+    // The cluster read WAT and kept links to other domains: its figures are printed beside the same job only.
     let compared = form == Form::Wat;
     heading(compared);
     row(

@@ -8,7 +8,7 @@ use warc::{Compression, Draft, Entry, Reader, ReaderSettings, Writer};
 /// 2020-01-01.
 const DATE_MS: i64 = 1_577_836_800_000;
 
-/// Writes about so many bytes of records into a gzip file and into a plain one.
+/// Writes about this number of bytes of records into a gzip file and into a plain one.
 pub(super) fn make(work: &Path, bytes: u64) -> anyhow::Result<[PathBuf; 2]> {
     let paths = [work.join("synthetic.warc.gz"), work.join("synthetic.warc")];
     let mut gzip = Writer::create(&paths[0], Compression::GZIP)?;

@@ -12,7 +12,7 @@ use crate::server::Server;
 /// What was measured.
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
-    /// Time of each answer, ascending.
+    /// Time that each answer took, ascending.
     pub(crate) times: Vec<Duration>,
     /// Answers that were no results (busy, too late).
     pub(crate) refused: usize,
@@ -22,7 +22,7 @@ pub(crate) struct Measured {
     pub(crate) wall: Duration,
 }
 
-/// Asks with so many clients for so long.
+/// Asks with this number of clients for this time.
 pub(crate) fn ask(
     server: &Server,
     queries: &Queries,

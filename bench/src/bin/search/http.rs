@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as asking needs: GET over a connection that is kept.
+//! The part of HTTP/1.1 that asking needs: GET over a connection that is kept.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};

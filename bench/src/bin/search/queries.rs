@@ -1,4 +1,4 @@
-//! Queries out of the archive's own text, in the published mix.
+//! Makes queries from the archive's own text, in the published mix.
 
 use anyhow::ensure;
 
@@ -33,7 +33,7 @@ pub(crate) struct Queries {
     pub(crate) tried_without_match: usize,
 }
 
-/// Takes words that stand together on a page, so that a query of several words finds something.
+/// Takes words that are next to each other on a page, so that a query of several words finds something.
 pub(crate) fn sample(server: &Server, seed: u64, facets: bool) -> anyhow::Result<Queries> {
     let pages = words_by_page(server)?;
     ensure!(

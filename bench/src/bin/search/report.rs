@@ -71,7 +71,7 @@ pub(crate) fn row(clients: usize, measured: &Measured) {
     println!("{line}{beside}");
 }
 
-/// The time that a share of the answers did not exceed.
+/// Returns the time that a share of the answers did not exceed.
 fn at(times: &[Duration], share: f64) -> Duration {
     let index = (times.len() as f64 * share).ceil() as usize;
     times.get(index.saturating_sub(1)).copied().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! CPU time of a process, by what the kernel says of it.
+//! CPU time of a process, from `/proc`.
 
 use anyhow::Context;
 

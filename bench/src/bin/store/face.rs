@@ -18,10 +18,10 @@ use object_store::{ObjectStoreExt, PutPayload};
 
 use crate::{Shape, Took, cpu};
 
-/// A server that has not answered after so long is broken.
+/// A server that has not answered after this time is broken.
 const START: Duration = Duration::from_secs(30);
 
-/// Ends the server with the measurement, whatever happens.
+/// Ends the server when the measurement ends, even by an error.
 struct Server(Child);
 
 /// Puts and gets every object. CPU time is the server's alone.

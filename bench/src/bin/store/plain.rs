@@ -55,7 +55,7 @@ pub(crate) fn measure(dir: &Path, content: &[u8], shape: Shape) -> anyhow::Resul
     })
 }
 
-/// Wall and CPU seconds of some work.
+/// Returns the wall and CPU seconds that some work takes.
 fn timed(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<(f64, f64)> {
     let cpu = cpu::own_seconds()?;
     let started = Instant::now();
@@ -63,7 +63,7 @@ fn timed(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<(f64, f64)
     Ok((started.elapsed().as_secs_f64(), cpu::own_seconds()? - cpu))
 }
 
-/// Does something with each object, some at once.
+/// Runs some work for each object, several at once.
 fn each(shape: Shape, work: impl Fn(usize) -> anyhow::Result<()> + Sync) -> anyhow::Result<()> {
     let next = AtomicUsize::new(0);
     let one_after_another = || -> anyhow::Result<()> {

@@ -14,7 +14,7 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use crate::content::{Object, Pool};
 
-/// A client that got no answer asks another server, at most so often.
+/// Number of times that a client tries a request: without an answer it asks another server.
 const TRIES: usize = 6;
 
 /// What the clients do, and when they stop.
@@ -31,7 +31,7 @@ pub(crate) struct Work {
     stop: AtomicBool,
 }
 
-/// What happened so far.
+/// The counts so far.
 #[derive(Default)]
 pub(crate) struct Tally {
     /// Objects that a server said were safe.
@@ -83,7 +83,7 @@ impl Work {
         }
     }
 
-    /// Lets all clients finish the request they are at.
+    /// Tells all clients to stop after the request they are at.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }

@@ -14,7 +14,7 @@ pub(crate) const BUCKET: &str = "webdfs";
 
 const ZONES: usize = 5;
 const SERVERS_A_ZONE: usize = 3;
-/// A server that has not answered after so long is broken.
+/// A server that has not answered after this time is broken.
 const START: Duration = Duration::from_secs(60);
 
 /// The cluster; dropping it kills the servers.
@@ -106,7 +106,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// `kill -9`.
+    /// Kills a server, as `kill -9` does.
     pub(crate) fn kill(&mut self, server: usize) -> anyhow::Result<()> {
         if let Some(mut child) = self.servers[server].process.take() {
             child.kill().context("kill a server")?;
@@ -115,7 +115,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Process number of a running server.
+    /// Returns the process number of a running server.
     pub(crate) fn process(&self, server: usize) -> anyhow::Result<u32> {
         self.servers[server]
             .process
@@ -199,7 +199,7 @@ fn secret_permissions(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))
 }
 
-/// Ports that were free just now, all different.
+/// Returns ports that were free just now, all different.
 fn free_ports(count: usize) -> anyhow::Result<Vec<u16>> {
     let listeners = (0..count)
         .map(|_| TcpListener::bind("127.0.0.1:0"))

@@ -38,7 +38,7 @@ impl Pool {
         }
     }
 
-    /// The object of this number, its size drawn with `rng`.
+    /// Returns the object of this number; its size is drawn with `rng`.
     pub(crate) fn object(&self, number: u64, rng: &mut StdRng) -> Object {
         let bytes = SIZES[rng.random_range(0..SIZES.len())] / self.size_divisor;
         Object {
@@ -47,12 +47,12 @@ impl Pool {
         }
     }
 
-    /// Its content.
+    /// Returns its content.
     pub(crate) fn payload(&self, object: Object) -> PutPayload {
         PutPayload::from_iter(self.pieces(object))
     }
 
-    /// Its content in pieces, in order.
+    /// Returns its content in pieces, in order.
     pub(crate) fn pieces(&self, object: Object) -> Vec<Bytes> {
         let head = Bytes::from(object.head());
         let mut left = usize::try_from(object.bytes).unwrap_or(usize::MAX) - head.len();
@@ -89,7 +89,7 @@ impl Object {
     }
 }
 
-/// Compares what comes with what must come.
+/// Compares the bytes that arrive with the bytes that were put.
 pub(crate) struct Comparison {
     expected: std::collections::VecDeque<Bytes>,
     differs: bool,
@@ -112,7 +112,7 @@ impl Comparison {
         }
     }
 
-    /// Whether everything came, and nothing else.
+    /// Whether every byte arrived, and nothing else.
     pub(crate) fn holds(&self) -> bool {
         !self.differs && self.expected.is_empty()
     }

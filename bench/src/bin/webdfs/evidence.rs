@@ -11,7 +11,8 @@ use serde_json::Value;
 pub(crate) struct Evidence {
     /// Bad or missing replicas: folder of the server, beginning of the file's name.
     bad: HashSet<(String, String)>,
-    /// Replicas that were given up after the homes of their object were verified: hand-offs and copies moved on.
+    /// Replicas that were removed after the homes of their object were verified: hand-offs and copies moved
+    /// on.
     given_up: HashSet<(String, String)>,
     /// Replicas made anew.
     pub(crate) repaired: u64,

@@ -111,7 +111,7 @@ fn apply(path: &Path, kind: Kind, rng: &mut StdRng) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every file below `objects/` of a volume.
+/// Returns every file below `objects/` of a volume.
 pub(crate) fn replica_files(volume: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for partition in

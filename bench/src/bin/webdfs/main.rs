@@ -138,7 +138,7 @@ async fn experiment(args: &Args, weft: &Path, folder: &Path) -> anyhow::Result<b
     Ok(report::print(&work.tally, &run))
 }
 
-/// Lets things go wrong, each at its time.
+/// Starts each of the faults at its time.
 async fn trouble(
     args: &Args,
     cluster: &mut Cluster,

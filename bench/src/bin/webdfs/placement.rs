@@ -11,7 +11,8 @@ use store::Key;
 use crate::cluster::BUCKET;
 use crate::content::Object;
 
-/// Replicas of the first `objects` objects on each volume of the cluster file, in its order.
+/// Returns the number of replicas of the first `objects` objects on each volume of the cluster file, in its
+/// order.
 pub(crate) fn by_server(cluster_file: &Path, objects: u64) -> anyhow::Result<Vec<u64>> {
     let layouts = ClusterFile::read(cluster_file)?.first_layouts();
     let placement = Placement::compute(&layouts.current);

@@ -32,16 +32,17 @@ pub(crate) const OBJECTS_2009: u64 = 129_278;
 /// The deviation from an even share that the run must stay within.
 pub(crate) const EVENNESS_PERCENT_MAX: f64 = 3.0;
 
-/// Everything measured.
+/// All measurements of a run.
 pub(crate) struct Run {
     pub(crate) seconds: f64,
     /// Replicas damaged on purpose.
     pub(crate) damaged: u64,
-    /// Of these, not named in any fixity log.
+    /// Number of these that no fixity log names.
     pub(crate) unnoticed: u64,
-    /// Bad or missing replicas that reads, scrub and repair named, whoever damaged them.
+    /// Number of bad or missing replicas that reads, scrub and repair named, including those that nobody
+    /// damaged on purpose.
     pub(crate) found: u64,
-    /// Replicas that repair made anew.
+    /// Number of replicas that repair made anew.
     pub(crate) repaired: u64,
     /// Whether the census after repair was whole.
     pub(crate) census_whole: bool,

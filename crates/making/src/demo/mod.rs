@@ -92,8 +92,10 @@ pub fn write_synth(path: &Path) -> Result<Web, Error> {
     let report = synth::write(&settings, path, &mut |_| {})?;
     let (url, query) = synth_example(path)?;
     Ok(Web {
+        // A re-crawl visits a page again, so it adds no page.
         pages: report.pages - report.recrawls,
         url,
+        // Nothing in the generated web certainly links to the example.
         inlinks_min: 0,
         query,
     })

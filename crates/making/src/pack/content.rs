@@ -46,6 +46,7 @@ pub(super) fn of(path: &Path, bytes: Vec<u8>) -> (&'static str, Vec<u8>) {
             ("text/html; charset=utf-8", page.into_bytes())
         }
         "txt" | "text" if std::str::from_utf8(&bytes).is_ok() => ("text/plain; charset=utf-8", bytes),
+        // The encoding is not known here, so no charset is declared.
         "txt" | "text" => ("text/plain", bytes),
         _ => {
             let known = TYPES.iter().find(|(known, _)| *known == extension);
@@ -92,5 +93,6 @@ fn title(markdown: &str, options: Options) -> Option<String> {
 }
 
 fn escaped(text: &str) -> String {
+    // `&` comes first, or the `&` of `&lt;` would be escaped again.
     text.replace('&', "&amp;").replace('<', "&lt;")
 }

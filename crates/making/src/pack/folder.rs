@@ -58,6 +58,7 @@ pub(super) fn files(folder: &Path, skipped: &mut Vec<Skipped>) -> io::Result<Vec
             }
         }
     }
+    // The system lists folders in any order; the same folder must give the same bytes.
     files.sort_by(|a, b| (&a.url_path, &a.path).cmp(&(&b.url_path, &b.path)));
     skipped.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
@@ -66,11 +67,12 @@ pub(super) fn files(folder: &Path, skipped: &mut Vec<Skipped>) -> io::Result<Vec
 enum Kind {
     File(Metadata),
     Folder,
-    /// A link to a folder, a socket, a device.
+    /// A link to a folder, a socket, or a device.
     Neither,
 }
 
 fn kind(path: &Path) -> io::Result<Kind> {
+    // Links are not followed here: a link to a folder may lead in circles.
     if fs::symlink_metadata(path)?.is_dir() {
         return Ok(Kind::Folder);
     }

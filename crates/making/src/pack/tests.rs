@@ -27,7 +27,7 @@ fn settings() -> Settings {
     }
 }
 
-/// Packs, reads back with digests verified, and gives the captures in file order.
+/// Packs, reads back with digests verified, and returns the captures in file order.
 fn captures(folder: &Path, settings: &Settings) -> Vec<Capture> {
     let place = tempfile::tempdir().expect("a folder");
     let out = place.path().join("out.warc.gz");

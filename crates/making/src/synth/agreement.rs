@@ -1,4 +1,4 @@
-//! Both forms, read and extracted like any other file, say what was made up.
+//! Tests that both forms, read and extracted like any other file, give the pages that were made up.
 
 use ::warc::{Entry, Reader, ReaderSettings};
 use extract::{Capture, Extracted, LinkScope};
@@ -10,7 +10,8 @@ const PAGES: u64 = 200;
 const SEED: u64 = 11;
 const RECRAWLS_PERMILLE: u64 = 100;
 
-/// Captures of a made-up web, read back with digests verified. Nothing may be odd about the file.
+/// Returns the captures of a made-up web, read back with digests verified. The reader must find no defect in
+/// the file.
 fn captures(format: Format, links: LinkScope) -> Vec<Capture> {
     let settings = Settings {
         pages: PAGES,

@@ -46,13 +46,13 @@ impl Ballasts {
         }
     }
 
-    /// `count` pieces, as `random` has it.
+    /// Returns `count` pieces, chosen by `random`.
     pub(super) fn choose(&self, count: u64, random: &mut Random) -> Vec<&Ballast> {
         (0..count).map(|_| random.pick(&self.pieces)).collect()
     }
 }
 
-/// A gallery: images from one folder under a few names, now and then a link that leads nowhere.
+/// Makes a gallery: images from one folder under a few names, and sometimes a link that leads nowhere.
 fn append_wat_entries(web: &Web, random: &mut Random, out: &mut String) {
     let mut folder = String::from("https://cdn.");
     web.words.append_plain(random, &mut folder);

@@ -1,8 +1,8 @@
 //! Gzip members put together from text that is compressed now and ballast that was compressed before.
 //!
-//! Why it may be put together: a deflate stream is a row of blocks, and a full flush ends a block at a
-//! byte and makes the next one refer to nothing before it. Ballast is compressed as such a stretch of
-//! blocks, so its bytes can stand in any stream at such a place. Readers see an ordinary member.
+//! This works because a deflate stream is a row of blocks, and a full flush ends a block at a byte and makes
+//! the next one refer to nothing before it. Ballast is compressed as such a stretch of blocks, so its bytes
+//! can be put into any stream at such a place. Readers see an ordinary member.
 
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 
@@ -58,6 +58,8 @@ impl Members {
             match part {
                 Part::Text(text) => {
                     crc.update(text);
+                    // Ballast must follow a full flush, at a byte; between texts a flush would only cost
+                    // bytes.
                     let flush = match parts.get(i + 1) {
                         Some(Part::Ballast(_)) => FlushCompress::Full,
                         _ => FlushCompress::None,
@@ -65,18 +67,22 @@ impl Members {
                     append_deflated(&mut self.compress, text, flush, out);
                 }
                 Part::Ballast(ballast) => {
+                    // The checksum of the ballast is known, so its text need not be read again.
                     crc.combine(&ballast.crc);
                     out.extend_from_slice(&ballast.blocks);
                 }
             }
         }
+        // Ballast has no final block, so the stream always ends here.
         append_deflated(&mut self.compress, &[], FlushCompress::Finish, out);
+        // A gzip member ends with the CRC-32 and the length of its content (RFC 1952, section 2.3.1).
         out.extend_from_slice(&crc.sum().to_le_bytes());
         out.extend_from_slice(&crc.amount().to_le_bytes());
     }
 }
 
-/// Appends the deflated `text`. Deflating to memory has no errors: what it lacks is room, which it gets.
+/// Appends the deflated `text`. Deflating to memory does not fail: it stops only for lack of room, and the
+/// loop adds room.
 fn append_deflated(compress: &mut Compress, text: &[u8], flush: FlushCompress, out: &mut Vec<u8>) {
     let begin = compress.total_in();
     loop {
@@ -87,6 +93,7 @@ fn append_deflated(compress: &mut Compress, text: &[u8], flush: FlushCompress, o
         let status = compress.compress_vec(&text[used..], out, flush);
         let done = match flush {
             FlushCompress::Finish => matches!(status, Ok(Status::StreamEnd)),
+            // A full output buffer may mean that the flush is not finished.
             _ => out.len() - before < room && compress.total_in() - begin == text.len() as u64,
         };
         if done {

@@ -39,7 +39,7 @@ pub(super) struct Visit {
     /// Number of the record group, and the seconds between the first visit and this one.
     pub index: u64,
     pub page: u64,
-    /// Crawled before.
+    /// Whether the page was crawled before.
     pub again: bool,
 }
 
@@ -64,8 +64,9 @@ pub(super) struct Crawl {
 }
 
 impl Crawl {
-    /// A crawl of `visits` visits.
+    /// Returns the plan of a crawl of `visits` visits.
     pub(super) fn new(seed: u64, visits: u64, recrawls_permille: u64) -> Crawl {
+        // Re-crawls add no pages: only the other visits find new ones.
         let recrawls = visits * recrawls_permille / 1000;
         Crawl {
             web: Web::new(seed, visits - recrawls),
@@ -73,8 +74,8 @@ impl Crawl {
         }
     }
 
-    /// The `index`th visit. A visit is a re-crawl where the share of them steps up to the next whole
-    /// number; it goes to a page first crawled in the first half of what came before.
+    /// Returns the `index`th visit. A visit is a re-crawl where the share of re-crawls rises to the next
+    /// whole number; it visits a page that was first crawled in the first half of what came before.
     pub(super) fn visit(&self, index: u64) -> Visit {
         let before = index * self.recrawls_permille / 1000;
         let again = (index + 1) * self.recrawls_permille / 1000 > before;
@@ -123,7 +124,7 @@ impl Crawl {
             .collect()
     }
 
-    /// 0 for the first visit, else a number of this visit alone.
+    /// Returns 0 for the first visit, or else a number that no other visit has.
     fn version(&self, visit: Visit) -> u64 {
         if visit.again { visit.index + 1 } else { 0 }
     }
@@ -132,6 +133,7 @@ impl Crawl {
         let mut random = Random::of(self.web.seed, &[9, visit.page]);
         let external = *random.pick(&EXTERNAL_COUNTS);
         let internal = INTERNAL_MIN + random.below(INTERNAL_SPREAD);
+        // A page does not link to itself.
         let mut seen = vec![Place::Page(visit.page)];
         page.links.reserve((external + internal) as usize);
         for slot in 0..internal + external {
@@ -141,6 +143,7 @@ impl Crawl {
             } else {
                 self.external_target(visit.page, &mut random)
             };
+            // A target counts once per page, as the report says.
             if seen.contains(&place) {
                 continue;
             }
@@ -150,7 +153,8 @@ impl Crawl {
         }
     }
 
-    /// What decides about one link: the page alone, or for a changed slot the visit too.
+    /// Returns the random numbers of one link: they depend on the page alone, or for a changed slot on the
+    /// visit too.
     fn slot(&self, visit: Visit, slot: u64) -> Random {
         let version = self.version(visit);
         let changed = version > 0
@@ -161,7 +165,8 @@ impl Crawl {
         )
     }
 
-    /// First the site's sections, then its pages and its articles by halves.
+    /// Returns the target of a link within the site: first its sections, then pages or articles with equal
+    /// chance.
     fn internal_target(&self, page: u64, slot: u64, random: &mut Random) -> Place {
         let site = self.web.site_of(page);
         if slot < SECTIONS {
@@ -180,8 +185,8 @@ impl Crawl {
         }
     }
 
-    /// Four of five by Zipf's law, half of these to front pages; the rest to articles that hardly
-    /// anybody else links to.
+    /// Returns the target of a link to another site: four of five by Zipf's law, half of these front pages;
+    /// the rest are articles that hardly anybody else links to.
     fn external_target(&self, page: u64, random: &mut Random) -> Place {
         let own = self.web.site_of(page).first;
         let ranks_log2 = 64 - self.web.pages.leading_zeros() + TARGETS_PER_PAGE_LOG2;

@@ -35,27 +35,27 @@ impl Random {
         self.below(1000) < permille
     }
 
-    /// One of `choices`, which is not empty.
+    /// Returns one of `choices`, which must not be empty.
     pub(super) fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.below(choices.len() as u64) as usize]
     }
 
-    /// A rank below 2^`log2` (at most 2^63) that falls off as by Zipf's law with exponent 1: each octave
-    /// of ranks is as likely as any other.
+    /// Returns a rank below 2^`log2` (at most 2^63) by Zipf's law with exponent 1: each octave of ranks is as
+    /// likely as any other.
     pub(super) fn zipf(&mut self, log2: u32) -> u64 {
         let octave = self.below(u64::from(log2.max(1)));
         (1 << octave) - 1 + self.below(1 << octave)
     }
 }
 
-/// The finishing step of splitmix64: a bijection of 64 bits.
+/// The last step of splitmix64: a bijection on 64 bits.
 fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
 }
 
-/// A bijection of 32 bits that depends on `key`: scatters numbers and can meet none twice.
+/// A bijection on 32 bits that depends on `key`: no two numbers give the same result.
 pub(super) fn scatter(number: u32, key: u32) -> u32 {
     let mut x = number ^ key;
     x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);

@@ -9,13 +9,13 @@ use super::random::Random;
 /// 2024-01-01T00:00:00Z, when the first visit is made; each visit takes a second.
 const FIRST_VISIT_UNIX_S: i64 = 1_704_067_200;
 
-/// Numbers and names that all records of a visit share. Made up from the seed and the visit, so that
+/// Numbers and names that all records of a visit share. They depend on the seed and the visit alone, so that
 /// the WARC and the WAT form agree.
 #[derive(Debug)]
 pub(super) struct Facts {
-    /// As in WARC headers.
+    /// The date in the form of WARC headers.
     pub date: String,
-    /// As in HTTP headers.
+    /// The date in the form of HTTP headers.
     pub http_date: String,
     pub ip: String,
     pub request_id: String,
@@ -23,7 +23,7 @@ pub(super) struct Facts {
     pub metadata_id: String,
 }
 
-/// Record id of the warcinfo record that heads a crawl.
+/// Returns the id of the warcinfo record that heads a crawl.
 pub(super) fn warcinfo_id(seed: u64) -> String {
     uuid(&mut Random::of(seed, &[20]))
 }
@@ -37,6 +37,7 @@ impl Facts {
             date,
             http_date,
             ip: format!(
+                // 198.18.0.0/15 is reserved for benchmarks (RFC 2544), so no real host has these addresses.
                 "198.{}.{}.{}",
                 18 + random.below(2),
                 octet(&mut random),
@@ -67,6 +68,7 @@ pub(super) fn dates(index: u64) -> (String, String) {
 fn uuid(random: &mut Random) -> String {
     let (high, low) = (random.bits(), random.bits());
     format!(
+        // The bits of a random UUID: version 4 and variant 10 (RFC 9562, section 5.4).
         "<urn:uuid:{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}>",
         high >> 32,
         high >> 16 & 0xffff,
@@ -76,7 +78,7 @@ fn uuid(random: &mut Random) -> String {
     )
 }
 
-/// A digest of nothing, for records whose payload is never written.
+/// Appends a random digest, for records whose payload is never written.
 pub(super) fn made_up_digest(random: &mut Random, out: &mut String) {
     out.push_str("sha1:");
     for _ in 0..4 {

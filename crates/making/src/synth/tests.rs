@@ -1,4 +1,5 @@
-//! The made-up web is the same for everybody, looks like a real one, and says the same in both forms.
+//! Tests that the made-up web is the same everywhere, looks like a real one, and has the same content in both
+//! forms.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
@@ -69,7 +70,7 @@ fn the_same_on_any_run_and_with_any_threads() {
     }
 }
 
-/// Changing what is made up changes every benchmark: it should not happen by accident.
+/// A change of what is made up changes every benchmark, so it must not happen by accident.
 #[test]
 fn the_same_text_for_ever() {
     let digests =

@@ -169,7 +169,7 @@ pub(super) fn append_warcinfo(seed: u64, name: &str, members: &mut Members, out:
     );
 }
 
-/// The request's block.
+/// Returns the block of the request record.
 fn request(page: &Page) -> String {
     let (_, path, host) = url_parts(page);
     format!(
@@ -178,7 +178,7 @@ fn request(page: &Page) -> String {
     )
 }
 
-/// Scheme, path with query, host.
+/// Returns the scheme, the path with the query, and the host of a page.
 pub(super) fn url_parts(page: &Page) -> (&str, &str, &str) {
     let (scheme, host) = page.origin.split_once("://").unwrap_or(("http", &page.origin));
     (scheme, &page.url[page.origin.len()..], host)

@@ -11,7 +11,7 @@ use super::random::Random;
 use super::record::{Facts, append_head, made_up_digest, warcinfo_id};
 use super::warc::{append_around, plain_length, url_parts};
 
-/// Pieces of ballast in a page: with them a visit takes about 9.6 KB compressed.
+/// Number of pieces of ballast in a page: with them a visit takes about 9.6 KB compressed.
 const BALLAST_MIN: u64 = 6;
 const BALLAST_SPREAD: u64 = 14;
 

@@ -99,11 +99,12 @@ impl Web {
             as u64
     }
 
-    /// A bijection on the numbers below the next power of two.
+    /// Returns another number below the next power of two: a bijection.
     fn scatter_within(&self, number: u64) -> u64 {
         let bits = 64 - (self.pages - 1).leading_zeros().min(63);
         let (half, mask) = (bits.div_ceil(2), (1u64 << bits) - 1);
         let mut x = number;
+        // Each step can be undone: multiplication by an odd number, and exclusive or with the upper bits.
         for round in 0..3 {
             x = x.wrapping_mul(self.seed.rotate_left(17 * round) | 1) & mask;
             x ^= x >> half.max(1);
@@ -111,16 +112,18 @@ impl Web {
         x
     }
 
-    /// Near the golden section of the pages, and without a common divisor with their number.
+    /// Returns a number near the golden section of the pages, without a common divisor with their number.
     fn stride(&self) -> u64 {
         let mut stride = (u128::from(self.pages) * 618_033_988 / 1_000_000_000) as u64 | 1;
+        // Without a common divisor the steps reach every page before they repeat.
         while gcd(stride, self.pages) != 1 {
             stride += 2;
         }
         stride
     }
 
-    /// Whether the site is reached over https, and its main host begins with `www.`.
+    /// Returns the random numbers that decide how the URLs of a site look: https or http, `www.` or not,
+    /// style of paths.
     fn manners(&self, site: u64) -> Random {
         Random::of(self.seed, &[1, site])
     }
@@ -141,10 +144,11 @@ impl Web {
         out.push_str(random.pick::<&str>(&SUFFIXES));
     }
 
-    /// Some pages are on another host of their site, but never its front page.
+    /// Returns the host of a page that is not on the main host of its site. The front page always is.
     fn side_host(&self, place: Place, site: u64) -> Option<&'static str> {
         let Place::Page(page) = place else { return None };
         let mut random = Random::of(self.seed, &[2, page]);
+        // The number of the first page is the number of the site, so `page == site` is the front page.
         (page != site && random.chance(80)).then(|| *random.pick(&SIDE_HOSTS))
     }
 

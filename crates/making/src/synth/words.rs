@@ -18,14 +18,14 @@ const VOCABULARY_LOG2: u32 = 15;
 /// One in this many rare words has a letter beyond ASCII.
 const ACCENTED_EVERY: usize = 16;
 
-/// The language's words, commonest first.
+/// The words of the language, commonest first.
 #[derive(Debug)]
 pub(super) struct Words {
     words: Vec<String>,
 }
 
 impl Words {
-    /// The language of `seed`.
+    /// Returns the language of `seed`.
     pub(super) fn new(seed: u64) -> Words {
         let words = (0..1 << VOCABULARY_LOG2).map(|rank| word(rank, seed)).collect();
         Words { words }

@@ -1,4 +1,4 @@
-//! What a volume does about each question.
+//! Calls the operation that each question asks for.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use contract::{VolumeAnswer, VolumeAsk, VolumeError};
 
 use super::inner::Inner;
 
-/// Answers a question. For threads that may wait for the disk.
+/// Answers a question. It may wait for the disk, so it runs on a blocking thread.
 pub(super) fn answer(inner: &Arc<Inner>, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
     Ok(match ask {
         VolumeAsk::Prepare { stage, meta, purpose } => inner.prepare(stage, &meta, purpose)?.into(),

@@ -16,7 +16,8 @@ impl Inner {
     pub(super) fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
         self.index()?;
         let prepared = match self.take_prepared(stage) {
-            // Asked again, because the answer was lost; or a later version was committed before this one.
+            // The caller asks again because the answer was lost, or a later version was committed before this
+            // one.
             Err(VolumeError::Missing { .. }) if self.uploads.was_committed(stage) => return Ok(()),
             taken => taken?,
         };
@@ -24,13 +25,13 @@ impl Inner {
         match self.place(stage, prepared.clone()) {
             Ok(()) => {
                 self.uploads.committed(stage);
-                // A later version was chosen: nobody counts on these any more.
+                // A later version was chosen, so nobody counts on these any more.
                 for older in self.uploads.supersede(&key, version) {
                     self.discard(older);
                 }
             }
             Err(error) => {
-                // It may be visible elsewhere, so it is not given up.
+                // The version may be visible on another volume, so the upload is not given up.
                 self.not_committed(stage, prepared);
                 return Err(error);
             }
@@ -53,7 +54,7 @@ impl Inner {
         {
             let _lock = self.key_lock(&hash);
             let key = key.clone();
-            // Durably, before the file: an index that is older than the removal would miss it.
+            // The entry goes first, and durably: an older index would report the removed file as missing.
             let outcome = index
                 .change(Change::Remove { key, version }, true)
                 .map_err(|error| self.index_failed(&error))?;
@@ -62,7 +63,8 @@ impl Inner {
             }
             self.tables.forget(hash, version);
             self.step("remove.after_index")?;
-            // Versions that this one replaced must not come back once it is gone: their removal may not be durable yet.
+            // Versions that this one replaced must not come back once it is gone: their removal may not be
+            // durable yet.
             self.sync_partition(partition_of(&hash))?;
             self.remove_file(&replica_path(&self.root, &hash, version))?;
             self.step("remove.after_unlink")?;
@@ -72,7 +74,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Gives a prepared upload its name, and indexes it; an older version goes.
+    /// Gives a prepared upload its name and indexes it; an older version is removed.
     fn place(&self, stage: StageId, prepared: Prepared) -> Result<(), VolumeError> {
         let index = self.index()?;
         let Prepared { meta, file_bytes, .. } = prepared;
@@ -89,7 +91,7 @@ impl Inner {
         self.step("commit.after_rename")?;
         self.sync_partition(partition_of(&hash))?;
         self.step("commit.after_dir_sync")?;
-        // Another file than the one that a table may have been read from.
+        // The table in memory may have been read from the file that was replaced.
         self.tables.forget(hash, version);
         let entry = Entry {
             meta,
@@ -105,7 +107,7 @@ impl Inner {
         self.step("commit.after_remove")
     }
 
-    /// Removes the version that lost against another one by `outcome` of indexing `version`.
+    /// Removes the older of two versions, by the `outcome` of indexing `version`.
     pub(super) fn remove_older(
         &self,
         hash: &KeyHash,
@@ -128,7 +130,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Renames into a partition's directory, which is durable before anything in it is relied on.
+    /// Renames a file into a partition's directory, which is durable before anything relies on its entries.
     pub(super) fn rename_into(
         &self,
         from: &Path,
@@ -167,7 +169,7 @@ impl Inner {
         make_directory(self.disk.as_ref(), &dir)
             .map_err(|error| self.failed(format!("create {}", dir.display()), &error))?;
         let objects = self.root.join("objects");
-        // Also if another thread has made the directory: it may not have synced yet.
+        // This sync is needed even if another thread made the directory: it may not have synced yet.
         self.disk
             .sync_dir(&objects)
             .map_err(|error| self.sync_failed(&objects, &error))?;
@@ -181,7 +183,7 @@ impl Inner {
         }
     }
 
-    /// Removes a file; one that is gone already is no error.
+    /// Removes a file; returns `Ok` if it is gone already.
     pub(super) fn remove_file(&self, path: &Path) -> Result<(), VolumeError> {
         match self.disk.remove(path) {
             Err(_) if self.disk.stat(path).is_ok_and(|found| found.is_dir) => {
@@ -192,13 +194,13 @@ impl Inner {
         }
     }
 
-    /// A durable step has been reached.
+    /// Marks that a durable step has been reached.
     pub(super) fn step(&self, name: &'static str) -> Result<(), VolumeError> {
         self.disk.step(name).map_err(|error| self.failed(name, &error))
     }
 }
 
-/// Whether a rename failed because a directory is where the file is to be.
+/// Whether a rename failed because a directory is at the target.
 fn is_directory(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -206,7 +208,8 @@ fn is_directory(error: &io::Error) -> bool {
     )
 }
 
-/// What the fixity log says of a commit. Clients' writes are not in it: the replica itself says when it was written.
+/// Returns the event of a commit for the fixity log. Writes of clients have none: the replica itself says
+/// when it was written.
 fn event_of(cause: Cause) -> Option<&'static str> {
     match cause {
         Cause::Write => None,

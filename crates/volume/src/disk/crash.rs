@@ -1,4 +1,5 @@
-//! Crash points: where a test may end the process, and why every one of them is harmless (see [`crashpoint`]).
+//! Crash points: where a test may end the process, and why every one of them is harmless (see
+//! [`crashpoint`]).
 //!
 //! | point | what is on disk | why it is harmless |
 //! |---|---|---|

@@ -1,10 +1,11 @@
-//! Work that costs the same for one as for many: whoever comes while it runs is served together by the next run.
+//! Groups calls whose work costs the same for one as for many: all that arrive while it runs share the next
+//! run.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Collects items of concurrent callers; one of them works for all that came before it began.
+/// Collects items of concurrent callers; one of them does the work for all that came before it began.
 pub(crate) struct Grouped<T, R> {
     waiting: Mutex<Vec<(T, Slot<R>)>>,
     leader: Mutex<()>,
@@ -22,11 +23,13 @@ impl<T, R> Default for Grouped<T, R> {
 }
 
 impl<T, R> Grouped<T, R> {
-    /// Has `item` worked on, by this thread or another, together with those of other callers. `work` gives a result
-    /// for each item, in order. It begins after this call has begun. `None` if the thread that worked panicked.
+    /// Runs `work` for `item`, on this thread or another, together with the items of other callers. `work`
+    /// returns a result for each item, in order, and begins after this call has begun. Returns `None` if the
+    /// thread that worked panicked.
     pub(crate) fn run(&self, item: T, work: impl FnOnce(Vec<T>) -> Vec<R>) -> Option<R> {
         let slot = Slot::default();
         self.waiting.lock().push((item, slot.clone()));
+        // While this waits, the leader before may have served this item: the slot is looked at again.
         let _leader = self.leader.lock();
         if let Some(result) = slot.lock().take() {
             return Some(result);

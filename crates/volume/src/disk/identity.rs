@@ -19,16 +19,16 @@ pub(super) struct Identity {
     pub(super) format: u32,
     /// Name of the volume.
     pub(super) id: VolumeId,
-    /// Random; another one each time that the volume begins anew. The index belongs to one.
+    /// A random number, new each time that the volume begins anew. An index belongs to one incarnation.
     pub(super) incarnation: String,
     /// When this incarnation began, in milliseconds since 1970.
     pub(super) created_ms: u64,
-    /// "Not found" means "not known" until repair has passed over it.
+    /// Whether "not found" means "not known", until repair has passed over the volume.
     pub(super) rebuilding: bool,
 }
 
 impl Identity {
-    /// A new incarnation.
+    /// Returns a new incarnation.
     pub(super) fn new(id: &VolumeId, created_ms: u64, rebuilding: bool) -> Self {
         Self {
             format: FORMAT,
@@ -39,7 +39,7 @@ impl Identity {
         }
     }
 
-    /// The state of a volume that is open and has nothing against it.
+    /// Returns the state of a volume that is open and not out of service.
     pub(super) fn state(&self) -> VolumeState {
         if self.rebuilding {
             VolumeState::Rebuilding
@@ -63,7 +63,7 @@ impl Identity {
         Ok(Some(identity))
     }
 
-    /// Makes it the directory's, durably: the old text or the new one stands there at any time.
+    /// Writes it durably into the directory: at any time either the old text or the new one is there.
     pub(super) fn write(&self, disk: &dyn Disk, root: &Path) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(self)?;
         let temporary = root.join("volume.json.new");
@@ -73,6 +73,7 @@ impl Identity {
         }
         let file = disk.create(&temporary)?;
         file.write_at(&text, 0)?;
+        // The content is synced before the rename, and the name after it: a crash leaves no half file.
         file.sync()?;
         disk.rename(&temporary, &root.join(IDENTITY))?;
         disk.sync_dir(root)

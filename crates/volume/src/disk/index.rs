@@ -2,9 +2,10 @@
 //!
 //! Invariants:
 //!  - it holds one entry for a key, of the newest version whose file is or should be there;
-//!  - entries, the way from half hash to key, and the counts change in one transaction;
-//!  - an entry disappears durably before its file does, so that an index from before a crash never misses a file that
-//!    was removed on purpose. Everything else may be lost: files are newer than what an old index says.
+//!  - the entries, the table from half hash to key, and the counts change in one transaction;
+//!  - an entry disappears durably before its file does, so that an index from before a crash never misses a
+//!    file that was removed on purpose. Everything else may be lost: files are newer than what an old index
+//!    says.
 //!
 //! Changes of concurrent callers share a transaction.
 
@@ -27,7 +28,7 @@ const REPLICAS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("replica
 const FILES: TableDefinition<'_, KeyHash, (&str, &str)> = TableDefinition::new("files");
 /// Counts by name.
 const COUNTS: TableDefinition<'_, &str, u64> = TableDefinition::new("counts");
-/// The incarnation of the volume that this is the index of.
+/// The incarnation of the volume that this index belongs to.
 const ABOUT: TableDefinition<'_, &str, &str> = TableDefinition::new("about");
 
 /// Memory for pages of the index, in bytes.
@@ -41,12 +42,12 @@ const CHECKED_BYTES_MAX: u64 = 128 << 20;
 pub(super) struct Entry {
     /// The object.
     pub(super) meta: Meta,
-    /// Length of the replica's file.
+    /// Length of the replica's file, in bytes.
     pub(super) file_bytes: u64,
-    /// Why it is bad.
+    /// Why the replica is bad; `None` if no damage is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) bad: Option<String>,
-    /// Which blocks are, if that is known.
+    /// The bad blocks, if they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) bad_blocks: Option<BlockSet>,
 }
@@ -64,7 +65,7 @@ pub(super) struct Flaw {
 pub(super) enum Change {
     /// A replica's file is in its place.
     Put(Entry),
-    /// What is known of a version's bytes.
+    /// Sets or clears what is known to be wrong with a version.
     Mark {
         key: Key,
         version: Version,
@@ -102,7 +103,7 @@ pub(super) struct Counts {
 pub(super) struct IndexError {
     path: PathBuf,
     detail: String,
-    /// For want of room.
+    /// Whether the disk was full.
     pub(super) full: bool,
 }
 
@@ -114,7 +115,7 @@ pub(super) struct Index {
 }
 
 impl Entry {
-    /// As callers of the volume see it.
+    /// Returns the entry in the form that callers of the volume see.
     pub(super) fn held(self) -> Held {
         Held {
             meta: self.meta,
@@ -125,7 +126,8 @@ impl Entry {
 }
 
 impl Index {
-    /// Opens the index of a volume's incarnation. One that cannot be used is thrown away: the files tell all.
+    /// Opens the index of a volume's incarnation. One that cannot be used is made anew: the files hold
+    /// everything.
     pub(super) fn open(path: &Path, incarnation: &str) -> Result<Self, IndexError> {
         match Self::open_existing(path, incarnation) {
             Ok(index) => Ok(index),
@@ -160,7 +162,7 @@ impl Index {
         opened.unwrap_or_else(|_| Err(failed(path, "its engine panicked")))
     }
 
-    /// Makes an empty index, whatever is there.
+    /// Makes an empty index in place of any that exists.
     pub(super) fn create(path: &Path, incarnation: &str) -> Result<Self, IndexError> {
         match std::fs::remove_file(path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(path, error)),
@@ -211,7 +213,7 @@ impl Index {
         })
     }
 
-    /// The entry of a key.
+    /// Returns the entry of a key.
     pub(super) fn get(&self, key: &Key) -> Result<Option<Entry>, IndexError> {
         self.reading(|transaction| {
             let replicas = transaction.open_table(REPLICAS)?;
@@ -220,7 +222,7 @@ impl Index {
         })
     }
 
-    /// The entry of a half hash.
+    /// Returns the entry of a half hash.
     pub(super) fn get_hash(&self, hash: &KeyHash) -> Result<Option<Entry>, IndexError> {
         self.reading(|transaction| {
             let files = transaction.open_table(FILES)?;
@@ -233,7 +235,7 @@ impl Index {
         })
     }
 
-    /// Entries in order of keys.
+    /// Returns the entries that a query asks for, in order of keys.
     pub(super) fn list(&self, query: &ListQuery) -> Result<Vec<Entry>, IndexError> {
         use std::ops::Bound::{Excluded, Included, Unbounded};
         let prefix = query.prefix.as_str();
@@ -255,7 +257,7 @@ impl Index {
         })
     }
 
-    /// Half hashes and versions of a partition, in order of hashes.
+    /// Returns the half hashes and versions of a partition, in order of hashes.
     pub(super) fn names(&self, partition: Partition) -> Result<Vec<(KeyHash, Version)>, IndexError> {
         let (first, last) = hashes_of(partition);
         self.reading(|transaction| {
@@ -270,7 +272,7 @@ impl Index {
         })
     }
 
-    /// Those of some partitions of which it has no entry.
+    /// Returns those of `partitions` that have no entry.
     pub(super) fn without_entries(
         &self,
         mut partitions: HashSet<Partition>,
@@ -308,9 +310,10 @@ impl Index {
         })
     }
 
-    /// Makes a change, together with those of other callers; durably if asked.
+    /// Makes a change, in one transaction with those of other callers; durably if asked.
     pub(super) fn change(&self, change: Change, durable: bool) -> Result<Outcome, IndexError> {
         let work = |batch: Vec<(Change, bool)>| {
+            // One caller that needs durability makes the whole transaction durable.
             let durable = batch.iter().any(|(_, durable)| *durable);
             let changes: Vec<Change> = batch.into_iter().map(|(change, _)| change).collect();
             let wanted = changes.len();
@@ -324,7 +327,7 @@ impl Index {
             .unwrap_or_else(|| Err(failed(&self.path, "the thread that wrote it panicked")))
     }
 
-    /// Makes changes in one transaction, not durably.
+    /// Makes changes in one transaction, which is not durable until the next [`Self::sync`].
     pub(super) fn change_all(&self, changes: Vec<Change>) -> Result<Vec<Outcome>, IndexError> {
         self.write(changes, false)
             .map_err(|error| engine_failed(&self.path, error))
@@ -340,7 +343,7 @@ impl Index {
     fn write(&self, changes: Vec<Change>, durable: bool) -> Result<Vec<Outcome>, redb::Error> {
         let mut transaction = self.database.begin_write()?;
         if durable {
-            // A later opening need not walk through the whole file.
+            // Quick repair saves the next opening a walk through the whole file.
             transaction.set_quick_repair(true);
         } else {
             transaction.set_durability(Durability::None)?;
@@ -362,7 +365,7 @@ impl Index {
     }
 }
 
-/// The tables of one write transaction, with the counts as they will be.
+/// The tables of one write transaction.
 struct Tables<'t> {
     replicas: Table<'t, &'static str, &'static [u8]>,
     files: Table<'t, KeyHash, (&'static str, &'static str)>,
@@ -441,7 +444,7 @@ impl<'t> Tables<'t> {
         self.count(entry, u64::saturating_add)
     }
 
-    /// Adds an entry to the counts, or takes it away.
+    /// Adds an entry to the counts, or subtracts it, by `step`.
     fn count(&mut self, entry: &Entry, step: fn(u64, u64) -> u64) -> Result<(), redb::Error> {
         let (deleted, bad) = (u64::from(entry.meta.deleted), u64::from(entry.bad.is_some()));
         let parts = [

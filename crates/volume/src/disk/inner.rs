@@ -24,11 +24,12 @@ use super::{DiskSettings, Furnish};
 use crate::fixity;
 use crate::fixity::FixityLog;
 
-/// Locks of keys. Keys share one by their hash: more than threads can ever hold at once.
+/// Number of locks of keys. Keys share a lock by their hash; there are more locks than threads that can hold
+/// one.
 const KEY_LOCKS: usize = 1024;
 
-/// Threads of the process that may wait for one volume at a time. The process has 512 for all: one disk that hangs must
-/// not stop the others.
+/// Number of threads that may wait for one volume at a time. The process has 512 for all: one disk that hangs
+/// must not stop the others.
 const THREADS_MAX: usize = 64;
 
 /// An open volume.
@@ -38,7 +39,7 @@ pub(super) struct Inner {
     pub(super) fixity: Arc<FixityLog>,
     pub(super) disk: Arc<dyn Disk>,
     furnish: Option<Furnish>,
-    /// File system of the directory when it was opened.
+    /// Number of the file system of the directory when it was opened.
     pub(super) device: u64,
     pub(super) life: RwLock<Life>,
     /// Held while the volume goes from one state to another.
@@ -48,11 +49,11 @@ pub(super) struct Inner {
     key_locks: Box<[Mutex<()>]>,
     /// By partition: renames into a directory share its sync.
     pub(super) dir_syncs: Box<[Grouped<(), Result<(), String>>]>,
-    /// By partition: the directory is there, durably.
+    /// By partition: whether its directory exists durably.
     pub(super) known_dirs: Box<[AtomicBool]>,
     /// Threads that may wait for this disk.
     pub(super) threads: Arc<Semaphore>,
-    /// For the fixity log, which tells when the copy here cannot be synced.
+    /// For the fixity log, which calls back when the copy here cannot be synced.
     me: Weak<Self>,
 }
 
@@ -62,12 +63,13 @@ impl Drop for Inner {
     }
 }
 
-/// Works on a thread that may wait for the disk.
+/// Runs `work` on a thread that may wait for the disk.
 pub(super) async fn blocking<T: Send + 'static>(
     inner: Arc<Inner>,
     work: impl FnOnce(&Arc<Inner>) -> Result<T, VolumeError> + Send + 'static,
 ) -> Result<T, VolumeError> {
     let volume = inner.id.clone();
+    // The permit is taken before a thread: a caller who waits for a slow disk must not hold one.
     let permit = inner.threads.clone().acquire_owned().await;
     let working = move || {
         let result = work(&inner);
@@ -105,14 +107,14 @@ impl Inner {
         })
     }
 
-    /// Writes what the node keeps in the directory of each of its volumes.
+    /// Writes the files that the node keeps in the directory of each of its volumes.
     pub(super) fn furnish(&self) -> io::Result<()> {
         self.furnish
             .as_ref()
             .map_or(Ok(()), |furnish| furnish(&self.root))
     }
 
-    /// Brings this volume's copy to the fixity log.
+    /// Attaches the copy of the fixity log on this volume.
     pub(super) fn attach_fixity(&self) -> io::Result<()> {
         let me = self.me.clone();
         let path = self.root.join(super::names::FIXITY);
@@ -124,14 +126,15 @@ impl Inner {
         self.fixity.attach(&self.id, &self.root, Box::new(sync_failed))
     }
 
-    /// Waits until nobody else changes the key. Not re-entrant.
+    /// Locks the key: waits until nobody else changes it. Not re-entrant.
     pub(super) fn key_lock(&self, hash: &KeyHash) -> MutexGuard<'_, ()> {
-        // Not the bytes that make the partition: keys of one directory must not wait for its sync in turn.
+        // These bytes are not those of the partition: keys of one directory must be able to share a sync, so
+        // they must not wait for one lock.
         let number = usize::from(u16::from_be_bytes([hash[14], hash[15]]));
         self.key_locks[number % KEY_LOCKS].lock()
     }
 
-    /// The index, if the volume is in service.
+    /// Returns the index if the volume is in service.
     pub(super) fn index(&self) -> Result<Arc<Index>, VolumeError> {
         let life = self.life.read();
         match &life.state {
@@ -144,7 +147,8 @@ impl Inner {
     }
 
     pub(super) fn head(&self, key: &Key) -> Result<Head, VolumeError> {
-        // Before the index: what is committed in between is seen in one place or in both, never in neither.
+        // Pending comes before the index: what is committed in between is then seen in one of them or in
+        // both, never in neither.
         let pending = self.uploads.pending(key);
         let entry = self
             .index()?
@@ -189,7 +193,7 @@ impl Inner {
             let life = self.life.read();
             (life.state.clone(), life.index.clone())
         };
-        // Also of a volume that is out of service something is shown.
+        // A volume that is out of service has a status too; counts that cannot be read are zero.
         let counts = index.counts().unwrap_or_default();
         let space = self.disk.space(&self.root).ok();
         Ok(VolumeStatus {
@@ -206,7 +210,7 @@ impl Inner {
         })
     }
 
-    /// Writes to the fixity log about a replica of this volume.
+    /// Writes an event about a replica of this volume to the fixity log.
     pub(super) fn log(
         &self,
         event: &str,
@@ -220,7 +224,7 @@ impl Inner {
         self.fixity.append(&event, sync);
     }
 
-    /// Makes the names in a partition's directory durable, together with those of other callers.
+    /// Makes the names in a partition's directory durable; calls at the same time share a sync.
     pub(super) fn sync_partition(&self, partition: Partition) -> Result<(), VolumeError> {
         let dir = super::names::partition_dir(&self.root, partition);
         let work = |batch: Vec<()>| {
@@ -240,8 +244,8 @@ impl Inner {
         }
     }
 
-    /// An operation on a file failed. Says what the caller may do next; a disk that does not take writes any more
-    /// puts the volume out of service.
+    /// Returns the error for a failed operation on a file: it says what the caller may do next. A read-only
+    /// file system puts the volume out of service.
     pub(super) fn failed(&self, what: impl Display, error: &io::Error) -> VolumeError {
         let volume = self.id.clone();
         let detail = format!("{what}: {error}");
@@ -252,13 +256,13 @@ impl Inner {
         }
     }
 
-    /// A sync failed: nothing written before can be trusted.
+    /// Takes the volume out of service after a failed sync: nothing written before can be trusted.
     pub(super) fn sync_failed(&self, path: &Path, error: &io::Error) -> VolumeError {
         self.go_out(format!("sync {}: {error}", path.display()))
     }
 
-    /// The index failed: its engine takes no more writes until it is opened again. Where that was for want of room, the
-    /// keeper makes it anew once there is some.
+    /// Takes the volume out of service after an error of the index, whose engine takes no more writes until
+    /// it is opened again. If the reason was a full disk, the keeper makes the index anew once there is room.
     pub(super) fn index_failed(&self, error: &IndexError) -> VolumeError {
         if error.full {
             self.life.write().index_full = true;
@@ -266,7 +270,7 @@ impl Inner {
         self.go_out(error.to_string())
     }
 
-    /// The error for a version that is not here.
+    /// Returns the error for a version that is not here.
     pub(super) fn missing(&self, what: impl Display) -> VolumeError {
         VolumeError::Missing {
             volume: self.id.clone(),
@@ -274,7 +278,7 @@ impl Inner {
         }
     }
 
-    /// The error for content or a file that differs from what it must be.
+    /// Returns the error for content or a file that differs from what it must be.
     pub(super) fn corrupt(
         &self,
         what: impl Display,
@@ -290,7 +294,7 @@ impl Inner {
     }
 }
 
-/// How a version is named in messages.
+/// Returns the name of a version for messages.
 pub(super) fn named(meta: &Meta) -> String {
     format!("{} at version {}", meta.key, meta.version)
 }

@@ -1,7 +1,8 @@
-//! The file operations of a volume, behind a seam, so that tests can let any of them fail, stop half-way, or be the last.
+//! The file operations of a volume, behind a seam, so that tests can let any of them fail, stop half-way, or
+//! be the last.
 //!
-//! Everything that a volume writes goes through here, but for its index (a cache that can be lost) and the fixity
-//! log (copies of it lie on other volumes).
+//! Everything that a volume writes goes through here, except its index (a cache that can be lost) and the
+//! fixity log (other volumes have copies of it).
 
 use std::fs::File;
 use std::io;
@@ -11,72 +12,72 @@ use std::sync::Arc;
 
 use super::crash;
 
-/// A file system, as far as a volume uses it. Blocking; paths are whole.
+/// The file system operations that a volume uses. They block; paths are whole.
 pub trait Disk: Send + Sync + 'static {
-    /// A new file for reading and writing, for its owner alone.
+    /// Creates a file for reading and writing, for its owner alone.
     ///
     /// # Errors
-    /// Also when there is such a file already.
+    /// When the file exists already, or cannot be created.
     fn create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// A file for reading.
+    /// Opens a file for reading.
     ///
     /// # Errors
-    /// As the system says.
+    /// When there is no such file, or it cannot be opened.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// Renames within the file system; what was at `to` is gone.
+    /// Renames within the file system. A file at `to` is replaced.
     ///
     /// # Errors
-    /// As the system says.
+    /// When `from` does not exist, or `to` is a directory or on another file system.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Removes a file.
     ///
     /// # Errors
-    /// As the system says.
+    /// When the file does not exist, or cannot be removed.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
     /// Makes a directory, for its owner alone.
     ///
     /// # Errors
-    /// Also when it is there already.
+    /// When the directory exists already, or cannot be made.
     fn create_dir(&self, path: &Path) -> io::Result<()>;
 
     /// Makes a directory's entries durable.
     ///
     /// # Errors
-    /// After one, nothing written to the file system before can be trusted.
+    /// When the sync fails. After that, nothing written to the file system before can be trusted.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
 
-    /// Makes all that was written to the file system of a directory durable, whoever wrote it.
+    /// Makes everything durable that any process wrote to the file system of a directory.
     ///
     /// # Errors
-    /// After one, nothing written to the file system before can be trusted.
+    /// When the sync fails. After that, nothing written to the file system before can be trusted.
     fn sync_all(&self, path: &Path) -> io::Result<()>;
 
-    /// Names in a directory, in no order. Names that are no UTF-8 come with replacement characters.
+    /// Lists the names in a directory, in no order. Bytes that are not UTF-8 become replacement characters.
     ///
     /// # Errors
-    /// As the system says.
+    /// When the directory cannot be read.
     fn list(&self, path: &Path) -> io::Result<Vec<String>>;
 
-    /// What is at a path.
+    /// Returns what is at a path. Symbolic links are not followed.
     ///
     /// # Errors
-    /// As the system says.
+    /// When nothing is at the path (`NotFound`), or it cannot be looked at.
     fn stat(&self, path: &Path) -> io::Result<Stat>;
 
-    /// Room on the file system of a path.
+    /// Returns the room on the file system of a path.
     ///
     /// # Errors
-    /// As the system says.
+    /// When the file system cannot be asked.
     fn space(&self, path: &Path) -> io::Result<Space>;
 
-    /// A durable step has been reached; see [`super::CRASH_POINTS`].
+    /// Marks that a durable step has been reached; see [`super::CRASH_POINTS`].
     ///
     /// # Errors
-    /// In tests, when this is the last one.
+    /// In tests only: when this is the step that the test stops at.
     fn step(&self, name: &'static str) -> io::Result<()>;
 }
 
@@ -85,28 +86,28 @@ pub trait DiskFile: Send + Sync {
     /// Writes all of `bytes` at `offset`.
     ///
     /// # Errors
-    /// Any part of the bytes may have arrived.
+    /// When the write fails. Any part of the bytes may have arrived.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
     /// Fills `bytes` from `offset`.
     ///
     /// # Errors
-    /// `UnexpectedEof` when the file ends before.
+    /// `UnexpectedEof` if the file ends before; otherwise when the disk cannot read the bytes.
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// What the file is.
+    /// Returns the length and identity of the open file.
     ///
     /// # Errors
-    /// As the system says.
+    /// When the open file cannot be looked at.
     fn stat(&self) -> io::Result<Stat>;
 
-    /// Makes content and length durable.
+    /// Makes the content and the length durable.
     ///
     /// # Errors
-    /// After one, nothing written to the file system before can be trusted.
+    /// When the sync fails. After that, nothing written to the file system before can be trusted.
     fn sync(&self) -> io::Result<()>;
 
-    /// Asks the system to forget what it holds of the file in memory, so that the next read is from the disk.
+    /// Asks the system to drop the file from its cache, so that the next read comes from the disk.
     fn forget_cached(&self);
 }
 
@@ -115,20 +116,20 @@ pub trait DiskFile: Send + Sync {
 pub struct Stat {
     /// Length in bytes.
     pub bytes: u64,
-    /// A directory.
+    /// Whether it is a directory.
     pub is_dir: bool,
-    /// Its file system.
+    /// Number of its file system.
     pub device: u64,
-    /// The file itself, whatever its name; not given to another file while one has it open.
+    /// Number of the file itself, whatever its name. No other file gets it while one has the file open.
     pub inode: u64,
 }
 
 /// Room on a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// Size of the file system.
+    /// Size of the file system, in bytes.
     pub capacity_bytes: u64,
-    /// Free for this process.
+    /// Bytes that this process may still write.
     pub free_bytes: u64,
 }
 
@@ -183,6 +184,7 @@ impl Disk for RealDisk {
         let found = rustix::fs::statvfs(path)?;
         Ok(Space {
             capacity_bytes: found.f_blocks.saturating_mul(found.f_frsize),
+            // `f_bavail`, not `f_bfree`: the blocks reserved for root are not this process's to use.
             free_bytes: found.f_bavail.saturating_mul(found.f_frsize),
         })
     }
@@ -211,7 +213,7 @@ impl DiskFile for File {
     }
 
     fn forget_cached(&self) {
-        // Advice only: where it is not followed, the bytes in memory are compared.
+        // This is advice only. Where the system ignores it, the bytes in memory are compared.
         let _ = rustix::fs::fadvise(self, 0, None, rustix::fs::Advice::DontNeed);
     }
 }

@@ -1,6 +1,6 @@
-//! What an open volume does by itself, now and then: look whether its directory is still there, forget uploads that
-//! nobody finishes, make the index durable, see that the node's own files stand there, and return to service where only
-//! room was missing.
+//! The regular work of an open volume: it looks whether its directory still exists, gives up uploads that
+//! nobody finishes, makes the index durable, writes the node's own files again, and returns to service after
+//! a lack of room.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use super::inner::Inner;
 
-/// Between two looks. A wiped volume is noticed by its users at once, by the keeper after this time at most.
+/// Time between two looks. Operations notice a wiped volume at once, the keeper after this time at most.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// Between two durable commits of the index: what a crash costs is reading the files written in this time.
+/// Time between two durable commits of the index: after a crash, the files written since are read again.
 const SYNC_EVERY: Duration = Duration::from_secs(10);
 
 /// The thread that keeps a volume. Dropping it ends the thread and waits for it.
@@ -22,7 +22,7 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Starts keeping.
+    /// Starts the thread.
     pub(super) fn start(inner: &Arc<Inner>) -> Self {
         let (stop, stopped) = channel::<()>();
         let kept = Arc::downgrade(inner);
@@ -46,6 +46,7 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
+        // Dropping the sender ends the wait of the thread at once.
         self.stop.take();
         if let Some(thread) = self.thread.take() {
             // It has nothing to say; if it panicked, that was reported.

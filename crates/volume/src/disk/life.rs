@@ -1,13 +1,14 @@
-//! In service, rebuilding, out: how a volume goes from one state to another.
+//! How a volume goes from one state to another: in service, rebuilding, out of service.
 //!
-//! `volume.json` missing from an open volume means that its directory was emptied or is no longer what it was:
+//! `volume.json` missing from an open volume means that its directory was emptied or is no longer what it
+//! was:
 //!  - the directory is there, on the same file system: the volume begins anew, durably as `Rebuilding`;
-//!  - it is gone, or on another file system (the disk was unmounted, and what shows is the mount point): out of
-//!    service. Beginning anew there would fill the wrong disk.
+//!  - it is gone, or on another file system (the disk was unmounted, and the path is now the empty mount
+//!    point): out of service. Beginning anew there would fill the wrong disk.
 //!
-//! What the node keeps on each volume (its layouts before all) is written into a volume that begins anew before its
-//! `volume.json`, and looked after before its rebuilding ends. So where there is a `volume.json`, there are layouts; and
-//! of volumes that are wiped one after another, each with a rebuilding between, none was the last to know them.
+//! The files that the node keeps on each volume (its layouts above all) are written into a volume that begins
+//! anew before its `volume.json`, and again before its rebuilding ends. So every directory with a
+//! `volume.json` has the layouts, even if volumes are wiped one after another with a rebuilding between.
 
 use std::fs::File;
 use std::io;
@@ -31,14 +32,15 @@ pub(super) struct Life {
     pub(super) state: VolumeState,
     pub(super) identity: Identity,
     pub(super) index: Arc<Index>,
-    /// Out of service because there was no room for the index.
+    /// Whether it is out of service because there was no room for the index.
     pub(super) index_full: bool,
-    /// Locked as long as the volume is open: a new one each time that it began anew.
+    /// Locks held as long as the volume is open: it gets another one when it begins anew in a new directory.
     pub(super) locks: Vec<File>,
 }
 
 impl Inner {
-    /// Takes the volume out of service, and says so. Gives the error for the operation that found the reason.
+    /// Takes the volume out of service and logs it. Returns the error for the operation that found the
+    /// reason.
     pub(super) fn go_out(&self, reason: String) -> VolumeError {
         let out = VolumeError::Out {
             volume: self.id.clone(),
@@ -58,7 +60,7 @@ impl Inner {
         out
     }
 
-    /// Looks whether the directory is still this volume. Cheap: one look at one name.
+    /// Checks that the directory is still this volume. This is cheap: one `stat` of one name.
     pub(super) fn look_after_identity(&self) {
         match self.disk.stat(&self.root.join(IDENTITY)) {
             Ok(_) => {}
@@ -69,8 +71,8 @@ impl Inner {
         }
     }
 
-    /// After a name was found gone: looks whether the directory is still this volume, and makes what is missing in it. A
-    /// wipe that takes its time removes directories which the volume has just made, when it began anew.
+    /// Checks, after a name was found gone, that the directory is still this volume, and makes what is
+    /// missing in it. A slow wipe can remove directories that the volume has just made when it began anew.
     pub(super) fn look_after_directories(&self) -> io::Result<()> {
         self.look_after_identity();
         if matches!(self.life.read().state, VolumeState::Out(_)) {
@@ -79,7 +81,8 @@ impl Inner {
         make_directories(self.disk.as_ref(), &self.root)
     }
 
-    /// Back from being out for want of room for the index, once there is room: with an index made anew.
+    /// Returns a volume to service that was out for lack of room for the index, once there is room, with an
+    /// index made anew.
     pub(super) fn return_to_service(&self) {
         if !self.life.read().index_full || self.require_room().is_err() {
             return;
@@ -111,7 +114,7 @@ impl Inner {
         self.fixity.append(&event, true);
     }
 
-    /// Begins `Rebuilding` with what is there.
+    /// Begins `Rebuilding`; the volume keeps its replicas.
     pub(super) fn distrust(&self, why: &str) -> Result<(), VolumeError> {
         let _turning = self.turning.lock();
         self.index()?;
@@ -132,7 +135,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Ends `Rebuilding`.
+    /// Ends `Rebuilding`: from now on "not found" is reliable.
     pub(super) fn rebuilt(&self) -> Result<(), VolumeError> {
         let _turning = self.turning.lock();
         self.index()?;
@@ -193,7 +196,7 @@ impl Inner {
         identity
             .write(self.disk.as_ref(), &self.root)
             .map_err(|error| error.to_string())?;
-        // Whatever index stands there is of another incarnation.
+        // An index that exists is of another incarnation and is made anew.
         let index =
             Index::open(&self.root.join(INDEX), &identity.incarnation).map_err(|error| error.to_string())?;
         let index = Arc::new(index);
@@ -211,13 +214,13 @@ impl Inner {
         let detail = format!("{IDENTITY} was gone while the volume was open: it begins anew, empty");
         let event = fixity::event("volume-wiped", &self.id, None, Cause::Request, detail);
         self.fixity.append(&event, true);
-        // Should only `volume.json` have gone, replicas are still there.
+        // If only `volume.json` was removed, the replicas are still there.
         self.reconcile(&index)
             .map(drop)
             .map_err(|error| error.to_string())
     }
 
-    /// A new lock, unless the one held is still that of the directory.
+    /// Locks the directory again, unless the lock that is held is still the one in it.
     fn lock_anew(&self) -> Result<Option<File>, String> {
         let file = |found: std::fs::Metadata| (found.dev(), found.ino());
         let there = std::fs::metadata(self.root.join(LOCK)).ok().map(file);
@@ -235,16 +238,16 @@ impl Inner {
 /// Why a volume's directory cannot be locked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LockError {
-    /// By somebody else.
+    /// Another process holds the lock.
     #[error("another process has it open")]
     Held,
-    /// The disk failed, or takes no writes.
+    /// The lock file cannot be opened or locked.
     #[error("lock {LOCK}: {0}")]
     Failed(#[from] io::Error),
 }
 
-/// How long a lock that is held elsewhere is waited for. A process that was forked when a volume was closed has a copy of
-/// its lock for some milliseconds, until it runs its program.
+/// How long to wait for a lock that another process holds. A process that was forked when a volume was closed
+/// has a copy of its lock for some milliseconds, until it runs its program.
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Locks a volume's directory for this process.
@@ -267,7 +270,7 @@ pub(super) fn lock(root: &Path) -> Result<File, LockError> {
     }
 }
 
-/// Makes what is missing of a volume's directories, durably.
+/// Makes the directories of a volume that are missing, durably.
 pub(super) fn make_directories(disk: &dyn Disk, root: &Path) -> io::Result<()> {
     for name in DIRECTORIES {
         make_directory(disk, &root.join(name))?;
@@ -275,7 +278,7 @@ pub(super) fn make_directories(disk: &dyn Disk, root: &Path) -> io::Result<()> {
     disk.sync_dir(root)
 }
 
-/// Makes a directory if it is not there. Not durable yet.
+/// Makes a directory if it does not exist. The caller syncs the directory above.
 pub(super) fn make_directory(disk: &dyn Disk, path: &Path) -> io::Result<()> {
     match disk.create_dir(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
@@ -283,7 +286,7 @@ pub(super) fn make_directory(disk: &dyn Disk, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether an error says that a name, or a directory on the way to it, is not there.
+/// Whether an error says that a name, or a directory on the way to it, does not exist.
 pub(super) fn is_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),

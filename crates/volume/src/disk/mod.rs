@@ -1,16 +1,17 @@
 //! A volume that is a directory of this machine.
 //!
 //! Invariants:
-//!  - a replica's file is complete and synced before it gets its name, and the name is durable before `commit` returns;
-//!  - after a failed sync the volume is out of service until it is opened again: what the system held in memory may be
-//!    gone, and a second sync would not say so;
+//!  - a replica's file is complete and synced before it gets its name, and the name is durable before
+//!    `commit` returns;
+//!  - after a failed sync the volume is out of service until it is opened again: data in the system's cache
+//!    may be lost, and a second sync would not report it;
 //!  - the files are the truth, the index a cache: opening compares them in both directions;
-//!  - changes to one key happen one after the other (`Inner::key_lock`), so that index and file of a key agree
-//!    whenever nobody holds its lock;
-//!  - memory does not depend on how many objects there are nor how long they are.
+//!  - changes to one key happen one after the other (`Inner::key_lock`), so that index and file of a key
+//!    agree whenever nobody holds its lock;
+//!  - memory does not depend on the number or length of objects.
 //!
-//! What it does not do: compare content with digests when reading (the reader does, and asks for `verify`), decide
-//! what should be here (the layout does), or get back what is lost (repair does).
+//! It does not compare content with digests when reading (the reader does, and asks for `verify`), decide
+//! what should be here (the layout does), or restore what is lost (repair does).
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -54,38 +55,39 @@ pub use reconcile::Reconciled;
 use inner::Inner;
 use keeper::Keeper;
 
-/// Writes into a volume's directory what its node keeps there. Called on a thread that may wait, whenever the directory
-/// begins as a volume (before it says so in `volume.json`), before the end of a rebuilding, and every few seconds; what
-/// stands there already is left alone.
+/// Writes the files that the node keeps in the directory of each volume. It is called on a thread that may
+/// wait: when a directory begins as a volume (before `volume.json` is written), before a rebuilding ends, and
+/// every few seconds. It must leave existing files alone.
 pub type Furnish = Arc<dyn Fn(&std::path::Path) -> std::io::Result<()> + Send + Sync>;
 
 /// What a volume is opened with.
 #[derive(Clone)]
 pub struct DiskSettings {
-    /// Its directory; made if it is not there (its parent must be).
+    /// Its directory, which is made if it does not exist (its parent must exist).
     pub path: PathBuf,
     /// Its name in the cluster.
     pub id: VolumeId,
     /// The node's fixity log.
     pub fixity: Arc<FixityLog>,
-    /// The volume took part before this process was started: an empty directory has then lost what it held, and
-    /// begins as [`contract::VolumeState::Rebuilding`].
+    /// Whether the volume took part before this process was started. If so, an empty directory has lost what
+    /// it held, and begins as [`contract::VolumeState::Rebuilding`].
     pub held_before: bool,
-    /// Brings what the node keeps on each of its volumes; nothing if `None`.
+    /// Writes the files that the node keeps on each of its volumes; `None` writes nothing.
     pub furnish: Option<Furnish>,
     /// The file system.
     pub disk: Arc<dyn io::Disk>,
 }
 
-/// A directory of replicas, open. One process at a time has it.
+/// An open directory of replicas. One process at a time can have it open.
 pub struct DiskVolume {
     inner: Arc<Inner>,
-    /// Ends before the rest is closed.
+    /// The keeper thread, which ends when the volume is dropped.
     _keeper: Keeper,
 }
 
 impl DiskSettings {
-    /// Settings of a volume on this machine's file system that takes part for the first time if its directory is empty.
+    /// Returns settings for a volume on this machine's file system. If its directory is empty, the volume
+    /// takes part for the first time.
     pub fn new(path: impl Into<PathBuf>, id: VolumeId, fixity: Arc<FixityLog>) -> Self {
         Self {
             path: path.into(),
@@ -99,25 +101,25 @@ impl DiskSettings {
 }
 
 impl DiskVolume {
-    /// Opens a volume, or makes one in an empty directory. Compares files and index, which takes a listing of all
+    /// Opens a volume, or makes one in an empty directory. Compares files and index: this lists all
     /// directories and reads the files that the index does not know.
     ///
     /// # Errors
-    /// [`OpenVolumeError`]
+    /// [`OpenVolumeError`] if another process has it open, the directory is not its own, or the disk fails.
     pub fn open(settings: DiskSettings) -> Result<Arc<Self>, OpenVolumeError> {
         let (volume, _) = Self::open_with(settings, false)?;
         Ok(volume)
     }
 
-    /// The volume that a directory says it is; `None` for a directory that is no volume.
+    /// Returns the id of the volume in a directory; `None` if the directory is no volume.
     ///
     /// # Errors
-    /// When what the directory says cannot be read or understood.
+    /// When `volume.json` cannot be read or parsed.
     pub fn id_in(path: &std::path::Path) -> std::io::Result<Option<VolumeId>> {
         Ok(identity::Identity::read(path)?.map(|identity| identity.id))
     }
 
-    /// What shows that a directory was a volume before; `None` if nothing does.
+    /// Returns what shows that a directory was a volume before; `None` if nothing does.
     ///
     /// # Errors
     /// When the directory cannot be read.
@@ -125,19 +127,20 @@ impl DiskVolume {
         opening::sign_of_use(path)
     }
 
-    /// From now on "not found" means "not known" here, until repair has passed over the volume. Blocking.
+    /// Marks the volume as `Rebuilding`: "not found" means "not known" until repair has passed over it.
+    /// Blocking.
     ///
     /// # Errors
-    /// What failed of making it durable; the volume is out of service then.
+    /// When the mark cannot be made durable; the volume is out of service then.
     pub fn distrust(&self, why: &str) -> Result<(), VolumeError> {
         self.inner.distrust(why)
     }
 
-    /// Opens a volume with an index made anew from its files, and says what was found. Marks of bad replicas
-    /// are forgotten; the next read or verification of such a replica marks it again.
+    /// Opens a volume with an index made anew from its files, and returns what was found. Marks of bad
+    /// replicas are forgotten; the next read or verification of such a replica marks it again.
     ///
     /// # Errors
-    /// [`OpenVolumeError`]
+    /// [`OpenVolumeError`] if another process has it open, the directory is not its own, or the disk fails.
     pub fn reindex(settings: DiskSettings) -> Result<(Arc<Self>, Reconciled), OpenVolumeError> {
         Self::open_with(settings, true)
     }
@@ -152,7 +155,7 @@ impl DiskVolume {
         Ok((Arc::new(volume), found))
     }
 
-    /// Works on a thread that may wait for the disk.
+    /// Runs `work` on a thread that may wait for the disk.
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Arc<Inner>) -> Result<T, VolumeError> + Send + 'static,

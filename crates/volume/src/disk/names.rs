@@ -1,21 +1,21 @@
-//! Where things lie below a volume's directory.
+//! The names and paths in the directory of a volume.
 //!
-//! `objects/PPP/HHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHH.VVVVVVVVVVVVVVVVVVVVVVVVVVVV`: partition (the first 3 digits of the hash), the first
-//! 32 digits of the hash of the key, version. The name says which replica it is, so that files and index can be
-//! compared without opening any file.
+//! `objects/PPP/HHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHH.VVVVVVVVVVVVVVVVVVVVVVVVVVVV`: partition (the first 3 digits
+//! of the hash), the first 32 digits of the hash of the key, version. The name says which replica it is, so
+//! that files and index can be compared without opening any file.
 
 use std::path::{Path, PathBuf};
 
 use contract::{Key, PARTITIONS, Partition, StageId, Version};
 use data_encoding::HEXLOWER;
 
-/// The first half of the BLAKE3 of a key: enough that no two keys share one.
+/// The first half of the BLAKE3 of a key: long enough that no two keys share one.
 pub(super) type KeyHash = [u8; 16];
 
 /// Directories that a volume consists of.
 pub(super) const DIRECTORIES: [&str; 3] = ["objects", "staging", "lost+found"];
 
-/// Says what a volume is.
+/// The file that says which volume a directory is.
 pub(super) const IDENTITY: &str = "volume.json";
 
 /// The listing index, a cache.
@@ -30,7 +30,7 @@ pub const NODE_DIR: &str = "node";
 /// Held locked by the process that has the volume open.
 pub(super) const LOCK: &str = "lock";
 
-/// The half hash of a key.
+/// Returns the half hash of a key.
 pub(super) fn hash_of(key: &Key) -> KeyHash {
     let [half, _] = halves(key.hash());
     half
@@ -43,12 +43,12 @@ fn halves(hash: [u8; 32]) -> [KeyHash; 2] {
     halves
 }
 
-/// The partition of a hash.
+/// Returns the partition of a hash: its first 12 bits.
 pub(super) fn partition_of(hash: &KeyHash) -> Partition {
     Partition(u16::from_be_bytes([hash[0], hash[1]]) >> 4)
 }
 
-/// The first and last half hash of a partition.
+/// Returns the first and the last half hash of a partition.
 pub(super) fn hashes_of(partition: Partition) -> (KeyHash, KeyHash) {
     let (mut first, mut last) = ([0; 16], [0xff; 16]);
     first[..2].copy_from_slice(&(partition.0 << 4).to_be_bytes());
@@ -56,46 +56,45 @@ pub(super) fn hashes_of(partition: Partition) -> (KeyHash, KeyHash) {
     (first, last)
 }
 
-/// Name of a replica's file within its partition's directory.
+/// Returns the name of a replica's file within its partition's directory.
 pub(super) fn file_name(hash: &KeyHash, version: Version) -> String {
     format!("{}.{version}", HEXLOWER.encode(hash))
 }
 
-/// What a file's name says; `None` for names that [`file_name`] does not make.
+/// Returns the parts of a file's name; `None` for names that [`file_name`] does not make.
 pub(super) fn parse_file_name(name: &str) -> Option<(KeyHash, Version)> {
     let (hash, version) = name.split_once('.')?;
     let hash: KeyHash = HEXLOWER.decode(hash.as_bytes()).ok()?.try_into().ok()?;
     let version = version.parse().ok()?;
+    // Names in other forms, such as upper case, are not ours although they can be decoded.
     (file_name(&hash, version) == name).then_some((hash, version))
 }
 
-/// Name of a partition's directory.
+/// Returns the name of a partition's directory: three hexadecimal digits.
 pub(super) fn partition_name(partition: Partition) -> String {
     format!("{:03x}", partition.0)
 }
 
-/// The partition of a directory's name; `None` for names that [`partition_name`] does not make.
+/// Returns the partition of a directory's name; `None` for names that [`partition_name`] does not make.
 pub(super) fn parse_partition_name(name: &str) -> Option<Partition> {
     let partition = Partition(u16::from_str_radix(name, 16).ok()?);
     (partition.0 < PARTITIONS && partition_name(partition) == name).then_some(partition)
 }
 
-/// Directory of a partition's replicas.
 pub(super) fn partition_dir(root: &Path, partition: Partition) -> PathBuf {
     root.join("objects").join(partition_name(partition))
 }
 
-/// Path of a replica.
 pub(super) fn replica_path(root: &Path, hash: &KeyHash, version: Version) -> PathBuf {
     partition_dir(root, partition_of(hash)).join(file_name(hash, version))
 }
 
-/// Path of an upload on its way.
+/// Returns the path of the temporary file of an upload.
 pub(super) fn staging_path(root: &Path, stage: StageId) -> PathBuf {
     root.join("staging").join(stage.to_string())
 }
 
-/// Path below the volume as text, for reports.
+/// Returns a path below the volume as text, for reports.
 pub(super) fn relative(root: &Path, path: &Path) -> String {
     path.strip_prefix(root)
         .unwrap_or(path)

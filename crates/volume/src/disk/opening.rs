@@ -19,7 +19,7 @@ use crate::fixity;
 /// Why a directory could not be opened as a volume.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenVolumeError {
-    /// Open elsewhere: end the other process.
+    /// Another process has it open: end that process.
     #[error("volume {volume} at {path}: another process has it open")]
     Locked {
         /// Volume asked for.
@@ -50,11 +50,11 @@ pub enum OpenVolumeError {
     Io {
         /// Volume asked for.
         volume: VolumeId,
-        /// What was done.
+        /// What was tried.
         verb: &'static str,
-        /// To which file or directory.
+        /// The file or directory it was tried on.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// Files and index could not be compared.
@@ -83,6 +83,7 @@ pub(super) fn open(
         },
         LockError::Failed(error) => opening.io_error("lock", &root.join(LOCK), error),
     })?;
+    // Only with the lock held: nothing is written into a directory that another process has open.
     opening.complete(&identity, found_empty)?;
     if reindex {
         opening.remove_if_there(&root.join(INDEX))?;
@@ -108,29 +109,29 @@ impl Opening {
         self.settings.disk.as_ref()
     }
 
-    /// The directory, made durably if it was not there.
+    /// Returns what the directory is. Makes it durably if it does not exist.
     fn directory(&self) -> Result<Stat, OpenVolumeError> {
         let path = &self.settings.path;
         if let Err(error) = self.disk().stat(path)
             && is_gone(&error)
         {
             make_directory(self.disk(), path).map_err(|error| self.io_error("create", path, error))?;
-            // `volume` alone has the empty parent, which means here.
+            // A path of one name, such as `volume`, has an empty parent, which means the current directory.
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
             let parent = parent.unwrap_or(Path::new("."));
             self.disk()
                 .sync_dir(parent)
                 .map_err(|error| self.io_error("sync", parent, error))?;
         }
-        // What the path leads to, should it be a symbolic link.
+        // With `.` a symbolic link is followed: the device must be that of its target.
         let inside = path.join(".");
         self.disk()
             .stat(&inside)
             .map_err(|error| self.io_error("open directory", path, error))
     }
 
-    /// Who the directory is; a new identity, not written yet, if it is empty or has lost its own (second value: it has
-    /// lost what it held).
+    /// Returns the identity of the directory. It is a new one, not written yet, if the directory is empty or
+    /// has lost its own (second value: whether it has lost what it held).
     fn identity(&self) -> Result<(Identity, bool), OpenVolumeError> {
         let DiskSettings { path, id, .. } = &self.settings;
         let found =
@@ -159,13 +160,13 @@ impl Opening {
         Ok((Identity::new(id, now_ms(), lost), lost))
     }
 
-    /// Replicas without a `volume.json`: something was here.
+    /// Whether there are partitions. Without a `volume.json` they show that a volume was here.
     fn holds_partitions(&self) -> bool {
         let names = self.disk().list(&self.settings.path.join("objects"));
         names.is_ok_and(|names| !names.is_empty())
     }
 
-    /// Makes what is missing.
+    /// Makes the directories that are missing, and writes the identity if it is new.
     fn complete(&self, identity: &Identity, found_empty: bool) -> Result<(), OpenVolumeError> {
         let root = &self.settings.path;
         make_directories(self.disk(), root).map_err(|error| self.io_error("complete", root, error))?;
@@ -173,6 +174,7 @@ impl Opening {
         let written = Identity::read(root).is_ok_and(|found| found.as_ref() == Some(identity));
         if !written {
             tracing::info!(volume = %identity.id, path = %root.display(), found_empty, "a volume begins");
+            // The node's files come before `volume.json`: a directory with an identity has them (see `life`).
             if let Some(furnish) = &self.settings.furnish {
                 furnish(root).map_err(|error| self.io_error("furnish", root, error))?;
             }
@@ -207,14 +209,14 @@ impl Opening {
         Ok((inner, found))
     }
 
-    /// What an earlier version made for everybody to read is for its owner alone from now on: with the directories
-    /// closed, the files in them are.
+    /// Closes to others what an earlier version made readable for everybody. A closed directory closes the
+    /// files in it too.
     fn close_to_others(&self) {
         let root = &self.settings.path;
         let files = [IDENTITY, INDEX, FIXITY, LOCK];
         for name in DIRECTORIES.iter().chain(&files).chain(&[NODE_DIR]) {
             let path = root.join(name);
-            // Of another owner's files only he can say who reads them.
+            // Only the owner of a file can change its permissions; it may be another user.
             if let Err(error) = private::close(&path) {
                 tracing::warn!(path = %path.display(), %error, "the permissions are left as they are");
             }
@@ -245,7 +247,7 @@ impl Opening {
     }
 }
 
-/// What shows that a directory was a volume before.
+/// Returns what shows that a directory was a volume before; `None` if nothing does.
 pub(super) fn sign_of_use(path: &Path) -> io::Result<Option<&'static str>> {
     if path.join(IDENTITY).try_exists()? {
         return Ok(Some("volume.json"));
@@ -257,7 +259,7 @@ pub(super) fn sign_of_use(path: &Path) -> io::Result<Option<&'static str>> {
     }
 }
 
-/// Names that may stand in a volume's directory.
+/// Whether a name may occur in the directory of a volume.
 fn is_ours(name: &str) -> bool {
     let files = [IDENTITY, "volume.json.new", INDEX, FIXITY, LOCK];
     DIRECTORIES.contains(&name) || files.contains(&name) || name == NODE_DIR

@@ -1,8 +1,8 @@
-//! Reading blocks of a replica, whole or damaged. Nothing is verified here: the reader compares every block with the
-//! table, and the table with the digest of the object.
+//! Reading blocks of a replica, whole or damaged. Nothing is verified here: the reader compares every block
+//! with the table, and the table with the digest of the object.
 //!
-//! No thread waits for a slow reader: each piece is read when it is asked for, one ahead. Memory for a reader is
-//! two blocks.
+//! No thread waits for a slow reader: each piece is read when it is asked for, one ahead. Memory for a reader
+//! is two blocks.
 
 use std::io;
 use std::ops::Range;
@@ -49,7 +49,7 @@ impl Inner {
         })
     }
 
-    /// The index's entry of a version.
+    /// Returns the index's entry of a version.
     pub(super) fn entry(&self, key: &Key, version: Version) -> Result<Entry, VolumeError> {
         let found = self
             .index()?
@@ -60,8 +60,8 @@ impl Inner {
             .ok_or_else(|| self.missing(format!("{key} at version {version}")))
     }
 
-    /// The file of a replica, and its table as it is stored: the reader compares its root, and has another replica's table
-    /// where this one is damaged.
+    /// Opens the file of a replica, and returns its table as it is stored. The reader compares the table's
+    /// root, and takes another replica's table if this one is damaged.
     fn open_replica(&self, entry: &Entry) -> Result<(Arc<dyn DiskFile>, Arc<BlockTable>), VolumeError> {
         let (hash, version) = (hash_of(&entry.meta.key), entry.meta.version);
         let path = replica_path(&self.root, &hash, version);
@@ -77,6 +77,7 @@ impl Inner {
         }
         let stored = replica::stored_table(file.as_ref(), entry.meta.size);
         let table = Arc::new(stored.unwrap_or_else(|_| BlockTable::from_values(Vec::new())));
+        // A damaged table is not kept: the next read may find it repaired.
         if table.root() == Some(entry.meta.digests.blake3) {
             self.tables.keep(hash, version, table.clone());
         }
@@ -84,7 +85,7 @@ impl Inner {
     }
 }
 
-/// A part of the content as a stream. What fits into a block is read at once.
+/// Returns a part of the content as a stream. A part of at most one block is read at once.
 pub(super) fn content(
     file: Arc<dyn DiskFile>,
     bytes: Range<u64>,
@@ -103,7 +104,7 @@ pub(super) fn content(
     Ok(Box::pin(stream::unfold(pieces, Pieces::next)))
 }
 
-/// What is left to read, and the piece that is being read meanwhile.
+/// The range that is left to read, and the piece that is being read meanwhile.
 struct Pieces {
     file: Arc<dyn DiskFile>,
     left: Range<u64>,
@@ -114,6 +115,7 @@ struct Pieces {
 impl Pieces {
     async fn next(mut self) -> Option<(io::Result<Bytes>, Self)> {
         let coming = self.coming.take().or_else(|| self.begin())?;
+        // The next piece is begun before this one is awaited: one is read ahead.
         self.coming = self.begin();
         let piece = coming.await.map_err(io::Error::other).and_then(|piece| piece);
         if piece.is_err() {
@@ -124,7 +126,7 @@ impl Pieces {
         Some((piece, self))
     }
 
-    /// Begins to read the next piece; `None` when there is none.
+    /// Begins to read the next piece; returns `None` if nothing is left.
     fn begin(&mut self) -> Option<JoinHandle<io::Result<Bytes>>> {
         if self.left.is_empty() {
             return None;
@@ -141,10 +143,10 @@ impl Pieces {
     }
 }
 
-/// At most a block of the content.
+/// Reads a range of the content: at most one block of it.
 pub(super) fn read_piece(file: &dyn DiskFile, bytes: &Range<u64>) -> io::Result<Bytes> {
     let length = bytes.end.saturating_sub(bytes.start).min(BLOCK_BYTES);
-    // At most a block: fits.
+    // The length is at most a block, so it fits into `usize`.
     let mut piece = vec![0; length as usize];
     file.read_at(&mut piece, CONTENT_AT + bytes.start)?;
     Ok(piece.into())

@@ -1,6 +1,7 @@
-//! Opening: files and index compared in both directions, by names. Only files that the index does not know are read.
+//! Compares files and index in both directions, by names, when a volume is opened. Only files that the index
+//! does not know are read.
 //!
-//! Memory is that of one partition's names.
+//! Memory is bounded by the names of one partition.
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
@@ -13,24 +14,24 @@ use super::names::{KeyHash, file_name, hash_of, parse_file_name, partition_of, r
 use super::verify::FILE_MISSING;
 use crate::replica;
 
-/// What was found when files and index were compared.
+/// The differences that were found between files and index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reconciled {
-    /// Files that the index did not know, and now does.
+    /// Number of files that the index did not know, and now does.
     pub indexed: u64,
-    /// Older versions that were removed: leftovers of a crash.
+    /// Number of older versions that were removed: leftovers of a crash.
     pub outdated: u64,
-    /// Entries without a file.
+    /// Number of entries without a file.
     pub missing: u64,
-    /// Files that are no replicas. They stay where they are until they are settled.
+    /// Number of files that are no replicas. They stay where they are until they are settled.
     pub strays: u64,
 }
 
 impl Inner {
-    /// Compares all partitions. Nobody else has the volume yet, or it has just begun anew.
+    /// Compares all partitions. Nobody else uses the volume yet, or it has just begun anew.
     pub(super) fn reconcile(&self, index: &Index) -> Result<Reconciled, VolumeError> {
         let objects = self.root.join("objects");
-        // From now on every directory that is there is there durably.
+        // After this sync every directory that exists is durable.
         self.disk
             .sync_dir(&objects)
             .map_err(|error| self.sync_failed(&objects, &error))?;
@@ -62,13 +63,13 @@ impl Inner {
     }
 }
 
-/// A comparison on its way.
+/// A comparison in progress.
 struct Comparing<'a> {
     volume: &'a Inner,
     index: &'a Index,
-    /// Some replicas were known to be bad before.
+    /// Whether some replicas were known to be bad before.
     any_bad: bool,
-    /// All names that are there are there durably.
+    /// Whether all existing names are durable.
     synced: bool,
     found: Reconciled,
 }
@@ -93,13 +94,14 @@ impl Comparing<'_> {
                 self.found_again(&hash)?;
             }
         }
-        // First what is there: a file that is gone may have made way for a newer version.
+        // Existing files come first: a file that is gone may have made way for a newer version.
         self.unknown(partition, files)?;
         gone.iter()
             .try_for_each(|(hash, version)| self.gone(hash, *version))
     }
 
-    /// Files that the index does not know are indexed, or removed if they are older than what the volume holds.
+    /// Indexes the files that the index does not know, or removes them if they are older than what the volume
+    /// holds.
     fn unknown(&mut self, partition: Partition, files: HashSet<String>) -> Result<(), VolumeError> {
         if files.is_empty() {
             return Ok(());
@@ -133,8 +135,8 @@ impl Comparing<'_> {
         Ok(())
     }
 
-    /// A name that was given just before a crash may not be durable yet. From here on others rely on it, and older
-    /// versions go.
+    /// Syncs the file system, once. A name that was given just before a crash may not be durable yet, but
+    /// from here on others rely on it, and older versions are removed.
     fn sync_once(&mut self) -> Result<(), VolumeError> {
         if !self.synced {
             let root = &self.volume.root;
@@ -147,7 +149,7 @@ impl Comparing<'_> {
         Ok(())
     }
 
-    /// The entry for a file; `None` if it is to stay as a stray.
+    /// Returns the entry for a file; `None` if it must stay as a stray.
     fn entry_of(&self, hash: &KeyHash, version: Version) -> Result<Option<Entry>, VolumeError> {
         let path = replica_path(&self.volume.root, hash, version);
         let read = self
@@ -171,7 +173,7 @@ impl Comparing<'_> {
             .get_hash(hash)
             .map_err(|error| self.volume.index_failed(&error))?;
         if held.is_some_and(|held| held.meta.version > version && held.bad.is_some()) {
-            // Perhaps the last version that can be read: a person decides.
+            // This may be the last version that can be read: a person decides.
             return Ok(None);
         }
         Ok(Some(Entry {
@@ -182,7 +184,7 @@ impl Comparing<'_> {
         }))
     }
 
-    /// An entry whose file was missing, and is there again, is to be looked at like any other.
+    /// Clears the mark of an entry whose file was missing and exists again.
     fn found_again(&self, hash: &KeyHash) -> Result<(), VolumeError> {
         let index_failed = |error| self.volume.index_failed(&error);
         let entry = self.index.get_hash(hash).map_err(index_failed)?;
@@ -197,7 +199,7 @@ impl Comparing<'_> {
         self.index.change(change, false).map(drop).map_err(index_failed)
     }
 
-    /// The index knows a file that is not there.
+    /// Marks an entry as missing whose file does not exist.
     fn gone(&mut self, hash: &KeyHash, version: Version) -> Result<(), VolumeError> {
         let entry = self
             .index

@@ -1,10 +1,11 @@
-//! Uploads: content on its way into a temporary file, which becomes a replica when it is prepared.
+//! Uploads: content that arrives in a temporary file, which becomes a replica when it is prepared.
 //!
 //! Invariants:
-//!  - an upload is known under its name from its first byte until it is committed, given up, or an hour without activity;
-//!  - what is prepared for a write is never given up by itself, and is found again after a crash ([`recover`]): who
-//!    decides the key may count on it;
-//!  - whatever ends it otherwise (a body's error, a full disk, a caller that goes away) removes the file;
+//!  - an upload is known under its name from its first byte until it is committed, given up, or an hour
+//!    without activity;
+//!  - what is prepared for a write is never given up by itself, and is found again after a crash
+//!    ([`recover`]): the process that decides the key may count on it;
+//!  - any other end (a body's error, a full disk, a caller that goes away) removes the file;
 //!  - memory for one upload is two pieces of [`PIECE_BYTES`] and the block table.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -33,14 +34,15 @@ use crate::replica;
 /// Content is hashed and written in pieces of about this length, in bytes: one block.
 const PIECE_BYTES: usize = BLOCK_BYTES as usize;
 
-/// An upload that nobody touched for so long is given up. Clients' own time limits are minutes.
+/// An upload without activity for this long is given up. Clients' own time limits are minutes.
 const IDLE_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// Content is taken only while more than this is free, or an eighth of a file system so small that that is less: room for
-/// tombstones, the index and the fixity log, without which a full volume could not even delete.
+/// Content is accepted only while more than this is free (or an eighth of a small file system, where that is
+/// less). The rest is kept for tombstones, the index and the fixity log, without which a full volume could
+/// not even delete.
 const RESERVE_BYTES: u64 = 64 << 20;
 
-/// How many finished uploads are remembered, for callers that ask again because an answer was lost.
+/// Number of finished uploads that are remembered, for callers that ask again because an answer was lost.
 const COMMITTED_KEPT: usize = 4096;
 
 /// The uploads of a volume.
@@ -50,7 +52,7 @@ pub(super) struct Uploads(Mutex<Known>);
 #[derive(Default)]
 struct Known {
     uploads: HashMap<StageId, Upload>,
-    /// Prepared for a write and not committed yet; while they are being committed, too.
+    /// Uploads prepared for a write and not committed yet, including those that are being committed.
     pending: BTreeMap<(Key, StageId), Meta>,
     committed: VecDeque<StageId>,
 }
@@ -61,7 +63,7 @@ struct Upload {
 }
 
 impl Known {
-    /// An upload is committed, or a later one was: only its name is kept.
+    /// Ends an upload that was committed, or lost to a later one: only its name is kept.
     fn end(&mut self, stage: StageId) {
         self.uploads.remove(&stage);
         self.pending.retain(|(_, pending), _| *pending != stage);
@@ -80,13 +82,13 @@ impl Upload {
 
 /// How far an upload is.
 enum Progress {
-    /// Content comes, or the file is being completed or moved.
+    /// Content arrives, or the file is being completed or moved.
     Busy,
     Received(Received),
     Prepared(Prepared),
 }
 
-/// Content that is there whole.
+/// Content that has arrived whole.
 struct Received {
     file: Arc<dyn DiskFile>,
     table: BlockTable,
@@ -103,7 +105,7 @@ pub(super) struct Prepared {
 }
 
 impl Uploads {
-    /// Uploads known at this moment.
+    /// Returns the number of uploads known at this moment.
     pub(super) fn count(&self) -> u64 {
         self.0.lock().uploads.len() as u64
     }
@@ -122,7 +124,7 @@ impl Uploads {
         known.uploads.insert(stage, Upload { progress, touched });
     }
 
-    /// The newest version of a key that is prepared for a write.
+    /// Returns the newest version of a key that is prepared for a write.
     pub(super) fn pending(&self, key: &Key) -> Option<Pending> {
         let known = self.0.lock();
         let of_key = known
@@ -135,9 +137,10 @@ impl Uploads {
         })
     }
 
-    /// Takes out what lies prepared of a key and is older than a version that was committed. It counts as committed from
-    /// then on: whoever commits it late is told that it is done, as if the two had come one after the other. What is
-    /// being committed at this moment stays, and finds out by itself that it is too old.
+    /// Takes out the prepared uploads of a key that are older than a version that was committed. They count
+    /// as committed from then on: a late commit of one returns `Ok`, as if the two had come one after the
+    /// other. An upload that is being committed at this moment stays, and finds out by itself that it is too
+    /// old.
     pub(super) fn supersede(&self, key: &Key, version: Version) -> Vec<StageId> {
         let mut known = self.0.lock();
         let of_key = known
@@ -152,7 +155,7 @@ impl Uploads {
         stages
     }
 
-    /// Keys that begin with a text and have something pending.
+    /// Returns the keys that begin with `prefix` and have something pending.
     pub(super) fn unsettled(&self, prefix: &str) -> Vec<Key> {
         let known = self.0.lock();
         let keys = known.pending.keys().map(|(key, _)| key);
@@ -160,11 +163,12 @@ impl Uploads {
             .filter(|key| key.as_str().starts_with(prefix))
             .cloned()
             .collect();
+        // Keys come in order, so equal ones are neighbours.
         keys.dedup();
         keys
     }
 
-    /// Takes the name of an upload; false if it is taken.
+    /// Reserves the name of an upload; returns false if it is taken.
     fn reserve(&self, stage: StageId) -> bool {
         let mut known = self.0.lock();
         if known.uploads.contains_key(&stage) {
@@ -183,7 +187,7 @@ impl Uploads {
         Some(std::mem::replace(&mut upload.progress, Progress::Busy))
     }
 
-    /// Length of the content of an upload that has been received.
+    /// Returns the length of the content, in bytes, of an upload that has been received.
     fn size(&self, stage: StageId) -> Option<u64> {
         match &self.0.lock().uploads.get(&stage)?.progress {
             Progress::Busy => None,
@@ -192,7 +196,7 @@ impl Uploads {
         }
     }
 
-    /// An upload is in use.
+    /// Notes that an upload is in use.
     fn touch(&self, stage: StageId) {
         if let Some(upload) = self.0.lock().uploads.get_mut(&stage) {
             upload.touched = Instant::now();
@@ -215,7 +219,7 @@ impl Uploads {
         self.0.lock().committed.contains(&stage)
     }
 
-    /// Uploads that nobody works on and nobody touched for [`IDLE_MAX`].
+    /// Returns the uploads that nobody works on and nobody touched for [`IDLE_MAX`].
     fn idle(&self, now: Instant) -> Vec<StageId> {
         let known = self.0.lock();
         let is_ours = |progress: &Progress| match progress {
@@ -237,7 +241,7 @@ pub(super) async fn stage(
     stage: StageId,
     body: ByteStream,
 ) -> Result<Staged, VolumeError> {
-    // Gathering asks once more after the end, which not every stream bears.
+    // `gather` polls once more after the end, which not every stream allows.
     let mut body: ByteStream = Box::pin(body.fuse());
     let mut receiving = blocking(inner.clone(), move |inner| Receiving::begin(inner, stage)).await?;
     let mut next = gather(&mut body).await?;
@@ -251,7 +255,7 @@ pub(super) async fn stage(
     blocking(inner.clone(), move |_| receiving.finish()).await
 }
 
-/// Opens what lies staged. Every piece read counts as activity of the upload.
+/// Opens the content of an upload. Every piece read counts as activity.
 pub(super) fn read_staged(inner: &Arc<Inner>, stage: StageId) -> Result<StagedRead, VolumeError> {
     inner.index()?;
     let size = inner
@@ -271,7 +275,7 @@ pub(super) fn read_staged(inner: &Arc<Inner>, stage: StageId) -> Result<StagedRe
     })
 }
 
-/// The next pieces of a body, together about [`PIECE_BYTES`]; `None` at its end.
+/// Returns the next pieces of a body, together about [`PIECE_BYTES`]; `None` at its end.
 async fn gather(body: &mut ByteStream) -> Result<Option<Vec<Bytes>>, VolumeError> {
     let (mut pieces, mut bytes) = (Vec::new(), 0);
     while bytes < PIECE_BYTES {
@@ -285,7 +289,7 @@ async fn gather(body: &mut ByteStream) -> Result<Option<Vec<Bytes>>, VolumeError
     Ok((!pieces.is_empty()).then_some(pieces))
 }
 
-/// An upload whose content comes. Dropped before its end, it leaves nothing.
+/// An upload whose content arrives. If it is dropped before its end, its file is removed.
 struct Receiving {
     inner: Arc<Inner>,
     stage: StageId,
@@ -350,7 +354,7 @@ impl Drop for Receiving {
         }
         let (inner, stage) = (self.inner.clone(), self.stage);
         let discard = move || inner.discard(stage);
-        // Freeing a long file takes a while: not on a thread that serves others.
+        // Removing a long file takes a while, so it does not run on a thread that serves others.
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn_blocking(discard)),
             Err(_) => discard(),
@@ -363,7 +367,7 @@ impl Inner {
         self.index()?;
         let received = match self.uploads.take(stage) {
             Some(Progress::Received(received)) => received,
-            // Asked again, because the answer was lost.
+            // The caller asks again because the answer was lost.
             Some(Progress::Prepared(prepared)) if prepared.meta == *meta => {
                 self.uploads.set(stage, Progress::Prepared(prepared));
                 return Ok(());
@@ -408,7 +412,7 @@ impl Inner {
     pub(super) fn abort(&self, stage: StageId, what: Abandon) {
         match self.uploads.take(stage) {
             None => {}
-            // Whoever works on it ends it.
+            // The thread that works on the upload ends it.
             Some(Progress::Busy) => {}
             Some(Progress::Prepared(prepared)) if !what.includes(&prepared.meta, prepared.purpose) => {
                 self.uploads.set(stage, Progress::Prepared(prepared));
@@ -426,8 +430,8 @@ impl Inner {
         }
     }
 
-    /// Takes up what lay prepared when the volume was closed: the file is a whole replica, every block of it, and newer
-    /// than what the volume holds of the key. Everything else in `staging/` goes.
+    /// Finds the uploads that were prepared when the volume was closed: whole replicas with every block
+    /// right, newer than what the volume holds of the key. Everything else in `staging/` is removed.
     pub(super) fn recover(&self, index: &Index) -> Result<(), VolumeError> {
         let staging = self.root.join("staging");
         let names = self
@@ -456,7 +460,7 @@ impl Inner {
         if !bad_blocks(file.as_ref(), &replica.table, replica.meta.size).is_empty() {
             return None;
         }
-        // It may have been read from memory that was never written: from now on others rely on it.
+        // The file may have been read from memory that never reached the disk; from now on others rely on it.
         file.sync().ok()?;
         Some(Prepared {
             meta: replica.meta,
@@ -497,7 +501,7 @@ impl Inner {
         }
     }
 
-    /// A new temporary file; the upload is known from now on.
+    /// Creates a temporary file; the upload is known from now on.
     fn create_staged(&self, stage: StageId) -> Result<Arc<dyn DiskFile>, VolumeError> {
         self.index()?;
         if !self.uploads.reserve(stage) {
@@ -508,7 +512,7 @@ impl Inner {
             if !is_gone(&error) {
                 return Err(error);
             }
-            // The directory was wiped, or is about to be out of service.
+            // The directory may have been wiped, or the disk unmounted.
             self.look_after_directories()?;
             self.disk.create(&path)
         });
@@ -518,7 +522,7 @@ impl Inner {
         })
     }
 
-    /// The empty content of a tombstone, which may use the reserve.
+    /// Creates the empty content of a tombstone, which may use the reserve.
     fn receive_nothing(&self, stage: StageId) -> Result<Received, VolumeError> {
         let file = self.create_staged(stage)?;
         let (table, blake3) = BlockHasher::default().finish();
@@ -542,7 +546,8 @@ impl Inner {
         Ok(())
     }
 
-    /// Writes everything around the content, and the content itself if it is not there yet; then syncs the file.
+    /// Writes everything around the content, and the content itself if it is not there yet; then syncs the
+    /// file.
     fn complete(
         &self,
         stage: StageId,
@@ -566,7 +571,7 @@ impl Inner {
         self.disk.step("prepare.before_sync").map_err(write_failed)?;
         file.sync()
             .map_err(|error| self.sync_failed(&staging_path(&self.root, stage), &error))?;
-        // The name too: what is prepared outlives a crash.
+        // The name is synced too: what is prepared outlives a crash.
         let staging = self.root.join("staging");
         self.disk
             .sync_dir(&staging)
@@ -598,7 +603,7 @@ impl Inner {
         let space = match self.disk.space(&self.root) {
             Ok(space) => space,
             Err(error) => {
-                // The directory may be gone.
+                // The directory may have been removed.
                 self.look_after_identity();
                 self.index()?;
                 return Err(self.failed("look at the room left", &error));
@@ -629,18 +634,18 @@ impl Inner {
     }
 }
 
-/// The upload that a file in `staging/` is named for.
+/// Returns the upload that a file in `staging/` is named for.
 fn parse_stage(name: &str) -> Option<StageId> {
     let stage = StageId(u128::from_str_radix(name, 16).ok()?);
     (stage.to_string() == name).then_some(stage)
 }
 
-/// Bytes of a file system that content does not get.
+/// Returns the number of bytes of a file system that content must leave free.
 pub(super) fn reserve_bytes(space: &Space) -> u64 {
     RESERVE_BYTES.min(space.capacity_bytes / 8)
 }
 
-/// Writes the parts of a file one after the other; small ones with one call.
+/// Writes the parts of a file one after the other; small parts share one call.
 fn write_in_one(file: &dyn DiskFile, parts: [&[u8]; 3]) -> io::Result<()> {
     if parts[1].len() <= PIECE_BYTES {
         return file.write_at(&parts.concat(), 0);

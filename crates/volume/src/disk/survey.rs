@@ -1,7 +1,7 @@
-//! Everything in some partitions, by files and index together; and what becomes of strays.
+//! Lists everything in some partitions, from files and index together, and settles strays.
 //!
-//! The listing of the directory and the index are not of one moment. Whatever does not agree is looked at again with its
-//! key locked, when nobody changes it: only what differs then is reported.
+//! The listing of the directory and the index are not of the same moment. Where they differ, the key is
+//! locked, so that nobody changes it, and both are read again: only what differs then is reported.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ use super::verify::bad_blocks;
 use crate::replica;
 use crate::replica::Replica;
 
-/// From so many partitions on, the directory above them is listed first.
+/// From this number of partitions on, the directory above them is listed first.
 const LISTED_FROM: usize = 16;
 
 impl Inner {
@@ -28,7 +28,7 @@ impl Inner {
         self.survey_until(partitions, SURVEY_ENTRIES)
     }
 
-    /// The first of these partitions, until they have so many entries together.
+    /// Surveys these partitions in order, and stops when they have `most` entries together.
     pub(super) fn survey_until(
         &self,
         partitions: &[Partition],
@@ -53,8 +53,8 @@ impl Inner {
         Ok(answer)
     }
 
-    /// Partitions that have neither a directory nor an entry, by one listing and one look at the index. Of few partitions
-    /// none is found: looking at each costs less than the listing.
+    /// Returns the partitions that have neither a directory nor an entry, by one listing and one read of the
+    /// index. For few partitions it returns none: looking at each costs less than the listing.
     fn empty_among(
         &self,
         index: &Index,
@@ -63,7 +63,8 @@ impl Inner {
         if partitions.len() < LISTED_FROM {
             return Ok(HashSet::new());
         }
-        // Directories first, as with files: what is indexed meanwhile is then in the index, at least.
+        // Directories come before the index, as files do below: what is committed meanwhile is then in the
+        // index.
         let there = self.partitions_there()?;
         let is_absent = |partition: &&Partition| partition.0 != 0 && !there.contains(*partition);
         let absent: HashSet<_> = partitions.iter().filter(is_absent).copied().collect();
@@ -72,7 +73,7 @@ impl Inner {
             .map_err(|error| self.index_failed(&error))
     }
 
-    /// Partitions that have a directory.
+    /// Returns the partitions that have a directory.
     pub(super) fn partitions_there(&self) -> Result<HashSet<Partition>, VolumeError> {
         let objects = self.root.join("objects");
         match self.disk.list(&objects) {
@@ -86,7 +87,7 @@ impl Inner {
     }
 
     fn survey_partition(&self, index: &Index, partition: Partition) -> Result<Vec<Surveyed>, VolumeError> {
-        // Files first: what is indexed meanwhile is then in the index, at least.
+        // Files come before the index: what is committed meanwhile is then in the index.
         let mut files = self.files_of(partition)?;
         let names = index
             .names(partition)
@@ -107,7 +108,7 @@ impl Inner {
             strays.extend(self.strays_above()?);
         }
         replicas.sort_by(|a, b| order(a).cmp(order(b)));
-        // An entry that was new in the index may have been met as a file too.
+        // An entry that was new in the index may have been found as a file too.
         replicas.dedup();
         strays.sort_by(|a, b| order(a).cmp(order(b)));
         replicas.extend(strays);
@@ -126,7 +127,7 @@ impl Inner {
         let named =
             named.filter(|(hash, version)| self.root.join(path) == replica_path(&self.root, hash, *version));
         let Some((hash, version)) = named else {
-            // Nobody else works on files of such names.
+            // No other operation works on files with such names.
             return match self.whole(path) {
                 Some(replica) => {
                     let _lock = self.key_lock(&hash_of(&replica.meta.key));
@@ -141,7 +142,7 @@ impl Inner {
             .get_hash(&hash)
             .map_err(|error| self.index_failed(&error))?;
         if entry.is_some_and(|entry| entry.meta.version == version) {
-            // Written after it was surveyed: no stray any more.
+            // It was indexed after the survey, so it is no stray any more.
             return Ok(());
         }
         let is_its_own =
@@ -152,7 +153,7 @@ impl Inner {
         }
     }
 
-    /// The replica that a file is, if every block of it is right.
+    /// Returns the replica in a file, if every block of it is right.
     fn whole(&self, path: &str) -> Option<Replica> {
         let file = self.disk.open(&self.root.join(path)).ok()?;
         let replica = replica::read(file.as_ref()).ok()?;
@@ -160,7 +161,7 @@ impl Inner {
         bad.is_empty().then_some(replica)
     }
 
-    /// Names in a partition's directory; none if there is no such directory.
+    /// Returns the names in a partition's directory; none if the directory does not exist.
     pub(super) fn files_of(&self, partition: Partition) -> Result<HashSet<String>, VolumeError> {
         let dir = partition_dir(&self.root, partition);
         match self.disk.list(&dir) {
@@ -170,7 +171,7 @@ impl Inner {
         }
     }
 
-    /// What the index's entry of a hash and its file say together.
+    /// Compares the entry of a hash with its file, with the key locked.
     fn survey_entry(&self, index: &Index, hash: &KeyHash) -> Result<Option<Surveyed>, VolumeError> {
         let _lock = self.key_lock(hash);
         let entry = index.get_hash(hash).map_err(|error| self.index_failed(&error))?;
@@ -189,7 +190,7 @@ impl Inner {
                             found.bytes, entry.file_bytes
                         ),
                     };
-                    // Which blocks it has lost, reading it will say.
+                    // Reading the replica will tell which blocks are lost.
                     let flaw = Flaw {
                         detail: detail.clone(),
                         blocks: None,
@@ -211,7 +212,7 @@ impl Inner {
         }
     }
 
-    /// What a file is that the index did not seem to know.
+    /// Looks again, with the key locked, at a file that the index did not seem to know.
     fn survey_file(
         &self,
         index: &Index,
@@ -222,10 +223,11 @@ impl Inner {
         if let Some((hash, version)) =
             parse_file_name(name).filter(|(hash, _)| partition_of(hash) == partition)
         {
-            // While it is held nobody is about to index or remove the file.
+            // While the key is locked nobody indexes or removes the file.
             let lock = self.key_lock(&hash);
             let entry = index.get_hash(&hash).map_err(|error| self.index_failed(&error))?;
             if entry.is_some_and(|entry| entry.meta.version == version) {
+                // `survey_entry` locks the key itself, and the lock is not re-entrant.
                 drop(lock);
                 return self.survey_entry(index, &hash);
             }
@@ -234,7 +236,7 @@ impl Inner {
         Ok(self.stray(&path, "its name is not that of a replica"))
     }
 
-    /// Things in `objects/` that are no partitions.
+    /// Returns the entries of `objects/` that are no partitions.
     fn strays_above(&self) -> Result<Vec<Surveyed>, VolumeError> {
         let objects = self.root.join("objects");
         let names = self
@@ -247,7 +249,7 @@ impl Inner {
             .collect())
     }
 
-    /// A stray; `None` if it is gone.
+    /// Describes a stray; returns `None` if it is gone.
     fn stray(&self, path: &std::path::Path, detail: &str) -> Option<Surveyed> {
         let found = self.disk.stat(path).ok()?;
         let why = if found.is_dir {
@@ -266,7 +268,8 @@ impl Inner {
         })
     }
 
-    /// Brings a whole replica to its place and indexes it, unless the volume holds a newer version. Its key is locked.
+    /// Moves a whole replica to its place and indexes it, unless the volume holds a newer version. The caller
+    /// holds the lock of its key.
     fn adopt_stray(&self, path: &str, replica: Replica) -> Result<(), VolumeError> {
         let index = self.index()?;
         let (hash, version) = (hash_of(&replica.meta.key), replica.meta.version);
@@ -299,7 +302,8 @@ impl Inner {
         Ok(())
     }
 
-    /// Moves a stray, or what is in a replica's place, to `lost+found/`, under a name that says where it was.
+    /// Moves a stray, or something in the place of a replica, to `lost+found/`, under a name that says where
+    /// it was.
     pub(super) fn put_aside(&self, path: &str) -> Result<(), VolumeError> {
         let from = self.root.join(path);
         let lost = self.root.join("lost+found");
@@ -335,7 +339,7 @@ fn surveyed(entry: Entry) -> Surveyed {
     }
 }
 
-/// What the parts of a survey are ordered by.
+/// Returns the text that entries of a survey are sorted by.
 fn order(surveyed: &Surveyed) -> &str {
     match surveyed {
         Surveyed::Replica { key, .. } | Surveyed::FileMissing { key, .. } => key.as_str(),

@@ -8,13 +8,14 @@ use parking_lot::Mutex;
 
 use super::names::KeyHash;
 
-/// Memory for tables of one volume, in bytes: those of 128 GB of objects. The last one used stays, however big it is.
+/// Memory for tables of one volume, in bytes: those of 128 GB of objects. The last table used stays even if
+/// it is bigger.
 const TABLES_BYTES_MAX: usize = 16 << 20;
 
 /// What an entry costs besides its values, in bytes.
 const ENTRY_BYTES: usize = 128;
 
-/// The tables.
+/// The block tables in memory, least recently used first out.
 pub(super) struct Tables(Mutex<Kept>);
 
 struct Kept {
@@ -32,12 +33,12 @@ impl Default for Tables {
 }
 
 impl Tables {
-    /// The table of a replica, if it is here.
+    /// Returns the table of a replica, if it is in memory.
     pub(super) fn get(&self, hash: KeyHash, version: Version) -> Option<Arc<BlockTable>> {
         self.0.lock().tables.get(&(hash, version)).cloned()
     }
 
-    /// Keeps a table; others make room.
+    /// Keeps a table, and drops the least recently used ones beyond [`TABLES_BYTES_MAX`].
     pub(super) fn keep(&self, hash: KeyHash, version: Version, table: Arc<BlockTable>) {
         let mut kept = self.0.lock();
         kept.bytes += cost(&table);

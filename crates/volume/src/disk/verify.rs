@@ -16,7 +16,7 @@ use super::names::{hash_of, replica_path};
 use super::read::read_piece;
 use crate::replica;
 
-/// What the index says of a replica whose file is gone.
+/// Why the index marks a replica as bad whose file is gone.
 pub(super) const FILE_MISSING: &str = "file missing";
 
 impl Inner {
@@ -37,17 +37,20 @@ impl Inner {
             };
             file.forget_cached();
             let found = compare(file.as_ref(), &entry);
-            // What was read goes out of memory again: re-reading everything must not displace what is in use.
+            // The file is dropped from the cache again: verifying everything must not displace what is in
+            // use.
             file.forget_cached();
+            // The key is locked only after the long read, so that writes to it do not wait for that.
             let _lock = self.key_lock(&hash);
             if self.is_at(file.as_ref(), &path) {
                 return self.note_verdict(&entry, cause, found);
             }
-            // Replaced or removed while it was read: what was found is not about what is there.
+            // The file was replaced or removed while it was read: the finding is not about the present file.
+            // Try again.
         }
     }
 
-    /// Marks a version whose file was not found as missing, unless that has changed meanwhile.
+    /// Marks a version as missing if its file is still not found with the key locked.
     pub(super) fn note_missing(&self, key: &Key, version: Version, cause: Cause) {
         self.look_after_identity();
         let hash = hash_of(key);
@@ -58,7 +61,8 @@ impl Inner {
         }
     }
 
-    /// Marks a version as missing and logs it, once. The key is locked, or nobody else has the volume yet.
+    /// Marks a version as missing and logs it, once. The caller holds the lock of the key, or nobody else has
+    /// the volume yet.
     pub(super) fn mark_missing(&self, key: &Key, version: Version, cause: Cause) {
         let Ok(entry) = self.entry(key, version) else {
             return;
@@ -77,7 +81,7 @@ impl Inner {
         }
     }
 
-    /// Marks a replica as bad and logs it. The key is locked.
+    /// Marks a replica as bad and logs it. The caller holds the lock of the key.
     pub(super) fn mark_bad(&self, key: &Key, version: Version, cause: Cause, flaw: Flaw) {
         self.tables.forget(hash_of(key), version);
         let detail = flaw.detail.clone();
@@ -86,7 +90,8 @@ impl Inner {
         }
     }
 
-    /// Sets what the index says of a version; false if it holds no such version or cannot be written.
+    /// Sets the mark of a version in the index. Returns false if the index has no such version or cannot be
+    /// written.
     fn mark(&self, key: &Key, version: Version, bad: Option<Flaw>) -> bool {
         let Ok(index) = self.index() else {
             return false;
@@ -101,7 +106,7 @@ impl Inner {
         }
     }
 
-    /// Whether the open file is the one at `path`, or neither is anywhere any more.
+    /// Whether the open file is the one at `path`; false if either cannot be looked at.
     fn is_at(&self, file: &dyn DiskFile, path: &std::path::Path) -> bool {
         let (Ok(open), Ok(there)) = (file.stat(), self.disk.stat(path)) else {
             return false;
@@ -109,7 +114,7 @@ impl Inner {
         (open.device, open.inode) == (there.device, there.inode)
     }
 
-    /// Marks and logs the outcome. The key is locked.
+    /// Marks and logs the outcome. The caller holds the lock of the key.
     fn note_verdict(
         &self,
         entry: &Entry,
@@ -117,7 +122,7 @@ impl Inner {
         found: Result<u64, Flaw>,
     ) -> Result<Verdict, VolumeError> {
         let (key, version) = (&entry.meta.key, entry.meta.version);
-        // The entry may be that of another version by now.
+        // By now the key may have another version.
         let Ok(now) = self.entry(key, version) else {
             return Ok(Verdict::Missing);
         };
@@ -138,10 +143,10 @@ impl Inner {
     }
 }
 
-/// Compares a whole file with what the index says of it. Gives the bytes read, or what differs.
+/// Compares a whole file with its entry in the index. Returns the number of bytes read, or what differs.
 pub(super) fn compare(file: &dyn DiskFile, entry: &Entry) -> Result<u64, Flaw> {
     let size = entry.meta.size;
-    // What is around the content is damaged: the content may be right all the same, and be needed.
+    // Head, table, meta or tail is damaged. The content may still be right, and be needed.
     let around = |detail| {
         Err(Flaw {
             detail,
@@ -168,8 +173,8 @@ pub(super) fn compare(file: &dyn DiskFile, entry: &Entry) -> Result<u64, Flaw> {
     }
 }
 
-/// The blocks of the content that are not what the table says, or cannot be read. All are read: what is right in a bad
-/// replica may be right nowhere else.
+/// Returns the blocks of the content that differ from the table or cannot be read. It reads all of them: a
+/// right block of a bad replica may be the only right one that is left.
 pub(super) fn bad_blocks(file: &dyn DiskFile, table: &BlockTable, size: u64) -> BlockSet {
     let mut bad = BlockSet::default();
     for block in 0..block_count(size) {
@@ -180,8 +185,8 @@ pub(super) fn bad_blocks(file: &dyn DiskFile, table: &BlockTable, size: u64) -> 
     bad
 }
 
-/// The bad blocks of a replica that does not describe itself any more, by the digest in the index; `None` if that cannot
-/// say which they are.
+/// Returns the bad blocks of a replica whose own description is damaged, by the digest in the index; `None`
+/// if that cannot tell which they are.
 fn bad_without_frame(file: &dyn DiskFile, entry: &Entry) -> Option<BlockSet> {
     let (size, blake3) = (entry.meta.size, entry.meta.digests.blake3);
     if let Ok(table) = replica::stored_table(file, size)
@@ -212,7 +217,7 @@ fn read_block(file: &dyn DiskFile, block: u64, size: u64) -> std::io::Result<byt
     read_piece(file, &(start..start + block_bytes(block, size) as u64))
 }
 
-/// What is wrong with the first bad block, and how many others there are.
+/// Says what is wrong with the first bad block, and how many others there are.
 fn told(file: &dyn DiskFile, table: &BlockTable, size: u64, block: u64, bad: &BlockSet) -> String {
     let first = match read_block(file, block, size) {
         Err(error) => format!("block {block} cannot be read: {error}"),

@@ -199,7 +199,8 @@ fn meta_of_another_object_is_found() {
     }
 }
 
-/// Bytes that look like a tail, with any lengths in it and a digest that is right for a table and meta of no bytes.
+/// Bytes that look like a tail, with any lengths in it and a digest that is right for a table and meta of no
+/// bytes.
 fn hostile_tail(size: u64, table_bytes: u64, meta_bytes: u32) -> Vec<u8> {
     let mut tail = Vec::new();
     tail.extend(size.to_le_bytes());

@@ -1,7 +1,8 @@
-//! The process ends at every crash point; what was answered before stands afterwards.
+//! Ends the process at every crash point, and checks that everything answered before is still there
+//! afterwards.
 //!
-//! The test binary runs itself: the child works on a volume and aborts at the point named in its environment. It
-//! writes down what was answered, in a file beside the volume.
+//! The test binary runs itself: the child works on a volume and aborts at the point named in its environment.
+//! It writes down what was answered, in a file beside the volume.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -17,7 +18,7 @@ use crate::disk::CRASH_POINTS;
 const HOME: &str = "WEFT_TEST_CRASH_HOME";
 const ROUNDS: u64 = 6;
 
-/// Every operation with durable steps, some times over.
+/// Runs every operation with durable steps several times.
 async fn work(home: &Path) {
     let root = home.join("volume");
     let mut answered = std::fs::File::options()
@@ -59,7 +60,7 @@ async fn work(home: &Path) {
     assert_eq!(volume.status().await.unwrap().state, VolumeState::Rebuilding);
 }
 
-/// Not a test of its own: what the test below runs in another process.
+/// This is no test of its own: the test below runs it in another process.
 #[test]
 fn child() {
     if let Some(home) = std::env::var_os(HOME) {
@@ -114,7 +115,8 @@ async fn check(home: &Path, context: &str) {
     };
     let surveyed = survey(volume.as_ref()).await;
     assert!(surveyed.iter().all(is_sound), "{context}: {surveyed:#?}");
-    // What is left staged is a whole replica, newer than what is visible, for who decides to bring to its end.
+    // An upload that is left is a whole replica, newer than what is visible; the process that decides the key
+    // completes it.
     let mut staged = 0;
     for key in volume.unsettled("").await.unwrap().keys {
         let head = volume.head(&key).await.unwrap();

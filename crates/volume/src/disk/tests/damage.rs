@@ -1,4 +1,4 @@
-//! Disks that fail, directories that vanish: what a volume says of it, and what it does next.
+//! Tests what a volume reports and does when its disk fails or its directories vanish.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ fn a_volume_wiped_while_open_begins_anew() {
             events.iter().any(|event| event.event == "volume-wiped"),
             "{events:?}"
         );
-        // It stays so over a restart, until repair has passed.
+        // The state survives a restart, until repair has passed.
         drop(volume);
         let volume = DiskVolume::open(DiskSettings::new(&dir, id(), fixity.clone())).unwrap();
         assert_eq!(state(&volume).await, VolumeState::Rebuilding);
@@ -227,7 +227,7 @@ fn a_file_that_vanished_while_closed_is_missed() {
         let events = volume.fixity(Some(&key("k")), 100).await.unwrap();
         assert_eq!(events.len(), 1);
         drop(volume);
-        // Told once only.
+        // It is reported only once.
         let volume = open(dir.path());
         assert_eq!(volume.fixity(Some(&key("k")), 100).await.unwrap().len(), 1);
         drop(volume);
@@ -339,7 +339,7 @@ fn a_volume_without_room_for_its_index_comes_back_when_there_is_some() {
         assert_eq!(state(&volume).await, VolumeState::InService);
         assert!(volume.head(&key("k")).await.unwrap().found.is_some());
         put_some(&volume, "l").await.unwrap();
-        // Any other reason needs a person.
+        // After any other reason a person must act.
         volume.inner.go_out("a failed sync".to_owned());
         volume.inner.return_to_service();
         assert!(matches!(state(&volume).await, VolumeState::Out(_)));

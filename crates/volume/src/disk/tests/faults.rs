@@ -1,7 +1,8 @@
 //! A disk that fails on purpose, and that forgets at a power cut what nobody synced.
 //!
-//! It works on real files. What has not been synced is remembered: content of files, names given by a rename, names
-//! taken away, directories made. [`FaultyDisk::cut_power`] lets each of these, by the toss of a coin, not have happened.
+//! It works on real files. What has not been synced is remembered: content of files, names given by a rename,
+//! names taken away, directories made. [`FaultyDisk::cut_power`] lets each of these, by the toss of a coin,
+//! not have happened.
 
 use std::collections::HashMap;
 use std::io;
@@ -151,7 +152,8 @@ impl Platter {
     }
 
     fn undo(&mut self, name: Name) {
-        // What is undone may be in a directory that is gone, or gone itself by a later change that was not undone.
+        // What is undone may be in a directory that is gone, or gone itself by a later change that was not
+        // undone.
         match name {
             Name::Renamed { from, to } => {
                 if std::fs::rename(&to, &from).is_ok()

@@ -1,7 +1,8 @@
 //! Random histories with faults, beside a map that does the same.
 //!
-//! A write or removal that was answered stands, whatever happens after. One that failed may have happened or not; which
-//! of the two is seen once the volume is open again, and then stands too. After each opening files and index agree.
+//! A write or removal that returned `Ok` is never undone. One that failed may have happened or not: which of
+//! the two is seen once the volume is open again, and does not change after that. After each opening files
+//! and index agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Every operation once, undisturbed.
+//! Tests every operation once, undisturbed.
 
 use bytes::Bytes;
 use contract::{
@@ -41,7 +41,7 @@ fn what_was_put_is_read() {
     });
 }
 
-/// Two who decide may have the same upload in hand, when a request came to both.
+/// Two processes that decide a key may hold the same upload, when a request came to both.
 #[test]
 fn what_another_has_prepared_of_an_upload_is_not_given_up() {
     let dir = tempfile::tempdir().unwrap();
@@ -352,7 +352,7 @@ fn a_flipped_bit_is_found_and_told() {
         );
         let bad_blocks = volume.head(&meta.key).await.unwrap().found.unwrap().bad_blocks;
         assert_eq!(bad_blocks, Some(BlockSet::of(1..2)));
-        // What is right in it may be needed.
+        // The right blocks of a bad replica may be needed.
         let read = volume.read(&meta.key, meta.version, 2..3).await.unwrap();
         let bytes: Vec<Bytes> = read.bytes.try_collect().await.unwrap();
         assert!(read.table.holds(2, &bytes.concat()));
@@ -401,7 +401,7 @@ fn open_to_others(dir: &std::path::Path) -> Vec<String> {
     found
 }
 
-/// On a machine with other users, whoever could read the files could read every object.
+/// On a machine with other users, a user who could read the files could read every object.
 #[test]
 fn only_its_owner_may_read_a_volume() {
     use std::os::unix::fs::PermissionsExt;

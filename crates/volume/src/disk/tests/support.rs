@@ -1,4 +1,4 @@
-//! What the tests share: volumes in temporary directories, objects, and one way to ask.
+//! Code that the tests share: volumes in temporary directories, objects, and one way to ask.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Many at once: writers of the same keys, readers, verifications and surveys.
+//! Tests many callers at once: writers of the same keys, readers, verifications and surveys.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
