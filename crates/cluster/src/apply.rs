@@ -1,13 +1,14 @@
-//! Changing who takes part: a new layout is accepted by a majority of the nodes, then taken into force everywhere.
+//! Changing who takes part: a new layout is accepted by a majority of the nodes, then taken into force
+//! everywhere.
 //!
-//! Why two layouts in force never share a number, and none that was in force is forgotten. A node accepts rising
-//! numbers, one layout of each ([`contract::Node::propose`]), and a layout comes into force only after a majority of the
-//! nodes of the layout before has accepted it: two majorities share a node, so of one number at most one layout can.
-//! Somebody else's layout A of a lower number that came into force, or still may, was accepted by a node of our
-//! majority before it accepted ours (afterwards it refuses A). We ask what was accepted twice: before choosing our
-//! number, and after our majority. An A that we hear of only then stops us. An A that we knew, and that may still be in
-//! force somewhere, becomes one of the older layouts that reads look into; one that no majority can have accepted any
-//! more is left out.
+//! Why two layouts in force never share a number, and none that was in force is forgotten. A node accepts
+//! rising numbers, one layout of each ([`contract::Node::propose`]), and a layout comes into force only after
+//! a majority of the nodes of the layout before has accepted it: two majorities share a node, so of one
+//! number at most one layout can. Somebody else's layout A of a lower number that came into force, or still
+//! may, was accepted by a node of our majority before it accepted ours (afterwards it refuses A). We ask what
+//! was accepted twice: before choosing our number, and after our majority. An A that we hear of only then
+//! stops us. An A that we knew, and that may still be in force somewhere, becomes one of the older layouts
+//! that reads look into; one that no majority can have accepted any more is left out.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use super::REPLICAS_MAX;
 /// Why a layout was not applied.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// Roles that cannot be.
+    /// The roles are contradictory.
     #[error("the roles cannot be applied: {0}")]
     Roles(String),
     /// Fewer than a majority of the nodes accepted it. Ask again when more of them can be reached.
@@ -45,7 +46,7 @@ pub enum ApplyError {
     },
 }
 
-/// What nodes answered to a question, and what those said that did not.
+/// The answers of nodes to a question, and the errors of those that failed.
 struct Answers<T> {
     good: Vec<(Arc<dyn Node>, T)>,
     failures: Vec<String>,
@@ -57,12 +58,13 @@ struct Known {
     accepted: Vec<Layout>,
 }
 
-/// Makes these roles the next layout, and takes it into force on every node that can be reached; the others learn of it
-/// when they next talk to one of these. Volumes that leave are retired: their names are never used again.
-/// Roles that are in force already change nothing.
+/// Makes these roles the next layout, and takes it into force on every node that can be reached; the others
+/// learn of it when they next talk to one of these. Volumes that leave are retired: their names are never
+/// used again. Roles that are in force already change nothing.
 ///
 /// # Errors
-/// [`ApplyError`]; nothing has changed then, but that somebody else's layout may be in force.
+/// [`ApplyError`] when the roles are wrong, too few nodes answer, or another layout came first. The layout is
+/// then not in force; a node may have accepted it, and another's layout may be in force.
 pub async fn apply_layout(cluster: &Arc<Cluster>, roles: Roles) -> Result<Layouts, ApplyError> {
     let view = cluster.view();
     let base = &view.layouts;
@@ -83,7 +85,9 @@ pub async fn apply_layout(cluster: &Arc<Cluster>, roles: Roles) -> Result<Layout
         seed: base.current.seed,
         roles,
     };
+    // Only after a majority has accepted may anybody use the layout.
     propose(&voters, &next).await?;
+    // The second time: another layout may have been accepted before ours was (see the head of the file).
     let known = all(&voters, known_by).await;
     overtaken(cluster, base, &known).await?;
     majority(&known, voters.len(), next.number)?;
@@ -101,7 +105,7 @@ pub async fn apply_layout(cluster: &Arc<Cluster>, roles: Roles) -> Result<Layout
     Ok(layouts)
 }
 
-/// The nodes whose majority decides: those of the current layout.
+/// Returns the nodes of the current layout, whose majority decides.
 fn voters(view: &View) -> Vec<Arc<dyn Node>> {
     let nodes = view.layouts.current.roles.nodes.iter();
     nodes
@@ -128,7 +132,8 @@ where
     all
 }
 
-/// What a node has in force is asked last: a layout that moves from accepted to in force between the two is seen.
+/// Asks for the layouts in force last, so that a layout that moves from accepted to in force in between is
+/// seen.
 async fn known_by(node: Arc<dyn Node>) -> Result<Known, NodeError> {
     let accepted = node.accepted().await?;
     let layouts = node.layouts().await?;
@@ -152,7 +157,7 @@ async fn propose(voters: &[Arc<dyn Node>], layout: &Layout) -> Result<(), ApplyE
     majority(&proposed, voters.len(), layout.number)
 }
 
-/// Whether a node has another layout in force than the one that we started from: then it is taken over here.
+/// Fails if a node has a newer layout in force than the one we started from, and adopts that layout here.
 async fn overtaken(cluster: &Arc<Cluster>, base: &Layouts, known: &Answers<Known>) -> Result<(), ApplyError> {
     let newest = known.good.iter().map(|(_, known)| &known.layouts);
     match newest.max_by_key(|layouts| layouts.current.number) {
@@ -178,8 +183,8 @@ fn half_done(known: &Answers<Known>) -> Vec<Layout> {
     layouts
 }
 
-/// Accepted layouts besides `next` that are in force somewhere or still may be. A node that holds `next` and not
-/// another has refused that one for ever; without those there must be a majority for it.
+/// Accepted layouts besides `next` that are in force somewhere or still may be. A node that holds `next` and
+/// not another has refused that one for ever; without those there must be a majority for it.
 fn still_possible(known: &Answers<Known>, next: &Layout, nodes: usize) -> Vec<Layout> {
     let refused = |layout: &Layout| {
         let accepted = known.good.iter().map(|(_, known)| &known.accepted);
@@ -194,7 +199,7 @@ fn still_possible(known: &Answers<Known>, next: &Layout, nodes: usize) -> Vec<La
     layouts
 }
 
-/// The roles in order, with every volume that leaves retired.
+/// Checks the roles and returns them in order, with every volume that leaves added to `retired`.
 fn checked(mut roles: Roles, before: &Roles) -> Result<Roles, ApplyError> {
     let wrong = |detail: String| Err(ApplyError::Roles(detail));
     roles.nodes.sort_by(|a, b| a.id.cmp(&b.id));

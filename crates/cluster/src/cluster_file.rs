@@ -1,7 +1,7 @@
 //! The cluster file: who takes part, as a person writes it. All nodes get the same file.
 //!
-//! It makes layout 1, alike on every node. Afterwards the layouts on the volumes count, and the file is only what a
-//! change of the layout is planned and applied from. Format: `docs/format-cluster.md`.
+//! Every node makes the same layout 1 from it. Afterwards the layouts on the volumes count, and the file is
+//! used only to plan and apply a change of the layout. Format: `docs/format-cluster.md`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub struct ClusterFile {
     /// Salt of the placement; counts only for layout 1.
     #[serde(default)]
     pub seed: u64,
-    /// How connections between its processes are protected. No part of a layout.
+    /// How connections between its processes are protected. It is not part of a layout.
     #[serde(default)]
     pub tls: Tls,
     /// The nodes.
@@ -54,7 +54,7 @@ pub struct MemberVolume {
     /// Its share relative to other volumes; 0 drains it.
     #[serde(default = "one")]
     pub weight: u32,
-    /// Its failure domain if it is not its node's.
+    /// Its failure domain; that of its node if `None`.
     #[serde(default)]
     pub zone: Option<String>,
 }
@@ -63,7 +63,7 @@ impl ClusterFile {
     /// Reads and checks a cluster file.
     ///
     /// # Errors
-    /// [`SettingsError`] for a file that cannot be read or says something it may not.
+    /// [`SettingsError`] for a file that cannot be read or has a wrong value.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
         let file: Self = read_toml(path)?;
         file.check().map_err(|detail| SettingsError::Format {
@@ -73,10 +73,11 @@ impl ClusterFile {
         Ok(file)
     }
 
-    /// The roles that it asks for.
+    /// The roles that the file asks for, in order of their ids.
     pub fn roles(&self) -> Roles {
         let mut nodes: Vec<_> = self.nodes.iter().map(MemberNode::role).collect();
         let mut volumes: Vec<_> = self.nodes.iter().flat_map(MemberNode::volume_roles).collect();
+        // In order of the ids: files that list the same nodes in another order must make the same layout 1.
         nodes.sort_by(|a, b| a.id.cmp(&b.id));
         volumes.sort_by(|a, b| a.id.cmp(&b.id));
         Roles {

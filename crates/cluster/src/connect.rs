@@ -1,5 +1,5 @@
-//! How a short command gets at a store: through the process that has its volumes open, or, when there is none, as a
-//! node of its own without background workers.
+//! How a short command reaches a store: through the process that has its volumes open, or, when there is
+//! none, as a node of its own without background workers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -21,16 +21,18 @@ use super::{
     ClusterFile, NodeSettings, RunningNode, Secret, SettingsError, StartError, VolumeSettings, start,
 };
 
-/// A node that is just starting or ending has its volumes locked but does not answer: waited for so long.
+/// How long a command waits for a node that is starting or ending: its volumes are locked but it does not
+/// answer.
 const SETTLE_MAX: Duration = Duration::from_secs(5);
 
-/// Between two looks at it.
+/// Time between two attempts.
 const SETTLE_STEP: Duration = Duration::from_millis(50);
 
-/// A command that asked nothing for so long has ended: between two requests it only reads or prints a little.
+/// A command that sent no request for this long has ended: between two requests it only reads or prints a
+/// little.
 const QUIET_FOR: Duration = Duration::from_millis(300);
 
-/// How long other nodes may take to tell their layouts.
+/// Longest wait for the layouts of other nodes.
 const TELL_MAX: Duration = Duration::from_secs(3);
 
 /// What a command was told about the store it is to work on.
@@ -49,7 +51,7 @@ pub enum ConnectSettings {
     },
 }
 
-/// A store to work on. [`Connection::close`] it at the end.
+/// A store to work on. Call [`Connection::close`] at the end.
 pub struct Connection {
     store: Store,
     through: Through,
@@ -62,33 +64,33 @@ enum Through {
     Myself(Box<RunningNode>),
 }
 
-/// Why a command does not get at its store.
+/// Why a command cannot reach its store.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// Settings that cannot be used.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// Nobody has the volumes open, and they cannot be opened.
+    /// No process has the volumes open, and this one cannot open them.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// Somebody has the volumes open or should, but does not answer.
+    /// The process that has the volumes open, or should have them, does not answer.
     #[error("no node answers: {0}")]
     NoAnswer(String),
 }
 
-/// Gets at a store that is there. Makes no volume: one whose directory is absent is out, and where there is none at
-/// all there is no store.
+/// Reaches a store that exists. Makes no volume: a volume whose directory is absent is out, and if no
+/// directory is a volume there is no store.
 ///
 /// # Errors
-/// [`ConnectError`]
+/// [`ConnectError`] when the settings are wrong, no node answers, or the volumes cannot be opened.
 pub async fn connect(settings: ConnectSettings) -> Result<Connection, ConnectError> {
     connect_as(settings, false).await
 }
 
-/// Gets at a store, and makes the volumes that take part for the first time.
+/// Reaches a store, and makes the volumes that take part for the first time.
 ///
 /// # Errors
-/// [`ConnectError`]
+/// The same as [`connect`].
 pub async fn connect_or_begin(settings: ConnectSettings) -> Result<Connection, ConnectError> {
     connect_as(settings, true).await
 }
@@ -116,7 +118,8 @@ async fn connect_as(settings: ConnectSettings, makes_volumes: bool) -> Result<Co
         }
         match start(settings.clone()).await {
             Ok(node) => return Ok(Connection::myself(node)),
-            // Listening fails where the owner listens that is about to lock the volumes.
+            // Listening fails if a node that is about to lock the volumes already listens on the same
+            // address.
             Err(StartError::InUse { .. } | StartError::Listen { .. }) if Instant::now() < deadline => {
                 sleep(SETTLE_STEP).await;
             }
@@ -129,7 +132,7 @@ async fn connect_as(settings: ConnectSettings, makes_volumes: bool) -> Result<Co
     }
 }
 
-/// Through the node that says in the volumes that it has them open, if it answers.
+/// Connects through the node whose owner file is in the volumes; `None` if it does not answer.
 async fn through_owner(settings: &NodeSettings) -> Option<Connection> {
     let owners = settings.volumes.iter();
     let owners = owners.filter_map(|volume| Owner::read(&volume.path).ok().flatten());
@@ -159,7 +162,7 @@ async fn through_owner(settings: &NodeSettings) -> Option<Connection> {
     None
 }
 
-/// Volumes given that this owner has not said to own.
+/// Returns the volumes given that do not have this owner's file.
 fn strangers(settings: &NodeSettings, owner: &Owner) -> Vec<PathBuf> {
     let paths = settings.volumes.iter().map(|volume| volume.path.clone());
     let strange = |path: &PathBuf| !Owner::read(path).is_ok_and(|found| found.as_ref() == Some(owner));
@@ -187,7 +190,7 @@ async fn through_cluster(cluster: &ClusterFile, trust: Trust) -> Result<Connecti
     })
 }
 
-/// The store for a process that is no node.
+/// Makes the store for a process that is not a node.
 fn client(layouts: Layouts, trust: Trust, addresses: BTreeMap<NodeId, String>) -> Store {
     let keeper = Keeper::new(layouts.clone(), Vec::new(), Vec::new());
     let connector = Connector {
@@ -195,18 +198,18 @@ fn client(layouts: Layouts, trust: Trust, addresses: BTreeMap<NodeId, String>) -
         peers: Peers::new("client", trust, addresses, keeper.clone()),
     };
     let cluster = Cluster::new(None, layouts, Box::new(connector));
-    // The keeper lives in the handles that the cluster holds.
+    // The handles that the cluster holds keep the keeper alive.
     keeper.tell(&cluster);
     Store::new(cluster)
 }
 
-/// What other nodes tell.
+/// What other nodes answered about their layouts.
 pub(super) struct Told {
     /// The newest layouts in force.
     pub(super) layouts: Layouts,
-    /// Who told them.
+    /// The node that sent them.
     pub(super) by: NodeId,
-    /// Whether any of the nodes holds anything.
+    /// Whether any of the nodes holds a replica or a tombstone.
     pub(super) holds: bool,
 }
 
@@ -221,7 +224,7 @@ pub(super) async fn layouts_of<'a>(nodes: impl Iterator<Item = &'a NodeRole>, tr
     Some(Told { holds, ..newest })
 }
 
-/// What a process knows that has not asked anybody yet.
+/// The layouts of a process that has not asked any node yet.
 fn no_layouts() -> Layouts {
     let roles = Roles {
         replicas: 1,
@@ -276,8 +279,8 @@ impl Connection {
         }
     }
 
-    /// Returns when no other command works through this process any more: whoever came in by its address would be cut
-    /// off by its end. At once if nobody did.
+    /// Waits until no other command works through this process, because its end would cut them off. Returns
+    /// at once if there was none.
     pub async fn quiet(&self) {
         let Through::Myself(node) = &self.through else {
             return;
@@ -297,7 +300,7 @@ impl Connection {
         }
     }
 
-    /// Directories given that the running node does not have open: nothing is done with them.
+    /// Directories given that the running node does not have open. They are ignored.
     pub fn strangers(&self) -> &[PathBuf] {
         &self.strangers
     }

@@ -1,4 +1,4 @@
-//! Handles to volumes and nodes: those of this process as they are, others over HTTP.
+//! Makes handles to volumes and nodes: direct ones within this process, HTTP clients for all others.
 
 use std::sync::Arc;
 
@@ -27,7 +27,8 @@ impl Connect for Connector {
             .and_then(|local| local.volume(&volume.id, under));
         match own {
             Some(own) => own,
-            // A volume of this node that it was not given is asked over HTTP like others: the answer says so.
+            // A volume of this node that was not given to it is asked over HTTP too: the answer says that it
+            // is missing.
             None => Arc::new(RemoteVolume::new(volume.id.clone(), self.peers.peer(under, node))),
         }
     }

@@ -1,10 +1,11 @@
 //! The node's own files: `node/` in the directory of each of its volumes. Formats: `docs/format-cluster.md`.
 //!
-//! Invariant: a file holds its old or its new text at any time, whatever crashes; [`replace`] returns when the new text
-//! is durable.
+//! Invariant: a file holds its old or its new text at any time, whatever crashes; [`replace`] returns when
+//! the new text is durable.
 //!
-//! Crash points of [`replace`]: before the rename the old text stands (and a temporary file, which the next `replace`
-//! overwrites); after it the old or the new text stands, both whole; after the directory's sync the new one.
+//! Crash points of [`replace`]: before the rename the file has the old text (and there is a temporary file,
+//! which the next `replace` removes); after it the old or the new text, each whole; after the sync of the
+//! directory the new one.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -15,13 +16,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use volume::{DiskVolume, NODE_DIR};
 
-/// Whether a directory says that it is this volume. Where it does not, a disk may have been unmounted, and what lies
-/// there is not ours to write to.
+/// Whether a directory says that it is this volume. If it does not, a disk may have been unmounted, and
+/// nothing must be written there.
 pub(super) fn is_volume(dir: &Path, volume: &VolumeId) -> bool {
     DiskVolume::id_in(dir).is_ok_and(|id| id.as_ref() == Some(volume))
 }
 
-/// A file of the node's own on a volume.
+/// Returns the path of a file of the node on a volume.
 pub(super) fn path_of(volume: &Path, name: &str) -> PathBuf {
     volume.join(NODE_DIR).join(name)
 }
@@ -31,12 +32,14 @@ pub(super) fn replace(path: &Path, value: &impl Serialize) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     make_dir(dir)?;
     let temporary = path.with_extension("json.new");
+    // A crash may have left one behind, and `write_private` refuses a file that exists.
     match fs::remove_file(&temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
     write_private(&temporary, &serde_json::to_vec_pretty(value)?)?;
     fs::rename(&temporary, path)?;
+    // A rename is durable only after its directory is synced.
     File::open(dir)?.sync_all()
 }
 
@@ -56,8 +59,8 @@ pub(super) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes the directory of the node's own files. The volume's own directory must be there: where it is gone, a disk may
-/// have been unmounted, and what lies below is not ours.
+/// Makes the directory of the node's own files. The volume's own directory must be there: if it is gone, a
+/// disk may have been unmounted, and nothing must be written to the disk below.
 fn make_dir(dir: &Path) -> io::Result<()> {
     match private::create_dir(dir) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),

@@ -1,4 +1,4 @@
-//! What the directories of a node's volumes show before any of them is opened. Nothing is written.
+//! Looks at the directories of a node's volumes before any of them is opened. Nothing is written.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,9 +24,9 @@ pub(super) struct Found {
 pub(super) enum FoundState {
     /// There is no such directory.
     Absent,
-    /// Nothing of a volume is in it.
+    /// It has no sign of a volume.
     Fresh,
-    /// It was a volume before, by this sign.
+    /// It was used as a volume before; the text names the sign.
     Used(String),
     /// It cannot be read.
     Unreadable(String),
@@ -63,7 +63,7 @@ impl Found {
         matches!(self.state, FoundState::Absent | FoundState::Fresh) && self.kept.is_none()
     }
 
-    /// In words, for somebody who looks for what is missing.
+    /// Describes the directory in words, for a person who looks for what is missing.
     pub(super) fn told(&self) -> String {
         let path = self.path.display();
         match &self.state {

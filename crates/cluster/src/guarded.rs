@@ -1,5 +1,6 @@
-//! A volume of this process as others may use it: decided versions are taken only under the layout in force and in the
-//! latest term promised, and what is on its way to being prepared is told of.
+//! A volume of this process with the checks that every caller needs: it accepts decided versions only under
+//! the layout in force and in no term earlier than the one promised, and it reports versions that are still
+//! being prepared.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,16 +16,17 @@ use store::LayoutTag;
 use super::keeper::Keeper;
 use super::promises::{Entered, Promises};
 
-/// See the module.
+/// A volume of this process behind those checks.
 pub struct Guarded {
     inner: Arc<dyn Volume>,
     promises: Arc<Promises>,
-    /// The layout asked under, and who knows the one in force; `None` where layouts are not compared.
+    /// The layout of the request, and the keeper that knows the one in force; `None` if layouts are not
+    /// compared.
     under: Option<(LayoutTag, Arc<Keeper>)>,
 }
 
 impl Guarded {
-    /// A volume, as asked under a layout.
+    /// Guards a volume for requests under a layout.
     pub(crate) fn new(
         inner: Arc<dyn Volume>,
         promises: Arc<Promises>,
@@ -37,7 +39,7 @@ impl Guarded {
         })
     }
 
-    /// A volume where layouts are not compared.
+    /// Guards a volume without comparing layouts.
     pub fn by(inner: Arc<dyn Volume>, promises: Arc<Promises>) -> Arc<Self> {
         Self::new(inner, promises, None)
     }
@@ -47,8 +49,8 @@ impl Guarded {
             .enter(self.inner.id(), stage, meta, || self.same_layout())
     }
 
-    /// Asked at the same moment as the term: a decision under a newer layout begins with a look under it, which then
-    /// either sees this version or comes before this question.
+    /// Called under the same lock as the check of the term. A decision under a newer layout first reads under
+    /// that layout: the read either sees this version, or it comes first and this check fails.
     fn same_layout(&self) -> Result<(), VolumeError> {
         match &self.under {
             Some((under, keeper)) if *under != keeper.tag() => Err(VolumeError::OtherLayout {
@@ -61,7 +63,8 @@ impl Guarded {
     }
 
     async fn head_of(&self, key: &Key) -> Result<Head, VolumeError> {
-        // First: what is prepared in between is seen in one place or in both, never in neither.
+        // Must come before the volume is asked: a version prepared in between is then seen in at least one of
+        // the two places.
         let under_way = self.promises.under_way(self.inner.id(), key);
         let mut head = self.inner.head(key).await?;
         let newest = |pending: &Option<Pending>| pending.as_ref().map(|pending| pending.meta.version);
@@ -72,6 +75,7 @@ impl Guarded {
     }
 
     async fn unsettled_of(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
+        // In the same order as `head_of`, for the same reason.
         let under_way = self.promises.keys_under_way(self.inner.id(), prefix);
         let mut unsettled = self.inner.unsettled(prefix).await?;
         unsettled.keys.extend(under_way);
@@ -80,7 +84,8 @@ impl Guarded {
         Ok(unsettled)
     }
 
-    /// Carries a preparation to its end although nobody may wait any longer: until then it is told of.
+    /// Completes a preparation even if the caller has gone. Until it ends, the version is reported as being
+    /// prepared.
     async fn carry<T: Send + 'static>(
         &self,
         entered: Entered,

@@ -1,12 +1,13 @@
-//! What a node that starts takes part in: the names of its volumes, and the layouts that they, the other nodes or the
-//! settings tell.
+//! Finds out what a starting node takes part in: the names of its volumes, and the layouts that they, the
+//! other nodes or the settings give.
 //!
 //! Invariants:
 //!  - volumes of two stores, or of another node, are never mixed;
-//!  - layout 1 is made only by a node that hears of no layouts and whose volumes were never used: where they were,
-//!    their layouts are lost or away, and the start is refused ([`super::recover_layouts`] says why);
-//!  - the directory of a volume that took part before is never made where another volume of the node knows of it: its
-//!    disk may only be unmounted, and what is written there would fill the disk below.
+//!  - layout 1 is made only by a node that hears of no layouts and whose volumes were never used: where they
+//!    were used, their layouts are lost or on an absent volume, and the start is refused
+//!    ([`super::recover_layouts`] says why);
+//!  - the directory of a volume that took part before is never made if another volume of the node knows of
+//!    it: its disk may only be unmounted, and writing there would fill the disk below.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -26,16 +27,16 @@ use super::{NodeSettings, StartError, VolumeSettings};
 pub(super) struct Joined {
     /// Its volumes, in the order of the settings.
     pub(super) volumes: Vec<OpenVolume>,
-    /// In force.
+    /// The layouts in force.
     pub(super) layouts: Layouts,
-    /// Accepted and newer.
+    /// Layouts that are accepted and newer than those in force.
     pub(super) accepted: Vec<Layout>,
     /// Volumes that are in no layout in force.
     pub(super) unplaced: Vec<VolumeId>,
 }
 
 impl Joined {
-    /// The volumes and their directories.
+    /// Returns the volumes with their directories.
     pub(super) fn places(&self) -> Vec<(VolumeId, PathBuf)> {
         let places = self.volumes.iter();
         places
@@ -57,9 +58,11 @@ pub(super) async fn join(settings: &NodeSettings) -> Result<Joined, StartError> 
         let mut all = std::iter::once(&layouts.current).chain(&layouts.older);
         all.any(|layout| layout.roles.volumes.iter().any(|volume| volume.id == *id))
     };
-    // A node none of whose volumes knows anything is new, or a new machine in the place of another: it makes them all.
+    // If none of its volumes keeps layouts, the node is new or replaces a lost machine: it may make all
+    // directories.
     let new_here = kept(&found).next().is_none();
-    // Where one that it had was not given, a directory that is absent may be that one under a new path.
+    // If a volume of this node was not given, an absent directory may be that volume under a new path, so
+    // none is made.
     let mut ours = layouts.current.roles.volumes.iter();
     let all_given = ours.all(|volume| volume.node != settings.id || ids.contains(&volume.id));
     let volumes = settings.volumes.iter().zip(&ids);
@@ -81,11 +84,11 @@ pub(super) async fn join(settings: &NodeSettings) -> Result<Joined, StartError> 
     Ok(joined)
 }
 
-/// The roles that settings ask for: those of the cluster file, or of the volumes given. What a layout is planned and
-/// applied from.
+/// The roles that settings ask for: those of the cluster file, or of the volumes given. A layout is planned
+/// and applied from them.
 ///
 /// # Errors
-/// [`StartError`] when the volumes cannot be told apart.
+/// [`StartError`] when the settings are wrong or two directories claim to be the same volume.
 pub fn wanted_roles(settings: &NodeSettings) -> Result<Roles, StartError> {
     settings.check().map_err(|detail| conflict(settings, detail))?;
     match &settings.cluster {
@@ -94,15 +97,15 @@ pub fn wanted_roles(settings: &NodeSettings) -> Result<Roles, StartError> {
     }
 }
 
-/// What is said of a volume that is in no layout.
+/// Warning for a volume that is in no layout.
 const UNPLACED: &str = "is in no layout and holds nothing: weft store layout apply takes it in";
 
-/// What is said of a volume that was left out of a layout.
+/// Warning for a volume that a layout has left out.
 const RETIRED: &str = "was retired when a layout left it out, and is not used: it may hold objects that were deleted \
                        since. Leave it out; to use the disk again, empty the directory and give it a new name (name=NEW), then weft \
                        store layout apply";
 
-/// Says what is given and not placed, and what is placed and not given.
+/// Warns of volumes that were given but are in no layout, and of those in the layout that were not given.
 fn report(settings: &NodeSettings, joined: &Joined) {
     for volume in &joined.unplaced {
         let retired = joined.layouts.current.roles.retired.contains(volume);
@@ -120,12 +123,13 @@ fn report(settings: &NodeSettings, joined: &Joined) {
     }
 }
 
-/// Names of the volumes: as given, as their directories say, or after the directory.
+/// Returns the names of the volumes: the name given, else the one in the directory, else one made from its
+/// path.
 pub(super) fn names(settings: &NodeSettings, found: &[Found]) -> Result<Vec<VolumeId>, StartError> {
     let node = settings.id.0.as_ref();
     let mut taken = BTreeSet::new();
     let mut ids = Vec::new();
-    // Those that have a name already go first, so that a new one does not take it.
+    // Volumes that have a name go first, so that a new name never takes one of theirs.
     for (volume, found) in settings.volumes.iter().zip(found) {
         let given = volume.name.as_ref().map(|name| volume_id(node, name));
         let before = found.id.clone();
@@ -162,7 +166,7 @@ pub(super) fn names(settings: &NodeSettings, found: &[Found]) -> Result<Vec<Volu
         .collect())
 }
 
-/// A name after the directory that none of `taken` has.
+/// Makes a name from the last part of the path that is not in `taken`.
 fn new_name(node: &str, volume: &VolumeSettings, taken: &mut BTreeSet<VolumeId>) -> VolumeId {
     let last = volume.path.file_name().unwrap_or_default().to_string_lossy();
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
@@ -172,13 +176,13 @@ fn new_name(node: &str, volume: &VolumeSettings, taken: &mut BTreeSet<VolumeId>)
     }
     let numbered = (2..).map(|number| volume_id(node, &format!("{name}-{number}")));
     let mut names = std::iter::once(volume_id(node, &name)).chain(numbered);
-    // The numbers do not end.
+    // The numbers do not end, so a free name is always found.
     names
         .find(|id| taken.insert(id.clone()))
         .unwrap_or_else(|| volume_id(node, &name))
 }
 
-/// The newest layouts kept.
+/// Returns the newest layouts that the volumes keep.
 pub(super) fn newest(settings: &NodeSettings, found: &[Found]) -> Result<Option<Layouts>, StartError> {
     let mut newest: Option<Layouts> = None;
     for kept in kept(found) {
@@ -199,7 +203,7 @@ pub(super) fn newest(settings: &NodeSettings, found: &[Found]) -> Result<Option<
     Ok(newest)
 }
 
-/// Accepted layouts that are newer than the one in force: those of the volume that has heard of the newest.
+/// Returns the accepted layouts that are newer than the one in force, from the volume that knows the newest.
 fn accepted(found: &[Found], in_force: u64) -> Vec<Layout> {
     let lists = kept(found).map(|kept| &kept.accepted);
     let newest = lists.max_by_key(|list| list.last().map(|layout| layout.number));
@@ -210,8 +214,8 @@ fn accepted(found: &[Found], in_force: u64) -> Vec<Layout> {
     newer.cloned().collect()
 }
 
-/// Layouts for volumes that keep none: those of the other nodes, or layout 1 where nothing was used before. The second
-/// value says whether the cluster held something before.
+/// Returns layouts for volumes that keep none: those of the other nodes, or layout 1 if nothing was used
+/// before. The second value says whether the cluster held anything before.
 async fn first(
     settings: &NodeSettings,
     found: &[Found],
@@ -222,6 +226,7 @@ async fn first(
         Others::Silent(addresses) => Some(addresses),
         Others::None => None,
     };
+    // Checked only after the other nodes were asked: one that knows the layouts makes the start safe.
     if !found.iter().all(Found::is_new) {
         return Err(lost(found, silent.as_deref()));
     }
@@ -235,7 +240,7 @@ async fn first(
     Ok((layouts, false))
 }
 
-/// What to do where layouts must have been and are not found.
+/// The error for volumes that were used before and whose layouts are not found.
 fn lost(found: &[Found], silent: Option<&str>) -> StartError {
     let first = match silent {
         Some(addresses) => {
@@ -262,7 +267,7 @@ pub(super) enum Others {
 }
 
 impl Others {
-    /// Asks them.
+    /// Asks the other nodes of the cluster file, and waits for all answers.
     pub(super) async fn ask(settings: &NodeSettings) -> Self {
         let roles = settings.cluster.as_ref().map(ClusterFile::roles);
         let nodes = roles.map(|roles| roles.nodes).unwrap_or_default();
@@ -272,7 +277,7 @@ impl Others {
         }
         let told = match settings.trust() {
             Ok(trust) => layouts_of(others.iter(), &trust).await,
-            // Then the node does not start either, and says why.
+            // The node cannot start without its keys either, and reports that error.
             Err(_) => None,
         };
         match told {
@@ -285,7 +290,7 @@ impl Others {
     }
 }
 
-/// Layout 1 as the settings want it.
+/// Makes layout 1 from the settings.
 pub(super) fn wanted(settings: &NodeSettings, ids: &[VolumeId]) -> Layout {
     match &settings.cluster {
         Some(cluster) => cluster.first_layouts().current,
@@ -297,7 +302,7 @@ pub(super) fn wanted(settings: &NodeSettings, ids: &[VolumeId]) -> Layout {
     }
 }
 
-/// What those volumes keep that keep anything.
+/// The layout files of the volumes that have one.
 fn kept(found: &[Found]) -> impl Iterator<Item = &Kept> {
     found.iter().filter_map(|found| found.kept.as_ref())
 }
@@ -308,7 +313,8 @@ fn own_roles(settings: &NodeSettings, ids: &[VolumeId]) -> Roles {
     let node = NodeRole {
         id: settings.id.clone(),
         zone: settings.id.to_string(),
-        // A free port is another one at each start; whoever is sent there knows better from the owner files.
+        // A free port changes at each start, so this address is never used: callers take the real one from
+        // the owner files.
         address: address.unwrap_or_else(|| "127.0.0.1:0".to_owned()),
     };
     let volumes = settings.volumes.iter().zip(ids).map(|(volume, id)| VolumeRole {

@@ -5,9 +5,10 @@
 //!  - at most one layout of a number is accepted, and none of a lower number than one accepted or in force;
 //!  - the number in force never goes down.
 //!
-//! Each volume's `node/layouts.json` is replaced whole; the newest among a node's volumes counts, so one volume that
-//! can be written is enough. One that was wiped is filled again by [`Keeper::furnish`] before it counts as a volume
-//! again. A directory that does not say to be the volume is not written to. A mere client keeps them in memory only.
+//! Each volume's `node/layouts.json` is replaced whole; the newest file of a node's volumes counts, so it is
+//! enough that one volume can be written. [`Keeper::furnish`] writes it to a wiped volume before that counts
+//! as a volume again. A directory that does not name the volume is not written to. A client keeps the layouts
+//! in memory only.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -35,20 +36,20 @@ pub(crate) struct Kept {
     format: u32,
     /// The volume that the file lies on.
     pub(super) volume: VolumeId,
-    /// Those in force.
+    /// The layouts in force.
     pub(super) layouts: Layouts,
-    /// Accepted and newer than those in force, in order of their numbers.
+    /// Layouts accepted and newer than those in force, in order of their numbers.
     pub(super) accepted: Vec<Layout>,
 }
 
-/// See the module.
+/// Keeps the layouts of this process in memory, and durably on its volumes.
 pub(crate) struct Keeper {
     /// The volumes that hold them.
     places: Vec<(VolumeId, PathBuf)>,
-    /// Takes over what comes into force.
+    /// Is told of layouts that come into force.
     cluster: OnceLock<Weak<Cluster>>,
     state: Mutex<State>,
-    /// Tag of the current layout, for a look at every request.
+    /// Tag of the current layout, apart from `state` because every request reads it.
     tag: RwLock<LayoutTag>,
 }
 
@@ -59,7 +60,7 @@ struct State {
 }
 
 impl Kept {
-    /// What a volume in this directory keeps; `None` if nothing yet.
+    /// Reads the layout file of the volume in this directory; `None` if there is none yet.
     pub(super) fn read(volume_dir: &Path) -> Result<Option<Self>, String> {
         let path = files::path_of(volume_dir, FILE);
         let kept: Option<Self> =
@@ -76,7 +77,8 @@ impl Kept {
 }
 
 impl Keeper {
-    /// Of these layouts, on the volumes in these directories (none for a mere client). Nothing is written yet.
+    /// Keeps `layouts` on the volumes in `places`. A client has no volumes and passes an empty list. Nothing
+    /// is written yet.
     pub(crate) fn new(
         layouts: Layouts,
         accepted: Vec<Layout>,
@@ -90,42 +92,42 @@ impl Keeper {
         })
     }
 
-    /// Names who takes over what comes into force.
+    /// Sets the cluster that is told of layouts that come into force.
     pub(crate) fn tell(&self, cluster: &Arc<Cluster>) {
-        // Only the first counts, and there is only one.
+        // A second call would be ignored; each keeper gets one cluster.
         let _ = self.cluster.set(Arc::downgrade(cluster));
     }
 
-    /// Writes what is kept to every volume: those that lack it or have something older.
+    /// Writes the layouts to every volume that lacks them or has older ones.
     ///
     /// # Errors
-    /// When no volume could be written.
+    /// Fails when no volume could be written.
     pub(crate) async fn fill(&self) -> Result<(), String> {
         let state = self.state.lock().await;
         self.save(&state).await
     }
 
-    /// Writes what is kept into the directory of a volume that begins, or may have lost it. For threads that may wait.
+    /// Writes the layouts into the directory of a volume that is new or may have lost them. It blocks.
     ///
     /// # Errors
-    /// What failed of reading or writing the file.
+    /// Fails when the file cannot be written.
     pub(crate) fn furnish(&self, volume: &VolumeId, dir: &Path) -> io::Result<()> {
-        // Held while writing: what is accepted meanwhile comes after.
+        // The lock is held while writing, so a layout accepted meanwhile is written after this one.
         let state = self.state.blocking_lock();
         write_one(volume, dir, &state)
     }
 
-    /// Those in force.
+    /// Returns the layouts in force.
     pub(crate) async fn layouts(&self) -> Layouts {
         self.state.lock().await.layouts.clone()
     }
 
-    /// Tag of the current one.
+    /// Returns the tag of the current layout. Does not wait for writes.
     pub(crate) fn tag(&self) -> LayoutTag {
         *self.tag.read()
     }
 
-    /// Accepted and newer than those in force.
+    /// Returns the layouts accepted and newer than those in force.
     pub(crate) async fn accepted(&self) -> Vec<Layout> {
         self.state.lock().await.accepted.clone()
     }
@@ -133,7 +135,7 @@ impl Keeper {
     /// Accepts a layout durably.
     ///
     /// # Errors
-    /// Why it was not accepted.
+    /// Says why it was not accepted: its number is taken or too low, or no volume could be written.
     pub(crate) async fn propose(&self, layout: &Layout) -> Result<(), String> {
         let mut state = self.state.lock().await;
         if layout.number <= state.layouts.current.number {
@@ -151,12 +153,13 @@ impl Keeper {
         let mut next = state.clone();
         next.accepted.push(layout.clone());
         self.save(&next).await?;
+        // Only after the save: a layout must be durable before its acceptance is answered.
         *state = next;
         Ok(())
     }
 
-    /// Takes layouts into force if they are newer. When they cannot be written they are used all the same: a majority
-    /// has them on disk, and tells them again.
+    /// Puts layouts into force if they are newer. If they cannot be written they are used anyway: a majority
+    /// has them on disk and sends them again.
     pub(crate) async fn adopt(&self, layouts: Layouts) {
         let mut state = self.state.lock().await;
         let Some(merged) = merge(&state.layouts, layouts) else {
@@ -185,10 +188,10 @@ impl Keeper {
         }
     }
 
-    /// Takes over what a volume knows that was away while others were asked.
+    /// Adopts the layouts of a volume that could not be read when the node started.
     ///
     /// # Errors
-    /// It knows layouts that cannot go with those in force: the volume must not be used.
+    /// Fails when its layouts contradict those in force: the volume must not be used.
     pub(crate) async fn learn(&self, kept: Kept) -> Result<(), String> {
         let Kept {
             layouts, accepted, ..
@@ -200,13 +203,13 @@ impl Keeper {
         }
         self.adopt(layouts).await;
         for layout in accepted {
-            // One that is in force by now, or that another has overtaken, is refused: rightly.
+            // A refusal is right: the layout is in force by now, or a newer one has been accepted.
             let _ = self.propose(&layout).await;
         }
         Ok(())
     }
 
-    /// Writes to all volumes, and is content with one.
+    /// Writes to all volumes. One success is enough.
     async fn save(&self, state: &State) -> Result<(), String> {
         if self.places.is_empty() {
             return Ok(());
@@ -245,6 +248,7 @@ fn write_one(volume: &VolumeId, dir: &Path, state: &State) -> io::Result<()> {
         layouts: state.layouts.clone(),
         accepted: state.accepted.clone(),
     };
+    // An equal file is not replaced, which saves two syncs.
     if files::read::<Kept>(&path).is_ok_and(|there| there.as_ref() == Some(&kept)) {
         return Ok(());
     }

@@ -18,7 +18,7 @@ use super::keeper::Keeper;
 use super::promises::Promises;
 use super::{Guarded, slot};
 
-/// What a node consists of, shared by its own handle and its server.
+/// The parts of a node, shared by its own handle and its server.
 pub(crate) struct LocalNode {
     pub(crate) id: NodeId,
     /// The volumes that it serves.
@@ -29,14 +29,14 @@ pub(crate) struct LocalNode {
     promises: Arc<Promises>,
     pub(crate) counters: Arc<Counters>,
     started_ms: u64,
-    /// The process's store; `None` before it is made and after the node has ended. The store holds the cluster, which
-    /// holds this: ending takes it out.
+    /// The process's store; `None` before it is made and after the node has ended. The store holds the
+    /// cluster, which holds this: `end` breaks the circle.
     store: RwLock<Option<Store>>,
     workers: RwLock<Option<Workers>>,
 }
 
 impl LocalNode {
-    /// A node of these volumes, without a store yet.
+    /// Makes a node of these volumes, without a store yet.
     pub(crate) fn new(
         id: NodeId,
         volumes: BTreeMap<VolumeId, Arc<dyn Volume>>,
@@ -57,20 +57,20 @@ impl LocalNode {
         })
     }
 
-    /// A volume of its own, as asked under a layout.
+    /// Returns a volume of this node, guarded for requests under this layout.
     pub(crate) fn volume(&self, id: &VolumeId, under: LayoutTag) -> Option<Arc<dyn Volume>> {
         let volume = self.volumes.get(id)?.clone();
         let under = Some((under, self.keeper.clone()));
         Some(Guarded::new(volume, self.promises.clone(), under))
     }
 
-    /// From now on it decides writes.
+    /// Sets the store: from now on the node decides writes.
     pub(crate) fn begin(&self, store: Store, workers: Option<Workers>) {
         *self.store.write() = Some(store);
         *self.workers.write() = workers;
     }
 
-    /// From now on it decides nothing.
+    /// Drops the store: from now on the node decides nothing.
     pub(crate) fn end(&self) {
         *self.store.write() = None;
         *self.workers.write() = None;
@@ -81,7 +81,8 @@ impl LocalNode {
         self.workers.read().clone()
     }
 
-    /// How it is doing. A volume that says nothing is out, with what it said instead.
+    /// Returns the status of the node. A volume that fails to give its status is shown as out, with its
+    /// error.
     pub(crate) async fn status_here(&self) -> NodeStatus {
         let mut volumes = Vec::with_capacity(self.volumes.len());
         for (id, volume) in &self.volumes {

@@ -1,10 +1,11 @@
-//! What a node keeps in `node/` on each of its volumes: the layouts, what it promised, and while it runs the owner file.
+//! What a node keeps in `node/` on each of its volumes: the layouts, what it promised, and while it runs the
+//! owner file.
 //!
 //! Invariants:
-//!  - they lie on every volume: a volume that begins anew gets them before its `volume.json` says that it is one, and
-//!    a volume that lost only them gets them back within seconds;
-//!  - nothing is written into a directory that is not that volume: where a disk was unmounted, what shows is the mount
-//!    point;
+//!  - every volume has them: a new volume gets them before its `volume.json` is written, and a volume that
+//!    lost only them gets them back within seconds;
+//!  - nothing is written into a directory that is not that volume: if a disk was unmounted, the directory is
+//!    only its mount point;
 //!  - no owner file appears after the node has ended.
 
 use std::path::{Path, PathBuf};
@@ -18,16 +19,16 @@ use super::keeper::Keeper;
 use super::owner::Owner;
 use super::promises::Promises;
 
-/// See the module.
+/// The files that a node keeps on each of its volumes.
 pub(super) struct Marks {
     keeper: Arc<Keeper>,
     promises: Arc<Promises>,
-    /// While the node serves.
+    /// `Some` while the node serves.
     owner: RwLock<Option<Owner>>,
 }
 
 impl Marks {
-    /// Of a node that does not serve yet.
+    /// Makes the files of a node that does not serve yet.
     pub(super) fn new(keeper: Arc<Keeper>, promises: Arc<Promises>) -> Arc<Self> {
         Arc::new(Self {
             keeper,
@@ -36,7 +37,8 @@ impl Marks {
         })
     }
 
-    /// Writes them into a volume's directory, whenever the volume asks for it.
+    /// Returns the function that writes the files into a volume's directory. The volume calls it when it
+    /// needs them.
     pub(super) fn furnish(self: &Arc<Self>, volume: &VolumeId) -> Furnish {
         let (marks, volume) = (self.clone(), volume.clone());
         Arc::new(move |dir: &Path| {
@@ -49,8 +51,9 @@ impl Marks {
         })
     }
 
-    /// The node serves: says so in each of these volumes that is there.
+    /// Writes the owner file to each of these volumes that is present: the node serves.
     pub(super) fn serve<'a>(&self, owner: Owner, places: impl Iterator<Item = (&'a VolumeId, &'a PathBuf)>) {
+        // Held while the files are written: no volume may be furnished in between and miss its owner file.
         let mut held = self.owner.write();
         for (volume, path) in places {
             if super::files::is_volume(path, volume)
@@ -62,9 +65,10 @@ impl Marks {
         *held = Some(owner);
     }
 
-    /// The node has ended: takes the owner files back.
+    /// Removes the owner files: the node has ended.
     pub(super) fn end<'a>(&self, paths: impl Iterator<Item = &'a PathBuf>) {
-        // Held to the end: whoever furnishes a volume meanwhile does so before or without.
+        // The lock is held to the end: a volume that is furnished meanwhile gets its owner file before the
+        // removal or not at all.
         let mut held = self.owner.write();
         if let Some(owner) = held.take() {
             paths.for_each(|path| owner.remove(path));

@@ -1,8 +1,8 @@
-//! What a running node tells people in the log of its process: a line for each thing that happens to a volume, and for
-//! what happens to replicas, which may be thousands, a sum for each volume and kind, once a minute at most.
+//! What a running node logs for people: one line for each event of a volume. Events of replicas may come in
+//! thousands, so they are counted, with one line for each volume and kind, once a minute at most.
 //!
-//! It is told from the fixity log, which hears of everything that the node's own volumes do; volumes of other nodes are
-//! told of by their own.
+//! The events come from the fixity log, which records everything that the node's own volumes do. Other nodes
+//! log their own volumes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,25 +13,25 @@ use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use volume::FixityLog;
 
-/// Between two lines of one kind about one volume.
+/// Shortest time between two lines of one kind about one volume.
 const TELL_EVERY: Duration = Duration::from_mins(1);
 
-/// Between two looks for what is to be told.
+/// Time between two checks for lines that are due.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
-/// What is counted and not told yet.
+/// Events that were counted and not logged yet.
 #[derive(Default)]
 struct Counts(Mutex<BTreeMap<(VolumeId, &'static str), Count>>);
 
 #[derive(Default)]
 struct Count {
     number: u64,
-    /// The first of them.
+    /// The key of the first event.
     key: Option<Key>,
     told: Option<Instant>,
 }
 
-/// Tells until it is dropped.
+/// Logs until it is dropped.
 pub(super) struct News {
     telling: JoinHandle<()>,
 }
@@ -43,7 +43,7 @@ impl Drop for News {
 }
 
 impl News {
-    /// Tells what this log hears from now on. On the current tokio runtime.
+    /// Logs the events of this fixity log from now on, in a task on the current tokio runtime.
     pub(super) fn of(log: &FixityLog) -> Self {
         let counts = Arc::new(Counts::default());
         let heard = counts.clone();
@@ -74,7 +74,7 @@ impl Counts {
         count.key = count.key.take().or_else(|| event.key.clone());
     }
 
-    /// Lines to be told now.
+    /// Returns the lines that are due, and resets their counts.
     fn due(&self, now: Instant) -> Vec<String> {
         let mut lines = Vec::new();
         for ((volume, kind), count) in &mut *self.0.lock() {
@@ -97,7 +97,7 @@ impl Counts {
     }
 }
 
-/// What is said of a replica; `None` for what is not counted.
+/// Words for an event of a replica; `None` for events that are not counted.
 fn kind_of(event: &str) -> Option<&'static str> {
     match event {
         "bad" => Some("found bad"),
@@ -107,7 +107,8 @@ fn kind_of(event: &str) -> Option<&'static str> {
     }
 }
 
-/// What is said of a volume. That it went out was said as an error, by whoever took it out.
+/// The line for an event of a volume. There is none for `volume-out`: the code that took it out has logged an
+/// error.
 fn line_of(event: &FixityEvent) -> Option<String> {
     let FixityEvent {
         event,

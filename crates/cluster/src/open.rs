@@ -24,7 +24,8 @@ pub(super) fn directories(fixity: Arc<FixityLog>) -> Opener {
     })
 }
 
-/// Opens a volume that was used before, and makes it one whose "not found" means "not known".
+/// Opens a volume that was used before and marks it as being rebuilt, so that its "not found" means "not
+/// known".
 pub(super) fn distrusted(id: VolumeId, path: PathBuf, why: &str) -> Result<Arc<DiskVolume>, StartError> {
     let settings = DiskSettings::new(path.clone(), id, FixityLog::new());
     let opened = DiskVolume::open(settings).map_err(|error| refused(path.clone(), &error))?;
@@ -35,7 +36,7 @@ pub(super) fn distrusted(id: VolumeId, path: PathBuf, why: &str) -> Result<Arc<D
     Ok(opened)
 }
 
-/// Refuses to make what is not to be made.
+/// Refuses to make a directory or a volume that must exist already.
 fn may_open(volume: &OpenVolume) -> Result<(), StartError> {
     let path = &volume.path;
     let refused = |detail: &str| {
@@ -51,7 +52,7 @@ fn may_open(volume: &OpenVolume) -> Result<(), StartError> {
     }
     match DiskVolume::sign_of_use(path) {
         Ok(None) if !volume.begins => refused("the directory is no volume of this store"),
-        // What cannot be read is found out by opening it.
+        // If the directory cannot be read, opening it returns the error.
         _ => Ok(()),
     }
 }

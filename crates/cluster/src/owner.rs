@@ -1,8 +1,8 @@
-//! Owner files: a running node says in each of its volumes where it is and what to prove to it, so that commands on
+//! Owner files: a running node writes its address and secret into each of its volumes, so that commands on
 //! the same machine find it. Only its own user may read them.
 //!
-//! A file that was left behind by a node that is gone does no harm: nobody answers at its address who knows its secret,
-//! and the volume's lock is free.
+//! A file left behind by a node that has ended does no harm: no process at its address knows its secret, and
+//! the volume's lock is free.
 
 use std::io;
 use std::path::Path;
@@ -29,10 +29,10 @@ pub(super) struct Owner {
     pub(super) address: String,
     /// Its secret in hexadecimal.
     secret: String,
-    /// How it is spoken to.
+    /// Whether connections to it use TLS.
     #[serde(default)]
     tls: Tls,
-    /// Its process, for people.
+    /// The id of its process, shown to people.
     pub(super) pid: u32,
 }
 
@@ -49,18 +49,19 @@ impl Owner {
         }
     }
 
-    /// What it takes to talk to it; `None` for a secret that is none.
+    /// The secret and keys to talk to it; `None` if the text is not a secret.
     pub(super) fn trust(&self) -> Option<Trust> {
         Trust::new(Secret::from_hex(&self.secret)?, self.tls).ok()
     }
 
-    /// Who has said to own the volume in this directory; `None` if nobody, or in a format of another version.
+    /// Reads the owner file of the volume in this directory; `None` if there is none, or it has another
+    /// version.
     pub(super) fn read(volume_dir: &Path) -> io::Result<Option<Self>> {
         let owner: Option<Self> = files::read(&files::path_of(volume_dir, FILE))?;
         Ok(owner.filter(|owner| owner.format == FORMAT))
     }
 
-    /// Says so in a volume, unless it stands there already.
+    /// Writes the owner file to a volume, unless it is there already.
     pub(super) fn write(&self, volume_dir: &Path) -> io::Result<()> {
         if Self::read(volume_dir).is_ok_and(|owner| owner.as_ref() == Some(self)) {
             return Ok(());
@@ -68,7 +69,7 @@ impl Owner {
         files::replace(&files::path_of(volume_dir, FILE), self)
     }
 
-    /// Takes it back, unless another has said so meanwhile.
+    /// Removes the owner file, unless another node has replaced it meanwhile.
     pub(super) fn remove(&self, volume_dir: &Path) {
         if Self::read(volume_dir).is_ok_and(|owner| owner.as_ref() == Some(self)) {
             // Left behind, it does no harm.

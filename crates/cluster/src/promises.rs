@@ -1,12 +1,14 @@
-//! What this node has promised: for every partition the latest term in which it takes decided versions.
+//! What this node has promised: for every partition, the earliest term in which it still accepts decided
+//! versions.
 //!
 //! Invariants:
 //!  - a promise is on disk before it is answered, and a promised term only ever rises;
-//!  - a version of an earlier term is refused. One that was let in before is told of to whoever asks for the key after the
-//!    promise was answered: as under way here, or as prepared by its volume.
+//!  - a version of an earlier term is refused. One that was let in before is reported to every request for
+//!    its key after the promise was answered: as under way here, or as prepared by its volume.
 //!
-//! Each volume's `node/terms.json` is replaced whole, as the layouts are; of a node's volumes the latest term counts for
-//! each partition. What is lost with all volumes of a node is lost: those volumes begin as being rebuilt.
+//! Each volume's `node/terms.json` is replaced whole, like the layouts; for each partition the latest term on
+//! any of the node's volumes counts. If all volumes of a node are lost, so are its promises: the new volumes
+//! start as being rebuilt.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -36,9 +38,9 @@ struct Kept {
     terms: BTreeMap<Term, String>,
 }
 
-/// See the module.
+/// The promises of a node, and the versions that it has let in and that are still being prepared.
 pub struct Promises {
-    /// The volumes that hold them; none in memory.
+    /// The volumes that hold the promises; empty if they are kept in memory only.
     places: Vec<(VolumeId, PathBuf)>,
     table: Mutex<Table>,
     /// Held while the files are written.
@@ -52,7 +54,7 @@ struct Table {
     under_way: Vec<(VolumeId, Pending)>,
 }
 
-/// A version let in, which is told of until this is dropped.
+/// A version that was let in. It is reported as under way until this is dropped.
 pub(crate) struct Entered {
     promises: Arc<Promises>,
     volume: VolumeId,
@@ -60,8 +62,8 @@ pub(crate) struct Entered {
 }
 
 impl Promises {
-    /// What the volumes in these directories keep. One that cannot be read is out of service anyway, or has it from the
-    /// others again.
+    /// Reads the promises that the volumes in these directories keep. A volume that cannot be read is out of
+    /// service, or gets the file from the others again.
     pub(crate) fn read(places: Vec<(VolumeId, PathBuf)>) -> Arc<Self> {
         let mut table = Table::default();
         for (volume, dir) in &places {
@@ -85,7 +87,7 @@ impl Promises {
         })
     }
 
-    /// Of a node whose volumes are in memory.
+    /// Makes the promises of a node whose volumes are in memory.
     pub fn in_memory() -> Arc<Self> {
         Arc::new(Self {
             places: Vec::new(),
@@ -94,10 +96,11 @@ impl Promises {
         })
     }
 
-    /// Promises, and answers what was promised otherwise. A claim of the very term that was promised is one asked again.
+    /// Promises what is claimed, and returns the claims refused, each with the later term that was promised.
+    /// A claim of the term that was already promised is a retry and is granted.
     ///
     /// # Errors
-    /// When no volume could be written; nothing is promised then.
+    /// Fails when no volume could be written. Nothing is promised then.
     pub async fn promise(self: &Arc<Self>, claims: &[Claim]) -> Result<Vec<Claim>, String> {
         let (me, claims) = (self.clone(), claims.to_vec());
         if self.places.is_empty() {
@@ -110,6 +113,7 @@ impl Promises {
 
     fn promise_now(&self, claims: &[Claim]) -> Result<Vec<Claim>, String> {
         let _one = self.writing.lock();
+        // A copy, so that `enter` does not wait for the disk while the new terms are written.
         let mut terms = self.table.lock().terms.clone();
         let mut refused = Vec::new();
         for claim in claims {
@@ -125,15 +129,17 @@ impl Promises {
         if terms != self.table.lock().terms {
             self.save(&terms)?;
         }
-        // From here on versions of earlier terms are refused; those let in before are told of by `under_way`.
+        // After the save, because the promise must be durable first. From here on versions of earlier terms
+        // are refused; `under_way` reports those let in before.
         self.table.lock().terms = terms;
         Ok(refused)
     }
 
-    /// Lets a version in, if its turn is not over and `still` holds at the same moment.
+    /// Lets a version in if no later term is promised. `still` is called under the same lock and must succeed
+    /// too.
     ///
     /// # Errors
-    /// `Superseded`, or what `still` says.
+    /// `Superseded` if a later term is promised, or the error of `still`.
     pub(crate) fn enter(
         self: &Arc<Self>,
         volume: &VolumeId,
@@ -163,7 +169,7 @@ impl Promises {
         })
     }
 
-    /// The newest version of a key that is being prepared on a volume.
+    /// Returns the newest version of a key that is being prepared on a volume.
     pub(crate) fn under_way(&self, volume: &VolumeId, key: &Key) -> Option<Pending> {
         let table = self.table.lock();
         let of_key = table
@@ -174,7 +180,7 @@ impl Promises {
         Some(newest.1.clone())
     }
 
-    /// Keys that begin with a text, of versions being prepared on a volume.
+    /// Returns the keys that begin with `prefix` and have a version being prepared on a volume.
     pub(crate) fn keys_under_way(&self, volume: &VolumeId, prefix: &str) -> Vec<Key> {
         let table = self.table.lock();
         let keys = table.under_way.iter().filter(|(on, _)| on == volume);
@@ -184,10 +190,10 @@ impl Promises {
             .collect()
     }
 
-    /// Writes the file into the directory of a volume that begins, or may have lost it. For threads that may wait.
+    /// Writes the file into the directory of a volume that is new or may have lost it. It blocks.
     ///
     /// # Errors
-    /// What failed of reading or writing the file.
+    /// Fails when the file cannot be written.
     pub(crate) fn furnish(&self, volume: &VolumeId, dir: &Path) -> io::Result<()> {
         let _one = self.writing.lock();
         let terms = self.table.lock().terms.clone();
@@ -197,7 +203,7 @@ impl Promises {
         write_one(volume, dir, &terms)
     }
 
-    /// Writes to all volumes that are there, and is content with one.
+    /// Writes to all volumes that are present. One success is enough.
     fn save(&self, terms: &BTreeMap<Partition, Term>) -> Result<(), String> {
         let failures: Vec<_> = self
             .places
@@ -274,7 +280,7 @@ fn list(partitions: &[Partition]) -> String {
     texts.collect::<Vec<_>>().join(" ")
 }
 
-/// The partitions of a text that [`list`] made.
+/// Parses a text made by [`list`].
 fn listed(text: &str) -> Result<Vec<Partition>, String> {
     let number = |text: &str| {
         let number = text.parse::<u16>().ok().filter(|number| *number < PARTITIONS);

@@ -1,20 +1,14 @@
-//! A store whose layouts are lost on all its volumes gets a new one, when a person says so.
+//! Gives a store whose layouts are lost on all its volumes a new one, when a person asks for it.
 //!
-//! A node never does this by itself. Layouts are gone from the volumes at hand when `node/` was deleted, or a copy was
-//! restored without it, but also when the one volume that knows them is away. A layout made up meanwhile would look
-//! for everything in other places, and know nothing of volumes that were retired: given again, they would bring back
-//! what was deleted. So the start is refused, with what was found and the command that leads here.
+//! A node never does this by itself. Layouts are gone from the volumes at hand when `node/` was deleted, or a
+//! copy was restored without it, but also when the one volume that knows them is away. A layout made up
+//! meanwhile would look for everything in other places, and know nothing of volumes that were retired: given
+//! again, they would bring back what was deleted. So the start is refused, with what was found and the
+//! command that leads here.
 //!
-//! What comes of it:
-//!  - the number is the time in seconds since 1970. Layouts are numbered from 1, one more at each change: no earlier
-//!    one has it, and the next change counts on from it;
-//!  - every volume that was used before counts as being rebuilt: its "not found" means "not known", so that reads ask
-//!    everybody, until repair has brought home whatever lies anywhere;
-//!  - the fixity log says so on every volume.
-//!
-//! Crash argument: the volumes are marked first and the layouts written last. Until one volume has them nothing has
-//! happened but that some count as being rebuilt, and the command can be given again. From then on the next start
-//! brings them to the others.
+//! Crash argument: the volumes are marked first and the layouts written last. Until one volume has them, the
+//! only change is that some volumes count as being rebuilt, and the command can be run again. After that the
+//! next start writes them to the others.
 
 use contract::now_ms;
 use placement::{Layout, Layouts};
@@ -25,12 +19,19 @@ use super::keeper::Keeper;
 use super::start::conflict;
 use super::{NodeSettings, StartError, open};
 
-/// Makes a new layout for volumes that were used before and of which none knows the layouts any more. No process may
-/// have them open; they are closed again when this returns.
+/// Makes a new layout for volumes that were used before and of which none knows the layouts any more. No
+/// process may have them open; they are closed again when this returns.
+///
+/// What the command does:
+///  - the number is the time in seconds since 1970. Layouts are numbered from 1, one more at each change: no
+///    earlier one has it, and the next change counts on from it;
+///  - every volume that was used before counts as being rebuilt: its "not found" means "not known", so that
+///    reads ask everybody, until repair has moved every replica to its place;
+///  - the fixity log says so on every volume.
 ///
 /// # Errors
-/// [`StartError`]: the layouts are not lost, or a volume that may know them cannot be looked at or opened. The layouts
-/// are as they were then.
+/// [`StartError`] when the layouts are not lost, or when a volume that may know them cannot be read or
+/// opened. The layouts are then unchanged.
 pub async fn recover_layouts(settings: &NodeSettings) -> Result<Layouts, StartError> {
     settings.check().map_err(|detail| conflict(settings, detail))?;
     let found = Found::all(settings);
@@ -66,7 +67,7 @@ pub async fn recover_layouts(settings: &NodeSettings) -> Result<Layouts, StartEr
     Ok(layouts)
 }
 
-/// Refuses where layouts are known, or may be.
+/// Refuses if layouts are known, or may be known by a volume that cannot be read.
 async fn may_recover(settings: &NodeSettings, found: &[Found]) -> Result<(), StartError> {
     let refused = |detail: String| Err(conflict(settings, detail));
     if let Some(layouts) = newest(settings, found)? {

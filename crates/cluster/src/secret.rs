@@ -1,7 +1,7 @@
-//! What nodes prove to each other that they know.
+//! The secret that nodes prove to each other that they know.
 //!
-//! A secret is at least 32 random bytes, in a file as hexadecimal digits that only its owner may read. It never
-//! travels: requests are signed with it.
+//! A secret is at least 32 random bytes, in a file as hexadecimal digits that only its owner may read. It
+//! never travels: requests are signed with it.
 
 use std::fmt;
 use std::fs;
@@ -40,7 +40,7 @@ pub enum SecretError {
         /// Its permissions.
         mode: u32,
     },
-    /// A text that is no secret.
+    /// The text is not a secret.
     #[error("secret file {path}: expected at least {SECRET_BYTES_MIN} bytes as hexadecimal digits")]
     Format {
         /// The file.
@@ -54,7 +54,7 @@ impl Secret {
         Self(Arc::new(rand::random::<[u8; SECRET_BYTES_MIN]>()))
     }
 
-    /// The secret in a file; an absent file is made with a new one.
+    /// Reads the secret in a file. If the file is absent, it is made with a new secret.
     ///
     /// # Errors
     /// [`SecretError`] when the file cannot be read or made, may be read by others, or holds no secret.
@@ -66,10 +66,10 @@ impl Secret {
         }
     }
 
-    /// The secret in a file that must be there.
+    /// Reads the secret in a file that must exist.
     ///
     /// # Errors
-    /// As [`Secret::of_file`], and when the file is absent.
+    /// [`SecretError`] when the file is absent or cannot be read, may be read by others, or holds no secret.
     pub fn read(path: &Path) -> Result<Self, SecretError> {
         let mode = fs::metadata(path)
             .map_err(|error| failed(path, error))?
@@ -88,7 +88,7 @@ impl Secret {
         })
     }
 
-    /// The secret of these hexadecimal digits; `None` if they are none or too few.
+    /// Parses hexadecimal digits; `None` if the text has other characters or too few digits.
     pub fn from_hex(text: &str) -> Option<Self> {
         let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?;
         (bytes.len() >= SECRET_BYTES_MIN).then(|| Self(bytes.into()))
@@ -104,7 +104,8 @@ impl Secret {
         &self.0
     }
 
-    /// A new file with a new secret, complete and readable by its owner alone from the moment it has its name.
+    /// Makes a new file with a new secret. From the moment it has its name it is complete, and only its owner
+    /// can read it.
     fn create(path: &Path) -> io::Result<Self> {
         if path.exists() {
             return Err(io::ErrorKind::AlreadyExists.into());

@@ -1,4 +1,4 @@
-//! What a node is told before it starts: plain values, from flags or from a `node.toml`.
+//! The settings of a node: plain values, from flags or from a `node.toml`.
 //!
 //! Formats: `docs/format-cluster.md`. Paths in a file are relative to the directory of that file.
 
@@ -26,21 +26,23 @@ pub struct NodeSettings {
     pub id: NodeId,
     /// Where it listens for other nodes and for commands; a free port of the loopback interface if `None`.
     pub listen: Option<SocketAddr>,
-    /// Where others reach it, `host:port`; the address it listens on if `None`. Counts only when layout 1 is made
-    /// without a cluster file; a cluster file says where every node is.
+    /// Where others reach it, `host:port`; the address it listens on if `None`. Counts only when layout 1 is
+    /// made without a cluster file; a cluster file says where every node is.
     pub advertise: Option<String>,
     /// The volumes that it serves.
     pub volumes: Vec<VolumeSettings>,
-    /// Who else takes part; `None` for a store of one process. Counts only when the volumes hold no layouts yet.
+    /// Who else takes part; `None` for a store of one process. Counts only when the volumes hold no layouts
+    /// yet.
     pub cluster: Option<ClusterFile>,
-    /// What nodes prove to each other that they know.
+    /// The secret that nodes prove to each other that they know.
     pub secret: Secret,
     /// Copies of every object without a cluster file; 2 with two or more volumes, else 1, if `None`.
     pub replicas: Option<u8>,
-    /// Whether volumes that take part for the first time are made: serving and the first put do, what only reads does
-    /// not.
+    /// Whether volumes that take part for the first time are made: for serving and for the first put, but not
+    /// for commands that only read.
     pub makes_volumes: bool,
-    /// How eager the background workers are; `None` for none of them, which only short commands and tests want.
+    /// How often and how fast the background workers work; `None` starts no workers, for short commands and
+    /// tests.
     pub upkeep: Option<UpkeepSettings>,
     /// Who may connect, and for how long without a signature.
     pub connections: ConnectionSettings,
@@ -50,10 +52,10 @@ pub struct NodeSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConnectionSettings {
-    /// Connections at a time; others wait in the system's queue.
+    /// Most connections at a time; others wait in the queue of the operating system.
     pub max: usize,
-    /// Connections of one address (for IPv6: of one network of 64 bits) that have signed nothing yet; what comes then is
-    /// closed at once.
+    /// Most connections of one address (for IPv6: of one /64 network) that have signed nothing yet; further
+    /// ones are closed at once.
     pub per_address: usize,
     /// How many of `max` are kept for networks that have signed lately.
     pub reserved: usize,
@@ -76,11 +78,12 @@ impl Default for ConnectionSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VolumeSettings {
-    /// Name within its node. Without one: the name that the volume was given when it was first used, else the last
-    /// part of its path.
+    /// Name within its node. Without one: the name that the volume was given when it was first used, else the
+    /// last part of its path.
     #[serde(default)]
     pub name: Option<String>,
-    /// Its directory; made when absent and the volume takes part for the first time (its parent must be there).
+    /// Its directory; made when absent and the volume takes part for the first time (its parent must be
+    /// there).
     pub path: PathBuf,
     /// Its failure domain; each volume is a zone of its own if `None` and there is no cluster file.
     #[serde(default)]
@@ -101,7 +104,7 @@ pub enum SettingsError {
         /// What failed.
         error: std::io::Error,
     },
-    /// A file that says something it may not.
+    /// A file with a wrong or unknown value.
     #[error("{path}: {detail}")]
     Format {
         /// The file.
@@ -115,7 +118,7 @@ pub enum SettingsError {
     /// The keys of connections could not be made.
     #[error("keys of connections between nodes: {0}")]
     Tls(String),
-    /// A `--volume` that cannot be one.
+    /// A `--volume` that cannot be understood.
     #[error("volume {text:?}: {detail}: expected DIR[,name=NAME][,zone=ZONE][,weight=NUMBER]")]
     Volume {
         /// As given.
@@ -159,7 +162,7 @@ struct UpkeepFile {
 }
 
 impl UpkeepFile {
-    /// These settings in the place of those.
+    /// Returns `settings` with the values of the file in place of its own.
     fn over(&self, mut settings: UpkeepSettings) -> Result<UpkeepSettings, String> {
         let times = [
             ("scrub_every_s", &mut settings.scrub_every, self.scrub_every_s),
@@ -200,8 +203,8 @@ impl UpkeepFile {
 }
 
 impl NodeSettings {
-    /// One process with these volumes, name `local`: no file needed. Its secret is made anew at every start and told
-    /// to commands by the owner files in the volumes.
+    /// One process with these volumes, name `local`: no file needed. Its secret is made anew at every start
+    /// and told to commands by the owner files in the volumes.
     pub fn of_volumes(volumes: Vec<VolumeSettings>) -> Self {
         Self {
             id: NodeId::from(LOCAL_NODE.to_owned()),
@@ -217,11 +220,11 @@ impl NodeSettings {
         }
     }
 
-    /// Settings from a `node.toml`, with the cluster file and the secret that it names. A secret file that is absent
-    /// is made.
+    /// Settings from a `node.toml`, with the cluster file and the secret that it names. A secret file that is
+    /// absent is made.
     ///
     /// # Errors
-    /// [`SettingsError`] for a file that cannot be read or says something it may not.
+    /// [`SettingsError`] for a file that cannot be read or has a wrong value.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
         let file: NodeFile = read_toml(path)?;
         let wrong = |detail| SettingsError::Format {
@@ -256,13 +259,13 @@ impl NodeSettings {
         Ok(settings)
     }
 
-    /// What this node must have to talk to others.
+    /// The secret and keys with which this node talks to others.
     pub(super) fn trust(&self) -> Result<Trust, SettingsError> {
         let tls = self.cluster.as_ref().map_or(Tls::On, |cluster| cluster.tls);
         Trust::new(self.secret.clone(), tls)
     }
 
-    /// What cannot be right whatever the volumes hold.
+    /// Refuses settings that are wrong whatever the volumes hold.
     pub(super) fn check(&self) -> Result<(), String> {
         check_name("node", &self.id.0)?;
         if self.volumes.is_empty() {
@@ -333,7 +336,7 @@ impl FromStr for VolumeSettings {
     }
 }
 
-/// Names of nodes and volumes stand in paths, headers and logs.
+/// Checks a name: names of nodes and volumes are used in paths, headers and logs.
 pub(super) fn check_name(what: &str, name: &str) -> Result<(), String> {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
     if (1..=63).contains(&name.len()) && name.bytes().all(allowed) {
@@ -356,7 +359,7 @@ pub(super) fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T
     })
 }
 
-/// Weight of a volume that says none.
+/// Weight of a volume without one.
 pub(super) fn one() -> u32 {
     1
 }

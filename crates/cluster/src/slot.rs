@@ -1,11 +1,11 @@
 //! A volume of this node that could not be opened: out of service, with the reason, until it can be.
 //!
-//! The other volumes serve meanwhile. The watching worker has it tried again now and then ([`Volume::revive`]); from
-//! the moment that it opens, everything goes to it as if it had been there from the start.
+//! The other volumes serve meanwhile. The watching worker calls [`Volume::revive`] from time to time, which
+//! tries again. Once the volume opens, all calls go to it.
 //!
 //! Invariants:
-//!  - one attempt at a time, on a thread that may wait for a disk that hangs; nobody waits for it;
-//!  - a volume that knows layouts which cannot go with those in force stays out; newer ones are taken over before it is
+//!  - one attempt runs at a time, on a thread that may block on a hanging disk; no caller waits for it;
+//!  - a volume whose layouts contradict those in force stays out; newer layouts are adopted before it is
 //!    used.
 
 use std::ops::Range;
@@ -24,16 +24,16 @@ use volume::{FixityLog, fixity};
 use super::keeper::{Keeper, Kept};
 use super::{OpenVolume, Opener, StartError};
 
-/// What opening a volume takes.
+/// What is needed to open a volume.
 #[derive(Clone)]
 pub(super) struct Hands {
     pub(super) opener: Opener,
     pub(super) keeper: Arc<Keeper>,
-    /// The node's fixity log; none where volumes are opened by other means.
+    /// The node's fixity log; `None` if the caller opens the volumes itself, or for a short command.
     pub(super) log: Option<Arc<FixityLog>>,
 }
 
-/// See the module.
+/// A volume of this node that could not be opened, or that was opened later.
 pub(super) struct Slot {
     me: Weak<Self>,
     given: OpenVolume,
@@ -43,13 +43,13 @@ pub(super) struct Slot {
 }
 
 enum Holding {
-    /// Why it is not open.
+    /// Why the volume is not open.
     Nothing(String),
     Open(Arc<dyn Volume>),
 }
 
 impl Slot {
-    /// Of a volume that could not be opened for this reason.
+    /// Makes the slot of a volume that could not be opened; `reason` says why.
     pub(super) fn new(given: OpenVolume, reason: String, hands: Hands) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             me: me.clone(),
@@ -87,7 +87,7 @@ impl Slot {
     async fn try_open(&self) -> Result<Arc<dyn Volume>, String> {
         let (opener, given) = (self.hands.opener.clone(), self.given.clone());
         let opening = move || {
-            // One that cannot be read is written anew: the other volumes know.
+            // A layout file that cannot be read is written again: the other volumes have the layouts.
             let kept = Kept::read(&given.path).ok().flatten();
             let furnish = given.furnish.clone().map(|furnish| (furnish, given.path.clone()));
             let volume = opener(given).map_err(|error| match error {
@@ -98,6 +98,7 @@ impl Slot {
         };
         let (kept, volume, furnish) = blocking(opening).await??;
         if let Some(kept) = kept {
+            // Before the volume is used: if its layouts contradict ours, it must stay out.
             self.hands.keeper.learn(kept).await?;
         }
         if let Some((furnish, path)) = furnish {
@@ -113,7 +114,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     done.map_err(|error| format!("opening it ended without a result: {error}"))
 }
 
-/// The status of a volume of which nothing else is known.
+/// Makes the status of a volume that is out. All its sizes and counts are 0 because they are not known.
 pub(super) fn out(id: &VolumeId, path: String, reason: String) -> VolumeStatus {
     VolumeStatus {
         id: id.clone(),
@@ -138,7 +139,7 @@ impl Volume for Slot {
     async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
         match (self.volume(), ask) {
             (Ok(volume), ask) => volume.call(ask).await,
-            // An upload that nobody took need not be given up.
+            // The volume never received the upload, so there is nothing to give up.
             (Err(_), VolumeAsk::Abort { .. }) => Ok(().into()),
             (Err(VolumeError::Out { detail, .. }), VolumeAsk::Status) => {
                 let path = self.given.path.display().to_string();

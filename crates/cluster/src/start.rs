@@ -27,8 +27,8 @@ use super::wire::client::Peers;
 use super::wire::server::{Serving, door};
 use super::{ConnectionSettings, NodeSettings, SettingsError, open};
 
-/// A node that serves its volumes until it is shut down. Its volumes are closed when it is shut down and all clones of
-/// its store are dropped.
+/// A node that serves its volumes until it is shut down. Its volumes are closed when it is shut down and all
+/// clones of its store are dropped.
 pub struct RunningNode {
     node: Arc<LocalNode>,
     store: Store,
@@ -45,12 +45,12 @@ pub enum StartError {
     /// Settings that cannot be right.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// Settings that do not go together, or not with what the volumes hold.
+    /// Settings that contradict each other or the volumes.
     #[error("node {node}: {detail}")]
     Conflict {
         /// The node.
         node: String,
-        /// What does not go together, and what to do.
+        /// What is contradictory, and what to do.
         detail: String,
     },
     /// The address is taken or not this machine's.
@@ -69,7 +69,7 @@ pub enum StartError {
         /// By whom.
         detail: String,
     },
-    /// A directory that is another volume's, or something else altogether: set the settings right.
+    /// A directory that is another volume or no volume at all: correct the settings.
     #[error("{detail}")]
     WrongDirectory {
         /// The directory.
@@ -77,7 +77,7 @@ pub enum StartError {
         /// What it is.
         detail: String,
     },
-    /// A volume that cannot be opened at present. A node starts without it while others can be.
+    /// A volume that cannot be opened at present. The node starts without it if another volume opens.
     #[error("open volume {path}: {detail}")]
     Volume {
         /// Its directory.
@@ -85,7 +85,7 @@ pub enum StartError {
         /// What failed.
         detail: String,
     },
-    /// No layouts anywhere, on volumes that were used before: a person has to say that they are lost.
+    /// No layouts are found, but the volumes were used before: a person must confirm that they are lost.
     #[error("the layouts of this store are not to be found, so nothing can be either: {found}. {advice}")]
     LayoutsLost {
         /// What each directory shows.
@@ -121,32 +121,32 @@ pub struct OpenVolume {
     pub id: VolumeId,
     /// Its directory.
     pub path: PathBuf,
-    /// Whether it took part before: an empty directory has then lost what it held.
+    /// Whether it took part before: if so, an empty directory has lost its content.
     pub held_before: bool,
     /// Whether its directory is made if it is absent (its parent must be there).
     pub makes_directory: bool,
-    /// Whether a directory that is no volume yet becomes one.
+    /// Whether a directory that is not a volume yet is made one.
     pub begins: bool,
-    /// To be given to the volume: brings what the node keeps on each of its volumes.
+    /// Writes the files that the node keeps on each of its volumes; given to the volume, which calls it.
     pub furnish: Option<Furnish>,
 }
 
-/// Opens volumes. Called on a thread that may wait.
+/// Opens volumes. It is called on a thread that may block.
 pub type Opener = Arc<dyn Fn(OpenVolume) -> Result<Arc<dyn Volume>, StartError> + Send + Sync>;
 
 /// Opens the volumes, agrees on the layouts, listens, and starts the background workers.
 ///
 /// # Errors
-/// [`StartError`]; nothing is left running then.
+/// [`StartError`] when the settings are wrong or no volume opens; nothing is left running.
 pub async fn start(settings: NodeSettings) -> Result<RunningNode, StartError> {
     let log = FixityLog::new();
     start_node(settings, open::directories(log.clone()), Some(log)).await
 }
 
-/// As [`start`], with volumes opened by the caller's own means: what tests put their faults in with.
+/// Does the same as [`start`] with volumes that the caller opens. Tests use it to inject faults.
 ///
 /// # Errors
-/// [`StartError`]; nothing is left running then.
+/// The same as [`start`].
 pub async fn start_with(settings: NodeSettings, opener: Opener) -> Result<RunningNode, StartError> {
     start_node(settings, opener, None).await
 }
@@ -165,10 +165,12 @@ async fn start_node(
     let hands = Hands {
         opener,
         keeper: keeper.clone(),
-        // A short command's view of what is out is no event.
+        // A node without background workers is a short command: it does not log that volumes are out.
         log: log.filter(|_| settings.upkeep.is_some()),
     };
     let news = hands.log.as_deref().map(News::of);
+    // Before the layouts are written below: an open volume is locked, so no other process changes it any
+    // more.
     let volumes = open_all(&joined, &marks, hands).await?;
     let port = listen(settings.listen, settings.connections).await?;
     let address = port.address();
@@ -183,6 +185,8 @@ async fn start_node(
     );
     let store = store_of(&node, &trust, address, joined.layouts.clone());
     let workers = workers_of(&node, &settings, &store);
+    // Before the owner files are written and requests are served: from then on commands find this node and
+    // ask it.
     node.begin(store.clone(), workers);
     let owner = Owner::me(&settings.id, reachable(address).to_string(), &trust);
     marks.serve(owner, node.paths.iter());
@@ -199,8 +203,9 @@ async fn start_node(
     })
 }
 
-/// Opens what can be opened; the others are out, with the reason, and tried again. Settings that are wrong, and volumes
-/// that another process has open, are errors all the same: two processes must not share a store's volumes among them.
+/// Opens all volumes that can be opened. The others are out, with the reason, and are tried again later.
+/// Wrong settings and volumes that another process has open are still errors: two processes must not divide
+/// the volumes of a store between them.
 async fn open_all(
     joined: &Joined,
     marks: &Arc<Marks>,
@@ -248,7 +253,7 @@ fn open_each(
     Ok(volumes)
 }
 
-/// The first volume that cannot be opened, and why none can.
+/// Returns the path of the first volume, and why none can be opened.
 fn none_opens(shut: Vec<(OpenVolume, String)>) -> (PathBuf, String) {
     let mut shut = shut.into_iter();
     let (path, mut reasons) = shut
@@ -270,7 +275,7 @@ fn free_port() -> SocketAddr {
     (Ipv4Addr::LOCALHOST, 0).into()
 }
 
-/// Where commands on this machine reach a node that listens there.
+/// Returns the address at which commands on this machine reach a node that listens on `address`.
 fn reachable(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         address.set_ip(Ipv4Addr::LOCALHOST.into());
@@ -316,19 +321,19 @@ impl RunningNode {
         self.store.clone()
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Volumes that it was given and that are in no layout in force: they hold nothing until a layout is applied that
-    /// names them.
+    /// Volumes that it was given but that are in no layout in force. They hold nothing until a layout that
+    /// names them is applied.
     pub fn unplaced(&self) -> &[VolumeId] {
         &self.unplaced
     }
 
-    /// Its counters. Whoever takes requests for this process counts them there: they are shown with the node's own, and
-    /// the background workers make way for them.
+    /// Its counters. Other servers of this process must count their requests here: they are shown with the
+    /// node's own, and the background workers slow down for them.
     pub fn counters(&self) -> Arc<Counters> {
         self.node.counters.clone()
     }
@@ -338,12 +343,13 @@ impl RunningNode {
         self.node.workers()
     }
 
-    /// How it is doing.
+    /// Returns the state of the node, its volumes and its workers.
     pub async fn status(&self) -> NodeStatus {
         self.node.status_here().await
     }
 
-    /// Ends it: answers in flight finish (for some seconds at most), workers stop, volumes are closed.
+    /// Ends the node: it finishes answers in flight (for some seconds at most), stops the workers and closes
+    /// the volumes.
     pub async fn shutdown(mut self) {
         if let Some(serving) = self.serving.take() {
             serving.stop().await;

@@ -14,7 +14,8 @@ pub enum Tls {
     /// All of them, by TLS with a key made from the secret; others are closed without an answer.
     #[default]
     On,
-    /// While a cluster changes from plain connections to TLS: TLS with those who speak it, plain with the others.
+    /// While a cluster changes from plain connections to TLS: TLS with those who speak it, plain with the
+    /// others.
     Both,
     /// None of them: for a network that is protected by other means.
     Off,
@@ -30,7 +31,7 @@ pub(super) struct Trust {
 
 impl Trust {
     /// # Errors
-    /// [`SettingsError::Tls`] when the cryptography of this build does not do what is needed.
+    /// [`SettingsError::Tls`] when the cryptography library refuses the key or TLS 1.3.
     pub(super) fn new(secret: Secret, tls: Tls) -> Result<Self, SettingsError> {
         let keys = Keys::of(&secret).map_err(|error| SettingsError::Tls(error.to_string()))?;
         Ok(Self { secret, tls, keys })

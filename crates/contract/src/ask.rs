@@ -1,8 +1,8 @@
-//! Questions to a volume that have an answer, as they travel: everything but the streams of content.
+//! Questions to a volume and their answers, as they travel. Content that is streamed is not among them.
 //!
-//! An operation is written in three places: a variant here, a method of [`crate::Volume`] that asks it, and what
-//! a volume does about it. Whatever lies between (a guard, a fault) passes questions on; the wire must know only
-//! how each is treated and what type its answer has.
+//! An operation is written in three places: a variant here, a method of [`crate::Volume`] that asks it, and
+//! the code of a volume that answers it. Layers in between (a guard, a fault in a test) pass questions on.
+//! The wire must know only the time limit of each, whether it writes, and the type of its answer.
 
 use placement::{Partition, VolumeId};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use crate::upload::{Abandon, Purpose, StageId};
 use crate::volume::VolumeStatus;
 use crate::volume_error::VolumeError;
 
-/// A question to a volume. What it means is said at the method of [`crate::Volume`] of the same name.
+/// A question to a volume. The method of [`crate::Volume`] of the same name says what it means.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VolumeAsk {
@@ -24,9 +24,9 @@ pub enum VolumeAsk {
     Prepare {
         /// The upload.
         stage: StageId,
-        /// What it is to become.
+        /// The version that it becomes.
         meta: Meta,
-        /// What for.
+        /// What the version is prepared for.
         purpose: Purpose,
     },
     /// Makes a prepared upload visible.
@@ -35,14 +35,14 @@ pub enum VolumeAsk {
         stage: StageId,
         /// Why.
         cause: Cause,
-        /// What it was made from.
+        /// The replica and digest that it was made from; empty for writes.
         evidence: String,
     },
-    /// Gives an upload up.
+    /// Gives up an upload.
     Abort {
         /// The upload.
         stage: StageId,
-        /// What of it.
+        /// How much of it.
         what: Abandon,
     },
     /// The newest version of a key.
@@ -50,7 +50,7 @@ pub enum VolumeAsk {
         /// The key.
         key: Key,
     },
-    /// Keys of which something lies prepared.
+    /// Keys that have a prepared version.
     Unsettled {
         /// The beginning of the keys.
         prefix: String,
@@ -79,7 +79,7 @@ pub enum VolumeAsk {
         version: Version,
         /// Why.
         cause: Cause,
-        /// What says that it may go.
+        /// Why it may be removed.
         evidence: String,
     },
     /// Moves a stray file out of the way.
@@ -87,21 +87,21 @@ pub enum VolumeAsk {
         /// Path below the volume.
         path: String,
     },
-    /// Ends the rebuilding.
+    /// Ends the state [`crate::VolumeState::Rebuilding`].
     Rebuilt,
     /// Lines of the fixity log.
     Fixity {
         /// About this key only.
         key: Option<Key>,
-        /// At most so many.
+        /// Most lines returned.
         limit: usize,
     },
     /// How the volume is doing.
     Status,
 }
 
-/// The answer to a [`VolumeAsk`]. It travels as its value alone: whoever asked knows which it is, and reads that
-/// type. It must not be read as an untagged enum, which knows no numbers of 128 bits (a [`StageId`] is one) and
+/// The answer to a [`VolumeAsk`]. It travels as its value alone: the caller knows which type to read. It must
+/// not be read as an untagged enum: serde supports no numbers of 128 bits there (a [`StageId`] is one) and
 /// would take the first type that fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
@@ -128,11 +128,11 @@ pub enum VolumeAnswer {
     Status(VolumeStatus),
 }
 
-/// An answer of another kind than the question's.
+/// The answer is not of the kind that the question asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OtherAnswer;
 
-/// Ties each kind of answer to the type of its value, both ways.
+/// Implements the conversions between each kind of answer and the type of its value, in both directions.
 macro_rules! answers {
     ($($variant:ident($value:ty)),* $(,)?) => {$(
         impl TryFrom<VolumeAnswer> for $value {

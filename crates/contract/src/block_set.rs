@@ -1,7 +1,7 @@
-//! Sets of blocks of one object: which blocks of a replica are bad, and which are right in no replica.
+//! Sets of blocks of one object: the bad blocks of a replica, or those that are good in no replica.
 //!
-//! Invariant: the ranges are in order, not empty, and no two of them touch. What comes from outside is brought into
-//! that form when it is taken in.
+//! Invariant: the ranges are in order, not empty, and no two of them touch. Ranges from outside are sorted
+//! and joined when a set is made of them.
 
 use std::ops::Range;
 
@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::meta::BLOCK_BYTES;
 
-/// Ranges that a set may consist of. A replica with more separate damage than this is said to be bad without the places:
-/// then it is tried block by block.
+/// Most ranges that a set may have. A replica with more separate damage than this is reported bad without the
+/// places, and is then tried block by block.
 pub const RANGES_MAX: usize = 1024;
 
-/// Ranges that a text names.
+/// Most ranges that a text lists; it only counts the others.
 const NAMED_MAX: usize = 20;
 
 /// Some blocks of an object.
@@ -33,6 +33,7 @@ impl BlockSet {
             return;
         }
         match self.0.last_mut() {
+            // Ranges that touch become one, so that equal sets have equal ranges.
             Some(last) if last.end >= blocks.start => {
                 debug_assert!(last.start <= blocks.start, "blocks are added in order");
                 last.end = last.end.max(blocks.end);
@@ -46,12 +47,12 @@ impl BlockSet {
         &self.0
     }
 
-    /// No block.
+    /// Whether it has no block.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many blocks.
+    /// The number of blocks in it.
     pub fn count(&self) -> u64 {
         self.0.iter().map(|range| range.end - range.start).sum()
     }
@@ -63,6 +64,7 @@ impl BlockSet {
         let (mut ours, mut theirs) = (self.0.iter().peekable(), other.0.iter().peekable());
         while let (Some(our), Some(their)) = (ours.peek(), theirs.peek()) {
             let (start, end) = (our.start.max(their.start), our.end.min(their.end));
+            // Two ranges that do not meet give an empty range, which `push` ignores.
             shared.push(start..end.max(start));
             // The one that ends first cannot meet anything further.
             if our.end <= their.end {
@@ -91,6 +93,7 @@ impl BlockSet {
 
 impl From<Vec<Range<u64>>> for BlockSet {
     fn from(mut ranges: Vec<Range<u64>>) -> Self {
+        // `push` joins ranges that touch, but only if they come in order.
         ranges.sort_by_key(|range| range.start);
         let mut set = Self::default();
         ranges.into_iter().for_each(|range| set.push(range));

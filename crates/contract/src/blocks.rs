@@ -1,9 +1,10 @@
-//! BLAKE3 by blocks: each byte is hashed once, any block can be verified alone, and the blocks' values make up the
-//! plain BLAKE3 of the whole.
+//! BLAKE3 by blocks: each byte is hashed once, any block can be verified alone, and the blocks' values make
+//! up the plain BLAKE3 of the whole.
 //!
-//! A block of [`BLOCK_BYTES`] is a whole subtree of BLAKE3's tree (a power of two of its 1,024-byte chunks), so its
-//! chaining value is a node of that tree, and joining the values as the tree does gives the root (BLAKE3 paper, 2.1
-//! and 2.4). An object of one block has no inner node: its single value is the root itself.
+//! A block of [`BLOCK_BYTES`] is a whole subtree of BLAKE3's tree (a power of two of its 1,024-byte chunks),
+//! so its chaining value is a node of that tree, and joining the values as the tree does gives the root
+//! (BLAKE3 paper, 2.1 and 2.4). An object of one block has no inner node: its single value is the root
+//! itself.
 
 use blake3::Hasher;
 use blake3::hazmat::{HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root};
@@ -23,7 +24,8 @@ pub struct BlockHasher {
 }
 
 impl BlockTable {
-    /// A table as it was stored; whether it belongs to an object is what [`BlockTable::root`] tells.
+    /// Makes a table from stored values. Compare [`BlockTable::root`] to find out whether it belongs to an
+    /// object.
     pub fn from_values(values: Vec<[u8; 32]>) -> Self {
         Self(values)
     }
@@ -48,7 +50,7 @@ impl BlockTable {
     /// Whether `bytes` are block `index`. False for a block that the table does not have.
     pub fn holds(&self, index: u64, bytes: &[u8]) -> bool {
         let only = self.0.len() == 1;
-        // BLAKE3 has no inner node over nothing, nor one over more than its place in the tree allows.
+        // BLAKE3 has no inner node for empty input, nor one for more bytes than fit at its place in the tree.
         if bytes.len() as u64 > BLOCK_BYTES || (bytes.is_empty() && !only) {
             return false;
         }
@@ -56,7 +58,8 @@ impl BlockTable {
         value.is_some_and(|value| *value == block_value(index, bytes, only))
     }
 
-    /// The value that `bytes`, at most [`BLOCK_BYTES`], would have as block `index`: what a report says was found.
+    /// The value that `bytes`, at most [`BLOCK_BYTES`], would have as block `index`. Reports of damage show
+    /// it as the value found.
     pub fn value_of(&self, index: u64, bytes: &[u8]) -> [u8; 32] {
         let only = self.0.len() == 1;
         if bytes.is_empty() || bytes.len() as u64 > BLOCK_BYTES {
@@ -80,6 +83,8 @@ impl BlockHasher {
     /// Takes the next bytes of the content.
     pub fn update(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
+            // A full block is closed only when more bytes come: the last block must stay open for `finish`,
+            // because an object of one block is hashed as a root.
             if self.block_bytes == BLOCK_BYTES {
                 self.close_block();
             }
@@ -102,23 +107,25 @@ impl BlockHasher {
             let root = *self.block.finalize().as_bytes();
             return (BlockTable(vec![root]), root);
         }
+        // There are other blocks, so the last one is an inner node, not the root.
         self.done.push(self.block.finalize_non_root());
         let (left, right) = self.done.split_at(left_blocks(self.done.len()));
         let root = *merge_subtrees_root(&subtree(left), &subtree(right), Mode::Hash).as_bytes();
         (BlockTable(self.done), root)
     }
 
-    /// Only called when more content follows, so the block is never the only one.
+    /// Called only when more content follows, so the block is never the only one.
     fn close_block(&mut self) {
         self.done.push(self.block.finalize_non_root());
-        // Not `reset`, which keeps the offset of the block before.
+        // `reset` would keep the input offset of the block before, so a new hasher is made.
         self.block = Hasher::new();
         self.block.set_input_offset(self.done.len() as u64 * BLOCK_BYTES);
         self.block_bytes = 0;
     }
 }
 
-/// Length of a block of an object of `size` bytes; 0 behind its end, and for the one block of an empty object.
+/// Length in bytes of a block of an object of `size` bytes. It is 0 after the end of the object, and for the
+/// one block of an empty object.
 pub fn block_bytes(block: u64, size: u64) -> usize {
     let rest = size.saturating_sub(block.saturating_mul(BLOCK_BYTES));
     usize::try_from(rest.min(BLOCK_BYTES)).unwrap_or(usize::MAX)
@@ -150,8 +157,10 @@ fn subtree(values: &[[u8; 32]]) -> [u8; 32] {
     }
 }
 
-/// Blocks in the left subtree of a tree of `blocks` (two or more): the largest power of two below their number.
+/// Blocks in the left subtree of a tree of `blocks` (two or more): the largest power of two below their
+/// number.
 fn left_blocks(blocks: usize) -> usize {
+    // For a power of two this is half of it: both subtrees are then full (BLAKE3 paper, 2.1).
     blocks.next_power_of_two() / 2
 }
 

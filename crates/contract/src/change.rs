@@ -1,4 +1,4 @@
-//! A change of one key: what is sent to whoever decides for the key's partition.
+//! A change of one key, as it is sent to the node that decides for the key's partition.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use crate::key::Key;
 use crate::meta::{Digests, Meta, WriteId};
 use crate::upload::StageId;
 
-/// A change of one key, to be decided and made visible by whoever decides for its partition.
+/// A change of one key. The node that decides for its partition decides it and makes it visible.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Finish {
     /// The object.
     pub key: Key,
     /// What is to be done.
     pub change: Change,
-    /// Names the request: a version that was written for it says so.
+    /// Names the request. The version written for it carries this name ([`Meta::write`]).
     pub write: WriteId,
-    /// The newest version that whoever asks knows of: nothing is done unless it still is. So a question that arrives late,
-    /// or twice, does nothing. `None` only within the process that decides.
+    /// The newest version that the caller knows. Nothing is done unless it is still the newest, so a request
+    /// that arrives late or twice does nothing. `None` only within the process that decides.
     pub seen: Option<Seen>,
-    /// Whoever relays it has found nobody before the node asked that could decide.
+    /// Set by a node that relays the change: no node that comes before the one asked could decide it.
     pub relayed: bool,
 }
 
@@ -41,9 +41,9 @@ pub enum Change {
     Put {
         /// What must hold of the current version.
         condition: Condition,
-        /// Everything of the new version but its number.
+        /// The new version without its number.
         draft: Box<Draft>,
-        /// Where the content lies staged.
+        /// The volumes and uploads that hold the staged content.
         stages: Vec<(VolumeId, StageId)>,
     },
     /// A tombstone, if there is anything to delete or a condition says that there must be.
@@ -51,23 +51,23 @@ pub enum Change {
         /// What must hold of the current version.
         condition: Condition,
     },
-    /// Nothing but that a write which was broken off is brought to its end.
+    /// Completes a write that was interrupted, and changes nothing else.
     Settle,
 }
 
 /// What must hold of the current version for a write to happen.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Condition {
-    /// Nothing: the write always happens.
+    /// No condition: the write always happens.
     #[default]
     Always,
-    /// There is no current version (`If-None-Match: *`).
+    /// There must be no current version (`If-None-Match: *`).
     Absent,
-    /// The current version has this entity tag, without quotes (`If-Match`).
+    /// The current version must have this entity tag, without quotes (`If-Match`).
     Etag(String),
 }
 
-/// A new version but for its number.
+/// A new version that has no number yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draft {
     /// A tombstone.
@@ -83,7 +83,7 @@ pub struct Draft {
 }
 
 impl Condition {
-    /// Whether it holds of a current version.
+    /// Whether the condition holds for `current`; `None` means that there is no current version.
     pub fn holds(&self, current: Option<&Meta>) -> bool {
         match self {
             Self::Always => true,
@@ -94,7 +94,7 @@ impl Condition {
 }
 
 impl Draft {
-    /// The version of this number.
+    /// Makes the description of the version from its number.
     pub fn into_meta(self, key: &Key, version: Version) -> Meta {
         Meta {
             key: key.clone(),
@@ -104,17 +104,18 @@ impl Draft {
             etag: self.etag,
             attributes: self.attributes,
             digests: self.digests,
+            // The deciding node sets this, unless it is alone.
             write: None,
         }
     }
 }
 
-/// A node's wish to decide for a partition from now on, in this term.
+/// A node asks to decide for a partition from now on, in this term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// The partition.
     pub partition: Partition,
-    /// The term; in an answer, the one that was promised to somebody else.
+    /// The term asked for; in an answer, the later term that was promised to another node.
     pub term: Term,
 }
 
@@ -122,8 +123,8 @@ pub struct Claim {
 mod tests {
     use super::*;
 
-    /// Over the wire, a question that had seen that there is nothing lost that it had seen anything, and was carried out
-    /// a second time.
+    /// Over the wire, a question that had seen that there is nothing lost that it had seen anything, and was
+    /// carried out a second time.
     #[test]
     fn nothing_seen_is_not_nothing_known() {
         for seen in [None, Some(Seen { version: None })] {

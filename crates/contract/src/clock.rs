@@ -1,8 +1,8 @@
 //! Versions: which of two writes to one key is the later, whichever node took them.
 //!
-//! A hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014): milliseconds of the wall clock, a
-//! counter for writes within one, and the node for ties. A node that sees a version from ahead of its own clock goes
-//! on from there, so that a later write never gets an earlier version.
+//! A hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014): milliseconds of the wall clock,
+//! a counter for writes within one, and the node for ties. A node that sees a version from ahead of its own
+//! clock goes on from there, so that a later write never gets an earlier version.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,16 +15,16 @@ mod wall;
 use wall::Wall;
 pub use wall::now_ms;
 
-/// How far ahead of this machine's clock a version from elsewhere may be, in milliseconds. What is further ahead is
-/// refused: one machine with a broken clock must not drag all others along. As far as the clocks of nodes that talk to
-/// each other may differ.
+/// How far ahead of this machine's clock a version from elsewhere may be, in milliseconds. A version further
+/// ahead is refused: one machine with a broken clock must not drag all others along. Signatures of requests
+/// allow the same difference between two clocks.
 pub const DRIFT_MS_MAX: u64 = 5 * 60 * 1000;
 
-/// A turn of one node at deciding the writes of a partition; a later turn, of whichever node, is greater.
+/// A turn of one node at deciding the writes of a partition. A later turn of any node is greater.
 ///
-/// Of two nodes that both think that it is their turn, the one with the lesser term is refused by the others. So the
-/// term comes first in the order of versions: what an earlier turn left behind never wins over what a later one decided,
-/// whatever the clocks said.
+/// If two nodes both think that it is their turn, the others refuse the one with the lesser term. So the term
+/// comes first in the order of versions: a version left behind by an earlier turn never wins over one decided
+/// in a later turn, whatever the clocks said.
 ///
 /// Text form: 16 hexadecimal digits, 8 of the number, 8 of the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -33,12 +33,12 @@ pub struct Term(u64);
 
 /// When a write happened, in the one order that all nodes agree on.
 ///
-/// Text form: 12 hexadecimal digits of milliseconds, 8 of counter, 8 of node, without separators; before them, if there
-/// is a term, `t` and the term. Texts order as versions do.
+/// Text form: 12 hexadecimal digits of milliseconds, 8 of counter, 8 of node, without separators; before
+/// them, if there is a term, `t` and the term. Texts order as versions do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Version {
-    /// The turn in which it was decided; [`Term::NONE`] in a store of one node, where there is nobody to take turns.
+    /// The turn in which it was decided; [`Term::NONE`] in a store of one node, which takes no turns.
     pub term: Term,
     /// Milliseconds since 1970, below 2^48.
     pub millis: u64,
@@ -48,12 +48,12 @@ pub struct Version {
     pub node: u32,
 }
 
-/// A text that is no version.
+/// The text is not a version or a term.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a version: expected 28 hexadecimal digits, or t and 44")]
 pub struct VersionError(String);
 
-/// A version too far ahead of this machine's clock.
+/// A version is too far ahead of this machine's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "version {version} is {ahead_ms} ms ahead of this machine's clock (at most {DRIFT_MS_MAX}): set the clocks right"
@@ -61,7 +61,7 @@ pub struct VersionError(String);
 pub struct DriftError {
     /// The version seen.
     pub version: Version,
-    /// How far ahead it is.
+    /// How far ahead it is, in milliseconds.
     pub ahead_ms: u64,
 }
 
@@ -89,10 +89,11 @@ impl Clock {
         }
     }
 
-    /// A version later than all before.
+    /// Returns a version later than all that this clock has given out or observed.
     pub fn now(&self) -> Version {
         let wall = self.wall.now_ms();
         let mut last = self.last.lock();
+        // A wall clock that went back does not matter: the counter goes on from the last version.
         *last = if wall > last.0 { (wall, 0) } else { next(*last) };
         Version {
             term: Term::NONE,
@@ -102,10 +103,11 @@ impl Clock {
         }
     }
 
-    /// A version in a term, later than another one of that term or any before.
+    /// Returns a version in `term` that is later than `before`, which must be of that term or an earlier one.
     pub fn after(&self, before: Option<Version>, term: Term) -> Version {
         if let Some(before) = before {
-            // One from too far ahead does not drag this clock along; then only the counter goes on.
+            // A version too far ahead is not taken into the clock. In that case the match below counts on
+            // from it.
             let _ = self.observe(before);
         }
         let now = Version { term, ..self.now() };
@@ -122,12 +124,13 @@ impl Clock {
         }
     }
 
-    /// A turn of this node.
+    /// The term of this node with this number.
     pub fn term(&self, number: u32) -> Term {
+        // The number is in the high half, so it decides the order first and the node only breaks ties.
         Term(u64::from(number) << 32 | u64::from(self.node))
     }
 
-    /// Takes note of a version from elsewhere: the next own one is later.
+    /// Takes note of a version from another node: the next version that this clock gives out is later.
     ///
     /// # Errors
     /// [`DriftError`] when it is more than [`DRIFT_MS_MAX`] ahead; the clock stays as it was.
@@ -151,26 +154,26 @@ fn next(last: (u64, u32)) -> (u64, u32) {
 }
 
 impl Term {
-    /// Before all turns.
+    /// The term before all turns.
     pub const NONE: Self = Self(0);
 
-    /// How many turns there were before, at least.
+    /// The upper half of the term. Two nodes may use the same number.
     pub fn number(self) -> u32 {
         u32::try_from(self.0 >> 32).unwrap_or(u32::MAX)
     }
 
-    /// The least greater one.
+    /// The least term that is greater than this one.
     #[must_use]
     pub fn after(self) -> Self {
         Self(self.0.saturating_add(1))
     }
 
-    /// As it stands in a replica's head.
+    /// The eight bytes written to the head of a replica, little-endian.
     pub fn to_le_bytes(self) -> [u8; 8] {
         self.0.to_le_bytes()
     }
 
-    /// See [`Term::to_le_bytes`].
+    /// Reads what [`Term::to_le_bytes`] wrote.
     pub fn from_le_bytes(bytes: [u8; 8]) -> Self {
         Self(u64::from_le_bytes(bytes))
     }
@@ -218,6 +221,7 @@ impl From<Term> for String {
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.term != Term::NONE {
+            // `t` sorts after every hexadecimal digit, so texts with a term come after those without one.
             write!(f, "t{}", self.term)?;
         }
         f.write_str(&self.stamp())

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Version;
 use crate::key::Key;
 
-/// Why a volume is asked to verify, remove or write: what the fixity log will say.
+/// Why a volume is asked to verify, remove or write. The fixity log records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
@@ -46,5 +46,6 @@ pub struct FixityEvent {
     pub detail: String,
 }
 
-/// Target of the lines that tell people in the log what happens to volumes, to be shown where other information is not.
+/// Log target of the lines that tell people what happens to volumes. Programs show them even where they hide
+/// other lines of level `info`.
 pub const NEWS: &str = "store::news";

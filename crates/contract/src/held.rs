@@ -17,7 +17,7 @@ use crate::upload::StageId;
 pub struct Head {
     /// The newest version that it holds.
     pub found: Option<Held>,
-    /// The newest version of it that lies prepared, and may be visible elsewhere.
+    /// The newest version that is prepared here. It may be visible on other volumes already.
     pub pending: Option<Pending>,
     /// False while the volume is being rebuilt: then "not found" means "not known".
     pub complete: bool,
@@ -32,7 +32,7 @@ pub struct Pending {
     pub meta: Meta,
 }
 
-/// Keys of which something lies prepared.
+/// Keys that have a prepared version.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Unsettled {
     /// The keys, in order.
@@ -58,12 +58,12 @@ pub struct Held {
 pub enum ReplicaState {
     /// Not known to be bad.
     Good,
-    /// Found bad, with what was found and expected. Only what no other replica has is read from it, block by block.
+    /// Found bad, with what was found and expected. It is read only for blocks that no other replica has.
     Bad(String),
 }
 
-/// A replica opened for reading. Its bytes are not verified yet: whoever takes them to a client or to another
-/// volume compares every block with the table, and the table with `meta.digests.blake3`.
+/// A replica opened for reading. Its bytes are not verified yet: before they go to a client or to another
+/// volume, the caller must compare every block with the table, and the table with `meta.digests.blake3`.
 pub struct ReplicaRead {
     /// The object, as the volume's index knows it.
     pub meta: Meta,
@@ -73,18 +73,18 @@ pub struct ReplicaRead {
     pub bytes: ByteStream,
 }
 
-/// One entry of a listing.
+/// A question for one page of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListQuery {
-    /// Keys that begin with this text (`bucket/` and on).
+    /// Only keys that begin with this text, for example `bucket/`.
     pub prefix: String,
     /// Keys after this text, bytewise; from the start if `None`.
     pub after: Option<String>,
-    /// At most so many entries.
+    /// Most entries returned.
     pub limit: usize,
 }
 
-/// One thing found in a partition of a volume, by its files and its index together.
+/// One thing found in a partition of a volume when its files and its index are compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Surveyed {
     /// A replica (or tombstone) with its entry in the index.
@@ -99,9 +99,9 @@ pub enum Surveyed {
         size: u64,
         /// BLAKE3 of the content, in hexadecimal.
         blake3: String,
-        /// What is known of its bytes. A file of another length than the index says is bad.
+        /// What is known of its bytes. A file whose length differs from the index is bad.
         state: ReplicaState,
-        /// As in [`Held`].
+        /// The same as [`Held::bad_blocks`].
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bad_blocks: Option<BlockSet>,
     },
@@ -111,10 +111,10 @@ pub enum Surveyed {
         key: Key,
         /// Its version.
         version: Version,
-        /// A tombstone, as the index knows: then nothing but the deletion itself is missing.
+        /// Whether the index says that it is a tombstone: then only the record of the deletion is missing.
         deleted: bool,
     },
-    /// A file that is no readable replica, or that the index does not know.
+    /// A file that is not a readable replica, or that is not in the index.
     Stray {
         /// Path below the volume.
         path: String,
@@ -137,7 +137,8 @@ pub enum Verdict {
     Bad {
         /// Block, found and expected digest, or what else is wrong.
         detail: String,
-        /// The bad blocks, if that could be found out: of none, only what is around the content is damaged.
+        /// The bad blocks, if they could be found. An empty set means that only the bytes around the content
+        /// are damaged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         blocks: Option<BlockSet>,
     },

@@ -1,4 +1,4 @@
-//! Keys: the names of objects, and where the hash of a name falls.
+//! Keys: the names of objects, and the partition that each name falls into.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,31 +9,32 @@ use serde::{Deserialize, Serialize};
 /// Longest bucket name in bytes (S3: 63).
 pub const BUCKET_BYTES_MAX: usize = 63;
 
-/// Longest name within a bucket in bytes. S3 allows clients 1,024; parts of multipart uploads, kept in a bucket of
-/// the store's own, add the upload's name to it.
+/// Longest name within a bucket in bytes. S3 allows clients 1,024; parts of multipart uploads, kept in a
+/// bucket of the store's own, add the upload's name to it.
 pub const NAME_BYTES_MAX: usize = 1280;
 
 /// The name of an object: a bucket and a name within it, written `bucket/name`.
 ///
-/// Buckets beginning with a dot belong to the store itself (`.uploads`) or to the layers above it (`.s3`); clients
-/// never see them. A name is any UTF-8 text, with `/`, `..` and empty segments as they come: it is never a path of
-/// the file system.
+/// Buckets beginning with a dot belong to the store itself (`.uploads`) or to the layers above it (`.s3`);
+/// clients never see them. A name is any UTF-8 text and may contain `/`, `..` and empty segments: it is never
+/// used as a path of the file system.
 ///
-/// A key says less of its bucket than `store::bucket::check_name`, which decides what buckets may be made.
+/// A key checks its bucket less strictly than `store::bucket::check_name`, which decides what buckets may be
+/// made.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Key(Arc<str>);
 
-/// Why a text is no key.
+/// Why a text is not a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// Not `bucket/name`.
     #[error("key {0:?} has no bucket: expected bucket/name")]
     NoBucket(String),
-    /// A bucket name of other characters or length than any bucket has.
+    /// The bucket name is too long, empty, or has a character that bucket names must not have.
     #[error("bucket {0:?} is not a bucket name: expected 1 to 63 of a-z, 0-9, dot and hyphen")]
     Bucket(String),
-    /// Empty or too long.
+    /// The name within the bucket is empty or too long.
     #[error("name of {found} bytes in bucket {bucket:?}: expected 1 to {NAME_BYTES_MAX}")]
     Name {
         /// The bucket.
@@ -47,7 +48,8 @@ impl Key {
     /// A key from its two parts.
     ///
     /// # Errors
-    /// [`KeyError`] for a bucket or a name of characters or a length that none has.
+    /// [`KeyError::Bucket`] if the bucket has a wrong character or length, [`KeyError::Name`] if the name has
+    /// a wrong length.
     pub fn new(bucket: &str, name: &str) -> Result<Self, KeyError> {
         let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'.' || b == b'-';
         if bucket.is_empty() || bucket.len() > BUCKET_BYTES_MAX || !bucket.bytes().all(allowed) {
@@ -65,8 +67,9 @@ impl Key {
     /// A key from `bucket/name`.
     ///
     /// # Errors
-    /// As [`Key::new`], and [`KeyError::NoBucket`] without a slash.
+    /// Those of [`Key::new`], and [`KeyError::NoBucket`] if the text has no slash.
     pub fn parse(text: &str) -> Result<Self, KeyError> {
+        // The first slash ends the bucket, which cannot contain one; all others belong to the name.
         let (bucket, name) = text
             .split_once('/')
             .ok_or_else(|| KeyError::NoBucket(text.to_owned()))?;
@@ -80,6 +83,7 @@ impl Key {
 
     /// The part before the first slash.
     pub fn bucket(&self) -> &str {
+        // A key always has a slash, so the default is never used.
         self.0.split_once('/').map_or("", |parts| parts.0)
     }
 
@@ -88,7 +92,7 @@ impl Key {
         self.0.split_once('/').map_or("", |parts| parts.1)
     }
 
-    /// BLAKE3 of the text, the only thing that decides where the object lies.
+    /// BLAKE3 of the text. Nothing else decides where the object is placed.
     pub fn hash(&self) -> [u8; 32] {
         *blake3::hash(self.0.as_bytes()).as_bytes()
     }

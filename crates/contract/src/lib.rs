@@ -1,11 +1,12 @@
-//! What the parts of a store say to each other: the traits [`Volume`] and [`Node`], and the plain values they speak in.
+//! What the parts of a store say to each other: the traits [`Volume`] and [`Node`], and the plain values they
+//! speak in.
 //!
-//! Whoever stores, copies or serves objects goes by these two traits and knows nothing of who is behind them: a
+//! Code that stores, copies or serves objects uses these two traits and does not know what implements them: a
 //! directory of this process, another process reached over HTTP, or a test's table in memory.
 //!
 //! Invariants:
-//!  - every value here means the same on every node and in every version of the program: what crosses the wire or lies
-//!    on a disk (`docs/format-cluster.md`, `docs/format-replica.md`) is made of these types;
+//!  - every value here means the same on every node and in every version of the program: what crosses the
+//!    wire or lies on a disk (`docs/format-cluster.md`, `docs/format-replica.md`) is made of these types;
 //!  - of two versions of one key, all nodes agree which is the later ([`Version`]);
 //!  - an error says what the caller may do next ([`VolumeError`], [`NodeError`]).
 //!

@@ -1,4 +1,4 @@
-//! What every replica says about its object.
+//! The description of an object that every replica of it carries.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Version;
 use crate::key::Key;
 
-/// Bytes in a block, the unit of verification: any range is read by whole blocks, each compared with its digest.
+/// Bytes in a block, the unit of verification: any range is read by whole blocks, each compared with its
+/// digest.
 ///
 /// 256 KiB: a record of a WARC file costs one block, and the table of a 1 GB object is 128 KB.
 pub const BLOCK_BYTES: u64 = 256 * 1024;
 
-/// What is known of one version of an object, the same on every replica.
+/// The description of one version of an object. All its replicas carry the same one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
     /// The object's name.
@@ -24,15 +25,16 @@ pub struct Meta {
     pub deleted: bool,
     /// Length of the content in bytes.
     pub size: u64,
-    /// Entity tag without quotes: MD5 in hexadecimal, or for multipart uploads MD5 of the parts' MD5s, `-`, parts.
+    /// Entity tag without quotes: MD5 in hexadecimal, or for multipart uploads MD5 of the parts' MD5s, `-`,
+    /// parts.
     pub etag: String,
     /// Headers kept for the client, names in lower case: `content-type`, `cache-control`, `x-amz-meta-...`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, String>,
     /// Digests of the whole content.
     pub digests: Digests,
-    /// Names the request that it was written for, when another process decided: who asks again, because the answer was
-    /// lost, is told of this version instead of writing another one.
+    /// Names the request that wrote this version, if another process decided it. A caller that lost the
+    /// answer and retries gets this version instead of writing another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<WriteId>,
 }
@@ -48,7 +50,7 @@ impl WriteId {
     }
 }
 
-/// Digests of one content, each computed once, by the node that took the upload.
+/// Digests of one content, each computed once, by the node that received the upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Digests {
     /// MD5, which S3 clients compare.
@@ -57,7 +59,7 @@ pub struct Digests {
     /// SHA-256, which archivists ask for.
     #[serde(with = "hex")]
     pub sha256: [u8; 32],
-    /// BLAKE3, the root over the blocks' chaining values: what verification goes by.
+    /// BLAKE3, the root over the blocks' chaining values. Verification compares this one.
     #[serde(with = "hex")]
     pub blake3: [u8; 32],
 }
@@ -75,6 +77,7 @@ mod hex {
         deserializer: D,
     ) -> Result<[u8; N], D::Error> {
         let text = String::deserialize(deserializer)?;
+        // Upper-case digits are refused, so every digest has exactly one text.
         let bytes = HEXLOWER.decode(text.as_bytes()).map_err(Error::custom)?;
         bytes
             .try_into()

@@ -36,28 +36,31 @@ pub trait Node: Send + Sync + 'static {
     /// Its name.
     fn id(&self) -> &NodeId;
 
-    /// Decides and finishes a change, or has it decided by a node whose turn comes first: the one place where conditions
-    /// are compared. Answers the version written; of a deletion of nothing `None`; of [`Change::Settle`] the newest.
+    /// Decides and finishes a change, or passes it to the node that comes first in the order of deciders.
+    /// Conditions are compared nowhere else. Returns the version written, `None` for a deletion of nothing,
+    /// and the newest version for [`Change::Settle`].
     async fn finish(&self, finish: Finish) -> Result<Option<Meta>, NodeError>;
 
-    /// Promises, durably before it answers, to take no version of an earlier term of these partitions any more. Answers
-    /// those that it has promised otherwise.
+    /// Promises to take no more versions of an earlier term for these partitions. The promise is durable
+    /// before the method returns. Returns the claims that it refuses, each with the later term that it has
+    /// promised.
     async fn promise(&self, claims: &[Claim]) -> Result<Vec<Claim>, NodeError>;
 
-    /// The layouts that it has in force.
+    /// Returns the layouts that it has in force.
     async fn layouts(&self) -> Result<Layouts, NodeError>;
 
     /// Accepts a layout durably, without using it yet. A node accepts at most one layout of a number,
     /// and none of a lower number than one it has accepted.
     async fn propose(&self, layout: &Layout) -> Result<(), NodeError>;
 
-    /// The layouts that it has accepted and that are newer than those in force, in order of their numbers.
+    /// Returns the layouts that it has accepted and that are newer than those in force, in order of their
+    /// numbers.
     async fn accepted(&self) -> Result<Vec<Layout>, NodeError>;
 
-    /// Takes layouts into force that a majority has accepted. Of the same current layout, those older ones stay that
-    /// both sides still look into.
+    /// Puts layouts into force that a majority has accepted. If both sides have the same current layout, only
+    /// the older layouts that both still read from are kept.
     async fn adopt(&self, layouts: &Layouts) -> Result<(), NodeError>;
 
-    /// How it is doing.
+    /// Returns the state of the node, its volumes and its workers.
     async fn status(&self) -> Result<NodeStatus, NodeError>;
 }

@@ -9,17 +9,17 @@ use crate::clock::Term;
 /// Why a node did not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum NodeError {
-    /// No answer.
+    /// The node did not answer.
     #[error("node {node} cannot be reached: {detail}")]
     Unreachable {
         /// Node asked.
         node: NodeId,
         /// What failed.
         detail: String,
-        /// The question may have arrived.
+        /// Whether the request may have arrived, and so may have been carried out.
         asked: bool,
     },
-    /// It knows another layout; the newer of the two has been taken over: ask again.
+    /// The node has another layout in force. The newer of the two has been adopted: retry.
     #[error("node {node} was asked under layout {ours}, it knows {theirs}")]
     OtherLayout {
         /// Node asked.
@@ -29,13 +29,13 @@ pub enum NodeError {
         /// Number that it knows.
         theirs: u64,
     },
-    /// The condition does not hold; the current entity tag, if there is a current version.
+    /// The condition of the write does not hold.
     #[error("the condition does not hold: the current entity tag is {current:?}")]
     Condition {
-        /// Entity tag of the current version.
+        /// Entity tag of the current version; `None` if there is no current version.
         current: Option<String>,
     },
-    /// It refused a layout: another one has that number, or its own is newer.
+    /// The node refused a layout: it has accepted another one of that number, or a newer one.
     #[error("node {node} refused the layout: {detail}")]
     LayoutRefused {
         /// Node asked.
@@ -46,27 +46,28 @@ pub enum NodeError {
     /// No volume has room for the write; nothing is left of it.
     #[error("no room: {0}")]
     Full(String),
-    /// Another node has taken its turn to decide: ask there, or here again.
+    /// Another node has begun a later term and decides now: ask that node, or retry here.
     #[error("another node decides now, in term {term}")]
     Superseded {
         /// Its term.
         term: Term,
     },
-    /// It cannot decide now: too few nodes answer it.
+    /// The node cannot decide now because too few other nodes answer it.
     #[error("nothing can be decided now: {detail}")]
     Undecided {
         /// Who did not answer.
         detail: String,
-        /// Something of it may have been done before: whoever is asked next has to look whether it has happened.
+        /// Part of the change may have been done: the node asked next must check whether the write has
+        /// happened.
         begun: bool,
     },
-    /// The newest version is another than the one seen: nothing was done, nor will be. Ask again.
+    /// The newest version is not the one that the caller had seen. Nothing was done or will be done: retry.
     #[error("the object was written since")]
     Changed {
         /// The newest version.
         newest: Seen,
     },
-    /// Whether the write has happened cannot be told any more.
+    /// It can no longer be found out whether the write has happened.
     #[error("whether the write has happened is not known: {0}")]
     Unknown(String),
     /// The write could not be made safe; what to do next is in the text.

@@ -1,4 +1,4 @@
-//! Content on its way.
+//! The type of content that is passed on piece by piece.
 
 use std::io;
 use std::pin::Pin;

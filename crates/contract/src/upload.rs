@@ -25,36 +25,36 @@ pub struct Staged {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
-    /// It was decided just now: refused in an earlier term than one that the node has promised. Once it lies prepared
-    /// on enough volumes it is chosen, and whoever decides next has to bring it to its end.
+    /// A write that was decided just now. It is refused if the node has promised a later term. Once it is
+    /// prepared on enough volumes it is chosen, and the next node that decides must complete it.
     Write,
-    /// It is visible elsewhere and gets another copy.
+    /// Another copy of a version that is visible elsewhere.
     Copy,
 }
 
-/// What of an upload is given up.
+/// How much of an upload is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Abandon {
-    /// Content that was received. What is prepared stays: whoever decides may count on it.
+    /// Only received content. A prepared version stays, because a deciding node may count on it.
     Received,
-    /// The same, or what is prepared as this version. Only for who prepared it, and knows that the version was not
-    /// chosen or has been replaced. It names the version, because one upload may be in the hands of two who decide: what
-    /// the other one has prepared of it stays.
+    /// The same, and also what is prepared as this version. Only the node that prepared it may ask this, once
+    /// it knows that the version was not chosen or has been replaced. The version is named because two nodes
+    /// may decide about one upload: what the other has prepared must stay.
     Version(Version),
 }
 
-/// Content that lies staged, opened for reading. Its bytes are not verified: whoever takes them to another volume
-/// compares what arrives there with the digest of the content.
+/// Staged content, opened for reading. Its bytes are not verified: a caller that copies them to another
+/// volume must compare what arrives there with the digest of the content.
 pub struct StagedRead {
     /// Length of the content.
     pub size: u64,
-    /// All of it.
+    /// The whole content, from its first byte.
     pub bytes: ByteStream,
 }
 
 impl Abandon {
-    /// Whether an upload that is prepared like this is given up.
+    /// Whether this gives up an upload that is prepared as `meta` for `purpose`.
     pub fn includes(self, meta: &Meta, purpose: Purpose) -> bool {
         match self {
             Self::Received => purpose == Purpose::Copy,

@@ -1,4 +1,4 @@
-//! What a volume does, wherever it is: a directory of this process, or of another node's, asked over HTTP.
+//! What a volume does, whether it is a directory of this process or is reached over HTTP on another node.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::stream::ByteStream;
 use crate::upload::{Abandon, Purpose, StageId, Staged, StagedRead};
 use crate::volume_error::VolumeError;
 
-/// Entries after which the answer to a survey ends, with the partition that it has come to: some 2 MB of JSON.
+/// A survey stops after the partition in which it reaches this many entries: some 2 MB of JSON.
 pub const SURVEY_ENTRIES: usize = 4096;
 
 /// How a volume is doing.
@@ -51,7 +51,8 @@ pub struct VolumeStatus {
 pub enum VolumeState {
     /// Reads and writes.
     InService,
-    /// Was found empty and has begun anew; "not found" means "not known" until repair has passed over it.
+    /// It was found empty and has started again; "not found" means "not known" until repair has been through
+    /// all of it.
     Rebuilding,
     /// Neither read nor written, with the reason: a failed sync, an unreadable directory.
     Out(String),
@@ -68,37 +69,39 @@ async fn answer<T: TryFrom<VolumeAnswer>>(
 /// A place for replicas.
 ///
 /// Writing goes in three steps, so that nothing is visible before it is safe everywhere: `stage` receives the
-/// content, `prepare` completes the file and syncs it, `commit` makes it visible. A crash before `prepare` has ended
-/// leaves nothing but a temporary file, which the next start removes. What was prepared for a write outlives a crash,
-/// and is told of by `head` until it is committed or given up by who may ([`Abandon`]).
+/// content, `prepare` completes the file and syncs it, `commit` makes it visible. A crash before `prepare`
+/// has ended leaves nothing but a temporary file, which the next start removes. What was prepared for a write
+/// survives a crash, and `head` reports it until it is committed or given up ([`Abandon`] says who may do
+/// that).
 #[async_trait]
 pub trait Volume: Send + Sync + 'static {
     /// Name of the volume.
     fn id(&self) -> &VolumeId;
 
-    /// Answers a question. The methods below, each of which asks one, say what it means and what holds afterwards.
+    /// Answers a question. Most methods below ask one; they say what it means and what holds afterwards.
     async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError>;
 
-    /// Receives content into a temporary file. On an error nothing is left.
+    /// Receives content into a temporary file. On an error the file is removed.
     async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError>;
 
-    /// Completes the temporary file with `meta` and syncs it. Size and BLAKE3 of `meta` must be those staged,
-    /// otherwise [`VolumeError::Corrupt`] and the upload is gone. A tombstone (`meta.deleted`) needs no `stage`.
+    /// Completes the temporary file with `meta` and syncs it. Size and BLAKE3 of `meta` must be those staged;
+    /// otherwise this returns [`VolumeError::Corrupt`] and the upload is gone. A tombstone (`meta.deleted`)
+    /// needs no `stage`.
     async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
         let meta = meta.clone();
         answer(self, VolumeAsk::Prepare { stage, meta, purpose }).await
     }
 
-    /// `stage` and `prepare` of content that is known whole, in one step, for a write.
+    /// Does `stage` and `prepare` in one step for a write whose content is in memory.
     async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError>;
 
     /// Reads back the content of an upload that was received, prepared or not, and not committed yet.
     async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError>;
 
-    /// Makes a prepared upload visible: renamed, directory synced, indexed. From now on `head` finds it, unless a
-    /// newer version is there already. A replica of the same version is replaced, and no longer bad. Older versions
-    /// of the key may be removed at any time after. `cause` goes to the fixity log, with `evidence` (the replica and
-    /// digest that a repair was made from; empty for writes).
+    /// Makes a prepared upload visible: renamed, directory synced, indexed. From now on `head` finds it,
+    /// unless a newer version is there already. A replica of the same version is replaced, and no longer bad.
+    /// Older versions of the key may be removed at any time after. `cause` goes to the fixity log, with
+    /// `evidence` (the replica and digest that a repair was made from; empty for writes).
     async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
         let evidence = evidence.to_owned();
         answer(
@@ -112,39 +115,43 @@ pub trait Volume: Send + Sync + 'static {
         .await
     }
 
-    /// Gives an upload up, if it is what may be given up. Unknown uploads are no error.
+    /// Gives up an upload as far as `what` allows it. An unknown upload is ignored.
     async fn abort(&self, stage: StageId, what: Abandon) {
         if let Err(error) = self.call(VolumeAsk::Abort { stage, what }).await {
-            // Nobody can do anything about it: what was received goes at the next opening, at the latest.
+            // The caller cannot do anything about it: received content is removed when the volume is opened
+            // again, at the latest.
             tracing::debug!(volume = %self.id(), %stage, %error, "upload was not given up, its node will do so");
         }
     }
 
-    /// The newest version held of a key, live or tombstone, and the newest one prepared. Reads the index only. A version
-    /// is never in neither place between `prepare` and the end of `commit`.
+    /// Returns the newest version held of a key, live or tombstone, and the newest one prepared. Reads the
+    /// index only. From `prepare` to the end of `commit` a version is always seen in at least one of the two
+    /// places.
     async fn head(&self, key: &Key) -> Result<Head, VolumeError> {
         answer(self, VolumeAsk::Head { key: key.clone() }).await
     }
 
-    /// Keys that begin with a text and of which something lies prepared.
+    /// Returns the keys that begin with `prefix` and have a prepared version.
     async fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
         let prefix = prefix.to_owned();
         answer(self, VolumeAsk::Unsettled { prefix }).await
     }
 
-    /// Opens a replica and reads whole blocks of it, from the file, unverified; see [`ReplicaRead`]. A replica that is
-    /// known to be bad is opened all the same: its other blocks may be right nowhere else. The bytes end with an
-    /// error at a block that cannot be read.
+    /// Opens a replica and reads whole blocks of it, from the file, unverified; see [`ReplicaRead`]. A
+    /// replica that is known to be bad is opened too: it may hold the only good copy of its other blocks. The
+    /// bytes end with an error at a block that cannot be read.
     async fn read(&self, key: &Key, version: Version, blocks: Range<u64>)
     -> Result<ReplicaRead, VolumeError>;
 
-    /// Newest versions of keys in order, tombstones included, at most `query.limit`; fewer means that there are no more.
+    /// Returns the newest versions of keys in order, tombstones included, at most `query.limit`. Fewer than
+    /// that means that there are no more.
     async fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
         answer(self, VolumeAsk::List(query.clone())).await
     }
 
-    /// Everything in the first of these partitions, by files and index: a list for each, in order of keys, strays last.
-    /// Partitions are answered, at least one, until they have [`SURVEY_ENTRIES`] entries together.
+    /// Returns everything in the first of these partitions, by files and index: a list for each, in order of
+    /// keys, strays last. There is at least one list; the answer ends once the lists have [`SURVEY_ENTRIES`]
+    /// entries together.
     async fn survey(&self, partitions: &[Partition]) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
         let partitions = partitions.to_vec();
         answer(self, VolumeAsk::Survey { partitions }).await
@@ -156,7 +163,8 @@ pub trait Volume: Send + Sync + 'static {
         answer(self, VolumeAsk::Verify { key, version, cause }).await
     }
 
-    /// Removes one replica or collected tombstone, durably, and logs it with the evidence that it may go.
+    /// Removes one replica or collected tombstone durably, and logs it with `evidence`, which says why it may
+    /// go.
     async fn remove(
         &self,
         key: &Key,
@@ -174,28 +182,31 @@ pub trait Volume: Send + Sync + 'static {
         answer(self, ask).await
     }
 
-    /// Moves a stray file out of the way (into the volume's `lost+found`), or indexes it if it is a whole replica after all.
+    /// Moves a stray file out of the way (into the volume's `lost+found`), or indexes it if it is a whole
+    /// replica after all.
     async fn settle_stray(&self, path: &str) -> Result<(), VolumeError> {
         let path = path.to_owned();
         answer(self, VolumeAsk::SettleStray { path }).await
     }
 
-    /// Says that repair has passed over everything that this volume should hold: ends [`VolumeState::Rebuilding`].
+    /// Tells the volume that repair has been through everything it should hold. This ends
+    /// [`VolumeState::Rebuilding`].
     async fn rebuilt(&self) -> Result<(), VolumeError> {
         answer(self, VolumeAsk::Rebuilt).await
     }
 
-    /// Lines of the fixity log about a key on this volume's node, oldest first; all lines (the last `limit`) if `None`.
+    /// Returns lines of the fixity log of this volume's node, oldest first: those about `key`, or the last
+    /// `limit` of all lines if `key` is `None`.
     async fn fixity(&self, key: Option<&Key>, limit: usize) -> Result<Vec<FixityEvent>, VolumeError> {
         let key = key.cloned();
         answer(self, VolumeAsk::Fixity { key, limit }).await
     }
 
-    /// How the volume is doing.
+    /// Returns the state, sizes and counts of the volume.
     async fn status(&self) -> Result<VolumeStatus, VolumeError> {
         answer(self, VolumeAsk::Status).await
     }
 
-    /// A volume that could not be opened is tried again, without anybody waiting for it. Nothing for all others.
+    /// Tries again to open a volume that could not be opened. Returns at once. Other volumes ignore the call.
     fn revive(&self) {}
 }

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Term;
 
-/// Why a volume did not do what it was asked. Says what the caller may do next.
+/// Why a volume did not do what it was asked. Each variant says what the caller may do next.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum VolumeError {
-    /// No answer: try another replica; it may come back.
+    /// The volume did not answer. Try another replica; the volume may come back.
     #[error("volume {volume} cannot be reached: {detail}")]
     Unreachable {
         /// Volume asked.
@@ -16,7 +16,7 @@ pub enum VolumeError {
         /// What failed.
         detail: String,
     },
-    /// Taken out of service: try another replica, a person has to look.
+    /// The volume was taken out of service. Try another replica; a person must look at the volume.
     #[error("volume {volume} is out of service: {detail}")]
     Out {
         /// Volume asked.
@@ -24,7 +24,7 @@ pub enum VolumeError {
         /// Why it is out.
         detail: String,
     },
-    /// No room: hand the write to another volume.
+    /// The volume has no room. Give the write to another volume.
     #[error("volume {volume} is full: {detail}")]
     Full {
         /// Volume asked.
@@ -32,7 +32,7 @@ pub enum VolumeError {
         /// Needed and free bytes.
         detail: String,
     },
-    /// No such version or upload here.
+    /// The volume does not hold this version or upload.
     #[error("volume {volume} does not hold {what}")]
     Missing {
         /// Volume asked.
@@ -47,12 +47,12 @@ pub enum VolumeError {
         volume: VolumeId,
         /// Which bytes.
         what: String,
-        /// As found.
+        /// The digest or length found.
         found: String,
-        /// As it must be.
+        /// The digest or length that it must have.
         expected: String,
     },
-    /// The node knows another layout; the newer of the two has been taken over: ask again.
+    /// The node has another layout in force. The newer of the two has been adopted: retry.
     #[error("volume {volume} was asked under layout {ours}, its node knows {theirs}")]
     OtherLayout {
         /// Volume asked.
@@ -62,7 +62,7 @@ pub enum VolumeError {
         /// Number that the node knows.
         theirs: u64,
     },
-    /// Another node has taken its turn to decide for the key's partition: nothing was prepared.
+    /// Another node has begun a later term for the key's partition. Nothing was prepared.
     #[error("volume {volume}: the version's turn is over, term {promised} was promised")]
     Superseded {
         /// Volume asked.
@@ -70,7 +70,7 @@ pub enum VolumeError {
         /// The term promised.
         promised: Term,
     },
-    /// The client's content ended early or with an error: not the volume's fault.
+    /// The client's content ended early or with an error. The volume is not at fault.
     #[error("content ended: {0}")]
     Body(String),
     /// Any other failure of this operation alone.

@@ -1,10 +1,11 @@
-//! What a background worker of a node says of itself.
+//! The status that every background worker of a node reports.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a background worker is doing. The command line, the Store page and the metrics show all workers alike.
+/// What a background worker is doing. The command line, the Store page and the metrics show all workers
+/// alike.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerStatus {
     /// `scrub NODE/VOLUME`, `repair`, `rebalance`, ...
@@ -19,7 +20,7 @@ pub struct WorkerStatus {
     pub bytes: u64,
     /// Bad or missing things found since the start.
     pub found: u64,
-    /// Of these, put right.
+    /// How many of `found` were repaired.
     pub repaired: u64,
     /// End of the last whole pass, milliseconds since 1970.
     pub last_pass_ms: Option<u64>,
@@ -34,9 +35,9 @@ pub enum WorkerState {
     /// It waits for its next pass.
     #[default]
     Idle,
-    /// It is within a pass.
+    /// It is in the middle of a pass.
     Busy,
-    /// It is within a pass, and waits for this reason.
+    /// It is in the middle of a pass and waits, for this reason.
     Paused(String),
     /// It ended for this reason, and does nothing until the node starts again.
     Failed(String),
@@ -63,6 +64,7 @@ impl TryFrom<String> for WorkerState {
     type Error = String;
 
     fn try_from(text: String) -> Result<WorkerState, String> {
+        // The reason may contain ": " itself, so only the first one is split at.
         match text.split_once(": ") {
             None if text == "idle" => Ok(WorkerState::Idle),
             None if text == "busy" => Ok(WorkerState::Busy),

@@ -19,7 +19,7 @@ pub(crate) enum StreamAsk {
         /// Blocks asked for.
         start: u64,
         end: u64,
-        /// Whether the table of blocks is to come along.
+        /// Whether the answer includes the table of blocks.
         table: bool,
     },
 }
@@ -58,27 +58,27 @@ pub(crate) struct StagedHead {
     pub(crate) size: u64,
 }
 
-/// How an operation is treated on its way.
+/// How the wire treats an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Manner {
     /// Its name in the path, in counters and logs.
     pub(crate) operation: &'static str,
-    /// Whether it changes anything: then a request is carried out once, however often it arrives.
+    /// Whether it changes anything. If so, a request is carried out once, however often it arrives.
     pub(crate) writes: bool,
     /// Longest time for the whole answer (of a stream: for its head).
     pub(crate) limit: Duration,
 }
 
-/// Reads an index or a memory table.
+/// Limit for reading an index or a table in memory.
 const QUICK: Duration = Duration::from_secs(10);
 
-/// Syncs; a disk with a full queue takes seconds for it.
+/// Limit for an operation that syncs; a disk with a full queue takes seconds for it.
 const DURABLE: Duration = Duration::from_secs(30);
 
-/// Asks others for something durable.
+/// Limit for an operation that asks other nodes for something durable.
 const JOINT: Duration = Duration::from_secs(60);
 
-/// Reads whole partitions or a whole object, or takes a whole upload. What matters is that the node lives.
+/// Limit for reading whole partitions or objects, or receiving an upload. Pings find a dead node long before.
 const LONG: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Manner {
@@ -95,7 +95,7 @@ impl Manner {
 }
 
 impl StreamAsk {
-    /// How it is treated.
+    /// How the wire treats it.
     pub(crate) fn manner(&self) -> Manner {
         match self {
             Self::ReadStaged { .. } => Manner::READ_STAGED,
@@ -104,7 +104,7 @@ impl StreamAsk {
     }
 }
 
-/// How a question to a volume is treated.
+/// How the wire treats a question to a volume.
 pub(crate) fn manner_of(ask: &VolumeAsk) -> Manner {
     match ask {
         VolumeAsk::Prepare { .. } => writes("prepare", DURABLE),
@@ -124,7 +124,7 @@ pub(crate) fn manner_of(ask: &VolumeAsk) -> Manner {
 }
 
 impl NodeAsk {
-    /// How it is treated.
+    /// How the wire treats it.
     pub(crate) fn manner(&self) -> Manner {
         match self {
             Self::Finish(_) => writes("finish", JOINT),
@@ -137,7 +137,7 @@ impl NodeAsk {
         }
     }
 
-    /// Whether it may only be asked under the layout that the node has in force: everything that a layout decides.
+    /// Whether it is refused under another layout than the one in force: its result depends on the layout.
     pub(crate) fn needs_layout(&self) -> bool {
         matches!(self, Self::Finish(_) | Self::Promise { .. })
     }

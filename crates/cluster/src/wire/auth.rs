@@ -1,8 +1,10 @@
-//! Signatures: HMAC-SHA256, under the cluster's secret, over everything in a request that decides what is done.
+//! Signatures: HMAC-SHA256, under the cluster's secret, over everything in a request that decides what is
+//! done.
 //!
-//! Signed text, each line ended by a newline: method, path with query, caller, layout number and digest, time in
-//! milliseconds, nonce, BLAKE3 of the ask. Raw content is not signed: it is compared with the digest in the signed
-//! description (`prepare`, `stage-whole`) before it becomes visible, and with the table when it is read.
+//! Signed text, each line ended by a newline: method, path with query, caller, layout number and digest, time
+//! in milliseconds, nonce, BLAKE3 of the ask. Raw content is not signed: it is compared with the digest in
+//! the signed description (`prepare`, `stage-whole`) before it becomes visible, and with the table when it is
+//! read.
 
 use contract::now_ms;
 use data_encoding::HEXLOWER;
@@ -39,7 +41,7 @@ pub(crate) struct Signed {
     pub(crate) ask: [u8; 32],
 }
 
-/// Lets those in who know the secret.
+/// Admits requests that are signed with the secret.
 #[derive(Debug)]
 pub(crate) struct Gate {
     secret: Secret,
@@ -47,7 +49,7 @@ pub(crate) struct Gate {
 }
 
 impl Signed {
-    /// Signed now.
+    /// Fills in the current time and a random nonce.
     pub(crate) fn now(caller: &str, under: LayoutTag, ask: &[u8]) -> Self {
         Self {
             caller: caller.to_owned(),
@@ -62,7 +64,8 @@ impl Signed {
     pub(crate) fn headers(&self, secret: &Secret, method: &Method, path: &str) -> HeaderMap {
         let mut headers = HeaderMap::with_capacity(8);
         let mut set = |name, text: String| {
-            // All texts are ours: names of checked characters, numbers and digits. Another would be refused as unsigned.
+            // All texts are ours and valid: checked names, numbers and digits. A header left out would only
+            // make the request unsigned.
             if let Ok(value) = HeaderValue::try_from(text) {
                 headers.insert(name, value);
             }
@@ -112,7 +115,7 @@ impl Signed {
 }
 
 impl Gate {
-    /// A gate for those who know this secret.
+    /// Makes a gate for this secret.
     pub(crate) fn new(secret: Secret) -> Self {
         Self {
             secret,
@@ -120,7 +123,7 @@ impl Gate {
         }
     }
 
-    /// What a request vouches for; `None` for one that is not signed with the secret or not signed lately.
+    /// Returns what the signature covers; `None` if the request is not signed with the secret, or too old.
     pub(crate) fn check(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Signed> {
         let signed = Signed::of_headers(headers)?;
         let signature = HEXLOWER.decode(headers.get(SIGNATURE)?.as_bytes()).ok()?;
@@ -143,7 +146,8 @@ impl Gate {
 pub(super) fn mac_of(secret: &Secret) -> Hmac<Sha256> {
     let mut block = [0; 64];
     let key = secret.bytes();
-    // HMAC's own rule for keys (RFC 2104): longer ones than a block are hashed, shorter ones padded with zeros.
+    // HMAC's own rule for keys (RFC 2104): longer ones than a block are hashed, shorter ones padded with
+    // zeros.
     if key.len() <= block.len() {
         block[..key.len()].copy_from_slice(key);
     } else {

@@ -1,4 +1,4 @@
-//! Bodies: known whole, or on their way.
+//! Bodies of requests and answers: in memory, or as streams.
 
 use std::io;
 use std::time::Duration;
@@ -16,27 +16,28 @@ use tokio::time::timeout;
 /// Any body that we send.
 pub(crate) type Body = UnsyncBoxBody<Bytes, io::Error>;
 
-/// Nothing.
+/// An empty body.
 pub(crate) fn empty() -> Body {
     Empty::new().map_err(|never| match never {}).boxed_unsync()
 }
 
-/// Known whole.
+/// A body that is in memory.
 pub(crate) fn full(content: impl Into<Bytes>) -> Body {
     Full::new(content.into())
         .map_err(|never| match never {})
         .boxed_unsync()
 }
 
-/// Content as it comes.
+/// A body that sends content as it comes.
 pub(crate) fn streamed(content: ByteStream) -> Body {
     StreamBody::new(content.map_ok(Frame::data)).boxed_unsync()
 }
 
-/// Content as it comes, and the work of handing it over, which has to be done for the body to go on.
+/// Returns a body that sends content as it comes, and a future that feeds it. The body goes on only while the
+/// future is polled.
 ///
-/// The body is a connection's, and stays with it while the other side takes nothing. The content is the work's: whoever
-/// drops that, because nobody waits for an answer any more, lets go of the content at once, and the body breaks off.
+/// The connection owns the body and keeps it while the other side takes nothing. The future owns the content:
+/// a caller that stops waiting drops the future, which frees the content at once and breaks off the body.
 pub(crate) fn handed(content: ByteStream, stall: Duration) -> (Body, impl Future<Output = io::Result<()>>) {
     let (sink, pieces) = mpsc::channel(1);
     let body = stream::try_unfold(pieces, |mut pieces: mpsc::Receiver<_>| async move {
@@ -49,7 +50,7 @@ pub(crate) fn handed(content: ByteStream, stall: Duration) -> (Body, impl Future
     (streamed(Box::pin(body)), hand(content, sink, stall))
 }
 
-/// Hands a content over. When the other side wants no more of it, that is for its answer to explain.
+/// Feeds content to the body. If the other side takes no more of it, this returns `Ok`: its answer says why.
 async fn hand(
     mut content: ByteStream,
     sink: mpsc::Sender<io::Result<Option<Bytes>>>,
@@ -70,12 +71,13 @@ async fn hand(
     }
 }
 
-/// First these, then content as it comes.
+/// A body that sends `heads` first, then content as it comes.
 pub(crate) fn headed(heads: Vec<Bytes>, content: ByteStream) -> Body {
     streamed(Box::pin(stream::iter(heads.into_iter().map(Ok)).chain(content)))
 }
 
-/// A body that arrives, as content; a pause longer than `idle` is an error, as is an end before the declared one.
+/// A body that arrives, as content; a pause longer than `idle` is an error, as is an end before the declared
+/// one.
 pub(crate) fn arriving(body: Incoming, idle: Duration) -> ByteStream {
     Box::pin(stream::try_unfold(body, move |mut body| async move {
         let piece = timeout(idle, next(&mut body)).await.unwrap_or_else(|_| {
@@ -91,7 +93,7 @@ pub(crate) fn arriving(body: Incoming, idle: Duration) -> ByteStream {
 /// The next piece; `None` at the end.
 pub(crate) async fn next(body: &mut Incoming) -> io::Result<Option<Bytes>> {
     while let Some(frame) = body.frame().await {
-        // Trailers are no content.
+        // Trailers are not content, so they are skipped.
         if let Ok(data) = frame.map_err(io::Error::other)?.into_data() {
             return Ok(Some(data));
         }
@@ -112,7 +114,7 @@ pub(crate) async fn whole(body: Incoming, max: usize, idle: Duration) -> io::Res
     if first.len() as u64 == declared && first.len() <= max {
         return Ok(first);
     }
-    // Not the declared length: that is a claim, and costs its sender nothing.
+    // The declared length is not reserved: it is only a claim, which costs its sender nothing.
     let mut joined = BytesMut::from(first);
     while let Some(piece) = pieces.try_next().await? {
         if joined.len() + piece.len() > max {

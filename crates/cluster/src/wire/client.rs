@@ -1,4 +1,5 @@
-//! Asking other nodes: signed, under a layout, with the layouts of both sides brought together when they differ.
+//! Sends signed requests to other nodes under a layout. If the layouts differ, both sides adopt the newer
+//! ones.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -22,12 +23,12 @@ use super::{ANSWER_BYTES_MAX, ASK_BYTES_MAX};
 use crate::keeper::Keeper;
 use crate::trust::{Tls, Trust};
 
-/// All other nodes, as this process reaches them.
+/// The connections of this process to all other nodes.
 pub(crate) struct Peers {
     caller: Caller,
     tls: Tls,
     http: Http,
-    /// Addresses known better than from the layout: those of owner files, and one's own.
+    /// Addresses that replace those of the layout: from owner files, and the own one.
     addresses: BTreeMap<NodeId, String>,
     links: Mutex<HashMap<(NodeId, String), Arc<Link>>>,
     keeper: Arc<Keeper>,
@@ -43,9 +44,9 @@ pub(crate) struct Peer {
     under: LayoutTag,
 }
 
-/// Why there is no answer to use.
+/// Why there is no usable answer.
 pub(crate) enum Failure<E> {
-    /// None came, or none that can be understood.
+    /// No answer came, or it cannot be understood.
     Unreachable(String),
     /// The connection broke before an answer began.
     Broken(String),
@@ -53,12 +54,12 @@ pub(crate) enum Failure<E> {
     NotAsked(String),
     /// The node knows another layout, of this number.
     OtherLayout(u64),
-    /// What the node said.
+    /// The node answered with this error.
     Said(E),
 }
 
 impl Peers {
-    /// For a process of this name, which keeps its layouts there.
+    /// Makes the connections of a process of this name, whose layouts are in `keeper`.
     pub(crate) fn new(
         name: &str,
         trust: Trust,
@@ -111,7 +112,7 @@ impl Peer {
         self.under.number
     }
 
-    /// Asks in JSON and is answered in JSON.
+    /// Sends an ask as JSON and returns the JSON answer.
     pub(crate) async fn ask<T: DeserializeOwned, E: DeserializeOwned>(
         &self,
         manner: Manner,
@@ -122,7 +123,7 @@ impl Peer {
         self.json(answer).await
     }
 
-    /// Asks in JSON; the body of a good answer is the caller's.
+    /// Sends an ask as JSON and returns the answer with its body unread.
     pub(crate) async fn ask_raw<E: DeserializeOwned>(
         &self,
         manner: Manner,
@@ -139,7 +140,8 @@ impl Peer {
         }
         let first = self.send(manner, path, &ask, body::full(ask.clone())).await;
         match first {
-            // An idle connection may have been closed under us. What only reads may be asked again, once.
+            // The other side may have closed an idle connection. An ask that only reads is retried once; one
+            // that writes may have been carried out.
             Err(Failure::Broken(_) | Failure::NotAsked(_)) if !manner.writes => {
                 self.send(manner, path, &ask, body::full(ask.clone())).await
             }
@@ -188,7 +190,7 @@ impl Peer {
             .map_err(|error| Failure::Unreachable(format!("unreadable answer: {error}")))
     }
 
-    /// What the node said in the place of an answer.
+    /// Reads the error that the node sent instead of an answer.
     async fn said<E: DeserializeOwned>(&self, status: StatusCode, answer: Response<Incoming>) -> Failure<E> {
         let text = match self.link.whole(answer.into_body(), ASK_BYTES_MAX).await {
             Ok(text) => text,
@@ -210,7 +212,7 @@ impl Peer {
         let keeper = &self.peers.keeper;
         let (ours, tag) = (keeper.tag(), LayoutTag::of(&theirs.current));
         if ours.number == number && ours != tag {
-            // Only layout 1 can be two: it is made, not agreed on.
+            // Only layout 1 can exist twice: each node makes it itself, without a majority.
             tracing::error!(
                 node = %self.node(),
                 layout = number,

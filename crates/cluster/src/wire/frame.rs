@@ -15,7 +15,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 /// Longest description: a key, attributes of some kilobytes, digests.
 pub(crate) const HEAD_BYTES_MAX: usize = 1 << 20;
 
-/// A head frame of this description.
+/// Makes the head frame of a description.
 pub(crate) fn head(json: &[u8]) -> io::Result<Bytes> {
     let length = u32::try_from(json.len())
         .ok()
@@ -28,7 +28,7 @@ pub(crate) fn head(json: &[u8]) -> io::Result<Bytes> {
     Ok(frame.freeze())
 }
 
-/// Splits what is known whole into description and content.
+/// Splits a body in memory into description and content.
 pub(crate) fn split(mut whole: Bytes) -> io::Result<(Bytes, Bytes)> {
     if whole.len() < 4 {
         return Err(cut_short(4, whole.len() as u64));
@@ -44,12 +44,12 @@ pub(crate) fn split(mut whole: Bytes) -> io::Result<(Bytes, Bytes)> {
 /// Content read by exact lengths.
 pub(crate) struct Pieces {
     stream: ByteStream,
-    /// Arrived and not taken yet.
+    /// Bytes that have arrived and were not taken yet.
     left: Bytes,
 }
 
 impl Pieces {
-    /// Of this content.
+    /// Reads from this content.
     pub(crate) fn new(stream: ByteStream) -> Self {
         Self {
             stream,
@@ -63,7 +63,7 @@ impl Pieces {
         self.take(length).await
     }
 
-    /// The next `length` bytes.
+    /// Returns the next `length` bytes; fails if the content ends before.
     pub(crate) async fn take(&mut self, length: usize) -> io::Result<Bytes> {
         while self.left.is_empty() && length > 0 {
             self.left = self.more(length).await?;
@@ -80,7 +80,8 @@ impl Pieces {
         Ok(joined.freeze())
     }
 
-    /// The `length` bytes that must be left: fewer or more end the stream with an error.
+    /// Returns the rest of the content, which must be `length` bytes: fewer or more end the stream with an
+    /// error.
     pub(crate) fn rest(self, length: u64) -> ByteStream {
         let left = stream::iter((!self.left.is_empty()).then_some(Ok(self.left)));
         exactly(Box::pin(left.chain(self.stream)), length)

@@ -1,12 +1,12 @@
-//! The way to one node: connections, and whether it is worth waiting for.
+//! The connections to one node, and whether waiting for it makes sense.
 //!
 //! Invariants:
-//!  - nobody waits longer than [`PATIENCE`] plus [`PING_MAX`] for a process that does not answer pings, however long
-//!    an answer of a living one may take;
-//!  - while a node is known not to answer in time, requests to it fail at once; it is tried again every
-//!    [`RETRY_EVERY`] in the background, and taken up when it answers.
+//!  - no request waits longer than [`PATIENCE`] plus [`PING_MAX`] for a process that does not answer pings,
+//!    however long a living one may take to answer;
+//!  - while a node is known not to answer in time, requests to it fail at once; it is pinged every
+//!    [`RETRY_EVERY`] in the background, and used again when it answers.
 //!
-//! A refused connection is no such case: it costs nothing to try, and a node that was restarted is back at once.
+//! A refused connection does not count: another attempt costs nothing, and a restarted node is used at once.
 
 use std::error::Error;
 use std::io;
@@ -29,10 +29,11 @@ use super::secure::{Wire, advice};
 use super::{IDLE_MAX, PATIENCE, RETRY_EVERY};
 use crate::Secret;
 
-/// Longest time for the answer to a ping. A busy machine with hundreds of runnable threads still answers within it.
+/// Longest time for the answer to a ping. A busy machine with hundreds of runnable threads still answers
+/// within it.
 const PING_MAX: Duration = Duration::from_millis(2500);
 
-/// The way to one node.
+/// The connections to one node.
 pub(crate) struct Link {
     node: NodeId,
     address: String,
@@ -42,7 +43,7 @@ pub(crate) struct Link {
     down: watch::Sender<Option<String>>,
     /// When it last answered anything.
     heard: Mutex<Option<Instant>>,
-    /// Held while a ping is out, so that those who wait for the same node share one.
+    /// Held during a ping, so that all requests that wait for the node share one ping.
     pinging: tokio::sync::Mutex<()>,
 }
 
@@ -69,7 +70,7 @@ pub(crate) enum NoAnswer {
     Broken(String),
     /// Nothing was sent: the connection was refused, or the node is known not to answer.
     NotAsked(String),
-    /// Waiting any longer has no point.
+    /// Waiting was given up: a limit has passed, or the node does not answer pings.
     Waiting(String),
 }
 
@@ -83,7 +84,7 @@ impl NoAnswer {
 }
 
 impl Link {
-    /// The way to the node at this address. Nothing is sent yet.
+    /// Makes the link to the node at this address. Nothing is sent yet.
     pub(crate) fn new(node: NodeId, address: String, caller: Caller, wire: Wire) -> Arc<Self> {
         Arc::new(Self {
             node,
@@ -132,7 +133,7 @@ impl Link {
     /// A whole body of an answer, of at most `max` bytes.
     pub(crate) async fn whole(self: &Arc<Self>, body: Incoming, max: usize) -> io::Result<Bytes> {
         let work = body::whole(body, max, IDLE_MAX);
-        // The body as a whole may take as long as its pieces keep coming.
+        // No limit for the body as a whole: it may take as long as pieces keep coming.
         self.guard(Duration::MAX, work).await.map_err(io::Error::other)?
     }
 
@@ -145,19 +146,20 @@ impl Link {
         }))
     }
 
-    /// Does some work with the node, as long as the node lives and for at most `limit`.
+    /// Runs `work` until it ends, the node is found dead, or `limit` has passed.
     async fn guard<T>(self: &Arc<Self>, limit: Duration, work: impl Future<Output = T>) -> Result<T, String> {
         if let Some(reason) = self.down.borrow().clone() {
             return Err(reason);
         }
         tokio::select! {
+            // Work that is done wins over a limit that passes at the same moment.
             biased;
             done = work => Ok(done),
             reason = self.watch_over(limit) => Err(reason),
         }
     }
 
-    /// Returns when waiting has no point any more, with the reason.
+    /// Returns the reason once waiting no longer makes sense.
     async fn watch_over(self: &Arc<Self>, limit: Duration) -> String {
         let mut down = self.down.subscribe();
         let begun = Instant::now();
@@ -178,9 +180,10 @@ impl Link {
         }
     }
 
-    /// Whether the process answers at all. Shared by all who ask at the same time.
+    /// Finds out whether the process answers at all. Callers at the same time share one ping.
     async fn alive(self: &Arc<Self>) -> Result<(), String> {
         let _one = self.pinging.lock().await;
+        // Again, because another caller may have pinged while this one waited for the lock.
         if let Some(reason) = self.down.borrow().clone() {
             return Err(reason);
         }
@@ -246,9 +249,10 @@ impl Link {
         Ok(request)
     }
 
-    /// What an error means, in words; a connection that could not be made in time means that the node is away.
+    /// What an error means, in words; a connection that could not be made in time means that the node is
+    /// away.
     fn failed(self: &Arc<Self>, error: &hyper_util::client::legacy::Error) -> String {
-        // It may have been restarted with the other way to speak.
+        // The node may have been restarted with TLS instead of plain connections, or the other way round.
         self.wire.forget();
         if let Some(advice) = advice(error) {
             return format!("{}: {advice}", self.address);

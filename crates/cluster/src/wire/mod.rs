@@ -1,23 +1,17 @@
-//! How nodes talk: HTTP/1.1 in TLS ([`tls`]), every method of [`contract::Volume`] and [`contract::Node`] a route below `/v1/`.
+//! How nodes talk: HTTP/1.1 in TLS ([`tls`]), every method of [`contract::Volume`] and [`contract::Node`] a
+//! route below `/v1/`.
 //!
-//! A request is `POST /v1/volume/NODE/NAME/OPERATION` or `POST /v1/node/OPERATION`. Its body is the ask as JSON,
-//! except for `stage` (raw content, the upload's name in the query) and `stage-whole` (a head frame, then the content).
-//! The answer is JSON, except for `read` (a head frame, the table, then raw blocks) and `read-staged` (a head frame, then
-//! the content). `GET /v1/ping` answers without touching a disk: it tells a slow disk from a process that is gone.
-//!
-//! | status | body |
-//! |---|---|
-//! | 200 | the answer |
-//! | 400 | what is wrong with the request, as text |
-//! | 401 | none: the request is not signed with the secret, too old, or was seen before |
-//! | 409 | the `Layouts` that the node has in force: the request was made under another one |
-//! | other | the `VolumeError` or `NodeError` as JSON |
+//! A request is `POST /v1/volume/NODE/NAME/OPERATION` or `POST /v1/node/OPERATION`. Its body is the ask as
+//! JSON, except for `stage` (raw content, the upload's name in the query) and `stage-whole` (a head frame,
+//! then the content). The answer is JSON, except for `read` (a head frame, the table, then raw blocks) and
+//! `read-staged` (a head frame, then the content). `GET /v1/ping` answers without touching a disk: it tells a
+//! slow disk from a process that is gone.
 //!
 //! Invariants:
-//!  - nothing but a refused handshake (a 401 without a body, where there is no TLS) is said to those who do not know the
-//!    secret;
+//!  - a caller that does not know the secret learns only that it is refused (by the handshake, or without TLS
+//!    by a 401 without a body);
 //!  - a stream that is cut short is an error on the other side, never a short content;
-//!  - no answer is waited for without a limit, and none for long from a process that does not answer pings.
+//!  - every wait for an answer has a limit, and a short one if the process does not answer pings.
 
 use std::time::Duration;
 
@@ -37,20 +31,21 @@ pub(super) mod server;
 pub(super) mod tables;
 pub(super) mod tls;
 
-/// A stranger has so long to prove that he is none: a handshake is two round trips.
+/// Longest time for a TLS handshake, which is two round trips.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
 
-/// A connection is made in milliseconds or not at all; two seconds leave room for one lost packet.
+/// Longest time to make a connection. It normally takes milliseconds; two seconds leave room for one lost
+/// packet.
 const CONNECT_MAX: Duration = Duration::from_secs(2);
 
-/// How long an answer may be out before its node is asked whether it lives, and how long that may take. Together they
-/// are what a frozen node costs the first of those who wait for it.
+/// How long to wait for an answer before its node is pinged. Together with the time for the ping, this is how
+/// long a frozen node delays the first request that waits for it.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// How often a node that did not answer in time is tried again.
 const RETRY_EVERY: Duration = Duration::from_secs(1);
 
-/// Longest pause in content on its way from a living node, or to it: its disk is stuck.
+/// Longest pause in content from or to a living node; after it the disk of the node is taken to be stuck.
 const IDLE_MAX: Duration = Duration::from_secs(10);
 
 /// Longest time for the answer to a content that was sent whole: the last of it is written, not synced.
@@ -68,16 +63,18 @@ const SERVER_KEEPS: Duration = Duration::from_secs(30);
 /// Unused connections kept to each node.
 const IDLE_CONNECTIONS_MAX: usize = 64;
 
-/// A request's head: the longest query is a few hundred bytes, the rest is ours.
+/// Most bytes of a request's head. The longest query is a few hundred bytes; the rest are our own headers.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 
-/// An ask as JSON. The largest is a layout: some 150 bytes for each volume and node.
+/// Most bytes of an ask as JSON. The largest is a layout: some 150 bytes for each volume and node.
 const ASK_BYTES_MAX: usize = 8 << 20;
 
-/// An answer as JSON. The largest is a survey whose last partition is very full: some 400 bytes for each replica.
+/// Most bytes of an answer as JSON. The largest is a survey whose last partition is very full: some 400 bytes
+/// for each replica.
 const ANSWER_BYTES_MAX: usize = 512 << 20;
 
-/// Content sent in one request with its description; more goes by `stage` and `prepare`.
+/// Most bytes of content sent in one request with its description. Longer content is sent with `stage` and
+/// `prepare`.
 const WHOLE_BYTES_MAX: usize = 4 << 20;
 
 /// The table of a 512 GiB object; larger ones cannot be read from another node.

@@ -1,7 +1,7 @@
 //! Requests seen, so that none is carried out twice.
 //!
-//! Invariant: a signed time and nonce is admitted at most once. What is forgotten to bound memory is refused from then
-//! on: everything as old as the newest thing forgotten.
+//! Invariant: a pair of signed time and nonce is admitted at most once. When requests are forgotten to bound
+//! memory, all requests as old as the newest one forgotten are refused from then on.
 
 use std::collections::BTreeSet;
 
@@ -38,8 +38,8 @@ impl Nonces {
         }
     }
 
-    /// Whether this request has not been seen before. Those from before `oldest_ms` are refused by their time alone
-    /// and need not be kept.
+    /// Whether this request has not been seen before. Requests from before `oldest_ms` are refused by their
+    /// time alone, so they are not kept.
     pub(crate) fn admit(&self, time_ms: u64, nonce: u128, oldest_ms: u64) -> bool {
         let mut seen = self.seen.lock();
         if time_ms <= seen.forgotten_ms || !seen.by_time.insert((time_ms, nonce)) {

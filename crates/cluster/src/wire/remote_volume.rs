@@ -44,7 +44,7 @@ impl RemoteVolume {
         answer.map_err(|failure| self.error(failure))
     }
 
-    /// A survey of at most so many partitions, and at least one of them.
+    /// Checks that a survey has at least one partition (if any was asked for) and at most `most`.
     fn checked(&self, found: Vec<Vec<Surveyed>>, most: usize) -> Result<Vec<Vec<Surveyed>>, VolumeError> {
         if found.len() > most || found.is_empty() != (most == 0) {
             let detail = format!("a survey of {} partitions: expected 1 to {most}", found.len());
@@ -124,7 +124,7 @@ fn table_of(bytes: &[u8]) -> BlockTable {
     BlockTable::from_values(values.to_vec())
 }
 
-/// Content whose own failure is remembered, to tell it from a failure of the way.
+/// Remembers a failure of the content itself, to tell it from a failure of the connection.
 #[derive(Clone, Default)]
 struct Source(Arc<Mutex<Option<String>>>);
 
@@ -139,7 +139,7 @@ impl Source {
         }))
     }
 
-    /// The error to report: the source's own if it failed.
+    /// Returns the error of the content if it failed, else `error`.
     fn or(&self, error: VolumeError) -> VolumeError {
         self.0.lock().take().map_or(error, VolumeError::Body)
     }
@@ -183,7 +183,7 @@ impl Volume for RemoteVolume {
         let asked = match select(pin!(asking), pin!(handing)).await {
             Either::Left((asked, _)) => asked,
             Either::Right((Err(stalled), _)) => Err(Failure::Unreachable(stalled.to_string())),
-            // All of it was sent: now it is an answer like any other.
+            // The whole content was sent: from now on the limit of an ordinary answer holds.
             Either::Right((Ok(()), asking)) => timeout(STAGED_MAX, asking).await.unwrap_or_else(|_| {
                 let detail = format!("no answer within {} s after the content", STAGED_MAX.as_secs());
                 Err(Failure::Unreachable(detail))

@@ -1,7 +1,9 @@
-//! Connections with or without TLS: how they are made, and how a process finds out which the other side wants.
+//! Connections with or without TLS: how they are made, and how a process finds out which the other side
+//! wants.
 //!
-//! Where both are allowed, TLS is tried first, and the plain way is taken only with a process that does not speak TLS at
-//! all. Somebody between the two could feign that: it is for the time of a change only.
+//! Where both are allowed, TLS is tried first, and the plain way is taken only with a process that does not
+//! speak TLS at all. An attacker between the two could pretend that, so use it only while a cluster changes
+//! over.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -26,7 +28,7 @@ pub(crate) type Http = Client<HttpsConnector<HttpConnector>, Body>;
 const SECURE: &str = "https";
 const PLAIN: &str = "http";
 
-/// How long a node that spoke no TLS is taken to speak none.
+/// How long a node that did not speak TLS is asked without it.
 const PLAIN_FOR: Duration = Duration::from_secs(30);
 
 /// A client with pooled connections.
@@ -35,7 +37,7 @@ pub(crate) fn http(trust: &Trust) -> Http {
     connector.set_connect_timeout(Some(CONNECT_MAX));
     connector.set_nodelay(true);
     connector.enforce_http(false);
-    // A name has to be given; the key decides.
+    // The library requires a name; only the key is checked.
     let name = ServerName::IpAddress(Ipv4Addr::LOCALHOST.into());
     let connector = HttpsConnectorBuilder::new()
         .with_tls_config(trust.keys.client.clone())
@@ -50,11 +52,11 @@ pub(crate) fn http(trust: &Trust) -> Http {
         .build(connector)
 }
 
-/// The way to one address.
+/// How connections to one address are made: with TLS or without.
 pub(crate) struct Wire {
     tls: Tls,
     pub(crate) http: Http,
-    /// What was found out, and when.
+    /// The scheme that was found, and when.
     found: Mutex<Option<(&'static str, Instant)>>,
 }
 
@@ -89,14 +91,14 @@ impl Wire {
         let found = match self.http.request(request).await {
             Ok(_) => SECURE,
             Err(error) if speaks_no_tls(&error) => PLAIN,
-            // Not there, or not for us: the question itself will find that out.
+            // The node is away or refuses us: the request itself returns that error.
             Err(_) => return SECURE,
         };
         *self.found.lock() = Some((found, Instant::now()));
         found
     }
 
-    /// Forgets what was found out.
+    /// Forgets the scheme that was found.
     pub(crate) fn forget(&self) {
         *self.found.lock() = None;
     }
@@ -124,7 +126,7 @@ fn tls_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a rus
     if let Some(tls) = error.downcast_ref::<rustls::Error>() {
         return Some(tls);
     }
-    // What an I/O error carries is not among its sources.
+    // `source` of an I/O error skips the error that it carries, so that one is taken with `get_ref`.
     match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
         Some(carried) => tls_error(carried),
         None => tls_error(error.source()?),

@@ -31,7 +31,7 @@ impl Service {
             return answer;
         }
         let counted = self.node.counters.begin(manner.operation);
-        // In a task of its own: a decision that was begun is carried through when the caller has gone.
+        // Runs in a task of its own: a decision that was begun must be completed even if the caller has gone.
         let done = tokio::spawn(async move { self.do_node(ask).await }.in_current_span()).await;
         let answer = done.unwrap_or_else(|error| plain(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()));
         if answer.status().is_server_error() {
@@ -64,7 +64,7 @@ fn said<T: Serialize>(result: Result<T, NodeError>) -> Response<Body> {
 fn status_of(error: &NodeError) -> StatusCode {
     match error {
         NodeError::Unreachable { .. } => StatusCode::BAD_GATEWAY,
-        // 409 is kept for the layouts themselves.
+        // 409 is reserved for an answer that carries the layouts.
         NodeError::OtherLayout { .. } | NodeError::Superseded { .. } | NodeError::Undecided { .. } => {
             StatusCode::SERVICE_UNAVAILABLE
         }

@@ -42,7 +42,7 @@ impl Service {
         match operation {
             "stage" => self.stage(volume, admitted).await,
             "stage-whole" => self.stage_whole(volume, admitted).await,
-            // The path must decide: serde reads no "one or the other" of enums with numbers of 128 bits.
+            // The path must decide: serde cannot read an untagged enum that has numbers of 128 bits.
             "read" | "read-staged" => self.stream(volume, operation, admitted).await,
             _ => self.ask(volume, operation, admitted).await,
         }
@@ -55,6 +55,7 @@ impl Service {
                 "expected ?upload= and 32 digits".to_owned(),
             );
         };
+        // Before the first byte is stored: a request that was seen before must change nothing.
         if !self.gate.admit(&admitted.signed) {
             return refused();
         }
@@ -83,6 +84,7 @@ impl Service {
             Ok(parts) => parts,
             Err(error) => return bad(&error),
         };
+        // The content is not signed: `stage_whole` compares it with the digest in the signed head.
         if *blake3::hash(&head).as_bytes() != admitted.signed.ask || !self.gate.admit(&admitted.signed) {
             return refused();
         }
@@ -128,7 +130,7 @@ impl Service {
         if !manner.writes {
             return answer(volume.as_ref(), ask, counted).await;
         }
-        // In a task of its own: what was begun is carried through when the caller has gone.
+        // Runs in a task of its own: a change that was begun must be completed even if the caller has gone.
         let work = async move { answer(volume.as_ref(), ask, counted).await };
         let done = tokio::spawn(work.in_current_span()).await;
         done.unwrap_or_else(|error| plain(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
@@ -139,7 +141,7 @@ async fn answer(volume: &dyn Volume, ask: VolumeAsk, counted: Counted) -> Respon
     failing(said(volume.call(ask).await), &counted)
 }
 
-/// An answer, counted as a failure if it is one of this node.
+/// Counts the answer as a failure if this node is at fault.
 fn failing(answer: Response<Body>, counted: &Counted) -> Response<Body> {
     if answer.status().is_server_error() {
         counted.failed();
@@ -147,7 +149,7 @@ fn failing(answer: Response<Body>, counted: &Counted) -> Response<Body> {
     answer
 }
 
-/// Answers with content. Needs no task of its own: it changes nothing that must be carried through.
+/// Answers with content. Needs no task of its own: it changes nothing that must be completed.
 async fn stream(volume: &dyn Volume, ask: StreamAsk, counted: Counted) -> Response<Body> {
     let failed = match ask {
         StreamAsk::ReadStaged { stage } => match volume.read_staged(stage).await {
@@ -221,7 +223,7 @@ fn said<T: Serialize>(result: Result<T, VolumeError>) -> Response<Body> {
 fn status_of(error: &VolumeError) -> StatusCode {
     match error {
         VolumeError::Unreachable { .. } => StatusCode::BAD_GATEWAY,
-        // 409 is kept for the layouts themselves.
+        // 409 is reserved for an answer that carries the layouts.
         VolumeError::Out { .. } | VolumeError::OtherLayout { .. } => StatusCode::SERVICE_UNAVAILABLE,
         VolumeError::Superseded { .. } => StatusCode::PRECONDITION_FAILED,
         VolumeError::Full { .. } => StatusCode::INSUFFICIENT_STORAGE,
@@ -232,7 +234,7 @@ fn status_of(error: &VolumeError) -> StatusCode {
     }
 }
 
-/// Whether an error is a failure of this node, rather than of what was asked.
+/// Whether an error is a failure of this node and not of the request.
 fn is_ours(error: &VolumeError) -> bool {
     status_of(error).is_server_error()
 }
@@ -244,7 +246,7 @@ fn stage_of(query: &str) -> Option<StageId> {
     u128::from_str_radix(digits, 16).ok().map(StageId)
 }
 
-/// The same content, with every piece told to `tell`.
+/// Returns the same content and calls `tell` with the length of every piece.
 fn counting(content: ByteStream, tell: impl Fn(u64) + Send + 'static) -> ByteStream {
     Box::pin(content.inspect(move |piece| {
         if let Ok(piece) = piece {
@@ -253,7 +255,7 @@ fn counting(content: ByteStream, tell: impl Fn(u64) + Send + 'static) -> ByteStr
     }))
 }
 
-/// Content that gives what is left of it back when it is dropped before its end.
+/// Content that hands back its rest when it is dropped before its end.
 struct Returning {
     content: Option<ByteStream>,
     left: Left,
@@ -292,8 +294,8 @@ impl Drop for Returning {
     }
 }
 
-/// Reads the rest of a content away, for some time. An answer that is given before its request has arrived whole is
-/// lost with the connection when the other side is still sending.
+/// Reads and discards the rest of a content, for some time. If an answer is sent while the other side is
+/// still sending, the connection breaks and the answer is lost.
 fn drain_rest(left: Left) {
     if let Some(mut content) = left.lock().take() {
         let all = async move { while let Some(Ok(_)) = content.next().await {} };

@@ -1,4 +1,12 @@
-//! The serving side: connections, who is let in, and what goes where.
+//! The server of a node: accepts connections, checks signatures, and routes requests.
+//!
+//! | status | body |
+//! |---|---|
+//! | 200 | the answer |
+//! | 400 | what is wrong with the request, as text |
+//! | 401 | none: the request is not signed with the secret, too old, or was seen before |
+//! | 409 | the `Layouts` that the node has in force: the request was made under another one |
+//! | other | the `VolumeError` or `NodeError` as JSON |
 
 use std::io;
 use std::sync::Arc;
@@ -21,13 +29,13 @@ use crate::ConnectionSettings;
 use crate::local::LocalNode;
 use crate::trust::{Tls, Trust};
 
-/// A node as it is served.
+/// A node with the gate that checks its requests.
 pub(super) struct Service {
     pub(super) node: Arc<LocalNode>,
     pub(super) gate: Gate,
 }
 
-/// A request that was let in.
+/// A request whose signature is good.
 pub(super) struct Admitted {
     pub(super) signed: Signed,
     /// The path below `/v1/volume/` or `/v1/node/`.
@@ -43,7 +51,7 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    /// Begins to serve a node to those who know the secret.
+    /// Starts to serve a node to processes that know the secret.
     pub(crate) fn start(
         port: Port,
         node: Arc<LocalNode>,
@@ -60,7 +68,7 @@ impl Serving {
             async move { Ok(service.answer(request, connection).await) }
         };
         let (stop, mut stopped) = watch::channel(false);
-        // An error says that nobody is left who could ask for the end.
+        // An error means that the sender is gone, which ends the serving too.
         let stopped = async move { drop(stopped.wait_for(|stop| *stop).await) };
         Self {
             stop,
@@ -71,7 +79,7 @@ impl Serving {
     /// Takes no new requests, and waits some time for the answers in flight.
     pub(crate) async fn stop(self) {
         self.stop.send_replace(true);
-        // It only fails when the runtime ends, and with it all connections.
+        // It fails only when the runtime ends, which ends all connections too.
         let _ = self.serving.await;
     }
 }
@@ -85,7 +93,7 @@ pub(crate) fn door(connections: ConnectionSettings) -> Arc<Door> {
     })
 }
 
-/// On what terms connections are held.
+/// The limits and security of connections.
 fn terms(trust: &Trust, connections: ConnectionSettings) -> Terms {
     let server = trust.keys.server.clone();
     Terms {
@@ -97,11 +105,12 @@ fn terms(trust: &Trust, connections: ConnectionSettings) -> Terms {
         handshake_time_max: HANDSHAKE_MAX,
         head_bytes_max: HEAD_BYTES_MAX,
         head_time_max: SERVER_KEEPS,
-        // Replicas pass through: a smaller buffer means more calls of the system for each.
+        // Replicas pass through: a smaller buffer would need more system calls for each.
         buffer_bytes_max: None,
-        // Whoever asks has proved the secret, and content that stands still ends by limits of its own on both sides.
+        // The caller has proved the secret, and both sides have their own limits for content that stalls.
         write_idle_max: None,
-        // Every request has to be signed. One that is not is answered, but it is no reason to hold the connection.
+        // Every request has to be signed. One that is not is answered, but it is no reason to hold the
+        // connection.
         patience: Patience::FirstSignature(Duration::from_secs(connections.stranger_seconds.into())),
         grace: FAREWELL,
     }
@@ -144,7 +153,8 @@ impl Service {
         plain(StatusCode::NOT_FOUND, format!("nothing is at {path}"))
     }
 
-    /// The answer to a request that was made under another layout than the one in force; `None` if it was not.
+    /// The answer to a request that was made under another layout than the one in force; `None` if it was
+    /// not.
     pub(super) async fn other_layout(&self, signed: &Signed) -> Option<Response<Body>> {
         if signed.under == self.node.keeper.tag() {
             return None;
@@ -154,7 +164,8 @@ impl Service {
     }
 }
 
-/// The ask of a request, or the answer that it cannot be read or is not what was signed.
+/// Reads the ask of a request. Returns the error answer if it cannot be read or is not the one that was
+/// signed.
 pub(super) async fn read_ask<T: DeserializeOwned>(
     content: Incoming,
     signed: &Signed,
@@ -168,17 +179,17 @@ pub(super) async fn read_ask<T: DeserializeOwned>(
     serde_json::from_slice(&text).map_err(|error| bad(&error.into()))
 }
 
-/// 404 to an operation that there is not, or that the ask is none of.
+/// 404 for an operation that does not exist or does not match the ask.
 pub(super) fn unknown(operation: &str) -> Response<Body> {
     plain(StatusCode::NOT_FOUND, format!("no operation {operation:?}"))
 }
 
-/// 401, without a word.
+/// 401 without a body: strangers learn nothing.
 pub(super) fn refused() -> Response<Body> {
     plain(StatusCode::UNAUTHORIZED, String::new())
 }
 
-/// A text for people.
+/// An answer with a text for people.
 pub(super) fn plain(status: StatusCode, text: String) -> Response<Body> {
     with_body(status, body::full(text))
 }
@@ -191,7 +202,7 @@ pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response<Body>
     }
 }
 
-/// What is wrong with a request.
+/// 400 with a text that says what is wrong with the request.
 pub(super) fn bad(error: &io::Error) -> Response<Body> {
     plain(StatusCode::BAD_REQUEST, error.to_string())
 }

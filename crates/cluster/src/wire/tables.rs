@@ -1,8 +1,9 @@
-//! Tables of blocks kept by a client, so that a small range of a large object does not carry a table each time.
+//! Tables of blocks kept by a client, so that a small range of a large object does not carry a table each
+//! time.
 //!
 //! Invariants:
-//!  - a table is kept only if its root is the BLAKE3 of its object, so a damaged replica's table never stands for the
-//!    others';
+//!  - a table is kept only if its root is the BLAKE3 of its object, so the table of a damaged replica is
+//!    never used for others;
 //!  - the tables kept are never more than [`super::TABLES_KEPT_BYTES`] together.
 
 use std::collections::{BTreeMap, HashMap};
@@ -60,7 +61,7 @@ impl Tables {
 
     /// Keeps the table of an object, if it is the right one.
     pub(crate) fn put(&self, meta: &Meta, table: &Arc<BlockTable>) {
-        // One block has no table worth the name.
+        // The table of an object of one block is only its digest: keeping it saves nothing.
         if table.values().len() < 2 || table.root() != Some(meta.digests.blake3) {
             return;
         }

@@ -1,12 +1,14 @@
-//! TLS between nodes, without certificates: both sides prove that they know a key which is made from the cluster's secret.
+//! TLS between nodes, without certificates: both sides prove that they know a key which is made from the
+//! cluster's secret.
 //!
-//! The key is Ed25519, its seed HMAC-SHA256 under the secret over [`KEY_OF`]; it travels as a raw public key (RFC 7250) in
-//! TLS 1.3. There is nothing to issue, to renew, or to expire: who has the secret has the key.
+//! The key is Ed25519, its seed HMAC-SHA256 under the secret over [`KEY_OF`]; it travels as a raw public key
+//! (RFC 7250) in TLS 1.3. There is nothing to issue, to renew, or to expire: who has the secret has the key.
 //!
 //! Invariants:
-//!  - a connection is used only when both sides have proved the key: a stranger hears nothing but that he was refused, and
-//!    nobody can answer in the place of a node;
-//!  - each connection has session keys of its own: whoever learns the secret later cannot read what was recorded before.
+//!  - a connection is used only when both sides have proved the key: a stranger learns only that it was
+//!    refused, and cannot answer in place of a node;
+//!  - each connection has its own session keys: an attacker who learns the secret later cannot read what was
+//!    recorded before.
 
 use std::fmt;
 use std::sync::Arc;
@@ -32,10 +34,11 @@ use tokio_rustls::rustls::{
 use super::auth::mac_of;
 use crate::Secret;
 
-/// What the key's seed is derived over. Another text than any request signs, which begins with a method.
+/// The text from which the seed of the key is derived. No signed request has this text: those begin with a
+/// method.
 const KEY_OF: &str = "weft: key of nodes, 1";
 
-/// What stands before the seed in a PKCS #8 file of an Ed25519 key (RFC 8410, 7).
+/// The bytes before the seed in a PKCS #8 file of an Ed25519 key (RFC 8410, 7).
 const PKCS8_HEAD: [u8; 16] = [
     0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20,
 ];
@@ -48,10 +51,10 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Of a secret.
+    /// Makes the keys from a secret.
     ///
     /// # Errors
-    /// When the cryptography of this build does not do what is needed.
+    /// Fails when the cryptography library refuses the key or TLS 1.3.
     pub(crate) fn of(secret: &Secret) -> Result<Self, Error> {
         let provider = Arc::new(ring::default_provider());
         let key = Arc::new(certified(secret)?);
@@ -88,7 +91,7 @@ fn client(
         .dangerous()
         .with_custom_certificate_verifier(same)
         .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(key)));
-    // The name would be the only thing in the clear, and says nothing: all nodes have one key.
+    // Server names travel unencrypted and are of no use here: all nodes have the same key.
     config.enable_sni = false;
     Ok(config)
 }
@@ -117,7 +120,7 @@ impl SameKey {
         Err(CertificateError::ApplicationVerificationFailure.into())
     }
 
-    /// That the other side has the private part of the key.
+    /// Checks that the other side has the private part of the key.
     fn prove(
         &self,
         message: &[u8],

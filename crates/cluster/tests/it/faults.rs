@@ -153,7 +153,8 @@ async fn an_early_refusal_reaches_whoever_is_still_sending() {
     node.shutdown().await;
 }
 
-/// Two nodes, and the second one's volume takes no long content: "no room" is the answer, and nothing is left on the first.
+/// Two nodes, and the second one's volume takes no long content: "no room" is the answer, and nothing is left
+/// on the first.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_object_without_room_for_its_second_copy_leaves_nothing() {
     let files = Files::new(2, 1, 2);
@@ -191,8 +192,8 @@ async fn a_long_object_without_room_for_its_second_copy_leaves_nothing() {
     }
 }
 
-/// A process that is stopped keeps its connections and takes nothing more from them: uploads that were streaming to it go
-/// on to the others, and get their second copy somewhere else.
+/// A process that is stopped keeps its connections and takes nothing more from them: uploads that were
+/// streaming to it go on to the others, and get their second copy somewhere else.
 #[tokio::test(flavor = "multi_thread")]
 async fn uploads_under_way_to_a_node_that_stands_still_are_answered_within_seconds() {
     /// More than what waits on a connection that nobody reads from.
@@ -244,8 +245,8 @@ async fn uploads_under_way_to_a_node_that_stands_still_are_answered_within_secon
     client.close().await;
 }
 
-/// A peer that takes connections and says nothing, as a stopped process does: the first request finds out, those
-/// after it do not even connect.
+/// A peer that takes connections and says nothing, as a stopped process does: the first request finds out,
+/// those after it do not even connect.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_node_is_found_out_once_and_then_left_alone() {
     let files = Files::new(2, 1, 2);

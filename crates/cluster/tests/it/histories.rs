@@ -1,5 +1,5 @@
-//! Histories of several clients over nodes in processes, of which one at a time is killed or stopped: a register for each
-//! key explains them all, and when everything is well again everybody reads the same.
+//! Histories of several clients over nodes in processes, of which one at a time is killed or stopped: a
+//! register for each key explains them all, and when everything is well again everybody reads the same.
 //!
 //! `WEFT_TEST_HISTORIES` says how many. What the processes do in parallel no seed can replay.
 

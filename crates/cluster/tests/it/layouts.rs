@@ -106,7 +106,8 @@ async fn who_was_away_learns_by_asking_and_by_being_asked() {
     }
 }
 
-/// A view that was taken before a change asks under the old layout, whatever its process has learnt meanwhile.
+/// A view that was taken before a change asks under the old layout, whatever its process has learnt
+/// meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_old_view_is_refused_also_when_its_process_knows_better() {
     let files = Files::new(2, 1, 2);
@@ -155,8 +156,8 @@ async fn without_a_majority_nothing_changes() {
     end(nodes).await;
 }
 
-/// A layout that a majority has accepted could have been used by somebody, although nobody here has it in force: reads
-/// look into it. One that only a minority accepted, while the others have gone on, cannot.
+/// A layout that a majority has accepted could have been used by somebody, although nobody here has it in
+/// force: reads look into it. One that only a minority accepted, while the others have gone on, cannot.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_half_done_change_becomes_an_older_layout_if_it_can_be_in_force() {
     for holders in [1, 2] {
@@ -207,8 +208,8 @@ async fn a_volume_that_left_never_comes_back_under_its_name() {
     end(nodes).await;
 }
 
-/// Two people apply different roles at the same time, again and again. Whatever the outcome for each: nobody ever sees
-/// two layouts of one number, and in the end all nodes have the same.
+/// Two people apply different roles at the same time, again and again. Whatever the outcome for each: nobody
+/// ever sees two layouts of one number, and in the end all nodes have the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_appliers_never_make_two_layouts_of_one_number() {
     let files = Files::new(5, 1, 2);

@@ -146,7 +146,8 @@ pub(crate) async fn repair(store: &Store) {
     assert_eq!(report.failures, 0, "{report:#?}");
 }
 
-/// Empties a directory, as if a new disk were mounted there. What a running node makes meanwhile goes as well.
+/// Empties a directory, as if a new disk were mounted there. What a running node makes meanwhile goes as
+/// well.
 pub(crate) fn wipe(dir: &Path) {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();

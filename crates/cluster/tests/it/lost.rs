@@ -6,9 +6,9 @@ use contract::{VolumeState, WorkerState};
 use crate::lone::{Lone, check_read, check_whole, fill, layouts, repair, state, story, until, wipe};
 use crate::process::Process;
 
-/// The story: both disks of a store are replaced while it runs, one after the other, each rebuilt before the next. Then
-/// the power fails. The layouts must have come along: without them the next start would make new ones, and look for
-/// every object in another place.
+/// The story: both disks of a store are replaced while it runs, one after the other, each rebuilt before the
+/// next. Then the power fails. The layouts must have come along: without them the next start would make new
+/// ones, and look for every object in another place.
 #[tokio::test(flavor = "multi_thread")]
 async fn volumes_replaced_one_after_another_keep_their_layouts() {
     let lone = Lone::filled(&["a", "b"]).await;
@@ -75,7 +75,8 @@ async fn the_nodes_own_files_are_looked_after() {
     node.shutdown().await;
 }
 
-/// All `node/` directories are lost, and no process runs. A layout made up silently would find nothing of what is there.
+/// All `node/` directories are lost, and no process runs. A layout made up silently would find nothing of
+/// what is there.
 #[tokio::test(flavor = "multi_thread")]
 async fn lost_layouts_are_never_made_up_silently() {
     let lone = Lone::filled(&["a", "b", "c"]).await;
@@ -137,8 +138,8 @@ async fn layouts_are_not_lost_while_a_volume_is_away() {
     node.shutdown().await;
 }
 
-/// In a cluster the other nodes know: a node that lost its own files takes the layouts over from them, and says whom to
-/// start where none of them answers.
+/// In a cluster the other nodes know: a node that lost its own files takes the layouts over from them, and
+/// says whom to start where none of them answers.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_lost_its_layouts_asks_the_others() {
     let files = crate::nodes::Files::new(3, 1, 2);
@@ -168,8 +169,8 @@ async fn a_node_that_lost_its_layouts_asks_the_others() {
     second.shutdown().await;
 }
 
-/// A scrub that has come to its end is not due again for weeks, also after a restart, and after the first volume, with
-/// what was written there, was replaced.
+/// A scrub that has come to its end is not due again for weeks, also after a restart, and after the first
+/// volume, with what was written there, was replaced.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_scrub_does_not_begin_anew_after_a_restart() {
     let lone = Lone::filled(&["a", "b"]).await;

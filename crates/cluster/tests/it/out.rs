@@ -64,8 +64,8 @@ const TROUBLES: [Trouble; 5] = [
     },
 ];
 
-/// The story: one of three disks cannot be used when the node starts. It starts with the others, says why, goes on
-/// reading and writing, and takes the disk in as soon as it can be opened.
+/// The story: one of three disks cannot be used when the node starts. It starts with the others, says why,
+/// goes on reading and writing, and takes the disk in as soon as it can be opened.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bad_volume_does_not_keep_the_others_from_starting() {
     for Trouble {

@@ -1,7 +1,7 @@
 //! Nodes as processes of their own: the test binary started again, to be killed, stopped and continued.
 //!
-//! [`child`] is the test that the second process runs: with `WEFT_TEST_NODE` it is a node until its input ends; without,
-//! as in the test run itself, it does nothing.
+//! [`child`] is the test that the second process runs: with `WEFT_TEST_NODE` it is a node until its input
+//! ends; without, as in the test run itself, it does nothing.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};

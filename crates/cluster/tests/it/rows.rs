@@ -1,8 +1,8 @@
 //! The table of docs/store.md, "What is answered when", row by row, with real processes on loopback ports.
 //!
-//! Of every row as many nodes or zones are killed as it says, and each kind of operation is done through every node that
-//! is left and through a client that is none. "waits" is answered with 503, and done when the nodes are
-//! back.
+//! Of every row as many nodes or zones are killed as it says, and each kind of operation is done through
+//! every node that is left and through a client that is none. "waits" is answered with 503, and done when the
+//! nodes are back.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -160,7 +160,8 @@ async fn the_table_of_docs_store_md_is_true() {
     }
 }
 
-/// One machine of the three of docs/store.md is killed while a thousand operations of every kind go on: none is refused.
+/// One machine of the three of docs/store.md is killed while a thousand operations of every kind go on: none
+/// is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_three_machines_is_killed_and_nothing_is_refused() {
     let mut cluster = Cluster::start(2, &["a", "b", "c"]);

@@ -1,4 +1,5 @@
-//! Nothing is served without the secret, also where connections are not protected. Requests are made by hand here, from what `docs/format-cluster.md` says.
+//! Nothing is served without the secret, also where connections are not protected. Requests are made by hand
+//! here, from what `docs/format-cluster.md` says.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

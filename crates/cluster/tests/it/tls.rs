@@ -1,5 +1,5 @@
-//! Connections between nodes: what somebody hears who listens, who knocks, or who answers in the place of a node; and
-//! the change of a running cluster from plain connections to protected ones.
+//! Connections between nodes: what somebody hears who listens, who knocks, or who answers in the place of a
+//! node; and the change of a running cluster from plain connections to protected ones.
 
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;

@@ -1,8 +1,9 @@
-//! The wall clock of this machine, with its steps held back.
+//! The wall clock of this machine, protected against sudden jumps.
 //!
-//! A clock that is set by a person, or by a program that has lost its mind, may jump by years and be set right a minute
-//! later; what was written meanwhile would carry that time for ever. So a jump of more than [`DRIFT_MS_MAX`] against the
-//! steady clock, forwards or backwards, is believed only when it has lasted that long. Until then the time before it goes on.
+//! A person or a faulty program may set a clock wrong by years and correct it a minute later. Versions
+//! written in between would carry the wrong time for ever. So a jump of more than [`DRIFT_MS_MAX`] against
+//! the steady clock, forwards or backwards, is believed only when it has lasted that long. Until then the
+//! clock continues from the time before the jump.
 
 use std::fmt;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -16,7 +17,7 @@ use super::DRIFT_MS_MAX;
 pub(super) struct Reading {
     /// Milliseconds since 1970, as far as the machine knows.
     pub(super) wall_ms: u64,
-    /// Milliseconds since some moment; never goes back and never jumps.
+    /// Milliseconds since some fixed moment. It never goes back and never jumps.
     pub(super) steady_ms: u64,
 }
 
@@ -28,14 +29,14 @@ pub(super) struct Wall {
 
 #[derive(Debug)]
 struct Seen {
-    /// When the wall clock was right last.
+    /// The last reading at which the wall clock was believed.
     right: Reading,
-    /// Since when it is not, by the steady clock.
+    /// When the wall clock jumped, in milliseconds of the steady clock; `None` while it is believed.
     off_since_ms: Option<u64>,
 }
 
 impl Wall {
-    /// This machine's.
+    /// The wall clock of this machine.
     pub(super) fn of_machine() -> Self {
         let began = Instant::now();
         Self::new(move || Reading {
@@ -55,7 +56,7 @@ impl Wall {
         }
     }
 
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970, without jumps that have not lasted long enough.
     pub(super) fn now_ms(&self) -> u64 {
         let now = (self.read)();
         let mut seen = self.seen.lock();

@@ -1,5 +1,5 @@
-//! Bits flip, files are cut and vanish under running nodes: what is bad is never given to anybody, all of it is found,
-//! told and repaired.
+//! Bits flip, files are cut and vanish under running nodes: what is bad is never given to anybody, all of it
+//! is found, told and repaired.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt as _;

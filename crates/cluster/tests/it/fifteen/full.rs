@@ -1,4 +1,5 @@
-//! A volume that has no room: what it held is read, what is new goes elsewhere, and home when there is room again.
+//! A volume that has no room: what it held is read, what is new goes elsewhere, and home when there is room
+//! again.
 
 use contract::VolumeState;
 
@@ -19,7 +20,8 @@ pub(crate) async fn run(cluster: &mut Fifteen, load: &mut Load) {
         })
         .await;
     assert_eq!(counts.unserved, 0, "a full volume is read");
-    // Others may take even the room that a volume keeps for its index; it is out of service then until there is room.
+    // Others may take even the room that a volume keeps for its index; it is out of service then until there
+    // is room.
     let volume = cluster.volume(SMALL);
     until("the volume is in service again", async || {
         let status = volume.status().await;

@@ -1,7 +1,7 @@
 //! A load of small objects, and what every answer to it allows to be read later.
 //!
-//! Each worker has keys of its own, so that it knows the order of what it asked for. Besides they race for keys that
-//! all of them try to create, and read objects that nobody changes ([`Load::kept`]).
+//! Each worker has keys of its own, so that it knows the order of what it asked for. Besides they race for
+//! keys that all of them try to create, and read objects that nobody changes ([`Load::kept`]).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,12 +1,13 @@
 //! Fifteen nodes as processes, five zones of three, and everything that may happen to them while a load runs.
 //!
-//! One cluster goes through all hazards, one after the other, because that is how clusters live; what one hazard leaves
-//! behind the next one finds. After each everything is read back. A repair and a census look at every partition of every
-//! volume, which takes seconds: hazards that leave the same traces (copies away from home, attempts not answered) share
-//! one, and [`load::Load::check`] after it holds clients to what they then read.
+//! One cluster goes through all hazards, one after the other, because that is how clusters live; what one
+//! hazard leaves behind the next one finds. After each everything is read back. A repair and a census look at
+//! every partition of every volume, which takes seconds: hazards that leave the same traces (copies away from
+//! home, attempts not answered) share one, and [`load::Load::check`] after it holds clients to what they then
+//! read.
 //!
-//! `WEFT_TEST_SEED` replays the choices: operations, sizes, victims, damage. What the processes do in parallel it
-//! cannot replay.
+//! `WEFT_TEST_SEED` replays the choices: operations, sizes, victims, damage. What the processes do in
+//! parallel it cannot replay.
 
 mod cut;
 mod damage;

@@ -1,5 +1,5 @@
-//! The directory of a volume is emptied under its running node: reads go on, repair brings everything back, and the
-//! fixity log tells it.
+//! The directory of a volume is emptied under its running node: reads go on, repair brings everything back,
+//! and the fixity log tells it.
 
 use std::path::Path;
 
