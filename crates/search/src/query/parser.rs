@@ -148,7 +148,11 @@ impl Parser {
     }
 
     fn words(&mut self, piece: &Piece, part: Part) -> Option<Leaf> {
-        let text = without_scheme(&piece.text);
+        // Without what `shown` leaves out at the beginning, so that the scheme is found when that is read again.
+        let text = piece
+            .text
+            .trim_start_matches(|c: char| c.is_whitespace() || c.is_control());
+        let text = without_scheme(text);
         let starred = !piece.quoted && text.contains('*');
         let mut words = phrase_words(text);
         // More words would overflow the exact sums of `rank`.

@@ -46,6 +46,7 @@ fn filters() {
         "site:example.org site:localhost",
     );
     check("https://ti:le https://site:x", "\"ti:le\" \"site:x\"");
+    check("\"\0https://a b\"", "\"a b\"");
     check("site:bücher.ch", "site:xn--bcher-kva.ch");
     check("site:192.168.1.1 site:[::1]", "site:192.168.1.1 site:::1");
     check("Type:PDF lang:EN year:2008", "type:pdf lang:en year:2008");
