@@ -9,7 +9,7 @@ use warc::{Entry, Reader, ReaderSettings, Record};
 
 use super::Target;
 
-/// See the module.
+/// The target; the head of this file says what it tries and what must hold.
 pub const TARGET: Target = Target {
     name: "extract",
     about: "HTTP, HTML, XHTML, WAT and WET, to captures",

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::Target;
 
-/// See the module.
+/// The target; the head of this file says what it tries and what must hold.
 pub const TARGET: Target = Target {
     name: "query",
     about: "the query language, asked of a small index",

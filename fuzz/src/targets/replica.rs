@@ -11,7 +11,7 @@ use volume::{DiskFile, Stat};
 
 use super::Target;
 
-/// See the module.
+/// The target; the head of this file says what it tries and what must hold.
 pub const TARGET: Target = Target {
     name: "replica",
     about: "the files of replicas, with their digests put right or not",

@@ -4,7 +4,7 @@ use urlkey::{MatchType, url_key, url_ranges};
 
 use super::Target;
 
-/// See the module.
+/// The target; the head of this file says what it tries and what must hold.
 pub const TARGET: Target = Target {
     name: "url_key",
     about: "URLs to keys, and keys to hosts, domains and ranges",

@@ -10,7 +10,7 @@ use warc::{Compression, Entry, Input, Reader, ReaderSettings, Record, Writer, re
 
 use super::Target;
 
-/// See the module.
+/// The target; the head of this file says what it tries and what must hold.
 pub const TARGET: Target = Target {
     name: "warc_reader",
     about: "WARC and ARC files, in every container",

@@ -20,7 +20,7 @@ pub(crate) const OBJECTS: usize = 30;
 /// Longest wait for something that must come about.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// See the module.
+/// The settings and volumes of such a store; they go when it is dropped.
 pub(crate) struct Lone {
     dir: TempDir,
 }

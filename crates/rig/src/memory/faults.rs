@@ -8,7 +8,7 @@ use contract::{VolumeError, VolumeId};
 /// How a volume behaves.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Mood {
-    /// As it should.
+    /// Every operation works.
     #[default]
     Well,
     /// Every question fails at once.

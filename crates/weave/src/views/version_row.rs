@@ -30,7 +30,7 @@ pub(crate) struct VersionRow {
     pub(crate) links: u32,
     pub(crate) links_dropped: u32,
     pub(crate) text: Option<TextOrigin>,
-    /// Captures equal but for their inputs' names are kept in `ties`.
+    /// Captures that differ only in the names of their inputs are kept in `ties`.
     pub(crate) has_ties: bool,
 }
 
