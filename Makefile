@@ -13,7 +13,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SHARED_DATA = $(or $(WEFT_SHARED_DATA),$(wildcard ../shared/data))
 
-.PHONY: help demo install install-files test test-absences bench fuzz screenshots lint lint-format lint-code \
+.PHONY: help demo install install-files test test-absences bench fuzz simulate screenshots lint lint-format lint-code \
     need-cargo need-chromium need-clients need-venv need-boto3 need-field need-s3cmd need-rclone
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo 'make test         all tests'
 	@echo 'make bench        measurements, beside peers and published figures'
 	@echo 'make fuzz         changed inputs for everything that reads bytes from outside; FUZZ_FLAGS=--help tells more'
+	@echo 'make simulate     the store and the index with faults and crashes, seed after seed; SIMULATE_FLAGS=--help tells more'
 	@echo 'make screenshots  pictures of every page of the web interface'
 	@echo 'make lint         format and lints'
 
@@ -68,6 +69,11 @@ bench: need-cargo
 # Ten seconds a target; FUZZ_FLAGS='warc_reader --seconds 600' for one of them and longer.
 fuzz: need-cargo
 	$(CARGO) run --release -p fuzz --bin fuzz -- $(FUZZ_FLAGS)
+
+# Without end, until a run fails; SIMULATE_FLAGS='store --seed 17' replays one.
+SIMULATE_FLAGS ?= --forever
+simulate: need-cargo
+	$(CARGO) run --release -p simulate --bin simulate -- $(SIMULATE_FLAGS)
 
 screenshots: need-cargo need-chromium
 	.ci/clean $(CARGO) test --release -p server --test server -- --ignored --nocapture screenshots

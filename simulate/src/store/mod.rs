@@ -1,0 +1,6 @@
+//! Simulations of the store.
+
+use crate::Simulation;
+
+/// What is simulated of the store.
+pub const SIMULATIONS: &[Simulation] = &[];
