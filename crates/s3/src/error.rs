@@ -46,7 +46,7 @@ pub(crate) fn from_store(error: StoreError) -> S3Error {
             tracing::error!("{text}");
             fault("InternalError", text)
         }
-        StoreError::NoUpload { .. } => fault("NoSuchUpload", text),
+        StoreError::NoMultipart { .. } => fault("NoSuchUpload", text),
         StoreError::Part { .. } => fault("InvalidPart", text),
         StoreError::Key(_) => fault("InvalidArgument", text),
     }

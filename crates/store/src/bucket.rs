@@ -330,19 +330,19 @@ impl Store {
         if !self.list(&inside).await?.objects.is_empty() {
             return Err(BucketError::NotEmpty(name.to_owned()));
         }
-        self.abort_uploads(&inside.prefix).await?;
+        self.abort_multiparts(&inside.prefix).await?;
         let removed = self.delete(&record(name)?, Condition::Always).await?;
         self.bucket_records().forget(name);
         removed.map(drop).ok_or_else(missing)
     }
 
     /// Aborts all open uploads of objects whose keys begin with `prefix`.
-    async fn abort_uploads(&self, prefix: &str) -> Result<(), StoreError> {
+    async fn abort_multiparts(&self, prefix: &str) -> Result<(), StoreError> {
         loop {
-            let page = self.list_uploads(prefix, None, PAGE).await?;
-            for upload in &page.uploads {
-                match self.abort_upload(&upload.key, &upload.id).await {
-                    Ok(()) | Err(StoreError::NoUpload { .. }) => {}
+            let page = self.list_multiparts(prefix, None, PAGE).await?;
+            for upload in &page.open {
+                match self.abort_multipart(&upload.key, &upload.id).await {
+                    Ok(()) | Err(StoreError::NoMultipart { .. }) => {}
                     Err(error) => return Err(error),
                 }
             }

@@ -22,8 +22,8 @@ mod cluster;
 mod union;
 
 pub use client::{
-    Complete, Damage, Finisher, List, Listing, Object, PART_NUMBER_MAX, Part, Parts, Patience, Put, Reading,
-    Store, StoreError, UPLOAD_AGE_MAX, Upload, Uploads,
+    Complete, Damage, Finisher, List, Listing, MULTIPART_AGE_MAX, Multipart, Multiparts, Object,
+    PART_NUMBER_MAX, Part, Parts, Patience, Put, Reading, Store, StoreError,
 };
 pub use cluster::{Cluster, Connect, LayoutTag, View, announce, merge};
 pub use contract::{

@@ -25,7 +25,7 @@ use object_store::{
 use parking_lot::Mutex;
 
 use crate::bucket::is_hidden;
-use crate::client::{Complete, List, Object, Put, Store, StoreError, Upload};
+use crate::client::{Complete, List, Multipart, Object, Put, Store, StoreError};
 
 /// The name in errors.
 const STORE: &str = "weft";
@@ -211,7 +211,7 @@ impl ObjectStore for StoreObjects {
         opts: PutMultipartOptions,
     ) -> Result<Box<dyn MultipartUpload>> {
         let key = self.key_to_write(location).await?;
-        let upload = self.store.create_upload(&key, headers(&opts.attributes)).await;
+        let upload = self.store.create_multipart(&key, headers(&opts.attributes)).await;
         Ok(Box::new(PartsUpload {
             store: self.store.clone(),
             upload: upload.map_err(|error| failed(error, false))?,
@@ -365,7 +365,7 @@ impl ObjectStore for StoreObjects {
 /// An upload in parts.
 struct PartsUpload {
     store: Store,
-    upload: Upload,
+    upload: Multipart,
     /// Number of parts begun.
     parts: u32,
     received: Arc<Mutex<BTreeMap<u32, String>>>,
@@ -405,14 +405,17 @@ impl MultipartUpload for PartsUpload {
         };
         let meta = self
             .store
-            .complete_upload(&self.upload.key, &self.upload.id, complete)
+            .complete_multipart(&self.upload.key, &self.upload.id, complete)
             .await;
         meta.map(|meta| put_result(&meta))
             .map_err(|error| failed(error, false))
     }
 
     async fn abort(&mut self) -> Result<()> {
-        let aborted = self.store.abort_upload(&self.upload.key, &self.upload.id).await;
+        let aborted = self
+            .store
+            .abort_multipart(&self.upload.key, &self.upload.id)
+            .await;
         aborted.map_err(|error| failed(error, false))
     }
 }

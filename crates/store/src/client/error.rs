@@ -79,12 +79,12 @@ pub enum StoreError {
         detail: String,
     },
     /// No such multipart upload: it was completed, aborted or expired, or never existed.
-    #[error("{key}: no upload {upload}")]
-    NoUpload {
+    #[error("{key}: no upload {id}")]
+    NoMultipart {
         /// The object that the upload is for.
         key: String,
         /// Id of the upload.
-        upload: String,
+        id: String,
     },
     /// The parts named to complete a multipart upload are not those received, or are out of order.
     #[error("{key}: {detail}")]

@@ -31,7 +31,7 @@ mod write;
 use decide::{KeyLocks, Order};
 pub use error::StoreError;
 use intake::Budget;
-pub use multipart::{Complete, PART_NUMBER_MAX, Part, Parts, UPLOAD_AGE_MAX, Upload, Uploads};
+pub use multipart::{Complete, MULTIPART_AGE_MAX, Multipart, Multiparts, PART_NUMBER_MAX, Part, Parts};
 use seats::Seats;
 use spread::Content;
 

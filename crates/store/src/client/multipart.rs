@@ -1,4 +1,4 @@
-//! Uploads in parts: received in any order, joined into one object at the end.
+//! Multipart uploads: content in parts, received in any order, joined into one object at the end.
 //!
 //! An open upload is an object `.uploads/u/BUCKET/NAME/ID` without content, described in one attribute; its
 //! parts are objects `.uploads/p/ID/NNNNN`. All of them are as safe as any object, and no process keeps state
@@ -6,7 +6,7 @@
 //!
 //! Order at the end: the object is written first, like any object (all or nothing); then the upload is
 //! removed, then its parts. A crash in between leaves parts without an upload, which
-//! [`Store::expire_uploads`] removes. A part that arrives while its upload ends is removed by the request
+//! [`Store::expire_multiparts`] removes. A part that arrives while its upload ends is removed by the request
 //! that brought it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ use sums::Md5;
 
 use super::{Finisher, List, Put, Store, StoreError};
 
-/// The bucket that uploads live in.
+/// The bucket that multipart uploads live in.
 const BUCKET: &str = ".uploads";
 
 /// The attribute that describes an upload, as JSON.
@@ -30,7 +30,7 @@ const ATTRIBUTE: &str = "upload";
 pub const PART_NUMBER_MAX: u32 = 10_000;
 
 /// Default age at which an unfinished upload is aborted.
-pub const UPLOAD_AGE_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+pub const MULTIPART_AGE_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Parts removed in parallel.
 const REMOVALS: usize = 8;
@@ -40,7 +40,7 @@ const PAGE: usize = 1000;
 
 /// A multipart upload that was begun and neither completed nor aborted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Upload {
+pub struct Multipart {
     /// Its name: 32 hexadecimal digits.
     pub id: String,
     /// The object that it will become.
@@ -51,11 +51,11 @@ pub struct Upload {
     pub created_ms: u64,
 }
 
-/// A page of uploads.
+/// A page of multipart uploads.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Uploads {
+pub struct Multiparts {
     /// In order of `key/id`.
-    pub uploads: Vec<Upload>,
+    pub open: Vec<Multipart>,
     /// Where the next page starts: give it as `after`. `None` when there is no more.
     pub next: Option<String>,
 }
@@ -93,40 +93,40 @@ pub struct Complete {
 }
 
 impl Store {
-    /// Begins an upload.
+    /// Begins a multipart upload.
     ///
     /// # Errors
     /// As [`Store::put`].
-    pub async fn create_upload(
+    pub async fn create_multipart(
         &self,
         key: &Key,
         attributes: BTreeMap<String, String>,
-    ) -> Result<Upload, StoreError> {
-        let upload = Upload {
+    ) -> Result<Multipart, StoreError> {
+        let multipart = Multipart {
             id: format!("{:032x}", rand::random::<u128>()),
             key: key.clone(),
             attributes,
             created_ms: now_ms(),
         };
-        let text = serde_json::to_string(&upload).map_err(|error| lost(key, error))?;
+        let text = serde_json::to_string(&multipart).map_err(|error| lost(key, error))?;
         let put = Put {
             attributes: [(ATTRIBUTE.to_owned(), text)].into(),
             ..Put::default()
         };
-        let control = control(key, &upload.id)?;
+        let control = control(key, &multipart.id)?;
         self.put(&control, Box::pin(stream::empty()), put).await?;
-        Ok(upload)
+        Ok(multipart)
     }
 
-    /// An open upload.
+    /// Returns an open multipart upload.
     ///
     /// # Errors
-    /// `NoUpload` if it is not open; otherwise as [`Store::head`].
-    pub async fn upload(&self, key: &Key, id: &str) -> Result<Upload, StoreError> {
+    /// `NoMultipart` if it is not open; otherwise as [`Store::head`].
+    pub async fn multipart(&self, key: &Key, id: &str) -> Result<Multipart, StoreError> {
         let control = control(key, id)?;
         match self.head(&control).await {
             Ok(meta) => described(&meta),
-            Err(StoreError::NotFound(_)) => Err(no_upload(key, id)),
+            Err(StoreError::NotFound(_)) => Err(no_multipart(key, id)),
             Err(error) => Err(error),
         }
     }
@@ -135,7 +135,7 @@ impl Store {
     /// condition in `put` is ignored.
     ///
     /// # Errors
-    /// `NoUpload` if the upload is not open, `Part` for a number out of range; otherwise as [`Store::put`].
+    /// `NoMultipart` if the upload is not open, `Part` for a number out of range; otherwise as [`Store::put`].
     pub async fn put_part(
         &self,
         key: &Key,
@@ -150,12 +150,12 @@ impl Store {
                 format!("part {number}: expected 1 to {PART_NUMBER_MAX}"),
             ));
         }
-        self.upload(key, id).await?;
+        self.multipart(key, id).await?;
         put.condition = Condition::Always;
         let part = part_key(id, number)?;
         let meta = self.put(&part, body, put).await?;
         // The upload ended in the meantime: nobody else will remove this part.
-        if let Err(error @ StoreError::NoUpload { .. }) = self.upload(key, id).await {
+        if let Err(error @ StoreError::NoMultipart { .. }) = self.multipart(key, id).await {
             self.delete(&part, Condition::Always).await?;
             return Err(error);
         }
@@ -165,7 +165,7 @@ impl Store {
     /// Parts received, with numbers above `after`.
     ///
     /// # Errors
-    /// `NoUpload` if the upload is not open; otherwise as [`Store::list`].
+    /// `NoMultipart` if the upload is not open; otherwise as [`Store::list`].
     pub async fn list_parts(
         &self,
         key: &Key,
@@ -173,7 +173,7 @@ impl Store {
         after: u32,
         limit: usize,
     ) -> Result<Parts, StoreError> {
-        self.upload(key, id).await?;
+        self.multipart(key, id).await?;
         self.parts(id, after, limit).await
     }
 
@@ -181,12 +181,12 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::list`].
-    pub async fn list_uploads(
+    pub async fn list_multiparts(
         &self,
         prefix: &str,
         after: Option<&str>,
         limit: usize,
-    ) -> Result<Uploads, StoreError> {
+    ) -> Result<Multiparts, StoreError> {
         let root = format!("{BUCKET}/u/");
         let list = List {
             prefix: format!("{root}{prefix}"),
@@ -195,26 +195,26 @@ impl Store {
             limit,
         };
         let page = self.list(&list).await?;
-        let mut uploads = Vec::new();
+        let mut open = Vec::new();
         for meta in &page.objects {
-            let upload = described(meta)?;
+            let multipart = described(meta)?;
             // The listed text ends with the upload's id, which the prefix may have matched.
-            if upload.key.as_str().starts_with(prefix) {
-                uploads.push(upload);
+            if multipart.key.as_str().starts_with(prefix) {
+                open.push(multipart);
             }
         }
         let next = page
             .next
             .and_then(|next| next.strip_prefix(&root).map(str::to_owned));
-        Ok(Uploads { uploads, next })
+        Ok(Multiparts { open, next })
     }
 
     /// Aborts an upload and removes its parts.
     ///
     /// # Errors
-    /// `NoUpload` if the upload is not open; otherwise as [`Store::delete`].
-    pub async fn abort_upload(&self, key: &Key, id: &str) -> Result<(), StoreError> {
-        self.upload(key, id).await?;
+    /// `NoMultipart` if the upload is not open; otherwise as [`Store::delete`].
+    pub async fn abort_multipart(&self, key: &Key, id: &str) -> Result<(), StoreError> {
+        self.multipart(key, id).await?;
         self.delete(&control(key, id)?, Condition::Always).await?;
         self.remove_parts(id).await
     }
@@ -223,12 +223,17 @@ impl Store {
     /// entity tag is the MD5 over the parts' MD5s, `-`, and their number.
     ///
     /// # Errors
-    /// `NoUpload` if the upload is not open, `Part` if the named parts are wrong; otherwise as
+    /// `NoMultipart` if the upload is not open, `Part` if the named parts are wrong; otherwise as
     /// [`Store::put`]. The upload stays open after any of them.
-    pub async fn complete_upload(&self, key: &Key, id: &str, complete: Complete) -> Result<Meta, StoreError> {
-        let upload = self.upload(key, id).await?;
+    pub async fn complete_multipart(
+        &self,
+        key: &Key,
+        id: &str,
+        complete: Complete,
+    ) -> Result<Meta, StoreError> {
+        let multipart = self.multipart(key, id).await?;
         let parts = self.chosen(key, id, &complete.parts).await?;
-        let mut attributes = upload.attributes;
+        let mut attributes = multipart.attributes;
         attributes.extend(complete.attributes);
         let put = Put {
             size: Some(parts.iter().map(|meta| meta.size).sum()),
@@ -255,21 +260,21 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::list`] and [`Store::delete`].
-    pub async fn expire_uploads(&self, age: Duration) -> Result<u64, StoreError> {
+    pub async fn expire_multiparts(&self, age: Duration) -> Result<u64, StoreError> {
         let age_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
         let before_ms = now_ms().saturating_sub(age_ms);
         let (mut expired, mut open, mut after) = (0, BTreeSet::new(), None);
         loop {
-            let page = self.list_uploads("", after.as_deref(), PAGE).await?;
-            for upload in page.uploads {
-                if upload.created_ms > before_ms {
-                    open.insert(upload.id);
+            let page = self.list_multiparts("", after.as_deref(), PAGE).await?;
+            for multipart in page.open {
+                if multipart.created_ms > before_ms {
+                    open.insert(multipart.id);
                     continue;
                 }
-                match self.abort_upload(&upload.key, &upload.id).await {
+                match self.abort_multipart(&multipart.key, &multipart.id).await {
                     Ok(()) => expired += 1,
                     // The client ended it in the meantime.
-                    Err(StoreError::NoUpload { .. }) => {}
+                    Err(StoreError::NoMultipart { .. }) => {}
                     Err(error) => return Err(error),
                 }
             }
@@ -389,7 +394,7 @@ impl Store {
 /// The key of the object that describes an upload.
 fn control(key: &Key, id: &str) -> Result<Key, StoreError> {
     if id.len() != 32 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(no_upload(key, id));
+        return Err(no_multipart(key, id));
     }
     Ok(Key::new(BUCKET, &format!("u/{key}/{id}"))?)
 }
@@ -398,7 +403,7 @@ fn part_key(id: &str, number: u32) -> Result<Key, StoreError> {
     Ok(Key::new(BUCKET, &format!("p/{id}/{number:05}"))?)
 }
 
-fn described(meta: &Meta) -> Result<Upload, StoreError> {
+fn described(meta: &Meta) -> Result<Multipart, StoreError> {
     let text = meta.attributes.get(ATTRIBUTE).map_or("", String::as_str);
     serde_json::from_str(text).map_err(|error| lost(&meta.key, error))
 }
@@ -414,10 +419,10 @@ fn joined_etag(parts: &[Meta]) -> String {
     )
 }
 
-fn no_upload(key: &Key, id: &str) -> StoreError {
-    StoreError::NoUpload {
+fn no_multipart(key: &Key, id: &str) -> StoreError {
+    StoreError::NoMultipart {
         key: key.to_string(),
-        upload: id.to_owned(),
+        id: id.to_owned(),
     }
 }
 

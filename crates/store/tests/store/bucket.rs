@@ -62,7 +62,7 @@ async fn made_once_seen_by_all_and_removed_when_empty() {
     let key = Key::new("one", "k").unwrap();
     rig.put(&key, b"1").await.unwrap();
     let upload = store
-        .create_upload(&Key::new("two", "u").unwrap(), BTreeMap::new())
+        .create_multipart(&Key::new("two", "u").unwrap(), BTreeMap::new())
         .await;
     assert!(matches!(
         store.remove_bucket("one").await,

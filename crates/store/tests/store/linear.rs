@@ -369,7 +369,10 @@ impl World {
 
     /// An upload in two parts.
     async fn complete(&self, store: &Store, at: usize, key: &Key, name: &str) {
-        let Ok(upload) = store.create_upload(key, std::collections::BTreeMap::new()).await else {
+        let Ok(upload) = store
+            .create_multipart(key, std::collections::BTreeMap::new())
+            .await
+        else {
             return self.note(format!("{name}: no upload"));
         };
         let (value, content) = self.value();
@@ -397,7 +400,7 @@ impl World {
         };
         let when = When::Always;
         let index = self.begin(at, Asked::Write { value, when }, name);
-        let outcome = store.complete_upload(key, &upload.id, complete).await;
+        let outcome = store.complete_multipart(key, &upload.id, complete).await;
         self.wrote(index, outcome.map(Some), name);
     }
 

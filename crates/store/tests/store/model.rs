@@ -336,7 +336,7 @@ impl World {
         key: &Key,
         contents: &[Vec<u8>],
     ) -> Result<contract::Meta, StoreError> {
-        let upload = store.create_upload(key, BTreeMap::new()).await?;
+        let upload = store.create_multipart(key, BTreeMap::new()).await?;
         let mut order: Vec<_> = (0..contents.len()).collect();
         order.shuffle(&mut self.random);
         store
@@ -355,7 +355,7 @@ impl World {
             parts: parts.into_iter().collect(),
             ..Complete::default()
         };
-        store.complete_upload(key, &upload.id, complete).await
+        store.complete_multipart(key, &upload.id, complete).await
     }
 
     async fn check(&mut self, store: &Store, key: &Key) {
@@ -429,9 +429,9 @@ impl World {
         for key in self.keys.clone() {
             self.check(&store, &key).await;
         }
-        let open = store.list_uploads("", None, 1000).await.unwrap().uploads.len();
+        let open = store.list_multiparts("", None, 1000).await.unwrap().open.len();
         self.note(format!("{open} uploads left open"));
-        store.expire_uploads(Duration::ZERO).await.unwrap();
+        store.expire_multiparts(Duration::ZERO).await.unwrap();
         let list = List {
             prefix: ".uploads/".to_owned(),
             limit: 10,

@@ -37,8 +37,8 @@ async fn parts_become_one_object() {
     let rig = Rig::new(4, 2);
     let (store, key) = (rig.store(), key("a/b"));
     let attributes = BTreeMap::from([("content-type".to_owned(), "a/b".to_owned())]);
-    let upload = store.create_upload(&key, attributes).await.unwrap();
-    assert_eq!(store.upload(&key, &upload.id).await.unwrap(), upload);
+    let upload = store.create_multipart(&key, attributes).await.unwrap();
+    assert_eq!(store.multipart(&key, &upload.id).await.unwrap(), upload);
     let (first, second) = (content(1_500_000, 1), content(70_000, 2));
     let two = store
         .put_part(&key, &upload.id, 20, body(&second), Put::default())
@@ -74,11 +74,14 @@ async fn parts_become_one_object() {
         with(&[(4, &one.etag)]),
     ];
     for complete in wrong {
-        let refused = store.complete_upload(&key, &upload.id, complete).await;
+        let refused = store.complete_multipart(&key, &upload.id, complete).await;
         assert!(matches!(refused, Err(StoreError::Part { .. })), "{refused:?}");
     }
     let complete = with(&[(3, &one.etag), (20, &two.etag)]);
-    let meta = store.complete_upload(&key, &upload.id, complete).await.unwrap();
+    let meta = store
+        .complete_multipart(&key, &upload.id, complete)
+        .await
+        .unwrap();
     let md5s = [Md5::of(&first), Md5::of(&second)].concat();
     assert_eq!(
         meta.etag,
@@ -88,9 +91,9 @@ async fn parts_become_one_object() {
     assert!(read(store, &key, None).await.unwrap() == [first, second].concat());
     assert_eq!(hidden(&rig).await, 0);
     let again = store
-        .complete_upload(&key, &upload.id, with(&[(3, &one.etag)]))
+        .complete_multipart(&key, &upload.id, with(&[(3, &one.etag)]))
         .await;
-    assert!(matches!(again, Err(StoreError::NoUpload { .. })), "{again:?}");
+    assert!(matches!(again, Err(StoreError::NoMultipart { .. })), "{again:?}");
 }
 
 /// There is no room for the second copy of the joined object: nothing of it is visible, and the upload stays
@@ -100,7 +103,7 @@ async fn a_completion_that_cannot_be_made_safe_leaves_the_upload_open() {
     let rig = Rig::new(2, 2);
     let (store, key) = (rig.store(), key("a"));
     for condition in [Condition::Always, Condition::Absent] {
-        let upload = store.create_upload(&key, BTreeMap::new()).await.unwrap();
+        let upload = store.create_multipart(&key, BTreeMap::new()).await.unwrap();
         let content = content(2_500_000, 1);
         let part = store
             .put_part(&key, &upload.id, 1, body(&content), Put::default())
@@ -111,12 +114,15 @@ async fn a_completion_that_cannot_be_made_safe_leaves_the_upload_open() {
             ..with(&[(1, &part.etag)])
         };
         rig.home(&key)[1].set(Mood::Full);
-        let refused = store.complete_upload(&key, &upload.id, complete()).await;
+        let refused = store.complete_multipart(&key, &upload.id, complete()).await;
         assert!(matches!(refused, Err(StoreError::Full { .. })), "{refused:?}");
         assert!(rig.holders(&key).is_empty());
         assert_eq!(rig.uploads(), 0);
         rig.home(&key)[1].set(Mood::Well);
-        store.complete_upload(&key, &upload.id, complete()).await.unwrap();
+        store
+            .complete_multipart(&key, &upload.id, complete())
+            .await
+            .unwrap();
         assert!(read(store, &key, None).await.unwrap() == content);
         store.delete(&key, Condition::Always).await.unwrap();
         rig.volumes.iter().for_each(|volume| volume.wipe());
@@ -127,7 +133,7 @@ async fn a_completion_that_cannot_be_made_safe_leaves_the_upload_open() {
 async fn a_condition_that_does_not_hold_leaves_the_upload_open() {
     let rig = Rig::new(3, 2);
     let (store, key) = (rig.store(), key("a"));
-    let upload = store.create_upload(&key, BTreeMap::new()).await.unwrap();
+    let upload = store.create_multipart(&key, BTreeMap::new()).await.unwrap();
     let part = store
         .put_part(&key, &upload.id, 1, body(b"part"), Put::default())
         .await
@@ -137,14 +143,14 @@ async fn a_condition_that_does_not_hold_leaves_the_upload_open() {
         condition: Condition::Absent,
         ..with(&[(1, &part.etag)])
     };
-    let refused = store.complete_upload(&key, &upload.id, complete).await;
+    let refused = store.complete_multipart(&key, &upload.id, complete).await;
     assert!(
         matches!(refused, Err(StoreError::Condition { .. })),
         "{refused:?}"
     );
     assert_eq!(rig.get(&key).await.unwrap(), b"there");
     store
-        .complete_upload(&key, &upload.id, with(&[(1, &part.etag)]))
+        .complete_multipart(&key, &upload.id, with(&[(1, &part.etag)]))
         .await
         .unwrap();
     assert_eq!(rig.get(&key).await.unwrap(), b"part");
@@ -156,7 +162,7 @@ async fn uploads_are_listed_given_up_and_expire() {
     let store = rig.store();
     let mut ids = Vec::new();
     for name in ["a", "a/b", "b"] {
-        let upload = store.create_upload(&key(name), BTreeMap::new()).await.unwrap();
+        let upload = store.create_multipart(&key(name), BTreeMap::new()).await.unwrap();
         store
             .put_part(&key(name), &upload.id, 1, body(b"part"), Put::default())
             .await
@@ -166,12 +172,8 @@ async fn uploads_are_listed_given_up_and_expire() {
     let keys = async |prefix: &str| {
         let (mut keys, mut after) = (Vec::new(), None);
         loop {
-            let page = store.list_uploads(prefix, after.as_deref(), 1).await.unwrap();
-            keys.extend(
-                page.uploads
-                    .into_iter()
-                    .map(|upload| upload.key.name().to_owned()),
-            );
+            let page = store.list_multiparts(prefix, after.as_deref(), 1).await.unwrap();
+            keys.extend(page.open.into_iter().map(|upload| upload.key.name().to_owned()));
             after = page.next;
             if after.is_none() {
                 keys.sort();
@@ -182,21 +184,24 @@ async fn uploads_are_listed_given_up_and_expire() {
     assert_eq!(keys("bucket/").await, ["a", "a/b", "b"]);
     assert_eq!(keys("bucket/a").await, ["a", "a/b"]);
     assert_eq!(keys("bucket/a/").await, ["a/b"]);
-    store.abort_upload(&key("a"), &ids[0]).await.unwrap();
+    store.abort_multipart(&key("a"), &ids[0]).await.unwrap();
     assert!(matches!(
-        store.abort_upload(&key("a"), &ids[0]).await,
-        Err(StoreError::NoUpload { .. })
+        store.abort_multipart(&key("a"), &ids[0]).await,
+        Err(StoreError::NoMultipart { .. })
     ));
     let late = store
         .put_part(&key("a"), &ids[0], 2, body(b"late"), Put::default())
         .await;
-    assert!(matches!(late, Err(StoreError::NoUpload { .. })), "{late:?}");
+    assert!(matches!(late, Err(StoreError::NoMultipart { .. })), "{late:?}");
     assert!(matches!(
-        store.upload(&key("a"), "../../x").await,
-        Err(StoreError::NoUpload { .. })
+        store.multipart(&key("a"), "../../x").await,
+        Err(StoreError::NoMultipart { .. })
     ));
     assert_eq!(keys("bucket/").await, ["a/b", "b"]);
-    assert_eq!(store.expire_uploads(Duration::from_secs(3600)).await.unwrap(), 0);
+    assert_eq!(
+        store.expire_multiparts(Duration::from_secs(3600)).await.unwrap(),
+        0
+    );
     assert_eq!(hidden(&rig).await, 4);
     // A part is removed if its upload has gone.
     store
@@ -206,6 +211,6 @@ async fn uploads_are_listed_given_up_and_expire() {
         )
         .await
         .unwrap();
-    assert_eq!(store.expire_uploads(Duration::ZERO).await.unwrap(), 1);
+    assert_eq!(store.expire_multiparts(Duration::ZERO).await.unwrap(), 1);
     assert_eq!(hidden(&rig).await, 0);
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use s3s::dto::{CompleteMultipartUploadInput, CompleteMultipartUploadOutput, CompletedPart, ETag};
 use s3s::{S3Request, S3Result};
-use store::{Complete, Condition, Key, Meta, Part as Received, Store, Upload};
+use store::{Complete, Condition, Key, Meta, Multipart, Part as Received, Store};
 
 use super::planned::{Planned, join};
 use crate::attributes::{PARTS, UPLOAD};
@@ -88,7 +88,7 @@ impl Face {
     }
 
     /// All parts received, by number.
-    async fn received(&self, upload: &Upload) -> S3Result<BTreeMap<u32, Received>> {
+    async fn received(&self, upload: &Multipart) -> S3Result<BTreeMap<u32, Received>> {
         let mut received = BTreeMap::new();
         let mut after = 0;
         loop {
@@ -118,12 +118,12 @@ async fn completed(store: &Store, key: &Key, id: &str) -> Option<CompleteMultipa
 /// Joins the parts in a task of its own, so that the response can begin before it is done.
 async fn finish(
     store: Store,
-    upload: Upload,
+    upload: Multipart,
     complete: Complete,
     condition: Condition,
 ) -> S3Result<CompleteMultipartUploadOutput> {
     let mut joining = tokio::spawn(async move {
-        match store.complete_upload(&upload.key, &upload.id, complete).await {
+        match store.complete_multipart(&upload.key, &upload.id, complete).await {
             Ok(meta) => Ok(outcome(&meta)),
             // Checked here as well, because the response may have begun by now.
             Err(error) => completed(&store, &upload.key, &upload.id)

@@ -5,7 +5,7 @@ use s3s::dto::{
     MultipartUpload, Owner, Part, StorageClass,
 };
 use s3s::{S3Request, S3Result};
-use store::{Part as Received, Upload};
+use store::{Multipart, Part as Received};
 
 use super::begun;
 use super::planned::Planned;
@@ -19,7 +19,7 @@ use crate::names;
 /// A page of open uploads.
 #[derive(Default)]
 struct OpenUploads {
-    uploads: Vec<Upload>,
+    uploads: Vec<Multipart>,
     prefixes: Vec<String>,
     /// Key and id of the last upload examined.
     last: Option<(String, String)>,
@@ -122,12 +122,12 @@ impl Face {
             return Ok(page);
         }
         loop {
-            let uploads = self
+            let begun = self
                 .store
-                .list_uploads(&prefix, after.as_deref(), 1000)
+                .list_multiparts(&prefix, after.as_deref(), 1000)
                 .await
                 .map_err(from_store)?;
-            for upload in uploads.uploads {
+            for upload in begun.open {
                 let name = upload.key.name();
                 if past.is_some_and(|past| name <= past) {
                     continue;
@@ -154,7 +154,7 @@ impl Face {
                     None => page.uploads.push(upload),
                 }
             }
-            after = uploads.next;
+            after = begun.next;
             if after.is_none() {
                 return Ok(page);
             }
@@ -162,7 +162,7 @@ impl Face {
     }
 }
 
-fn listed(upload: &Upload, spelling: Spelling) -> MultipartUpload {
+fn listed(upload: &Multipart, spelling: Spelling) -> MultipartUpload {
     let planned = Planned::of_upload(upload);
     MultipartUpload {
         checksum_algorithm: planned.map(Planned::name),
@@ -177,7 +177,7 @@ fn listed(upload: &Upload, spelling: Spelling) -> MultipartUpload {
 }
 
 /// The user who began an upload.
-fn initiator(upload: &Upload) -> Initiator {
+fn initiator(upload: &Multipart) -> Initiator {
     let user = upload.attributes.get(OWNER).cloned();
     Initiator {
         display_name: user.clone(),
@@ -185,7 +185,7 @@ fn initiator(upload: &Upload) -> Initiator {
     }
 }
 
-fn owner(upload: &Upload) -> Owner {
+fn owner(upload: &Multipart) -> Owner {
     let user = upload.attributes.get(OWNER).cloned();
     Owner {
         display_name: user.clone(),

@@ -7,7 +7,7 @@ use s3s::dto::{
     CreateMultipartUploadOutput, Timestamp,
 };
 use s3s::{S3Request, S3Result};
-use store::{Key, StoreError, Upload};
+use store::{Key, Multipart, StoreError};
 
 use self::planned::Planned;
 use super::Face;
@@ -39,7 +39,7 @@ impl Face {
         attributes.extend(planned.map(Planned::encode));
         let upload = self
             .store
-            .create_upload(&key, attributes)
+            .create_multipart(&key, attributes)
             .await
             .map_err(from_store)?;
         Ok(CreateMultipartUploadOutput {
@@ -66,17 +66,17 @@ impl Face {
             return Err(preconditions::failed());
         }
         self.store
-            .abort_upload(&key, &upload.id)
+            .abort_multipart(&key, &upload.id)
             .await
             .map_err(from_store)?;
         Ok(AbortMultipartUploadOutput::default())
     }
 
-    async fn upload(&self, bucket: &str, key: &Key, id: &str) -> S3Result<Upload> {
-        match self.store.upload(key, id).await {
+    async fn upload(&self, bucket: &str, key: &Key, id: &str) -> S3Result<Multipart> {
+        match self.store.multipart(key, id).await {
             Ok(upload) => Ok(upload),
             Err(error) => {
-                if let StoreError::NoUpload { .. } = error {
+                if let StoreError::NoMultipart { .. } = error {
                     self.bucket(bucket).await?;
                 }
                 Err(from_store(error))
@@ -86,6 +86,6 @@ impl Face {
 }
 
 /// When an upload was begun.
-fn begun(upload: &Upload) -> Timestamp {
+fn begun(upload: &Multipart) -> Timestamp {
     at(upload.created_ms)
 }

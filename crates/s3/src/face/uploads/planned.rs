@@ -2,7 +2,7 @@
 
 use s3s::S3Result;
 use s3s::dto::{Checksum, ChecksumAlgorithm, ChecksumType, CompleteMultipartUploadInput};
-use store::{Part as Received, Upload};
+use store::{Multipart, Part as Received};
 
 use crate::attributes::PART_SUMS;
 use crate::checksum::{self, ALL, Algorithm, COMPOSITE, FULL_OBJECT, TYPE, sums_of};
@@ -57,7 +57,7 @@ impl Planned {
     }
 
     /// The checksum stored with an upload.
-    pub(super) fn of_upload(upload: &Upload) -> Option<Self> {
+    pub(super) fn of_upload(upload: &Multipart) -> Option<Self> {
         let (algorithm, kind) = upload.attributes.get(CHECKSUM)?.split_once(' ')?;
         Some(Self {
             algorithm: Algorithm::by_name(algorithm).ok()?,

@@ -58,7 +58,10 @@ pub(super) async fn expiries(shared: Arc<Shared>, board: Board) {
             continue;
         }
         board.begin(None);
-        let expired = shared.store.expire_uploads(shared.settings.upload_age_max).await;
+        let expired = shared
+            .store
+            .expire_multiparts(shared.settings.upload_age_max)
+            .await;
         if let Ok(count) = expired {
             board.update(|status| status.done = count);
         }
