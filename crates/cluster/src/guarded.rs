@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use contract::{
-    ByteStream, Head, Key, Meta, Pending, Purpose, ReplicaRead, StageId, Staged, StagedRead, Unsettled,
+    ByteStream, Head, Key, Meta, Pending, Purpose, Receipt, ReplicaRead, Unsettled, UploadId, UploadRead,
     Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
 };
 use store::LayoutTag;
@@ -44,9 +44,9 @@ impl Guarded {
         Self::new(inner, promises, None)
     }
 
-    fn enter(&self, stage: StageId, meta: &Meta) -> Result<Entered, VolumeError> {
+    fn enter(&self, upload: UploadId, meta: &Meta) -> Result<Entered, VolumeError> {
         self.promises
-            .enter(self.inner.id(), stage, meta, || self.same_layout())
+            .enter(self.inner.id(), upload, meta, || self.same_layout())
     }
 
     /// Called under the same lock as the check of the term. A decision under a newer layout first reads under
@@ -114,11 +114,11 @@ impl Volume for Guarded {
     async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
         match ask {
             VolumeAsk::Prepare {
-                stage,
+                upload,
                 ref meta,
                 purpose: Purpose::Write,
             } => {
-                let entered = self.enter(stage, meta)?;
+                let entered = self.enter(upload, meta)?;
                 let inner = self.inner.clone();
                 self.carry(entered, async move { inner.call(ask).await }).await
             }
@@ -128,22 +128,21 @@ impl Volume for Guarded {
         }
     }
 
-    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
-        self.inner.stage(stage, body).await
+    async fn receive(&self, upload: UploadId, body: ByteStream) -> Result<Receipt, VolumeError> {
+        self.inner.receive(upload, body).await
     }
 
-    async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
-        let entered = self.enter(stage, meta)?;
+    async fn prepare_whole(&self, upload: UploadId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
+        let entered = self.enter(upload, meta)?;
         let (inner, meta) = (self.inner.clone(), meta.clone());
-        self.carry(
-            entered,
-            async move { inner.stage_whole(stage, &meta, content).await },
-        )
+        self.carry(entered, async move {
+            inner.prepare_whole(upload, &meta, content).await
+        })
         .await
     }
 
-    async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError> {
-        self.inner.read_staged(stage).await
+    async fn read_upload(&self, upload: UploadId) -> Result<UploadRead, VolumeError> {
+        self.inner.read_upload(upload).await
     }
 
     async fn read(

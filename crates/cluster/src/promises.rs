@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use contract::{Claim, Key, Meta, PARTITIONS, Partition, Pending, StageId, Term, VolumeError, VolumeId};
+use contract::{Claim, Key, Meta, PARTITIONS, Partition, Pending, Term, UploadId, VolumeError, VolumeId};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,7 @@ struct Table {
 pub(crate) struct Entered {
     promises: Arc<Promises>,
     volume: VolumeId,
-    stage: StageId,
+    upload: UploadId,
 }
 
 impl Promises {
@@ -143,7 +143,7 @@ impl Promises {
     pub(crate) fn enter(
         self: &Arc<Self>,
         volume: &VolumeId,
-        stage: StageId,
+        upload: UploadId,
         meta: &Meta,
         still: impl FnOnce() -> Result<(), VolumeError>,
     ) -> Result<Entered, VolumeError> {
@@ -161,11 +161,11 @@ impl Promises {
             });
         }
         let meta = meta.clone();
-        table.under_way.push((volume.clone(), Pending { stage, meta }));
+        table.under_way.push((volume.clone(), Pending { upload, meta }));
         Ok(Entered {
             promises: self.clone(),
             volume: volume.clone(),
-            stage,
+            upload,
         })
     }
 
@@ -234,7 +234,7 @@ impl Drop for Entered {
     fn drop(&mut self) {
         let mut table = self.promises.table.lock();
         let this =
-            |(volume, pending): &(VolumeId, Pending)| *volume == self.volume && pending.stage == self.stage;
+            |(volume, pending): &(VolumeId, Pending)| *volume == self.volume && pending.upload == self.upload;
         if let Some(at) = table.under_way.iter().position(this) {
             table.under_way.swap_remove(at);
         }

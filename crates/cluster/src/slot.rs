@@ -15,7 +15,7 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use bytes::Bytes;
 use contract::{
-    ByteStream, Cause, Key, Meta, ReplicaRead, StageId, Staged, StagedRead, Version, Volume, VolumeAnswer,
+    ByteStream, Cause, Key, Meta, Receipt, ReplicaRead, UploadId, UploadRead, Version, Volume, VolumeAnswer,
     VolumeAsk, VolumeError, VolumeId, VolumeState, VolumeStatus,
 };
 use parking_lot::RwLock;
@@ -126,7 +126,7 @@ pub(super) fn out(id: &VolumeId, path: String, reason: String) -> VolumeStatus {
         replica_bytes: 0,
         tombstones: 0,
         bad: 0,
-        staged: 0,
+        uploads: 0,
     }
 }
 
@@ -149,16 +149,16 @@ impl Volume for Slot {
         }
     }
 
-    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
-        self.volume()?.stage(stage, body).await
+    async fn receive(&self, upload: UploadId, body: ByteStream) -> Result<Receipt, VolumeError> {
+        self.volume()?.receive(upload, body).await
     }
 
-    async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
-        self.volume()?.stage_whole(stage, meta, content).await
+    async fn prepare_whole(&self, upload: UploadId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
+        self.volume()?.prepare_whole(upload, meta, content).await
     }
 
-    async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError> {
-        self.volume()?.read_staged(stage).await
+    async fn read_upload(&self, upload: UploadId) -> Result<UploadRead, VolumeError> {
+        self.volume()?.read_upload(upload).await
     }
 
     async fn read(

@@ -12,7 +12,7 @@ use crate::fixity::{Cause, FixityEvent};
 use crate::held::{Head, Held, ListQuery, Surveyed, Unsettled, Verdict};
 use crate::key::Key;
 use crate::meta::Meta;
-use crate::upload::{Abandon, Purpose, StageId};
+use crate::upload::{Abandon, Purpose, UploadId};
 use crate::volume::VolumeStatus;
 use crate::volume_error::VolumeError;
 
@@ -23,7 +23,8 @@ pub enum VolumeAsk {
     /// Completes an upload.
     Prepare {
         /// The upload.
-        stage: StageId,
+        #[serde(rename = "stage")]
+        upload: UploadId,
         /// The version that it becomes.
         meta: Meta,
         /// What the version is prepared for.
@@ -32,7 +33,8 @@ pub enum VolumeAsk {
     /// Makes a prepared upload visible.
     Commit {
         /// The upload.
-        stage: StageId,
+        #[serde(rename = "stage")]
+        upload: UploadId,
         /// Why.
         cause: Cause,
         /// The replica and digest that it was made from; empty for writes.
@@ -41,7 +43,8 @@ pub enum VolumeAsk {
     /// Gives up an upload.
     Abort {
         /// The upload.
-        stage: StageId,
+        #[serde(rename = "stage")]
+        upload: UploadId,
         /// How much of it.
         what: Abandon,
     },
@@ -101,7 +104,7 @@ pub enum VolumeAsk {
 }
 
 /// The answer to a [`VolumeAsk`]. It travels as its value alone: the caller knows which type to read. It must
-/// not be read as an untagged enum: serde supports no numbers of 128 bits there (a [`StageId`] is one) and
+/// not be read as an untagged enum: serde supports no numbers of 128 bits there (a [`UploadId`] is one) and
 /// would take the first type that fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
@@ -184,12 +187,12 @@ mod tests {
     #[test]
     fn a_question_travels_by_its_name() {
         let commit = VolumeAsk::Commit {
-            stage: StageId(u128::MAX),
+            upload: UploadId(u128::MAX),
             cause: Cause::Write,
             evidence: String::new(),
         };
-        let stage = "340282366920938463463374607431768211455";
-        let commit_text = format!(r#"{{"commit":{{"stage":{stage},"cause":"write","evidence":""}}}}"#);
+        let upload = "340282366920938463463374607431768211455";
+        let commit_text = format!(r#"{{"commit":{{"stage":{upload},"cause":"write","evidence":""}}}}"#);
         let path = "a".to_owned();
         for (ask, text) in [
             (VolumeAsk::Status, r#""status""#),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::{Term, Version};
 use crate::key::Key;
 use crate::meta::{Digests, Meta, WriteId};
-use crate::upload::StageId;
+use crate::upload::UploadId;
 
 /// A change of one key. The node that decides for its partition decides it and makes it visible.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -43,8 +43,9 @@ pub enum Change {
         condition: Condition,
         /// The new version without its number.
         draft: Box<Draft>,
-        /// The volumes and uploads that hold the staged content.
-        stages: Vec<(VolumeId, StageId)>,
+        /// The volumes that hold the content, and the upload on each.
+        #[serde(rename = "stages")]
+        uploads: Vec<(VolumeId, UploadId)>,
     },
     /// A tombstone, if there is anything to delete or a condition says that there must be.
     Delete {

@@ -10,7 +10,7 @@ use crate::clock::Version;
 use crate::key::Key;
 use crate::meta::Meta;
 use crate::stream::ByteStream;
-use crate::upload::StageId;
+use crate::upload::UploadId;
 
 /// A volume's answer about one key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +27,8 @@ pub struct Head {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
     /// The upload.
-    pub stage: StageId,
+    #[serde(rename = "stage")]
+    pub upload: UploadId,
     /// What it is to become.
     pub meta: Meta,
 }

@@ -43,7 +43,7 @@ pub use node::{Node, NodeStatus};
 pub use node_error::NodeError;
 pub use placement::{NodeId, PARTITIONS, Partition, VolumeId};
 pub use stream::ByteStream;
-pub use upload::{Abandon, Purpose, StageId, Staged, StagedRead};
+pub use upload::{Abandon, Purpose, Receipt, UploadId, UploadRead};
 pub use volume::{SURVEY_ENTRIES, Volume, VolumeState, VolumeStatus};
 pub use volume_error::VolumeError;
 pub use worker::{WorkerState, WorkerStatus};

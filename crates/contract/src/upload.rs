@@ -10,11 +10,11 @@ use crate::stream::ByteStream;
 
 /// Names an upload on a volume until it is committed or given up. Random, chosen by the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct StageId(pub u128);
+pub struct UploadId(pub u128);
 
-/// What a volume received by [`Volume::stage`].
+/// What a volume received by [`Volume::receive`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Staged {
+pub struct Receipt {
     /// Bytes received.
     pub size: u64,
     /// BLAKE3 over them, computed by the volume itself.
@@ -44,9 +44,9 @@ pub enum Abandon {
     Version(Version),
 }
 
-/// Staged content, opened for reading. Its bytes are not verified: a caller that copies them to another
+/// Content of an upload, opened for reading. Its bytes are not verified: a caller that copies them to another
 /// volume must compare what arrives there with the digest of the content.
-pub struct StagedRead {
+pub struct UploadRead {
     /// Length of the content.
     pub size: u64,
     /// The whole content, from its first byte.
@@ -63,13 +63,13 @@ impl Abandon {
     }
 }
 
-impl fmt::Display for StageId {
+impl fmt::Display for UploadId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:032x}", self.0)
     }
 }
 
-impl StageId {
+impl UploadId {
     /// A new random name.
     pub fn random() -> Self {
         Self(rand::random())

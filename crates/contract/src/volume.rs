@@ -14,7 +14,7 @@ use crate::held::{Head, Held, ListQuery, ReplicaRead, Surveyed, Unsettled, Verdi
 use crate::key::Key;
 use crate::meta::Meta;
 use crate::stream::ByteStream;
-use crate::upload::{Abandon, Purpose, StageId, Staged, StagedRead};
+use crate::upload::{Abandon, Purpose, Receipt, UploadId, UploadRead};
 use crate::volume_error::VolumeError;
 
 /// A survey stops after the partition in which it reaches this many entries: some 2 MB of JSON.
@@ -41,8 +41,9 @@ pub struct VolumeStatus {
     pub tombstones: u64,
     /// Replicas marked bad.
     pub bad: u64,
-    /// Uploads staged at this moment.
-    pub staged: u64,
+    /// Uploads under way at this moment.
+    #[serde(rename = "staged")]
+    pub uploads: u64,
 }
 
 /// Whether a volume takes part.
@@ -68,7 +69,7 @@ async fn answer<T: TryFrom<VolumeAnswer>>(
 
 /// A place for replicas.
 ///
-/// Writing goes in three steps, so that nothing is visible before it is safe everywhere: `stage` receives the
+/// Writing goes in three steps, so that nothing is visible before it is safe everywhere: `receive` takes the
 /// content, `prepare` completes the file and syncs it, `commit` makes it visible. A crash before `prepare`
 /// has ended leaves nothing but a temporary file, which the next start removes. What was prepared for a write
 /// survives a crash, and `head` reports it until it is committed or given up ([`Abandon`] says who may do
@@ -82,32 +83,40 @@ pub trait Volume: Send + Sync + 'static {
     async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError>;
 
     /// Receives content into a temporary file. On an error the file is removed.
-    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError>;
+    async fn receive(&self, upload: UploadId, body: ByteStream) -> Result<Receipt, VolumeError>;
 
-    /// Completes the temporary file with `meta` and syncs it. Size and BLAKE3 of `meta` must be those staged;
+    /// Completes the temporary file with `meta` and syncs it. Size and BLAKE3 of `meta` must be those received;
     /// otherwise this returns [`VolumeError::Corrupt`] and the upload is gone. A tombstone (`meta.deleted`)
-    /// needs no `stage`.
-    async fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
+    /// needs no `receive`.
+    async fn prepare(&self, upload: UploadId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
         let meta = meta.clone();
-        answer(self, VolumeAsk::Prepare { stage, meta, purpose }).await
+        answer(
+            self,
+            VolumeAsk::Prepare {
+                upload,
+                meta,
+                purpose,
+            },
+        )
+        .await
     }
 
-    /// Does `stage` and `prepare` in one step for a write whose content is in memory.
-    async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError>;
+    /// Does `receive` and `prepare` in one step for a write whose content is in memory.
+    async fn prepare_whole(&self, upload: UploadId, meta: &Meta, content: Bytes) -> Result<(), VolumeError>;
 
     /// Reads back the content of an upload that was received, prepared or not, and not committed yet.
-    async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError>;
+    async fn read_upload(&self, upload: UploadId) -> Result<UploadRead, VolumeError>;
 
     /// Makes a prepared upload visible: renamed, directory synced, indexed. From now on `head` finds it,
     /// unless a newer version is there already. A replica of the same version is replaced, and no longer bad.
     /// Older versions of the key may be removed at any time after. `cause` goes to the fixity log, with
     /// `evidence` (the replica and digest that a repair was made from; empty for writes).
-    async fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
+    async fn commit(&self, upload: UploadId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
         let evidence = evidence.to_owned();
         answer(
             self,
             VolumeAsk::Commit {
-                stage,
+                upload,
                 cause,
                 evidence,
             },
@@ -116,11 +125,11 @@ pub trait Volume: Send + Sync + 'static {
     }
 
     /// Gives up an upload as far as `what` allows it. An unknown upload is ignored.
-    async fn abort(&self, stage: StageId, what: Abandon) {
-        if let Err(error) = self.call(VolumeAsk::Abort { stage, what }).await {
+    async fn abort(&self, upload: UploadId, what: Abandon) {
+        if let Err(error) = self.call(VolumeAsk::Abort { upload, what }).await {
             // The caller cannot do anything about it: received content is removed when the volume is opened
             // again, at the latest.
-            tracing::debug!(volume = %self.id(), %stage, %error, "upload was not given up, its node will do so");
+            tracing::debug!(volume = %self.id(), %upload, %error, "upload was not given up, its node will do so");
         }
     }
 

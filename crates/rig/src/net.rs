@@ -14,8 +14,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use contract::{
-    ByteStream, Claim, Finish, Key, Meta, Node, NodeError, NodeId, NodeStatus, ReplicaRead, StageId, Staged,
-    StagedRead, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
+    ByteStream, Claim, Finish, Key, Meta, Node, NodeError, NodeId, NodeStatus, Receipt, ReplicaRead,
+    UploadId, UploadRead, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
 };
 use parking_lot::Mutex;
 use placement::{Layout, Layouts};
@@ -261,20 +261,22 @@ impl Volume for Wired {
         }
     }
 
-    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
+    async fn receive(&self, upload: UploadId, body: ByteStream) -> Result<Receipt, VolumeError> {
         let volume = self.volume.clone();
-        self.carried(async move { volume.stage(stage, body).await }).await
-    }
-
-    async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
-        let (volume, meta) = (self.volume.clone(), meta.clone());
-        self.carried(async move { volume.stage_whole(stage, &meta, content).await })
+        self.carried(async move { volume.receive(upload, body).await })
             .await
     }
 
-    async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError> {
+    async fn prepare_whole(&self, upload: UploadId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
+        let (volume, meta) = (self.volume.clone(), meta.clone());
+        self.carried(async move { volume.prepare_whole(upload, &meta, content).await })
+            .await
+    }
+
+    async fn read_upload(&self, upload: UploadId) -> Result<UploadRead, VolumeError> {
         let volume = self.volume.clone();
-        self.carried(async move { volume.read_staged(stage).await }).await
+        self.carried(async move { volume.read_upload(upload).await })
+            .await
     }
 
     async fn read(

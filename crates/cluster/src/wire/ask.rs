@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use contract::{Claim, Finish, Key, Meta, StageId, Version, VolumeAsk};
+use contract::{Claim, Finish, Key, Meta, UploadId, Version, VolumeAsk};
 use placement::{Layout, Layouts};
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum StreamAsk {
-    ReadStaged {
-        stage: StageId,
+    #[serde(rename = "read-staged")]
+    ReadUpload {
+        #[serde(rename = "stage")]
+        upload: UploadId,
     },
     Read {
         key: Key,
@@ -40,7 +42,8 @@ pub(crate) enum NodeAsk {
 /// The head frame of `stage-whole`; the content follows.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct WholeHead {
-    pub(crate) stage: StageId,
+    #[serde(rename = "stage")]
+    pub(crate) upload: UploadId,
     pub(crate) meta: Meta,
 }
 
@@ -54,7 +57,7 @@ pub(crate) struct ReadHead {
 
 /// The head frame of an answer to `read-staged`; the content follows.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct StagedHead {
+pub(crate) struct UploadHead {
     pub(crate) size: u64,
 }
 
@@ -83,11 +86,11 @@ const LONG: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Manner {
     /// Raw content into an upload.
-    pub(crate) const STAGE: Self = writes("stage", LONG);
+    pub(crate) const RECEIVE: Self = writes("stage", LONG);
     /// Small content with its description.
-    pub(crate) const STAGE_WHOLE: Self = writes("stage-whole", DURABLE);
+    pub(crate) const PREPARE_WHOLE: Self = writes("stage-whole", DURABLE);
     /// Content of an upload.
-    pub(crate) const READ_STAGED: Self = reads("read-staged", QUICK);
+    pub(crate) const READ_UPLOAD: Self = reads("read-staged", QUICK);
     /// Blocks of a replica.
     pub(crate) const READ: Self = reads("read", QUICK);
     /// Whether the process lives.
@@ -98,7 +101,7 @@ impl StreamAsk {
     /// How the wire treats it.
     pub(crate) fn manner(&self) -> Manner {
         match self {
-            Self::ReadStaged { .. } => Manner::READ_STAGED,
+            Self::ReadUpload { .. } => Manner::READ_UPLOAD,
             Self::Read { .. } => Manner::READ,
         }
     }

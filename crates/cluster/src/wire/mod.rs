@@ -49,7 +49,7 @@ const RETRY_EVERY: Duration = Duration::from_secs(1);
 const IDLE_MAX: Duration = Duration::from_secs(10);
 
 /// Longest time for the answer to a content that was sent whole: the last of it is written, not synced.
-const STAGED_MAX: Duration = Duration::from_secs(30);
+const RECEIPT_MAX: Duration = Duration::from_secs(30);
 
 /// Longest pause in content that a client sends through another node; the client's own patience is shorter.
 const UPLOAD_IDLE_MAX: Duration = Duration::from_secs(120);

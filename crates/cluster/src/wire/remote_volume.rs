@@ -8,9 +8,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use contract::{
-    BLOCK_BYTES, BlockTable, ByteStream, FixityEvent, Head, Held, Key, Meta, Purpose, ReplicaRead, StageId,
-    Staged, StagedRead, Surveyed, Unsettled, Verdict, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError,
-    VolumeId, VolumeStatus,
+    BLOCK_BYTES, BlockTable, ByteStream, FixityEvent, Head, Held, Key, Meta, Purpose, Receipt, ReplicaRead,
+    Surveyed, Unsettled, UploadId, UploadRead, Verdict, Version, Volume, VolumeAnswer, VolumeAsk,
+    VolumeError, VolumeId, VolumeStatus,
 };
 use futures_util::future::{Either, select};
 use futures_util::{StreamExt as _, stream};
@@ -20,11 +20,11 @@ use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-use super::ask::{Manner, ReadHead, StagedHead, StreamAsk, WholeHead, manner_of};
+use super::ask::{Manner, ReadHead, StreamAsk, UploadHead, WholeHead, manner_of};
 use super::body;
 use super::client::{Failure, Peer};
 use super::frame::{self, Pieces};
-use super::{IDLE_MAX, STAGED_MAX, TABLE_BYTES_MAX, WHOLE_BYTES_MAX};
+use super::{IDLE_MAX, RECEIPT_MAX, TABLE_BYTES_MAX, WHOLE_BYTES_MAX};
 
 /// A volume, asked over HTTP.
 pub(crate) struct RemoteVolume {
@@ -79,10 +79,10 @@ impl RemoteVolume {
     }
 
     /// The answer to a `read-staged`: head, content.
-    async fn opened_stage(&self, answer: Response<Incoming>) -> io::Result<StagedRead> {
+    async fn opened_upload(&self, answer: Response<Incoming>) -> io::Result<UploadRead> {
         let mut pieces = Pieces::new(self.peer.link.clone().content(answer.into_body()));
-        let head: StagedHead = serde_json::from_slice(&pieces.head().await?)?;
-        Ok(StagedRead {
+        let head: UploadHead = serde_json::from_slice(&pieces.head().await?)?;
+        Ok(UploadRead {
             size: head.size,
             bytes: pieces.rest(head.size),
         })
@@ -172,36 +172,38 @@ impl Volume for RemoteVolume {
         })
     }
 
-    async fn stage(&self, stage: StageId, content: ByteStream) -> Result<Staged, VolumeError> {
+    async fn receive(&self, upload: UploadId, content: ByteStream) -> Result<Receipt, VolumeError> {
         let source = Source::default();
-        let path = format!("{}?upload={stage}", self.path(Manner::STAGE));
+        let path = format!("{}?upload={upload}", self.path(Manner::RECEIVE));
         let (body, handing) = body::handed(source.watch(content), IDLE_MAX);
         let asking = async {
-            let answer = self.peer.send(Manner::STAGE, &path, b"", body).await?;
+            let answer = self.peer.send(Manner::RECEIVE, &path, b"", body).await?;
             self.peer.json(answer).await
         };
         let asked = match select(pin!(asking), pin!(handing)).await {
             Either::Left((asked, _)) => asked,
             Either::Right((Err(stalled), _)) => Err(Failure::Unreachable(stalled.to_string())),
             // The whole content was sent: from now on the limit of an ordinary answer holds.
-            Either::Right((Ok(()), asking)) => timeout(STAGED_MAX, asking).await.unwrap_or_else(|_| {
-                let detail = format!("no answer within {} s after the content", STAGED_MAX.as_secs());
+            Either::Right((Ok(()), asking)) => timeout(RECEIPT_MAX, asking).await.unwrap_or_else(|_| {
+                let detail = format!("no answer within {} s after the content", RECEIPT_MAX.as_secs());
                 Err(Failure::Unreachable(detail))
             }),
         };
         asked.map_err(|failure| source.or(self.error(failure)))
     }
 
-    async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
+    async fn prepare_whole(&self, upload: UploadId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
         if content.len() > WHOLE_BYTES_MAX {
-            self.stage(stage, Box::pin(stream::iter([Ok(content)]))).await?;
-            return self.prepare(stage, meta, Purpose::Write).await;
+            self.receive(upload, Box::pin(stream::iter([Ok(content)])))
+                .await?;
+            return self.prepare(upload, meta, Purpose::Write).await;
         }
         let meta = meta.clone();
-        let head = serde_json::to_vec(&WholeHead { stage, meta }).map_err(|error| self.unreachable(error))?;
+        let head =
+            serde_json::to_vec(&WholeHead { upload, meta }).map_err(|error| self.unreachable(error))?;
         let frame = frame::head(&head).map_err(|error| self.unreachable(error))?;
         let body = body::headed(vec![frame, content], Box::pin(stream::empty()));
-        let manner = Manner::STAGE_WHOLE;
+        let manner = Manner::PREPARE_WHOLE;
         let work = async {
             let answer = self.peer.send(manner, &self.path(manner), &head, body).await?;
             self.peer.json(answer).await
@@ -209,12 +211,12 @@ impl Volume for RemoteVolume {
         work.await.map_err(|failure| self.error(failure))
     }
 
-    async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError> {
-        let ask = StreamAsk::ReadStaged { stage };
+    async fn read_upload(&self, upload: UploadId) -> Result<UploadRead, VolumeError> {
+        let ask = StreamAsk::ReadUpload { upload };
         let manner = ask.manner();
         let answer = self.peer.ask_raw(manner, &self.path(manner), &ask).await;
         let answer = answer.map_err(|failure| self.error(failure))?;
-        let opened = self.opened_stage(answer).await;
+        let opened = self.opened_upload(answer).await;
         opened.map_err(|error| self.unreachable(error))
     }
 

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
 use contract::{
-    ByteStream, Counted, ReplicaRead, StageId, StagedRead, Volume, VolumeAsk, VolumeError, VolumeId,
+    ByteStream, Counted, ReplicaRead, UploadId, UploadRead, Volume, VolumeAsk, VolumeError, VolumeId,
 };
 use futures_util::{Stream, StreamExt as _};
 use http::{Response, StatusCode};
@@ -17,7 +17,7 @@ use serde::Serialize;
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
-use super::ask::{Manner, ReadHead, StagedHead, StreamAsk, WholeHead, manner_of};
+use super::ask::{Manner, ReadHead, StreamAsk, UploadHead, WholeHead, manner_of};
 use super::body::{self, Body};
 use super::server::{Admitted, Service, bad, json, plain, read_ask, refused, unknown, with_body};
 use super::{FAREWELL, IDLE_MAX, UPLOAD_IDLE_MAX, WHOLE_BYTES_MAX, frame};
@@ -40,16 +40,16 @@ impl Service {
             return said::<()>(Err(VolumeError::Unreachable { volume: id, detail }));
         };
         match operation {
-            "stage" => self.stage(volume, admitted).await,
-            "stage-whole" => self.stage_whole(volume, admitted).await,
+            "stage" => self.receive(volume, admitted).await,
+            "stage-whole" => self.prepare_whole(volume, admitted).await,
             // The path must decide: serde cannot read an untagged enum that has numbers of 128 bits.
             "read" | "read-staged" => self.stream(volume, operation, admitted).await,
             _ => self.ask(volume, operation, admitted).await,
         }
     }
 
-    async fn stage(&self, volume: Arc<dyn Volume>, admitted: Admitted) -> Response<Body> {
-        let Some(stage) = stage_of(&admitted.query) else {
+    async fn receive(&self, volume: Arc<dyn Volume>, admitted: Admitted) -> Response<Body> {
+        let Some(upload) = upload_of(&admitted.query) else {
             return plain(
                 StatusCode::BAD_REQUEST,
                 "expected ?upload= and 32 digits".to_owned(),
@@ -59,23 +59,23 @@ impl Service {
         if !self.gate.admit(&admitted.signed) {
             return refused();
         }
-        let counted = Arc::new(self.node.counters.begin(Manner::STAGE.operation));
+        let counted = Arc::new(self.node.counters.begin(Manner::RECEIVE.operation));
         let (content, left) = keep_rest(body::arriving(admitted.body, UPLOAD_IDLE_MAX));
         let content = counting(content, {
             let counted = counted.clone();
             move |bytes| counted.received(bytes)
         });
-        let staged = volume.stage(stage, content).await;
-        if let Err(error) = &staged {
+        let receipt = volume.receive(upload, content).await;
+        if let Err(error) = &receipt {
             drain_rest(left);
             if is_ours(error) {
                 counted.failed();
             }
         }
-        said(staged)
+        said(receipt)
     }
 
-    async fn stage_whole(&self, volume: Arc<dyn Volume>, admitted: Admitted) -> Response<Body> {
+    async fn prepare_whole(&self, volume: Arc<dyn Volume>, admitted: Admitted) -> Response<Body> {
         let most = WHOLE_BYTES_MAX + frame::HEAD_BYTES_MAX + 4;
         let split = body::whole(admitted.body, most, IDLE_MAX)
             .await
@@ -84,21 +84,21 @@ impl Service {
             Ok(parts) => parts,
             Err(error) => return bad(&error),
         };
-        // The content is not signed: `stage_whole` compares it with the digest in the signed head.
+        // The content is not signed: `prepare_whole` compares it with the digest in the signed head.
         if *blake3::hash(&head).as_bytes() != admitted.signed.ask || !self.gate.admit(&admitted.signed) {
             return refused();
         }
-        let WholeHead { stage, meta } = match serde_json::from_slice(&head) {
+        let WholeHead { upload, meta } = match serde_json::from_slice(&head) {
             Ok(head) => head,
             Err(error) => return bad(&error.into()),
         };
-        let counted = self.node.counters.begin(Manner::STAGE_WHOLE.operation);
+        let counted = self.node.counters.begin(Manner::PREPARE_WHOLE.operation);
         counted.received(content.len() as u64);
-        let staged = volume.stage_whole(stage, &meta, content).await;
-        if staged.as_ref().is_err_and(is_ours) {
+        let prepared = volume.prepare_whole(upload, &meta, content).await;
+        if prepared.as_ref().is_err_and(is_ours) {
             counted.failed();
         }
-        said(staged)
+        said(prepared)
     }
 
     async fn stream(&self, volume: Arc<dyn Volume>, operation: &str, admitted: Admitted) -> Response<Body> {
@@ -152,8 +152,8 @@ fn failing(answer: Response<Body>, counted: &Counted) -> Response<Body> {
 /// Answers with content. Needs no task of its own: it changes nothing that must be completed.
 async fn stream(volume: &dyn Volume, ask: StreamAsk, counted: Counted) -> Response<Body> {
     let failed = match ask {
-        StreamAsk::ReadStaged { stage } => match volume.read_staged(stage).await {
-            Ok(read) => return staged(read, counted),
+        StreamAsk::ReadUpload { upload } => match volume.read_upload(upload).await {
+            Ok(read) => return uploaded(read, counted),
             Err(error) => error,
         },
         StreamAsk::Read {
@@ -190,8 +190,8 @@ fn opened(read: ReplicaRead, with_table: bool, counted: Counted) -> Response<Bod
 }
 
 /// Head frame, content. Counted until the last byte has gone.
-fn staged(read: StagedRead, counted: Counted) -> Response<Body> {
-    streamed(&StagedHead { size: read.size }, None, read.bytes, counted)
+fn uploaded(read: UploadRead, counted: Counted) -> Response<Body> {
+    streamed(&UploadHead { size: read.size }, None, read.bytes, counted)
 }
 
 fn streamed(
@@ -239,11 +239,11 @@ fn is_ours(error: &VolumeError) -> bool {
     status_of(error).is_server_error()
 }
 
-fn stage_of(query: &str) -> Option<StageId> {
+fn upload_of(query: &str) -> Option<UploadId> {
     let digits = query
         .strip_prefix("upload=")
         .filter(|digits| digits.len() == 32)?;
-    u128::from_str_radix(digits, 16).ok().map(StageId)
+    u128::from_str_radix(digits, 16).ok().map(UploadId)
 }
 
 /// Returns the same content and calls `tell` with the length of every piece.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use contract::{
-    BLOCK_BYTES, ByteStream, Cause, Clock, Condition, Key, Meta, ReplicaRead, StageId, Staged, StagedRead,
+    BLOCK_BYTES, ByteStream, Cause, Clock, Condition, Key, Meta, Receipt, ReplicaRead, UploadId, UploadRead,
     Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
 };
 use futures_util::future::try_join_all;
@@ -43,19 +43,19 @@ impl Volume for Faulty {
     async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
         self.0.call(ask).await
     }
-    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
+    async fn receive(&self, upload: UploadId, body: ByteStream) -> Result<Receipt, VolumeError> {
         if self.1 == Fault::Full {
             let volume = self.id().clone();
             let detail = "needed 1, free 0".to_owned();
             return Err(VolumeError::Full { volume, detail });
         }
-        self.0.stage(stage, body).await
+        self.0.receive(upload, body).await
     }
-    async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
-        self.0.stage_whole(stage, meta, content).await
+    async fn prepare_whole(&self, upload: UploadId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
+        self.0.prepare_whole(upload, meta, content).await
     }
-    async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError> {
-        let mut read = self.0.read_staged(stage).await?;
+    async fn read_upload(&self, upload: UploadId) -> Result<UploadRead, VolumeError> {
+        let mut read = self.0.read_upload(upload).await?;
         read.bytes = spoil(self.1, read.bytes);
         Ok(read)
     }
@@ -98,17 +98,17 @@ async fn a_cut_read_is_an_error_and_never_a_short_content() {
         let (node, remote) = faulty(&files, fault).await;
         let content = content(BLOCK_BYTES as usize * 5, 0);
         let meta = meta("b/x", Clock::new("test").now(), &content);
-        let stage = StageId::random();
-        remote.stage(stage, pieces(&content)).await.unwrap();
-        if let Ok(read) = remote.read_staged(stage).await {
+        let upload = UploadId::random();
+        remote.receive(upload, pieces(&content)).await.unwrap();
+        if let Ok(read) = remote.read_upload(upload).await {
             let read: io::Result<Vec<Bytes>> = read.bytes.try_collect().await;
             read.unwrap_err();
         }
         remote
-            .prepare(stage, &meta, contract::Purpose::Write)
+            .prepare(upload, &meta, contract::Purpose::Write)
             .await
             .unwrap();
-        remote.commit(stage, Cause::Write, "").await.unwrap();
+        remote.commit(upload, Cause::Write, "").await.unwrap();
         // A break may overtake the head of the answer.
         if let Ok(read) = remote.read(&meta.key, meta.version, 0..5).await {
             let read: io::Result<Vec<Bytes>> = read.bytes.try_collect().await;
@@ -126,15 +126,15 @@ async fn an_upload_that_breaks_off_leaves_nothing_and_is_the_sources_fault() {
     let remote = volume(&seen(&client.store()).view(), "n1/d1");
     let sent =
         pieces(&content(1_000_000, 0)).chain(stream::iter([Err(io::Error::other("the client hung up"))]));
-    let stage = StageId::random();
-    let error = remote.stage(stage, Box::pin(sent)).await.unwrap_err();
+    let upload = UploadId::random();
+    let error = remote.receive(upload, Box::pin(sent)).await.unwrap_err();
     assert_eq!(error, VolumeError::Body("the client hung up".to_owned()));
-    while remote.status().await.unwrap().staged > 0 {
+    while remote.status().await.unwrap().uploads > 0 {
         tokio::task::yield_now().await;
     }
     let meta = meta("b/x", Clock::new("test").now(), &content(1_000_000, 0));
     remote
-        .prepare(stage, &meta, contract::Purpose::Write)
+        .prepare(upload, &meta, contract::Purpose::Write)
         .await
         .unwrap_err();
     node.shutdown().await;
@@ -147,7 +147,7 @@ async fn an_early_refusal_reaches_whoever_is_still_sending() {
     let (node, remote) = faulty(&files, Fault::Full).await;
     for _ in 0..5 {
         let sent = pieces(&content(20_000_000, 0));
-        let error = remote.stage(StageId::random(), sent).await.unwrap_err();
+        let error = remote.receive(UploadId::random(), sent).await.unwrap_err();
         assert!(matches!(error, VolumeError::Full { .. }), "{error:?}");
     }
     node.shutdown().await;
@@ -183,7 +183,7 @@ async fn a_long_object_without_room_for_its_second_copy_leaves_nothing() {
         for id in ["n1/d1", "n2/d1"] {
             let volume = volume(&view, id);
             assert_eq!(volume.head(&key).await.unwrap().found, None, "{key} on {id}");
-            assert_eq!(volume.status().await.unwrap().staged, 0, "{id}");
+            assert_eq!(volume.status().await.unwrap().uploads, 0, "{id}");
         }
         assert!(matches!(store.head(&key).await, Err(StoreError::NotFound(_))));
     }

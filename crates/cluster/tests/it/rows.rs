@@ -321,7 +321,7 @@ async fn check(store: &Store, row: Row, told: &str) {
 }
 
 async fn upload(store: &Store, key: &Key) -> Result<(), StoreError> {
-    let upload = store.create_upload(key, Default::default()).await?;
+    let upload = store.create_multipart(key, Default::default()).await?;
     let mut parts = Vec::new();
     for (number, content) in [(1, "par"), (2, "ts")] {
         let meta = store
@@ -334,9 +334,9 @@ async fn upload(store: &Store, key: &Key) -> Result<(), StoreError> {
         parts,
         ..Complete::default()
     };
-    store.complete_upload(key, &upload.id, complete).await?;
-    let given_up = store.create_upload(key, Default::default()).await?;
-    store.abort_upload(key, &given_up.id).await
+    store.complete_multipart(key, &upload.id, complete).await?;
+    let given_up = store.create_multipart(key, Default::default()).await?;
+    store.abort_multipart(key, &given_up.id).await
 }
 
 fn key(kind: &str, i: usize) -> Key {

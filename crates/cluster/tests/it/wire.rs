@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use contract::{
-    BLOCK_BYTES, BlockTable, Cause, Clock, Digests, Key, ListQuery, Meta, PARTITIONS, Partition, StageId,
+    BLOCK_BYTES, BlockTable, Cause, Clock, Digests, Key, ListQuery, Meta, PARTITIONS, Partition, UploadId,
     Verdict, Version, Volume, VolumeError, VolumeStatus, block_count,
 };
 use futures_util::{TryStreamExt as _, stream};
@@ -46,21 +46,21 @@ pub(crate) fn pieces(content: &[u8]) -> contract::ByteStream {
 
 /// Writes an object by all three steps.
 pub(crate) async fn write(volume: &dyn Volume, meta: &Meta, content: &[u8]) {
-    let stage = StageId::random();
-    let staged = volume.stage(stage, pieces(content)).await.unwrap();
-    assert_eq!((staged.size, staged.blake3), (meta.size, meta.digests.blake3));
-    check_staged(volume, stage, content).await;
+    let upload = UploadId::random();
+    let receipt = volume.receive(upload, pieces(content)).await.unwrap();
+    assert_eq!((receipt.size, receipt.blake3), (meta.size, meta.digests.blake3));
+    check_received(volume, upload, content).await;
     volume
-        .prepare(stage, meta, contract::Purpose::Write)
+        .prepare(upload, meta, contract::Purpose::Write)
         .await
         .unwrap();
-    check_staged(volume, stage, content).await;
-    volume.commit(stage, Cause::Write, "").await.unwrap();
+    check_received(volume, upload, content).await;
+    volume.commit(upload, Cause::Write, "").await.unwrap();
 }
 
 /// What lies staged reads back.
-async fn check_staged(volume: &dyn Volume, stage: StageId, content: &[u8]) {
-    let read = volume.read_staged(stage).await.unwrap();
+async fn check_received(volume: &dyn Volume, upload: UploadId, content: &[u8]) {
+    let read = volume.read_upload(upload).await.unwrap();
     assert_eq!(read.size, content.len() as u64);
     let bytes: Vec<Bytes> = read.bytes.try_collect().await.unwrap();
     assert!(bytes.concat() == content);
@@ -114,12 +114,12 @@ async fn a_remote_volume_answers_as_the_local_one() {
     for whole in [0, 10, 5_000_000] {
         let content = content(whole, 9);
         let meta = meta(&format!("b/whole {whole}"), clock.now(), &content);
-        let stage = StageId::random();
+        let upload = UploadId::random();
         remote
-            .stage_whole(stage, &meta, content.clone().into())
+            .prepare_whole(upload, &meta, content.clone().into())
             .await
             .unwrap();
-        remote.commit(stage, Cause::Repair, "from n2").await.unwrap();
+        remote.commit(upload, Cause::Repair, "from n2").await.unwrap();
         assert_eq!(read(remote.as_ref(), &meta, 0..u64::MAX).await.2, content);
         metas.push(meta);
     }
@@ -177,22 +177,22 @@ async fn what_differs_from_its_digest_is_refused_by_name() {
     let content = content(1000, 0);
     let mut meta = meta("b/x", Clock::new("test").now(), &content);
     meta.digests.blake3[0] ^= 1;
-    let stage = StageId::random();
-    remote.stage(stage, pieces(&content)).await.unwrap();
+    let upload = UploadId::random();
+    remote.receive(upload, pieces(&content)).await.unwrap();
     let refused = remote
-        .prepare(stage, &meta, contract::Purpose::Write)
+        .prepare(upload, &meta, contract::Purpose::Write)
         .await
         .unwrap_err();
     assert!(matches!(refused, VolumeError::Corrupt { .. }), "{refused:?}");
     let refused = remote
-        .stage_whole(stage, &meta, content.into())
+        .prepare_whole(upload, &meta, content.into())
         .await
         .unwrap_err();
     assert!(matches!(refused, VolumeError::Corrupt { .. }), "{refused:?}");
     remote
-        .abort(stage, contract::Abandon::Version(meta.version))
+        .abort(upload, contract::Abandon::Version(meta.version))
         .await;
-    assert_eq!(remote.status().await.unwrap().staged, 0);
+    assert_eq!(remote.status().await.unwrap().uploads, 0);
     node.shutdown().await;
 }
 

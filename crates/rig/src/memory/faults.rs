@@ -28,9 +28,9 @@ pub enum Mood {
 /// A question, which can be made to fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
-    Stage,
+    Receive,
     Prepare,
-    ReadStaged,
+    ReadUpload,
     Commit,
     Abort,
     Head,
@@ -65,7 +65,7 @@ impl Step {
     fn changes(self) -> bool {
         matches!(
             self,
-            Self::Stage | Self::Prepare | Self::Commit | Self::Remove | Self::SettleStray | Self::Rebuilt
+            Self::Receive | Self::Prepare | Self::Commit | Self::Remove | Self::SettleStray | Self::Rebuilt
         )
     }
 }

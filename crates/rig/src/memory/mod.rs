@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use contract::{
-    BLOCK_BYTES, FixityEvent, Held, Key, Meta, Partition, Pending, Purpose, ReplicaState, StageId, Surveyed,
+    BLOCK_BYTES, FixityEvent, Held, Key, Meta, Partition, Pending, Purpose, ReplicaState, Surveyed, UploadId,
     Version, VolumeError, VolumeId,
 };
 use faults::Faults;
@@ -28,7 +28,7 @@ struct State {
     replicas: BTreeMap<Key, BTreeMap<Version, Replica>>,
     /// Files that are no replicas, by partition and path.
     strays: Vec<(Partition, String)>,
-    uploads: HashMap<StageId, Upload>,
+    uploads: HashMap<UploadId, Upload>,
     log: Vec<FixityEvent>,
 }
 
@@ -46,9 +46,9 @@ impl State {
     fn pending(&self) -> impl Iterator<Item = Pending> {
         self.uploads
             .iter()
-            .filter_map(|(stage, upload)| match &upload.meta {
+            .filter_map(|(upload, entry)| match &entry.meta {
                 Some((meta, Purpose::Write)) => Some(Pending {
-                    stage: *stage,
+                    upload: *upload,
                     meta: meta.clone(),
                 }),
                 _ => None,
@@ -221,10 +221,7 @@ impl MemoryVolume {
 
     /// The process ends and begins again: what was received and not prepared is gone.
     pub fn restart(&self) {
-        self.state
-            .lock()
-            .uploads
-            .retain(|_, upload| upload.meta.is_some());
+        self.state.lock().uploads.retain(|_, entry| entry.meta.is_some());
     }
 
     /// The fixity log.

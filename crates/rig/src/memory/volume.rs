@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use contract::{
     Abandon, BLOCK_BYTES, ByteStream, Cause, FixityEvent, Head, Held, Key, ListQuery, Meta, Partition,
-    Purpose, ReplicaRead, StageId, Staged, StagedRead, Surveyed, Unsettled, Verdict, Version, Volume,
+    Purpose, Receipt, ReplicaRead, Surveyed, Unsettled, UploadId, UploadRead, Verdict, Version, Volume,
     VolumeAnswer, VolumeAsk, VolumeError, VolumeId, VolumeState, VolumeStatus, now_ms,
 };
 use futures_util::stream::{self, StreamExt};
@@ -62,43 +62,46 @@ fn pieces(bytes: &Bytes) -> ByteStream {
 }
 
 impl MemoryVolume {
-    async fn prepare_upload(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Answer<()> {
+    async fn prepare_upload(&self, upload: UploadId, meta: &Meta, purpose: Purpose) -> Answer<()> {
         let mut state = self.begin(Step::Prepare).await?;
         if meta.deleted {
             let (content, meta) = (Vec::new(), Some((meta.clone(), purpose)));
-            state.uploads.insert(stage, Upload { content, meta });
+            state.uploads.insert(upload, Upload { content, meta });
             return Ok(());
         }
-        let upload = state.uploads.get_mut(&stage).ok_or_else(|| self.missing(stage))?;
-        let found = blake3::hash(&upload.content);
-        if *found.as_bytes() != meta.digests.blake3 || upload.content.len() as u64 != meta.size {
-            state.uploads.remove(&stage);
+        let entry = state
+            .uploads
+            .get_mut(&upload)
+            .ok_or_else(|| self.missing(upload))?;
+        let found = blake3::hash(&entry.content);
+        if *found.as_bytes() != meta.digests.blake3 || entry.content.len() as u64 != meta.size {
+            state.uploads.remove(&upload);
             return Err(VolumeError::Corrupt {
                 volume: self.id.clone(),
-                what: format!("upload {stage}"),
+                what: format!("upload {upload}"),
                 found: found.to_hex().to_string(),
                 expected: data_encoding::HEXLOWER.encode(&meta.digests.blake3),
             });
         }
-        if upload.meta.as_ref().is_some_and(|(prepared, _)| prepared != meta) {
+        if entry.meta.as_ref().is_some_and(|(prepared, _)| prepared != meta) {
             return Err(VolumeError::Failed {
                 volume: self.id.clone(),
-                detail: format!("upload {stage} is prepared with other meta"),
+                detail: format!("upload {upload} is prepared with other meta"),
             });
         }
-        upload.meta = Some((meta.clone(), purpose));
+        entry.meta = Some((meta.clone(), purpose));
         Ok(())
     }
 
-    async fn commit_upload(&self, stage: StageId, cause: Cause, evidence: &str) -> Answer<()> {
+    async fn commit_upload(&self, upload: UploadId, cause: Cause, evidence: &str) -> Answer<()> {
         let mut state = self.begin(Step::Commit).await?;
-        let upload = state.uploads.remove(&stage);
+        let entry = state.uploads.remove(&upload);
         let Some(Upload {
             content,
             meta: Some((meta, _)),
-        }) = upload
+        }) = entry
         else {
-            return Err(self.missing(format!("upload {stage}, prepared")));
+            return Err(self.missing(format!("upload {upload}, prepared")));
         };
         let (key, version) = (meta.key.clone(), meta.version);
         let held = state.newest(&key).map(|held| held.meta.version);
@@ -115,12 +118,12 @@ impl MemoryVolume {
         Ok(())
     }
 
-    async fn abort_upload(&self, stage: StageId, what: Abandon) {
+    async fn abort_upload(&self, upload: UploadId, what: Abandon) {
         if let Ok(mut state) = self.begin(Step::Abort).await {
-            let upload = state.uploads.get(&stage);
-            let prepared = upload.and_then(|upload| upload.meta.as_ref());
+            let entry = state.uploads.get(&upload);
+            let prepared = entry.and_then(|entry| entry.meta.as_ref());
             if prepared.is_none_or(|(meta, purpose)| what.includes(meta, *purpose)) {
-                state.uploads.remove(&stage);
+                state.uploads.remove(&upload);
             }
         }
     }
@@ -246,7 +249,7 @@ impl MemoryVolume {
             replica_bytes: live().map(|replica| replica.meta.size).sum(),
             tombstones: (state.all().count() - live().count()) as u64,
             bad: live().filter(|replica| replica.bad.is_some()).count() as u64,
-            staged: state.uploads.len() as u64,
+            uploads: state.uploads.len() as u64,
         })
     }
 }
@@ -259,16 +262,18 @@ impl Volume for MemoryVolume {
 
     async fn call(&self, ask: VolumeAsk) -> Answer<VolumeAnswer> {
         Ok(match ask {
-            VolumeAsk::Prepare { stage, meta, purpose } => {
-                self.prepare_upload(stage, &meta, purpose).await?.into()
-            }
+            VolumeAsk::Prepare {
+                upload,
+                meta,
+                purpose,
+            } => self.prepare_upload(upload, &meta, purpose).await?.into(),
             VolumeAsk::Commit {
-                stage,
+                upload,
                 cause,
                 evidence,
-            } => self.commit_upload(stage, cause, &evidence).await?.into(),
-            VolumeAsk::Abort { stage, what } => {
-                self.abort_upload(stage, what).await;
+            } => self.commit_upload(upload, cause, &evidence).await?.into(),
+            VolumeAsk::Abort { upload, what } => {
+                self.abort_upload(upload, what).await;
                 ().into()
             }
             VolumeAsk::Head { key } => self.head_of(&key).await?.into(),
@@ -291,8 +296,8 @@ impl Volume for MemoryVolume {
         })
     }
 
-    async fn stage(&self, stage: StageId, mut body: ByteStream) -> Answer<Staged> {
-        self.begin(Step::Stage).await?.faults.room(&self.id)?;
+    async fn receive(&self, upload: UploadId, mut body: ByteStream) -> Answer<Receipt> {
+        self.begin(Step::Receive).await?.faults.room(&self.id)?;
         let mut content = Vec::new();
         while let Some(piece) = body.next().await {
             if self.mood() == Mood::Frozen {
@@ -300,28 +305,29 @@ impl Volume for MemoryVolume {
             }
             content.extend_from_slice(&piece.map_err(|error| VolumeError::Body(error.to_string()))?);
         }
-        let staged = Staged {
+        let receipt = Receipt {
             size: content.len() as u64,
             blake3: *blake3::hash(&content).as_bytes(),
         };
         let mut state = self.state.lock();
         state.faults.answers(&self.id)?;
-        state.uploads.insert(stage, Upload { content, meta: None });
-        Ok(staged)
+        state.uploads.insert(upload, Upload { content, meta: None });
+        Ok(receipt)
     }
 
-    async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Answer<()> {
-        self.stage(stage, Box::pin(stream::iter([Ok(content)]))).await?;
-        self.prepare(stage, meta, Purpose::Write).await
+    async fn prepare_whole(&self, upload: UploadId, meta: &Meta, content: Bytes) -> Answer<()> {
+        self.receive(upload, Box::pin(stream::iter([Ok(content)])))
+            .await?;
+        self.prepare(upload, meta, Purpose::Write).await
     }
 
-    async fn read_staged(&self, stage: StageId) -> Answer<StagedRead> {
-        let state = self.begin(Step::ReadStaged).await?;
-        let upload = state.uploads.get(&stage).ok_or_else(|| self.missing(stage))?;
-        let mut bytes = Bytes::from(upload.content.clone());
+    async fn read_upload(&self, upload: UploadId) -> Answer<UploadRead> {
+        let state = self.begin(Step::ReadUpload).await?;
+        let entry = state.uploads.get(&upload).ok_or_else(|| self.missing(upload))?;
+        let mut bytes = Bytes::from(entry.content.clone());
         let size = bytes.len() as u64;
         bytes.truncate(state.faults.cut_reads_after.unwrap_or(usize::MAX));
-        Ok(StagedRead {
+        Ok(UploadRead {
             size,
             bytes: pieces(&bytes),
         })

@@ -149,7 +149,7 @@ fn volume_report(
         replica_bytes: status.replica_bytes,
         tombstones: status.tombstones,
         bad: status.bad,
-        staged: status.staged,
+        staged: status.uploads,
         ..report
     }
 }

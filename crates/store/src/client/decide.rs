@@ -25,7 +25,7 @@ use super::current::Look;
 use super::digest::digest_now;
 use super::seats::Seat;
 use super::spread::{Content, Expected, Short, Spread, Stop};
-use super::stages::Stages;
+use super::uploads::Uploads;
 use super::write::{Write, unavailable};
 use super::{Store, StoreError};
 use crate::cluster::View;
@@ -57,8 +57,8 @@ impl KeyLocks {
 pub(super) struct Order {
     finish: Finish,
     content: Content,
-    /// The content, staged.
-    staged: Stages,
+    /// The uploads of the content.
+    uploads: Uploads,
     /// Volumes that did not answer when the key was looked up.
     failed: Vec<VolumeId>,
     /// It was requested before, and its outcome is unknown.
@@ -98,16 +98,16 @@ impl Order {
                 relayed: false,
             },
             content,
-            staged: Stages::new(store),
+            uploads: Uploads::new(store),
             failed: look.failed.clone(),
             again: false,
         }
     }
 
-    /// The same order, with content that is staged already.
-    pub(super) fn staged(mut self, stages: &mut Stages) -> Self {
-        for (volume, stage) in stages.take() {
-            self.staged.push(volume, stage);
+    /// The same order, with content that is uploaded already.
+    pub(super) fn uploaded(mut self, uploads: &mut Uploads) -> Self {
+        for (volume, upload) in uploads.take() {
+            self.uploads.push(volume, upload);
         }
         self
     }
@@ -115,8 +115,8 @@ impl Order {
     /// The request for a decider.
     fn asked(&self) -> Finish {
         let mut finish = self.finish.clone();
-        if let Change::Put { stages, .. } = &mut finish.change {
-            *stages = self.staged.list().to_vec();
+        if let Change::Put { uploads, .. } = &mut finish.change {
+            *uploads = self.uploads.list().to_vec();
         }
         finish
     }
@@ -153,7 +153,7 @@ impl Store {
         let order = Order {
             finish,
             content: Content::None,
-            staged: Stages::new(self),
+            uploads: Uploads::new(self),
             failed: Vec::new(),
             again: false,
         };
@@ -165,9 +165,9 @@ impl Store {
     pub(super) async fn finish(&self, mut order: Order) -> Result<Option<Meta>, StoreError> {
         let ended = self.finish_somewhere(&mut order).await;
         if ended.is_ok() && !order.again {
-            order.staged.take();
+            order.uploads.take();
         } else {
-            order.staged.abort().await;
+            order.uploads.abort().await;
         }
         ended
     }
@@ -237,10 +237,10 @@ impl Store {
         }
     }
 
-    /// Asks one node, or this process directly. Content for another node must be staged first.
+    /// Asks one node, or this process directly. Content for another node must be uploaded first.
     ///
     /// # Errors
-    /// The reason why the content could not be staged.
+    /// The reason why the content could not be uploaded.
     async fn ask_decider(
         &self,
         view: &Arc<View>,
@@ -266,7 +266,7 @@ impl Store {
             }));
         };
         if let (Some(expected), Content::Whole(_)) = (order.expected(), &order.content)
-            && order.staged.list().is_empty()
+            && order.uploads.list().is_empty()
         {
             let content = order.content.clone();
             let mut spread = Spread::new(self, &order.finish.key, expected, content, &order.failed);
@@ -274,7 +274,7 @@ impl Store {
                 .fill()
                 .await
                 .map_err(|short| short.refused(&order.finish.key))?;
-            order.staged = Stages::of(self, spread.stages().take());
+            order.uploads = Uploads::of(self, spread.uploads().take());
         }
         if order.finish.seen.is_none() && !matches!(order.finish.change, Change::Settle) {
             let settle = Finish {
@@ -379,10 +379,10 @@ impl Deciding {
         Err(NodeError::Superseded { term: self.least })
     }
 
-    /// Discards staged content that was not needed, because the decision used copies of it.
+    /// Discards uploaded content that was not needed, because the decision used copies of it.
     async fn clear_away(&self) {
-        if let Change::Put { stages, .. } = &self.finish.change {
-            Stages::of(&self.store, stages.clone()).abort().await;
+        if let Change::Put { uploads, .. } = &self.finish.change {
+            Uploads::of(&self.store, uploads.clone()).abort().await;
         }
     }
 
@@ -430,7 +430,7 @@ impl Deciding {
             .iter()
             .filter(|(_, pending)| pending.meta.version == meta.version);
         let prepared: Vec<_> = of_it
-            .map(|(volume, pending)| (volume.clone(), pending.stage))
+            .map(|(volume, pending)| (volume.clone(), pending.upload))
             .collect();
         let content = if meta.deleted {
             Content::None
@@ -447,7 +447,7 @@ impl Deciding {
         match Write::new(&self.store, again, spread).complete().await {
             Ok(_) => {
                 // Its earlier preparation is not needed any more.
-                Stages::of(&self.store, prepared)
+                Uploads::of(&self.store, prepared)
                     .prepared_as(meta.version)
                     .abort()
                     .await;
@@ -462,17 +462,17 @@ impl Deciding {
     /// the key.
     async fn tidy(&self, look: &Look) {
         for (volume, pending) in &look.pending {
-            let (stage, version) = (pending.stage, pending.meta.version);
+            let (upload, version) = (pending.upload, pending.meta.version);
             if Some(version) == look.version() {
                 let committing = self.store.ask(volume, |asked| async move {
-                    asked.commit(stage, Cause::Write, "").await
+                    asked.commit(upload, Cause::Write, "").await
                 });
                 if let Err(error) = committing.await {
                     tracing::debug!(key = %self.finish.key, %volume, %error, "a version stays prepared");
                 }
             } else if Some(version) < look.version() {
-                let older = vec![(volume.clone(), stage)];
-                Stages::of(&self.store, older).prepared_as(version).abort().await;
+                let older = vec![(volume.clone(), upload)];
+                Uploads::of(&self.store, older).prepared_as(version).abort().await;
             }
         }
     }
@@ -498,14 +498,14 @@ impl Deciding {
             }
         }
         let current = newest.filter(|meta| !meta.deleted);
-        let (condition, draft, stages) = match self.finish.change.clone() {
+        let (condition, draft, uploads) = match self.finish.change.clone() {
             Change::Settle => return Turn::Done(Ok(newest.cloned())),
             Change::Delete { condition } => (condition, tombstone(), Vec::new()),
             Change::Put {
                 condition,
                 draft,
-                stages,
-            } => (condition, *draft, stages),
+                uploads,
+            } => (condition, *draft, uploads),
         };
         if !condition.holds(current) {
             let current = current.map(|meta| meta.etag.clone());
@@ -529,7 +529,7 @@ impl Deciding {
         };
         let mut spread = Spread::of_version(&self.store, view, &meta, content, &look.failed);
         if !meta.deleted {
-            spread.adopt(&mut Stages::of(&self.store, stages));
+            spread.adopt(&mut Uploads::of(&self.store, uploads));
         }
         let mut write = Write::new(&self.store, meta, spread);
         write.prepare().await;

@@ -24,7 +24,7 @@ mod put;
 mod read;
 mod seats;
 mod spread;
-mod stages;
+mod uploads;
 mod volumes;
 mod write;
 

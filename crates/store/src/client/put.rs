@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use contract::{
-    ByteStream, Change, Condition, Digests, Draft, Key, Meta, StageId, Staged, VolumeError, VolumeId,
+    ByteStream, Change, Condition, Digests, Draft, Key, Meta, Receipt, UploadId, VolumeError, VolumeId,
 };
 use futures_util::FutureExt;
 use futures_util::future::join_all;
@@ -12,7 +12,7 @@ use super::decide::Order;
 use super::digest::{Digesting, digest_whole};
 use super::intake::{self, Opening};
 use super::spread::{Content, Expected, Spread};
-use super::stages::Stages;
+use super::uploads::Uploads;
 use super::volumes::next_places;
 use super::write::unavailable;
 use super::{Put, Store, StoreError};
@@ -69,19 +69,19 @@ impl Store {
         look: &Look,
     ) -> Result<Meta, StoreError> {
         let condition = std::mem::take(&mut put.condition);
-        let (mut stages, results, poured) = self.stage_long(key, body, put.size, &look.failed).await;
+        let (mut uploads, results, poured) = self.receive_long(key, body, put.size, &look.failed).await;
         if poured.is_ok()
             && let Some(error) = all_failed(key, &results)
         {
             // The rest of the content was not read, so its length and digests are unknown.
-            stages.abort().await;
+            uploads.abort().await;
             return Err(error);
         }
         let checked = poured.and_then(|(digests, size)| draft(key, digests, size, put));
         let draft = match checked {
             Ok(draft) => draft,
             Err(error) => {
-                stages.abort().await;
+                uploads.abort().await;
                 return Err(error);
             }
         };
@@ -90,41 +90,41 @@ impl Store {
             blake3: draft.digests.blake3,
         };
         let mut spread = Spread::new(self, key, expected, Content::Passed, &look.failed);
-        for ((volume, stage), result) in stages.take().into_iter().zip(results) {
-            spread.note(volume, stage, result).await;
+        for ((volume, upload), result) in uploads.take().into_iter().zip(results) {
+            spread.note(volume, upload, result).await;
         }
         spread.fill().await.map_err(|short| short.refused(key))?;
         let order = Order::new(self, key, changed(condition, draft), Content::Passed, look);
-        self.written(key, order.staged(spread.stages())).await
+        self.written(key, order.uploaded(spread.uploads())).await
     }
 
     /// Streams a long content to volumes and digests in parallel. A volume that stalls is left out.
-    async fn stage_long(
+    async fn receive_long(
         &self,
         key: &Key,
         body: ByteStream,
         size: Option<u64>,
         failed: &[VolumeId],
     ) -> (
-        Stages,
-        Vec<Result<Staged, VolumeError>>,
+        Uploads,
+        Vec<Result<Receipt, VolumeError>>,
         Result<(Digests, u64), StoreError>,
     ) {
-        let mut stages = Stages::new(self);
+        let mut uploads = Uploads::new(self);
         let mut sinks = Vec::new();
         let mut staging = Vec::new();
         let view = self.cluster().view();
         let wanted = view.home(key.partition()).len();
         for id in next_places(&view, key, &[], failed, wanted) {
-            let (stage, stall) = (StageId::random(), self.patience().stall);
+            let (upload, stall) = (UploadId::random(), self.patience().stall);
             let (sink, content, given_up) = intake::channel_for(stall);
             let volume = self.volume(&id);
-            stages.push(id.clone(), stage);
+            uploads.push(id.clone(), upload);
             sinks.push(sink);
             staging.push(async move {
                 let volume = volume?;
                 tokio::select! {
-                    staged = volume.stage(stage, content) => staged,
+                    receipt = volume.receive(upload, content) => receipt,
                     Ok(()) = given_up => Err(VolumeError::Unreachable {
                         volume: id,
                         detail: format!("it took nothing of the content for {stall:?}"),
@@ -145,21 +145,21 @@ impl Store {
                 .ok_or_else(|| unavailable(key, "the process is ending")),
             Err(error) => Err(error),
         };
-        (stages, results, poured)
+        (uploads, results, poured)
     }
 }
 
-/// The change for a put; the caller adds where the content is staged.
+/// The change for a put; the caller adds which uploads hold the content.
 fn changed(condition: Condition, draft: Draft) -> Change {
     Change::Put {
         condition,
         draft: Box::new(draft),
-        stages: Vec::new(),
+        uploads: Vec::new(),
     }
 }
 
 /// The error if every volume refused a content; `None` if at least one took it.
-fn all_failed(key: &Key, results: &[Result<Staged, VolumeError>]) -> Option<StoreError> {
+fn all_failed(key: &Key, results: &[Result<Receipt, VolumeError>]) -> Option<StoreError> {
     let errors: Vec<&VolumeError> = results
         .iter()
         .filter_map(|result| result.as_ref().err())

@@ -1,23 +1,23 @@
 //! Brings a content to R volumes before anything of it is visible.
 //!
 //! Invariants:
-//!  - [`Spread::fill`] returns `Ok` only if R different volumes hold the whole content staged, on as many
+//!  - [`Spread::fill`] returns `Ok` only if R different volumes hold the whole uploaded content, on as many
 //!    nodes and zones as home has, at least one of them at home in the layout in force, each with the length
 //!    and BLAKE3 of what was sent;
 //!  - a volume that fails is replaced by the next one of [`next_place`] (a hand-off, which repair brings
-//!    home). A streamed content is then copied from another stage and compared on arrival;
-//!  - when it fails, every stage is aborted and nothing was ever visible; when another decider stops it,
-//!    prepared stages stay for that decider to find.
+//!    home). A streamed content is then copied from another upload and compared on arrival;
+//!  - when it fails, every upload is aborted and nothing was ever visible; when another decider stops it,
+//!    prepared uploads stay for that decider to find.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use contract::{Key, Meta, Purpose, StageId, Staged, Term, Volume, VolumeError, VolumeId};
+use contract::{Key, Meta, Purpose, Receipt, Term, UploadId, Volume, VolumeError, VolumeId};
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
-use super::stages::Stages;
+use super::uploads::Uploads;
 use super::volumes::{next_place, next_places};
 use super::{Store, StoreError};
 use crate::cluster::View;
@@ -29,11 +29,11 @@ pub(super) enum Content {
     None,
     /// The whole content, in memory.
     Whole(Bytes),
-    /// The content was streamed: only the stages have it.
+    /// The content was streamed: only the uploads have it.
     Passed,
     /// Another process has prepared it on these volumes.
-    Prepared(Vec<(VolumeId, StageId)>),
-    /// The stages have been committed on these volumes.
+    Prepared(Vec<(VolumeId, UploadId)>),
+    /// The uploads have been committed on these volumes.
     Held(Vec<VolumeId>),
 }
 
@@ -50,9 +50,9 @@ pub(super) struct Spread {
     key: Key,
     expected: Expected,
     content: Content,
-    /// The version, once it has its number; from then on every stage is also prepared.
+    /// The version, once it has its number; from then on every upload is also prepared.
     meta: Option<Meta>,
-    stages: Stages,
+    uploads: Uploads,
     /// The view of the decision, from its look to the last preparation.
     under: Option<Arc<View>>,
     /// Why the decision must start again.
@@ -75,7 +75,7 @@ pub(super) enum Short {
 }
 
 impl Short {
-    /// The error for a caller that only stages, which no other decider can stop.
+    /// The error for a caller that only receives content, which no other decider can stop.
     pub(super) fn refused(self, key: &Key) -> StoreError {
         match self {
             Self::Refused(error) => error,
@@ -99,7 +99,7 @@ pub(super) enum Stop {
 /// The side that caused a copy to fail.
 enum Fault {
     Target(VolumeError),
-    /// The stage on this volume cannot be read, or is not the content.
+    /// The upload on this volume cannot be read, or is not the content.
     Source(VolumeId, VolumeError),
 }
 
@@ -118,7 +118,7 @@ impl Spread {
             expected,
             content,
             meta: None,
-            stages: Stages::new(store),
+            uploads: Uploads::new(store),
             under: None,
             stop: None,
             is_chosen: false,
@@ -138,7 +138,7 @@ impl Spread {
     ) -> Self {
         let mut spread = Self::new(store, &meta.key, Expected::of(meta), content, failed);
         spread.meta = Some(meta.clone());
-        spread.stages = spread.stages.prepared_as(meta.version);
+        spread.uploads = spread.uploads.prepared_as(meta.version);
         spread.under = Some(view.clone());
         spread
     }
@@ -170,22 +170,22 @@ impl Spread {
     pub(super) async fn note(
         &mut self,
         volume: VolumeId,
-        stage: StageId,
-        staged: Result<Staged, VolumeError>,
+        upload: UploadId,
+        receipt: Result<Receipt, VolumeError>,
     ) {
-        let mut upload = Stages::of(&self.store, vec![(volume.clone(), stage)]);
-        match staged.and_then(|staged| self.expected.check(&volume, &staged)) {
+        let mut guard = Uploads::of(&self.store, vec![(volume.clone(), upload)]);
+        match receipt.and_then(|receipt| self.expected.check(&volume, &receipt)) {
             Ok(()) => {
-                upload.take();
-                self.stages.push(volume, stage);
+                guard.take();
+                self.uploads.push(volume, upload);
             }
             Err(error) => {
                 if matches!(error, VolumeError::Unreachable { .. }) {
                     // It would not answer this request either: dropping sends the abort and does not wait for
                     // an answer.
-                    drop(upload);
+                    drop(guard);
                 } else {
-                    upload.abort().await;
+                    guard.abort().await;
                 }
                 if matches!(error, VolumeError::OtherLayout { .. }) {
                     // The volume is not at fault: it gets a copy later.
@@ -197,16 +197,16 @@ impl Spread {
         }
     }
 
-    /// Takes over stages that another task made.
-    pub(super) fn adopt(&mut self, stages: &mut Stages) {
-        for (volume, stage) in stages.take() {
-            self.stages.push(volume, stage);
+    /// Takes over uploads that another task made.
+    pub(super) fn adopt(&mut self, uploads: &mut Uploads) {
+        for (volume, upload) in uploads.take() {
+            self.uploads.push(volume, upload);
         }
     }
 
-    /// The stages of the content.
-    pub(super) fn stages(&mut self) -> &mut Stages {
-        &mut self.stages
+    /// The uploads of the content.
+    pub(super) fn uploads(&mut self) -> &mut Uploads {
+        &mut self.uploads
     }
 
     /// Brings the content to as many volumes as needed.
@@ -216,12 +216,12 @@ impl Spread {
     pub(super) async fn fill(&mut self) -> Result<(), Short> {
         loop {
             if let Some(stop) = self.stop {
-                // Prepared stages stay: the next decider finds them.
-                self.stages.take();
+                // Prepared uploads stay: the next decider finds them.
+                self.uploads.take();
                 return Err(Short::Stopped(stop));
             }
             let view = self.view();
-            let ready = self.stages.volumes();
+            let ready = self.uploads.volumes();
             let partition = self.key.partition();
             if view.is_safe(partition, &ready) {
                 return Ok(());
@@ -230,7 +230,7 @@ impl Spread {
             let wanted = view.home(partition).len().saturating_sub(ready.len()).max(1);
             let next = next_places(&view, &self.key, &ready, &self.refused, wanted);
             if next.is_empty() || !self.has_source() {
-                self.stages.abort().await;
+                self.uploads.abort().await;
                 return Err(Short::Refused(self.error()));
             }
             self.lay(next).await;
@@ -244,17 +244,17 @@ impl Spread {
         self.under = None;
     }
 
-    /// Completes and syncs what was staged, under the version's number. `fill` replaces volumes that fail.
+    /// Completes and syncs the uploads, under the version's number. `fill` replaces volumes that fail.
     pub(super) async fn prepare(&mut self) {
         let Some(meta) = self.meta.clone() else { return };
         let (this, meta) = (&*self, &meta);
-        let prepared = join_all(this.stages.list().iter().map(|(volume, stage)| {
+        let prepared = join_all(this.uploads.list().iter().map(|(volume, upload)| {
             this.ask(volume, move |asked| async move {
-                asked.prepare(*stage, meta, Purpose::Write).await
+                asked.prepare(*upload, meta, Purpose::Write).await
             })
         }))
         .await;
-        for (volume, prepared) in self.stages.volumes().into_iter().zip(prepared) {
+        for (volume, prepared) in self.uploads.volumes().into_iter().zip(prepared) {
             if let Err(error) = prepared
                 && !self.stops(&error)
             {
@@ -279,7 +279,7 @@ impl Spread {
         let laid = join_all(volumes.iter().map(|volume| self.lay_on(volume))).await;
         for (volume, laid) in volumes.into_iter().zip(laid) {
             match laid {
-                Ok(stage) => self.stages.push(volume, stage),
+                Ok(upload) => self.uploads.push(volume, upload),
                 Err(Fault::Target(error)) if self.stops(&error) => {}
                 Err(Fault::Target(error)) => self.refuse(volume, error),
                 Err(Fault::Source(source, error)) => self.give_up(source, error).await,
@@ -287,33 +287,33 @@ impl Spread {
         }
     }
 
-    async fn lay_on(&self, volume: &VolumeId) -> Result<StageId, Fault> {
-        let stage = StageId::random();
+    async fn lay_on(&self, volume: &VolumeId) -> Result<UploadId, Fault> {
+        let upload = UploadId::random();
         // Aborted on drop, if anything fails or the caller stops waiting.
-        let mut upload = Stages::of(&self.store, vec![(volume.clone(), stage)]);
+        let mut guard = Uploads::of(&self.store, vec![(volume.clone(), upload)]);
         if let Some(meta) = &self.meta {
-            upload = upload.prepared_as(meta.version);
+            guard = guard.prepared_as(meta.version);
         }
-        let laid = self.lay_stage(volume, stage).await;
+        let laid = self.lay_upload(volume, upload).await;
         match laid {
-            Ok(()) => drop(upload.take()),
-            Err(_) => upload.abort().await,
+            Ok(()) => drop(guard.take()),
+            Err(_) => guard.abort().await,
         }
-        laid.map(|()| stage)
+        laid.map(|()| upload)
     }
 
-    async fn lay_stage(&self, volume: &VolumeId, stage: StageId) -> Result<(), Fault> {
+    async fn lay_upload(&self, volume: &VolumeId, upload: UploadId) -> Result<(), Fault> {
         match (&self.content, &self.meta) {
             (Content::Whole(content), Some(meta)) if !self.is_chosen => {
                 let asking = self.ask(volume, |asked| async move {
-                    asked.stage_whole(stage, meta, content.clone()).await
+                    asked.prepare_whole(upload, meta, content.clone()).await
                 });
                 return asking.await.map_err(Fault::Target);
             }
-            (Content::Whole(content), _) => self.send(volume, stage, content).await?,
-            (Content::Passed | Content::Prepared(_), _) => self.copy_stage(volume, stage).await?,
+            (Content::Whole(content), _) => self.send(volume, upload, content).await?,
+            (Content::Passed | Content::Prepared(_), _) => self.copy_upload(volume, upload).await?,
             (Content::Held(holders), Some(meta)) => {
-                self.copy_committed(volume, stage, meta, holders).await?;
+                self.copy_committed(volume, upload, meta, holders).await?;
             }
             // A tombstone needs no content, and nothing is committed without a number.
             (Content::None, _) | (Content::Held(_), None) => {}
@@ -327,29 +327,29 @@ impl Spread {
             Purpose::Write
         };
         let asking = self.ask(volume, |asked| async move {
-            asked.prepare(stage, meta, purpose).await
+            asked.prepare(upload, meta, purpose).await
         });
         asking.await.map_err(Fault::Target)
     }
 
-    /// Stages a content from memory.
-    async fn send(&self, volume: &VolumeId, stage: StageId, content: &Bytes) -> Result<(), Fault> {
+    /// Sends a content from memory.
+    async fn send(&self, volume: &VolumeId, upload: UploadId, content: &Bytes) -> Result<(), Fault> {
         let sending = self.ask(volume, |asked| {
             let piece = content.clone();
             let body = futures_util::stream::once(async move { Ok(piece) });
-            async move { asked.stage(stage, Box::pin(body)).await }
+            async move { asked.receive(upload, Box::pin(body)).await }
         });
-        let staged = sending.await.map_err(Fault::Target)?;
-        self.expected.check(volume, &staged).map_err(Fault::Target)
+        let receipt = sending.await.map_err(Fault::Target)?;
+        self.expected.check(volume, &receipt).map_err(Fault::Target)
     }
 
-    /// Stages a copy of another volume's stage.
-    async fn copy_stage(&self, volume: &VolumeId, stage: StageId) -> Result<(), Fault> {
+    /// Makes a copy of another volume's upload.
+    async fn copy_upload(&self, volume: &VolumeId, upload: UploadId) -> Result<(), Fault> {
         let prepared = match &self.content {
             Content::Prepared(prepared) => prepared.as_slice(),
             _ => &[],
         };
-        let Some((source, from)) = self.stages.list().iter().chain(prepared).next() else {
+        let Some((source, from)) = self.uploads.list().iter().chain(prepared).next() else {
             return Err(Fault::Target(VolumeError::Body(
                 "no volume has it staged".to_owned(),
             )));
@@ -358,35 +358,35 @@ impl Spread {
         let copying = self.ask(volume, |asked| async move {
             let opening = self
                 .store
-                .ask(source, |asked| async move { asked.read_staged(*from).await });
+                .ask(source, |asked| async move { asked.read_upload(*from).await });
             let read = match timeout(stall, opening).await {
                 Ok(read) => read.map_err(|error| VolumeError::Body(error.to_string()))?,
                 Err(_) => return Err(VolumeError::Body(format!("volume {source} has stalled"))),
             };
-            asked.stage(stage, read.bytes).await
+            asked.receive(upload, read.bytes).await
         });
         match copying.await {
-            Ok(staged) => self
+            Ok(receipt) => self
                 .expected
-                .check(source, &staged)
+                .check(source, &receipt)
                 .map_err(|error| Fault::Source(source.clone(), error)),
             Err(error @ VolumeError::Body(_)) => Err(Fault::Source(source.clone(), error)),
             Err(error) => Err(Fault::Target(error)),
         }
     }
 
-    /// Stages a copy of what other volumes have committed.
+    /// Makes a copy of what other volumes have committed.
     async fn copy_committed(
         &self,
         volume: &VolumeId,
-        stage: StageId,
+        upload: UploadId,
         meta: &Meta,
         holders: &[VolumeId],
     ) -> Result<(), Fault> {
         let body = self.store.read_back(meta, holders);
         let target = self.store.volume(volume).map_err(Fault::Target)?;
-        let staged = target.stage(stage, body).await.map_err(Fault::Target)?;
-        self.expected.check(volume, &staged).map_err(Fault::Target)
+        let receipt = target.receive(upload, body).await.map_err(Fault::Target)?;
+        self.expected.check(volume, &receipt).map_err(Fault::Target)
     }
 
     /// The next volume for a version that `held` hold, if it still needs one that can be asked.
@@ -409,8 +409,8 @@ impl Spread {
     fn has_source(&self) -> bool {
         match &self.content {
             Content::None | Content::Whole(_) => true,
-            Content::Passed => !self.stages.list().is_empty(),
-            Content::Prepared(prepared) => !prepared.is_empty() || !self.stages.list().is_empty(),
+            Content::Passed => !self.uploads.list().is_empty(),
+            Content::Prepared(prepared) => !prepared.is_empty() || !self.uploads.list().is_empty(),
             Content::Held(holders) => !holders.is_empty(),
         }
     }
@@ -419,7 +419,7 @@ impl Spread {
         if let Content::Prepared(prepared) = &mut self.content {
             prepared.retain(|(source, _)| *source != volume);
         }
-        if self.stages.abort_on(&volume).await {
+        if self.uploads.abort_on(&volume).await {
             self.refuse(volume, error);
         }
     }
@@ -477,8 +477,8 @@ impl Expected {
     }
 
     /// Compares what a volume received with what was sent.
-    fn check(&self, volume: &VolumeId, staged: &Staged) -> Result<(), VolumeError> {
-        if staged.size == self.size && staged.blake3 == self.blake3 {
+    fn check(&self, volume: &VolumeId, receipt: &Receipt) -> Result<(), VolumeError> {
+        if receipt.size == self.size && receipt.blake3 == self.blake3 {
             return Ok(());
         }
         let named = |size: u64, digest: &[u8; 32]| {
@@ -487,7 +487,7 @@ impl Expected {
         Err(VolumeError::Corrupt {
             volume: volume.clone(),
             what: "staged content".to_owned(),
-            found: named(staged.size, &staged.blake3),
+            found: named(receipt.size, &receipt.blake3),
             expected: named(self.size, &self.blake3),
         })
     }

@@ -1,4 +1,4 @@
-//! Making a version safe: staged and prepared on R volumes, then committed on them, and only then
+//! Making a version safe: received and prepared on R volumes, then committed on them, and only then
 //! acknowledged.
 //!
 //! A write is acknowledged only if it is safe ([`View::is_safe`](crate::cluster::View::is_safe)): R different
@@ -16,11 +16,11 @@
 
 use std::fmt;
 
-use contract::{Cause, Key, Meta, StageId, VolumeId};
+use contract::{Cause, Key, Meta, UploadId, VolumeId};
 use futures_util::future::join_all;
 
 use super::spread::{Short, Spread};
-use super::stages::Stages;
+use super::uploads::Uploads;
 use super::{Damage, Store, StoreError};
 
 /// A version being written.
@@ -31,7 +31,7 @@ pub(super) struct Write {
     /// Volumes that have committed.
     held: Vec<VolumeId>,
     /// Prepared but not committed, because a volume failed in between.
-    left: Vec<(VolumeId, StageId)>,
+    left: Vec<(VolumeId, UploadId)>,
 }
 
 impl Write {
@@ -46,12 +46,12 @@ impl Write {
         }
     }
 
-    /// Prepares what is staged already.
+    /// Prepares the uploads.
     pub(super) async fn prepare(&mut self) {
         self.spread.prepare().await;
     }
 
-    /// Runs all steps from the stages to the acknowledgement.
+    /// Runs all steps from preparing to the acknowledgement.
     ///
     /// # Errors
     /// [`Short`] if the version is not safe in the end, or if the decision stops.
@@ -70,7 +70,7 @@ impl Write {
         }
         // Enough volumes show the version: nobody needs the preparations that are left.
         let left = std::mem::take(&mut self.left);
-        Stages::of(&self.store, left)
+        Uploads::of(&self.store, left)
             .prepared_as(self.meta.version)
             .abort()
             .await;
@@ -80,21 +80,21 @@ impl Write {
 
     /// Makes visible what is prepared.
     async fn commit(&mut self) {
-        let stages = self.spread.stages().take();
+        let uploads = self.spread.uploads().take();
         let store = &self.store;
-        let committed = join_all(stages.iter().map(|(volume, stage)| {
+        let committed = join_all(uploads.iter().map(|(volume, upload)| {
             store.ask(volume, move |asked| async move {
-                asked.commit(*stage, Cause::Write, "").await
+                asked.commit(*upload, Cause::Write, "").await
             })
         }))
         .await;
-        for ((volume, stage), committed) in stages.into_iter().zip(committed) {
+        for ((volume, upload), committed) in uploads.into_iter().zip(committed) {
             match committed {
                 Ok(()) => self.held.push(volume),
                 Err(error) => {
                     // The preparation stays: the version is chosen, and this copy may be the one that tells
                     // others of it.
-                    self.left.push((volume.clone(), stage));
+                    self.left.push((volume.clone(), upload));
                     self.spread.refuse(volume, error);
                 }
             }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use contract::{Cause, Condition, Key, ReplicaState, StageId, Volume};
+use contract::{Cause, Condition, Key, ReplicaState, UploadId, Volume};
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
@@ -111,9 +111,9 @@ impl World {
             3 => self.corrupt().await,
             4 => {
                 let steps = [
-                    Step::Stage,
+                    Step::Receive,
                     Step::Prepare,
-                    Step::ReadStaged,
+                    Step::ReadUpload,
                     Step::Commit,
                     Step::Head,
                     Step::Read,
@@ -151,15 +151,17 @@ impl World {
                 {
                     continue;
                 }
-                let stage = StageId::random();
+                let upload = UploadId::random();
                 if meta.deleted {
-                    home.prepare(stage, &meta, contract::Purpose::Write)
+                    home.prepare(upload, &meta, contract::Purpose::Write)
                         .await
                         .unwrap();
                 } else {
-                    home.stage_whole(stage, &meta, held.clone().into()).await.unwrap();
+                    home.prepare_whole(upload, &meta, held.clone().into())
+                        .await
+                        .unwrap();
                 }
-                home.commit(stage, Cause::Repair, "").await.unwrap();
+                home.commit(upload, Cause::Repair, "").await.unwrap();
             }
         }
         self.tripped = false;
@@ -440,7 +442,7 @@ impl World {
         let left = store.list(&list).await.unwrap().objects;
         if !left.is_empty() || self.rig.uploads() > 0 {
             self.fail(format_args!(
-                "{} stages and {left:?} are left",
+                "{} uploads and {left:?} are left",
                 self.rig.uploads()
             ));
         }

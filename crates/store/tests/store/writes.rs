@@ -121,7 +121,7 @@ async fn a_finisher_sees_the_digests_and_adds_attributes() {
 async fn a_volume_that_fails_at_any_step_is_replaced() {
     for size in [1000, 2_500_000] {
         for condition in [Condition::Always, Condition::Absent] {
-            for step in [Step::Stage, Step::Prepare, Step::Commit] {
+            for step in [Step::Receive, Step::Prepare, Step::Commit] {
                 for victim in 0..2 {
                     let rig = Rig::new(5, 2);
                     let content = content(size, victim as u8);
@@ -204,7 +204,7 @@ const SHORTAGES: [(Mood, Option<Step>); 5] = [
     (Mood::Full, None),
     (Mood::Unreachable, None),
     (Mood::Out, None),
-    (Mood::Well, Some(Step::Stage)),
+    (Mood::Well, Some(Step::Receive)),
     (Mood::Well, Some(Step::Prepare)),
 ];
 
@@ -288,10 +288,10 @@ async fn a_copy_that_cannot_be_made_safe_leaves_nothing() {
     }
 }
 
-/// The copy comes from another stage: nothing is committed before, and nothing is read that is committed.
+/// The copy comes from another upload: nothing is committed before, and nothing is read that is committed.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failed_stage_is_made_up_for_from_another_stage() {
-    for step in [Step::Stage, Step::Prepare] {
+async fn a_failed_upload_is_made_up_for_from_another_upload() {
+    for step in [Step::Receive, Step::Prepare] {
         for condition in [Condition::Always, Condition::Absent] {
             let rig = Rig::new(5, 2);
             let content = content(2_500_000, 9);
@@ -302,14 +302,14 @@ async fn a_failed_stage_is_made_up_for_from_another_stage() {
                 ..Put::default()
             };
             let meta = rig.store().put(&key("a"), body(&content), put).await.unwrap();
-            assert_eq!(home[0].calls(Step::ReadStaged), 1);
+            assert_eq!(home[0].calls(Step::ReadUpload), 1);
             assert!(rig.volumes.iter().all(|volume| volume.calls(Step::Read) == 0));
             check_safe(&rig, &meta, &content, 2).await;
         }
     }
 }
 
-/// A stage whose bytes do not read back as they were sent is no copy: it is given up, and made up for as
+/// An upload whose bytes do not read back as they were sent is no copy: it is given up, and made up for as
 /// well. A disk that hangs takes nothing and says nothing: the content does not wait for it for ever.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_volume_that_stands_still_during_an_upload_is_replaced() {
@@ -341,12 +341,12 @@ async fn a_volume_that_stands_still_during_an_upload_is_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stage_that_reads_back_wrong_is_given_up() {
+async fn an_upload_that_reads_back_wrong_is_given_up() {
     for replicas in [2, 3] {
         let rig = Rig::new(6, replicas);
         let content = content(2_500_000, 10);
         let home: Vec<_> = rig.home(&key("a")).into_iter().cloned().collect();
-        home[usize::from(replicas) - 1].trip(Step::Stage, 1);
+        home[usize::from(replicas) - 1].trip(Step::Receive, 1);
         home[0].cut_reads(Some(1_000_000));
         let outcome = rig.put(&key("a"), &content).await;
         home[0].cut_reads(None);
@@ -396,7 +396,7 @@ async fn one_volume_of_two_is_not_enough() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_step_refused_for_its_layout_is_asked_again() {
     for size in [1000, 2_500_000] {
-        for step in [Step::Stage, Step::Prepare, Step::Commit, Step::Head] {
+        for step in [Step::Receive, Step::Prepare, Step::Commit, Step::Head] {
             let rig = Rig::new(4, 2);
             let home = rig.home(&key("a"))[0].clone();
             let (ours, theirs) = (1, 2);

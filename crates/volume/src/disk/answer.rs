@@ -9,14 +9,18 @@ use super::inner::Inner;
 /// Answers a question. It may wait for the disk, so it runs on a blocking thread.
 pub(super) fn answer(inner: &Arc<Inner>, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
     Ok(match ask {
-        VolumeAsk::Prepare { stage, meta, purpose } => inner.prepare(stage, &meta, purpose)?.into(),
+        VolumeAsk::Prepare {
+            upload,
+            meta,
+            purpose,
+        } => inner.prepare(upload, &meta, purpose)?.into(),
         VolumeAsk::Commit {
-            stage,
+            upload,
             cause,
             evidence,
-        } => inner.commit(stage, cause, &evidence)?.into(),
-        VolumeAsk::Abort { stage, what } => {
-            inner.abort(stage, what);
+        } => inner.commit(upload, cause, &evidence)?.into(),
+        VolumeAsk::Abort { upload, what } => {
+            inner.abort(upload, what);
             ().into()
         }
         VolumeAsk::Head { key } => inner.head(&key)?.into(),

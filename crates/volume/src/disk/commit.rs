@@ -4,27 +4,27 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use contract::{Cause, Key, Partition, StageId, Version, VolumeError};
+use contract::{Cause, Key, Partition, UploadId, Version, VolumeError};
 
 use super::index::{Change, Entry, Outcome};
 use super::inner::Inner;
 use super::life::{is_gone, make_directory};
 use super::names::{KeyHash, hash_of, partition_dir, partition_of, relative, replica_path, staging_path};
-use super::staging::Prepared;
+use super::uploads::Prepared;
 
 impl Inner {
-    pub(super) fn commit(&self, stage: StageId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
+    pub(super) fn commit(&self, upload: UploadId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {
         self.index()?;
-        let prepared = match self.take_prepared(stage) {
+        let prepared = match self.take_prepared(upload) {
             // The caller asks again because the answer was lost, or a later version was committed before this
             // one.
-            Err(VolumeError::Missing { .. }) if self.uploads.was_committed(stage) => return Ok(()),
+            Err(VolumeError::Missing { .. }) if self.uploads.was_committed(upload) => return Ok(()),
             taken => taken?,
         };
         let (key, version) = (prepared.meta.key.clone(), prepared.meta.version);
-        match self.place(stage, prepared.clone()) {
+        match self.place(upload, prepared.clone()) {
             Ok(()) => {
-                self.uploads.committed(stage);
+                self.uploads.committed(upload);
                 // A later version was chosen, so nobody counts on these any more.
                 for older in self.uploads.supersede(&key, version) {
                     self.discard(older);
@@ -32,7 +32,7 @@ impl Inner {
             }
             Err(error) => {
                 // The version may be visible on another volume, so the upload is not given up.
-                self.not_committed(stage, prepared);
+                self.not_committed(upload, prepared);
                 return Err(error);
             }
         }
@@ -75,19 +75,19 @@ impl Inner {
     }
 
     /// Gives a prepared upload its name and indexes it; an older version is removed.
-    fn place(&self, stage: StageId, prepared: Prepared) -> Result<(), VolumeError> {
+    fn place(&self, upload: UploadId, prepared: Prepared) -> Result<(), VolumeError> {
         let index = self.index()?;
         let Prepared { meta, file_bytes, .. } = prepared;
         let (hash, version) = (hash_of(&meta.key), meta.version);
         let _lock = self.key_lock(&hash);
         let held = index.get(&meta.key).map_err(|error| self.index_failed(&error))?;
         if held.is_some_and(|held| held.meta.version > version) {
-            self.discard(stage);
+            self.discard(upload);
             return Ok(());
         }
         self.step("commit.before_rename")?;
         let path = replica_path(&self.root, &hash, version);
-        self.rename_into(&staging_path(&self.root, stage), &path, partition_of(&hash))?;
+        self.rename_into(&staging_path(&self.root, upload), &path, partition_of(&hash))?;
         self.step("commit.after_rename")?;
         self.sync_partition(partition_of(&hash))?;
         self.step("commit.after_dir_sync")?;

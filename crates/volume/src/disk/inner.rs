@@ -18,8 +18,8 @@ use super::index::{Entry, Index, IndexError};
 use super::io::Disk;
 use super::life::Life;
 use super::names::KeyHash;
-use super::staging::{Uploads, reserve_bytes};
 use super::tables::Tables;
+use super::uploads::{Uploads, reserve_bytes};
 use super::{DiskSettings, Furnish};
 use crate::fixity;
 use crate::fixity::FixityLog;
@@ -206,7 +206,7 @@ impl Inner {
             replica_bytes: counts.replica_bytes,
             tombstones: counts.tombstones,
             bad: counts.bad,
-            staged: self.uploads.count(),
+            uploads: self.uploads.count(),
         })
     }
 

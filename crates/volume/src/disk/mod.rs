@@ -20,7 +20,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use contract::{
-    ByteStream, Key, Meta, ReplicaRead, StageId, Staged, StagedRead, Version, Volume, VolumeAnswer,
+    ByteStream, Key, Meta, Receipt, ReplicaRead, UploadId, UploadRead, Version, Volume, VolumeAnswer,
     VolumeAsk, VolumeError, VolumeId,
 };
 
@@ -41,9 +41,9 @@ mod life;
 mod opening;
 mod read;
 mod reconcile;
-mod staging;
 mod survey;
 mod tables;
+mod uploads;
 mod verify;
 
 pub use crash::CRASH_POINTS;
@@ -175,18 +175,18 @@ impl Volume for DiskVolume {
         self.blocking(move |inner| answer::answer(inner, ask)).await
     }
 
-    async fn stage(&self, stage: StageId, body: ByteStream) -> Result<Staged, VolumeError> {
-        staging::stage(&self.inner, stage, body).await
+    async fn receive(&self, upload: UploadId, body: ByteStream) -> Result<Receipt, VolumeError> {
+        uploads::receive(&self.inner, upload, body).await
     }
 
-    async fn stage_whole(&self, stage: StageId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
+    async fn prepare_whole(&self, upload: UploadId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
         let meta = meta.clone();
-        self.blocking(move |inner| inner.stage_whole(stage, &meta, &content))
+        self.blocking(move |inner| inner.prepare_whole(upload, &meta, &content))
             .await
     }
 
-    async fn read_staged(&self, stage: StageId) -> Result<StagedRead, VolumeError> {
-        self.blocking(move |inner| staging::read_staged(inner, stage))
+    async fn read_upload(&self, upload: UploadId) -> Result<UploadRead, VolumeError> {
+        self.blocking(move |inner| uploads::read_upload(inner, upload))
             .await
     }
 

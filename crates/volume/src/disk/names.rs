@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use contract::{Key, PARTITIONS, Partition, StageId, Version};
+use contract::{Key, PARTITIONS, Partition, UploadId, Version};
 use data_encoding::HEXLOWER;
 
 /// The first half of the BLAKE3 of a key: long enough that no two keys share one.
@@ -90,8 +90,8 @@ pub(super) fn replica_path(root: &Path, hash: &KeyHash, version: Version) -> Pat
 }
 
 /// Returns the path of the temporary file of an upload.
-pub(super) fn staging_path(root: &Path, stage: StageId) -> PathBuf {
-    root.join("staging").join(stage.to_string())
+pub(super) fn staging_path(root: &Path, upload: UploadId) -> PathBuf {
+    root.join("staging").join(upload.to_string())
 }
 
 /// Returns a path below the volume as text, for reports.

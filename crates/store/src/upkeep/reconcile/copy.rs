@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contract::{
-    Abandon, BlockSet, ByteStream, Cause, Key, Meta, Purpose, StageId, Version, Volume, VolumeError,
+    Abandon, BlockSet, ByteStream, Cause, Key, Meta, Purpose, UploadId, Version, Volume, VolumeError,
     VolumeId, block_count,
 };
 use data_encoding::HEXLOWER;
@@ -87,14 +87,14 @@ pub(super) async fn content(job: &Job<'_>) -> Result<Copied, CopyError> {
         union: Arc::new(tokio::sync::Mutex::new(union)),
         failed: Arc::default(),
     };
-    let stage = StageId::random();
-    let written = write(job, stage, &meta, &reading).await;
+    let upload = UploadId::random();
+    let written = write(job, upload, &meta, &reading).await;
     let bad_sources = look_at_bad(job, &meta, &trouble).await;
     let Err(error) = written else {
         let bytes = meta.size;
         return Ok(Copied { bytes, bad_sources });
     };
-    job.to.abort(stage, Abandon::Version(job.version)).await;
+    job.to.abort(upload, Abandon::Version(job.version)).await;
     // An interrupted body is the sources' fault, whatever error the target returns.
     let unreadable = reading.failed.lock().take();
     let Some(unreadable) = unreadable else {
@@ -114,10 +114,10 @@ pub(super) async fn tombstone(job: &Job<'_>) -> Result<Copied, CopyError> {
         let answer = match source.head(job.key).await {
             Ok(head) => match head.found {
                 Some(held) if held.meta.version == job.version && held.meta.deleted => {
-                    let stage = StageId::random();
+                    let upload = UploadId::random();
                     let evidence = format!("tombstone as {} knows it", source.id());
-                    if let Err(error) = make_visible(job, stage, &held.meta, &evidence).await {
-                        job.to.abort(stage, Abandon::Version(job.version)).await;
+                    if let Err(error) = make_visible(job, upload, &held.meta, &evidence).await {
+                        job.to.abort(upload, Abandon::Version(job.version)).await;
                         return Err(CopyError::Target(error));
                     }
                     return Ok(Copied {
@@ -217,14 +217,17 @@ async fn look_at_bad(job: &Job<'_>, meta: &Meta, trouble: &Trouble) -> u64 {
     number
 }
 
-/// Stages, prepares and commits.
-async fn write(job: &Job<'_>, stage: StageId, meta: &Meta, reading: &Reading) -> Result<(), VolumeError> {
-    let staged = job.to.stage(stage, reading.stream(job.throttle.clone())).await?;
-    if staged.size != meta.size || staged.blake3 != meta.digests.blake3 {
+/// Sends the content, prepares and commits it.
+async fn write(job: &Job<'_>, upload: UploadId, meta: &Meta, reading: &Reading) -> Result<(), VolumeError> {
+    let receipt = job
+        .to
+        .receive(upload, reading.stream(job.throttle.clone()))
+        .await?;
+    if receipt.size != meta.size || receipt.blake3 != meta.digests.blake3 {
         return Err(VolumeError::Corrupt {
             volume: job.to.id().clone(),
             what: format!("copy of {}", job.key),
-            found: format!("{} bytes {}", staged.size, HEXLOWER.encode(&staged.blake3)),
+            found: format!("{} bytes {}", receipt.size, HEXLOWER.encode(&receipt.blake3)),
             expected: format!("{} bytes {}", meta.size, HEXLOWER.encode(&meta.digests.blake3)),
         });
     }
@@ -235,13 +238,18 @@ async fn write(job: &Job<'_>, stage: StageId, meta: &Meta, reading: &Reading) ->
         "copied from {}, every block compared with blake3 {digest}",
         names.join(", ")
     );
-    make_visible(job, stage, meta, &evidence).await
+    make_visible(job, upload, meta, &evidence).await
 }
 
-async fn make_visible(job: &Job<'_>, stage: StageId, meta: &Meta, evidence: &str) -> Result<(), VolumeError> {
+async fn make_visible(
+    job: &Job<'_>,
+    upload: UploadId,
+    meta: &Meta,
+    evidence: &str,
+) -> Result<(), VolumeError> {
     // `prepare` syncs the replica, so it must come before `commit`, which makes it visible.
-    job.to.prepare(stage, meta, Purpose::Copy).await?;
-    job.to.commit(stage, job.cause, evidence).await
+    job.to.prepare(upload, meta, Purpose::Copy).await?;
+    job.to.commit(upload, job.cause, evidence).await
 }
 
 /// The content on its way to the target.

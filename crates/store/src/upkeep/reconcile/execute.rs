@@ -391,7 +391,7 @@ impl Run<'_> {
                 return Err(format!("volume {} has a newer version prepared", volume.id()));
             }
             volume
-                .abort(pending.stage, Abandon::Version(pending.meta.version))
+                .abort(pending.upload, Abandon::Version(pending.meta.version))
                 .await;
         }
         Err(format!("volume {} keeps versions prepared", volume.id()))

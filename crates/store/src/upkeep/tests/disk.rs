@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use contract::{BLOCK_BYTES, Cause, Key, Node, StageId, Version, Volume, VolumeId};
+use contract::{BLOCK_BYTES, Cause, Key, Node, UploadId, Version, Volume, VolumeId};
 use data_encoding::HEXLOWER;
 use futures_util::TryStreamExt as _;
 use parking_lot::Mutex;
@@ -93,13 +93,13 @@ impl Disks {
         version.millis -= 3_600_000;
         let view = self.cluster.view();
         for id in view.home(key.partition()) {
-            let (stage, volume) = (StageId::random(), &view.volumes[id]);
+            let (upload, volume) = (UploadId::random(), &view.volumes[id]);
             let meta = meta(&key, version, Some(&content));
             volume
-                .stage_whole(stage, &meta, Bytes::from(content.clone()))
+                .prepare_whole(upload, &meta, Bytes::from(content.clone()))
                 .await
                 .expect("staged");
-            volume.commit(stage, Cause::Write, "").await.expect("committed");
+            volume.commit(upload, Cause::Write, "").await.expect("committed");
         }
         self.versions.insert(key, version);
     }

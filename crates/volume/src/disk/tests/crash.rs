@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use bytes::Bytes;
-use contract::{Cause, Key, StageId, Surveyed, Volume, VolumeState};
+use contract::{Cause, Key, Surveyed, UploadId, Volume, VolumeState};
 
 use super::support::*;
 use crate::disk::CRASH_POINTS;
@@ -40,9 +40,9 @@ async fn work(home: &Path) {
         if n.is_multiple_of(2) {
             put(volume.as_ref(), &meta, &content).await.unwrap();
         } else {
-            let stage = StageId::random();
-            volume.stage_whole(stage, &meta, content).await.unwrap();
-            volume.commit(stage, Cause::Write, "").await.unwrap();
+            let upload = UploadId::random();
+            volume.prepare_whole(upload, &meta, content).await.unwrap();
+            volume.commit(upload, Cause::Write, "").await.unwrap();
         }
         writeln!(answered, "{name} {n}").unwrap();
     }
@@ -117,7 +117,7 @@ async fn check(home: &Path, context: &str) {
     assert!(surveyed.iter().all(is_sound), "{context}: {surveyed:#?}");
     // An upload that is left is a whole replica, newer than what is visible; the process that decides the key
     // completes it.
-    let mut staged = 0;
+    let mut left = 0;
     for key in volume.unsettled("").await.unwrap().keys {
         let head = volume.head(&key).await.unwrap();
         let pending = head.pending.unwrap();
@@ -125,16 +125,16 @@ async fn check(home: &Path, context: &str) {
             head.found.map(|held| held.meta.version) < Some(pending.meta.version),
             "{context}"
         );
-        volume.commit(pending.stage, Cause::Write, "").await.unwrap();
+        volume.commit(pending.upload, Cause::Write, "").await.unwrap();
         let (meta, n) = (pending.meta.clone(), pending.meta.version.millis);
         assert_eq!(
             get(volume.as_ref(), &meta, 0..1).await.unwrap(),
             content(n * 100, n),
             "{context}"
         );
-        staged += 1;
+        left += 1;
     }
-    assert!(staged <= 1, "{context}: {staged}");
+    assert!(left <= 1, "{context}: {left}");
     let left = std::fs::read_dir(home.join("volume/staging")).unwrap().count();
     assert_eq!(left, 0, "{context}");
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use contract::{Cause, ReplicaState, StageId, Verdict, Volume, VolumeError, VolumeId, VolumeState};
+use contract::{Cause, ReplicaState, UploadId, Verdict, Volume, VolumeError, VolumeId, VolumeState};
 
 use super::faults::{Fault, FaultyDisk};
 use super::support::*;
@@ -201,7 +201,7 @@ fn a_full_disk_refuses_content_and_leaves_nothing() {
         assert!(matches!(refused, Err(VolumeError::Full { .. })), "{refused:?}");
         let content = content(100, 1);
         let meta = meta(&key("k"), version(1), &content);
-        let refused = volume.stage_whole(StageId::random(), &meta, content).await;
+        let refused = volume.prepare_whole(UploadId::random(), &meta, content).await;
         assert!(matches!(refused, Err(VolumeError::Full { .. })), "{refused:?}");
         disk.inject(None);
         assert_eq!(std::fs::read_dir(dir.join("staging")).unwrap().count(), 0);
@@ -300,21 +300,21 @@ fn an_upload_that_nobody_finishes_is_given_up_after_an_hour() {
     let dir = tempfile::tempdir().unwrap();
     run(async {
         let volume = open(dir.path());
-        let (stage, content) = (StageId::random(), content(1000, 1));
-        volume.stage(stage, body(&content)).await.unwrap();
+        let (upload, content) = (UploadId::random(), content(1000, 1));
+        volume.receive(upload, body(&content)).await.unwrap();
         let begun = std::time::Instant::now();
         volume
             .inner
             .expire_uploads(begun + std::time::Duration::from_secs(3500));
-        assert_eq!(volume.status().await.unwrap().staged, 1);
+        assert_eq!(volume.status().await.unwrap().uploads, 1);
         volume
             .inner
             .expire_uploads(begun + std::time::Duration::from_secs(3700));
-        assert_eq!(volume.status().await.unwrap().staged, 0);
+        assert_eq!(volume.status().await.unwrap().uploads, 0);
         assert_eq!(std::fs::read_dir(dir.path().join("staging")).unwrap().count(), 0);
         let prepared = volume
             .prepare(
-                stage,
+                upload,
                 &meta(&key("k"), version(1), &content),
                 contract::Purpose::Write,
             )

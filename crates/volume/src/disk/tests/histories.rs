@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use contract::{Cause, Key, Meta, ReplicaState, StageId, Surveyed, Verdict, Volume, VolumeError};
+use contract::{Cause, Key, Meta, ReplicaState, Surveyed, UploadId, Verdict, Volume, VolumeError};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -104,9 +104,9 @@ impl History {
         let answer = if deleted || self.random.random_bool(0.5) {
             put(volume.as_ref(), &meta, &content).await
         } else {
-            let stage = StageId::random();
-            match volume.stage_whole(stage, &meta, content.clone()).await {
-                Ok(()) => volume.commit(stage, Cause::Write, "").await,
+            let upload = UploadId::random();
+            match volume.prepare_whole(upload, &meta, content.clone()).await {
+                Ok(()) => volume.commit(upload, Cause::Write, "").await,
                 Err(error) => Err(error),
             }
         };
@@ -212,9 +212,9 @@ impl History {
             (held.len() as u64 - tombstones, tombstones)
         );
         assert_eq!(status.bad, 0);
-        // What is staged is prepared: a write that was broken off, to be brought to its end.
+        // An upload that is left is prepared: a write that was broken off, to be brought to its end.
         let unsettled = volume.unsettled("").await.unwrap().keys;
-        assert_eq!(status.staged > 0, !unsettled.is_empty(), "{unsettled:?}");
+        assert_eq!(status.uploads > 0, !unsettled.is_empty(), "{unsettled:?}");
         assert_eq!(
             status.replica_bytes,
             held.values().map(|meta| meta.size).sum::<u64>()

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use contract::{
     Abandon, BLOCK_BYTES, BlockSet, Cause, Key, ListQuery, PARTITIONS, Partition, Purpose, ReplicaState,
-    StageId, Surveyed, Verdict, Volume, VolumeError, VolumeState,
+    Surveyed, UploadId, Verdict, Volume, VolumeError, VolumeState,
 };
 use futures_util::{TryStreamExt, stream};
 
@@ -36,7 +36,7 @@ fn what_was_put_is_read() {
             assert!(matches!(verdict, Verdict::Good { bytes } if bytes > size));
         }
         let status = volume.status().await.unwrap();
-        assert_eq!((status.replicas, status.staged, status.bad), (6, 0, 0));
+        assert_eq!((status.replicas, status.uploads, status.bad), (6, 0, 0));
         assert_eq!(status.state, VolumeState::InService);
     });
 }
@@ -52,13 +52,13 @@ fn what_another_has_prepared_of_an_upload_is_not_given_up() {
             meta(&key("a"), version(1), &content),
             meta(&key("a"), version(2), &content),
         );
-        let stage = StageId::random();
-        volume.stage(stage, body(&content)).await.unwrap();
-        volume.prepare(stage, &one, Purpose::Write).await.unwrap();
-        let refused = volume.prepare(stage, &other, Purpose::Write).await;
+        let upload = UploadId::random();
+        volume.receive(upload, body(&content)).await.unwrap();
+        volume.prepare(upload, &one, Purpose::Write).await.unwrap();
+        let refused = volume.prepare(upload, &other, Purpose::Write).await;
         assert!(matches!(refused, Err(VolumeError::Failed { .. })), "{refused:?}");
         for what in [Abandon::Received, Abandon::Version(other.version)] {
-            volume.abort(stage, what).await;
+            volume.abort(upload, what).await;
             let pending = volume.head(&one.key).await.unwrap().pending;
             assert_eq!(
                 pending.map(|pending| pending.meta).as_ref(),
@@ -66,13 +66,13 @@ fn what_another_has_prepared_of_an_upload_is_not_given_up() {
                 "{what:?}"
             );
         }
-        volume.commit(stage, Cause::Write, "").await.unwrap();
+        volume.commit(upload, Cause::Write, "").await.unwrap();
         assert_eq!(volume.head(&one.key).await.unwrap().found.unwrap().meta, one);
-        let stage = StageId::random();
-        volume.stage(stage, body(&content)).await.unwrap();
-        volume.prepare(stage, &other, Purpose::Write).await.unwrap();
-        volume.abort(stage, Abandon::Version(other.version)).await;
-        assert_eq!(volume.status().await.unwrap().staged, 0);
+        let upload = UploadId::random();
+        volume.receive(upload, body(&content)).await.unwrap();
+        volume.prepare(upload, &other, Purpose::Write).await.unwrap();
+        volume.abort(upload, Abandon::Version(other.version)).await;
+        assert_eq!(volume.status().await.unwrap().uploads, 0);
     });
 }
 
@@ -83,15 +83,18 @@ fn whole_content_in_one_step() {
         let volume = open(dir.path());
         let content = content(4096, 3);
         let meta = meta(&key("small"), version(1), &content);
-        let stage = StageId::random();
+        let upload = UploadId::random();
         let other = Bytes::from_static(b"other");
-        let refused = volume.stage_whole(stage, &meta, other).await;
+        let refused = volume.prepare_whole(upload, &meta, other).await;
         assert!(matches!(refused, Err(VolumeError::Corrupt { .. })), "{refused:?}");
-        volume.stage_whole(stage, &meta, content.clone()).await.unwrap();
+        volume
+            .prepare_whole(upload, &meta, content.clone())
+            .await
+            .unwrap();
         assert_eq!(volume.head(&meta.key).await.unwrap().found, None);
-        volume.commit(stage, Cause::Write, "").await.unwrap();
+        volume.commit(upload, Cause::Write, "").await.unwrap();
         // The answer may be lost on its way: asking again changes nothing.
-        volume.commit(stage, Cause::Write, "").await.unwrap();
+        volume.commit(upload, Cause::Write, "").await.unwrap();
         assert_eq!(get(volume.as_ref(), &meta, 0..1).await.unwrap(), content);
     });
 }
@@ -166,12 +169,12 @@ fn a_body_that_breaks_off_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     run(async {
         let volume = open(dir.path());
-        let stage = StageId::random();
+        let upload = UploadId::random();
         let pieces = vec![
             Ok(content(300_000, 1)),
             Err(std::io::Error::other("client went away")),
         ];
-        let failed = volume.stage(stage, Box::pin(stream::iter(pieces))).await;
+        let failed = volume.receive(upload, Box::pin(stream::iter(pieces))).await;
         assert_eq!(failed, Err(VolumeError::Body("client went away".to_owned())));
         let staging = dir.path().join("staging");
         while std::fs::read_dir(&staging).unwrap().count() > 0 {
@@ -179,7 +182,7 @@ fn a_body_that_breaks_off_leaves_nothing() {
         }
         // The file goes before the name: between the two the upload is busy.
         let committed = loop {
-            match volume.commit(stage, Cause::Write, "").await {
+            match volume.commit(upload, Cause::Write, "").await {
                 Err(VolumeError::Failed { detail, .. }) if detail.ends_with("is busy") => {
                     tokio::task::yield_now().await;
                 }
@@ -412,8 +415,11 @@ fn only_its_owner_may_read_a_volume() {
         let content = content(1000, 1);
         let meta = meta(&key("k"), version(1), &content);
         put(volume.as_ref(), &meta, &content).await.unwrap();
-        let staged = stream::iter([Ok(content.clone())]);
-        volume.stage(StageId::random(), Box::pin(staged)).await.unwrap();
+        let pieces = stream::iter([Ok(content.clone())]);
+        volume
+            .receive(UploadId::random(), Box::pin(pieces))
+            .await
+            .unwrap();
         assert_eq!(open_to_others(home.path()), [""; 0]);
     });
     // As an earlier version made it.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use contract::{
-    ByteStream, Cause, Digests, Held, Key, ListQuery, Meta, PARTITIONS, Partition, StageId, Surveyed,
+    ByteStream, Cause, Digests, Held, Key, ListQuery, Meta, PARTITIONS, Partition, Surveyed, UploadId,
     Version, Volume, VolumeError, VolumeId,
 };
 use futures_util::{StreamExt, stream};
@@ -91,13 +91,13 @@ pub(super) fn body(content: &Bytes) -> ByteStream {
 
 /// Writes content in the three steps.
 pub(super) async fn put(volume: &dyn Volume, meta: &Meta, content: &Bytes) -> Result<(), VolumeError> {
-    let stage = StageId::random();
+    let upload = UploadId::random();
     if !meta.deleted {
-        let staged = volume.stage(stage, body(content)).await?;
-        assert_eq!((staged.size, staged.blake3), (meta.size, meta.digests.blake3));
+        let receipt = volume.receive(upload, body(content)).await?;
+        assert_eq!((receipt.size, receipt.blake3), (meta.size, meta.digests.blake3));
     }
-    volume.prepare(stage, meta, contract::Purpose::Write).await?;
-    volume.commit(stage, Cause::Write, "").await
+    volume.prepare(upload, meta, contract::Purpose::Write).await?;
+    volume.commit(upload, Cause::Write, "").await
 }
 
 /// Reads blocks, each compared with the table.

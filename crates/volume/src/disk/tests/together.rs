@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use contract::{BLOCK_BYTES, Cause, ReplicaState, StageId, Surveyed, Verdict, Volume, VolumeError};
+use contract::{BLOCK_BYTES, Cause, ReplicaState, Surveyed, UploadId, Verdict, Volume, VolumeError};
 
 use super::support::*;
 use crate::disk::DiskVolume;
@@ -32,9 +32,9 @@ async fn write(volume: Arc<DiskVolume>, writer: u64) {
         if round.is_multiple_of(2) {
             put(volume.as_ref(), &meta, &content).await.unwrap();
         } else {
-            let stage = StageId::random();
-            volume.stage_whole(stage, &meta, content).await.unwrap();
-            volume.commit(stage, Cause::Write, "").await.unwrap();
+            let upload = UploadId::random();
+            volume.prepare_whole(upload, &meta, content).await.unwrap();
+            volume.commit(upload, Cause::Write, "").await.unwrap();
         }
     }
 }

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use contract::{
-    Abandon, BLOCK_BYTES, BlockHasher, BlockTable, ByteStream, Key, Meta, Pending, Purpose, StageId, Staged,
-    StagedRead, Version, VolumeError,
+    Abandon, BLOCK_BYTES, BlockHasher, BlockTable, ByteStream, Key, Meta, Pending, Purpose, Receipt,
+    UploadId, UploadRead, Version, VolumeError,
 };
 use futures_util::StreamExt;
 use parking_lot::Mutex;
@@ -51,10 +51,10 @@ pub(super) struct Uploads(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
-    uploads: HashMap<StageId, Upload>,
+    uploads: HashMap<UploadId, Upload>,
     /// Uploads prepared for a write and not committed yet, including those that are being committed.
-    pending: BTreeMap<(Key, StageId), Meta>,
-    committed: VecDeque<StageId>,
+    pending: BTreeMap<(Key, UploadId), Meta>,
+    committed: VecDeque<UploadId>,
 }
 
 struct Upload {
@@ -64,10 +64,10 @@ struct Upload {
 
 impl Known {
     /// Ends an upload that was committed, or lost to a later one: only its name is kept.
-    fn end(&mut self, stage: StageId) {
-        self.uploads.remove(&stage);
-        self.pending.retain(|(_, pending), _| *pending != stage);
-        self.committed.push_back(stage);
+    fn end(&mut self, upload: UploadId) {
+        self.uploads.remove(&upload);
+        self.pending.retain(|(_, pending), _| *pending != upload);
+        self.committed.push_back(upload);
         if self.committed.len() > COMMITTED_KEPT {
             self.committed.pop_front();
         }
@@ -110,7 +110,7 @@ impl Uploads {
         self.0.lock().uploads.len() as u64
     }
 
-    fn set(&self, stage: StageId, progress: Progress) {
+    fn set(&self, upload: UploadId, progress: Progress) {
         let touched = Instant::now();
         let mut known = self.0.lock();
         if let Progress::Prepared(Prepared {
@@ -119,9 +119,9 @@ impl Uploads {
             ..
         }) = &progress
         {
-            known.pending.insert((meta.key.clone(), stage), meta.clone());
+            known.pending.insert((meta.key.clone(), upload), meta.clone());
         }
-        known.uploads.insert(stage, Upload { progress, touched });
+        known.uploads.insert(upload, Upload { progress, touched });
     }
 
     /// Returns the newest version of a key that is prepared for a write.
@@ -129,10 +129,10 @@ impl Uploads {
         let known = self.0.lock();
         let of_key = known
             .pending
-            .range((key.clone(), StageId(0))..=(key.clone(), StageId(u128::MAX)));
+            .range((key.clone(), UploadId(0))..=(key.clone(), UploadId(u128::MAX)));
         let (newest, meta) = of_key.max_by_key(|(_, meta)| meta.version)?;
         Some(Pending {
-            stage: newest.1,
+            upload: newest.1,
             meta: meta.clone(),
         })
     }
@@ -141,18 +141,18 @@ impl Uploads {
     /// as committed from then on: a late commit of one returns `Ok`, as if the two had come one after the
     /// other. An upload that is being committed at this moment stays, and finds out by itself that it is too
     /// old.
-    pub(super) fn supersede(&self, key: &Key, version: Version) -> Vec<StageId> {
+    pub(super) fn supersede(&self, key: &Key, version: Version) -> Vec<UploadId> {
         let mut known = self.0.lock();
         let of_key = known
             .pending
-            .range((key.clone(), StageId(0))..=(key.clone(), StageId(u128::MAX)));
+            .range((key.clone(), UploadId(0))..=(key.clone(), UploadId(u128::MAX)));
         let older = of_key.filter(|(_, meta)| meta.version < version);
-        let mut stages: Vec<_> = older.map(|((_, stage), _)| *stage).collect();
-        stages.retain(|stage| known.uploads.get(stage).is_some_and(Upload::is_prepared));
-        for stage in &stages {
-            known.end(*stage);
+        let mut uploads: Vec<_> = older.map(|((_, upload), _)| *upload).collect();
+        uploads.retain(|upload| known.uploads.get(upload).is_some_and(Upload::is_prepared));
+        for upload in &uploads {
+            known.end(*upload);
         }
-        stages
+        uploads
     }
 
     /// Returns the keys that begin with `prefix` and have something pending.
@@ -169,27 +169,27 @@ impl Uploads {
     }
 
     /// Reserves the name of an upload; returns false if it is taken.
-    fn reserve(&self, stage: StageId) -> bool {
+    fn reserve(&self, upload: UploadId) -> bool {
         let mut known = self.0.lock();
-        if known.uploads.contains_key(&stage) {
+        if known.uploads.contains_key(&upload) {
             return false;
         }
         let (progress, touched) = (Progress::Busy, Instant::now());
-        known.uploads.insert(stage, Upload { progress, touched });
+        known.uploads.insert(upload, Upload { progress, touched });
         true
     }
 
     /// Takes an upload's progress and leaves it busy.
-    fn take(&self, stage: StageId) -> Option<Progress> {
+    fn take(&self, upload: UploadId) -> Option<Progress> {
         let mut known = self.0.lock();
-        let upload = known.uploads.get_mut(&stage)?;
-        upload.touched = Instant::now();
-        Some(std::mem::replace(&mut upload.progress, Progress::Busy))
+        let entry = known.uploads.get_mut(&upload)?;
+        entry.touched = Instant::now();
+        Some(std::mem::replace(&mut entry.progress, Progress::Busy))
     }
 
     /// Returns the length of the content, in bytes, of an upload that has been received.
-    fn size(&self, stage: StageId) -> Option<u64> {
-        match &self.0.lock().uploads.get(&stage)?.progress {
+    fn size(&self, upload: UploadId) -> Option<u64> {
+        match &self.0.lock().uploads.get(&upload)?.progress {
             Progress::Busy => None,
             Progress::Received(received) => Some(received.size),
             Progress::Prepared(prepared) => Some(prepared.meta.size),
@@ -197,53 +197,53 @@ impl Uploads {
     }
 
     /// Notes that an upload is in use.
-    fn touch(&self, stage: StageId) {
-        if let Some(upload) = self.0.lock().uploads.get_mut(&stage) {
-            upload.touched = Instant::now();
+    fn touch(&self, upload: UploadId) {
+        if let Some(entry) = self.0.lock().uploads.get_mut(&upload) {
+            entry.touched = Instant::now();
         }
     }
 
-    fn forget(&self, stage: StageId) {
+    fn forget(&self, upload: UploadId) {
         let mut known = self.0.lock();
-        known.uploads.remove(&stage);
-        known.pending.retain(|(_, pending), _| *pending != stage);
+        known.uploads.remove(&upload);
+        known.pending.retain(|(_, pending), _| *pending != upload);
     }
 
     /// Forgets an upload that was committed; its name is remembered.
-    pub(super) fn committed(&self, stage: StageId) {
-        self.0.lock().end(stage);
+    pub(super) fn committed(&self, upload: UploadId) {
+        self.0.lock().end(upload);
     }
 
     /// Whether an upload was committed lately.
-    pub(super) fn was_committed(&self, stage: StageId) -> bool {
-        self.0.lock().committed.contains(&stage)
+    pub(super) fn was_committed(&self, upload: UploadId) -> bool {
+        self.0.lock().committed.contains(&upload)
     }
 
     /// Returns the uploads that nobody works on and nobody touched for [`IDLE_MAX`].
-    fn idle(&self, now: Instant) -> Vec<StageId> {
+    fn idle(&self, now: Instant) -> Vec<UploadId> {
         let known = self.0.lock();
         let is_ours = |progress: &Progress| match progress {
             Progress::Busy => false,
             Progress::Received(_) => true,
             Progress::Prepared(prepared) => prepared.purpose == Purpose::Copy,
         };
-        let idle = |upload: &Upload| {
-            is_ours(&upload.progress) && now.saturating_duration_since(upload.touched) >= IDLE_MAX
+        let idle = |entry: &Upload| {
+            is_ours(&entry.progress) && now.saturating_duration_since(entry.touched) >= IDLE_MAX
         };
-        let found = known.uploads.iter().filter(|(_, upload)| idle(upload));
-        found.map(|(stage, _)| *stage).collect()
+        let found = known.uploads.iter().filter(|(_, entry)| idle(entry));
+        found.map(|(upload, _)| *upload).collect()
     }
 }
 
 /// Receives content into a temporary file.
-pub(super) async fn stage(
+pub(super) async fn receive(
     inner: &Arc<Inner>,
-    stage: StageId,
+    upload: UploadId,
     body: ByteStream,
-) -> Result<Staged, VolumeError> {
+) -> Result<Receipt, VolumeError> {
     // `gather` polls once more after the end, which not every stream allows.
     let mut body: ByteStream = Box::pin(body.fuse());
-    let mut receiving = blocking(inner.clone(), move |inner| Receiving::begin(inner, stage)).await?;
+    let mut receiving = blocking(inner.clone(), move |inner| Receiving::begin(inner, upload)).await?;
     let mut next = gather(&mut body).await?;
     while let Some(pieces) = next {
         // One piece is written while the next one comes.
@@ -256,22 +256,22 @@ pub(super) async fn stage(
 }
 
 /// Opens the content of an upload. Every piece read counts as activity.
-pub(super) fn read_staged(inner: &Arc<Inner>, stage: StageId) -> Result<StagedRead, VolumeError> {
+pub(super) fn read_upload(inner: &Arc<Inner>, upload: UploadId) -> Result<UploadRead, VolumeError> {
     inner.index()?;
     let size = inner
         .uploads
-        .size(stage)
-        .ok_or_else(|| inner.missing(format!("upload {stage}, received")))?;
-    let path = staging_path(&inner.root, stage);
+        .size(upload)
+        .ok_or_else(|| inner.missing(format!("upload {upload}, received")))?;
+    let path = staging_path(&inner.root, upload);
     let bytes = inner
         .disk
         .open(&path)
         .and_then(|file| read::content(file, 0..size, &inner.threads))
         .map_err(|error| inner.failed(format!("read {}", path.display()), &error))?;
     let active = inner.clone();
-    Ok(StagedRead {
+    Ok(UploadRead {
         size,
-        bytes: Box::pin(bytes.inspect(move |_| active.uploads.touch(stage))),
+        bytes: Box::pin(bytes.inspect(move |_| active.uploads.touch(upload))),
     })
 }
 
@@ -292,19 +292,19 @@ async fn gather(body: &mut ByteStream) -> Result<Option<Vec<Bytes>>, VolumeError
 /// An upload whose content arrives. If it is dropped before its end, its file is removed.
 struct Receiving {
     inner: Arc<Inner>,
-    stage: StageId,
+    upload: UploadId,
     file: Arc<dyn DiskFile>,
     hasher: BlockHasher,
     finished: bool,
 }
 
 impl Receiving {
-    fn begin(inner: &Arc<Inner>, stage: StageId) -> Result<Self, VolumeError> {
+    fn begin(inner: &Arc<Inner>, upload: UploadId) -> Result<Self, VolumeError> {
         inner.require_room()?;
-        let file = inner.create_staged(stage)?;
+        let file = inner.create_upload(upload)?;
         Ok(Self {
             inner: inner.clone(),
-            stage,
+            upload,
             file,
             hasher: BlockHasher::default(),
             finished: false,
@@ -317,25 +317,25 @@ impl Receiving {
             let at = replica::CONTENT_AT + self.hasher.size();
             self.file
                 .write_at(piece, at)
-                .map_err(|error| self.inner.write_failed(self.stage, &error))?;
+                .map_err(|error| self.inner.write_failed(self.upload, &error))?;
             self.hasher.update(piece);
         }
         Ok(self)
     }
 
-    fn finish(mut self) -> Result<Staged, VolumeError> {
+    fn finish(mut self) -> Result<Receipt, VolumeError> {
         let inner = &self.inner;
         inner
             .disk
             .step("stage.received")
-            .map_err(|error| inner.write_failed(self.stage, &error))?;
+            .map_err(|error| inner.write_failed(self.upload, &error))?;
         let hasher = std::mem::take(&mut self.hasher);
         let size = hasher.size();
         let (table, blake3) = hasher.finish();
         self.finished = true;
         let file = self.file.clone();
         inner.uploads.set(
-            self.stage,
+            self.upload,
             Progress::Received(Received {
                 file,
                 table,
@@ -343,7 +343,7 @@ impl Receiving {
                 blake3,
             }),
         );
-        Ok(Staged { size, blake3 })
+        Ok(Receipt { size, blake3 })
     }
 }
 
@@ -352,8 +352,8 @@ impl Drop for Receiving {
         if self.finished {
             return;
         }
-        let (inner, stage) = (self.inner.clone(), self.stage);
-        let discard = move || inner.discard(stage);
+        let (inner, upload) = (self.inner.clone(), self.upload);
+        let discard = move || inner.discard(upload);
         // Removing a long file takes a while, so it does not run on a thread that serves others.
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn_blocking(discard)),
@@ -363,32 +363,32 @@ impl Drop for Receiving {
 }
 
 impl Inner {
-    pub(super) fn prepare(&self, stage: StageId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
+    pub(super) fn prepare(&self, upload: UploadId, meta: &Meta, purpose: Purpose) -> Result<(), VolumeError> {
         self.index()?;
-        let received = match self.uploads.take(stage) {
+        let received = match self.uploads.take(upload) {
             Some(Progress::Received(received)) => received,
             // The caller asks again because the answer was lost.
             Some(Progress::Prepared(prepared)) if prepared.meta == *meta => {
-                self.uploads.set(stage, Progress::Prepared(prepared));
+                self.uploads.set(upload, Progress::Prepared(prepared));
                 return Ok(());
             }
-            None if meta.deleted => self.receive_nothing(stage)?,
-            None => return Err(self.missing(format!("upload {stage}"))),
+            None if meta.deleted => self.receive_nothing(upload)?,
+            None => return Err(self.missing(format!("upload {upload}"))),
             Some(Progress::Prepared(prepared)) => {
-                self.uploads.set(stage, Progress::Prepared(prepared));
-                return Err(self.misused(stage, "is prepared with other meta"));
+                self.uploads.set(upload, Progress::Prepared(prepared));
+                return Err(self.misused(upload, "is prepared with other meta"));
             }
-            Some(Progress::Busy) => return Err(self.misused(stage, "is busy")),
+            Some(Progress::Busy) => return Err(self.misused(upload, "is busy")),
         };
         let prepared = self
-            .check_staged(meta, received.size, received.blake3)
-            .and_then(|()| self.complete(stage, meta, &received, None, purpose));
-        self.settle(stage, prepared)
+            .check_received(meta, received.size, received.blake3)
+            .and_then(|()| self.complete(upload, meta, &received, None, purpose));
+        self.settle(upload, prepared)
     }
 
-    pub(super) fn stage_whole(
+    pub(super) fn prepare_whole(
         &self,
-        stage: StageId,
+        upload: UploadId,
         meta: &Meta,
         content: &Bytes,
     ) -> Result<(), VolumeError> {
@@ -397,36 +397,36 @@ impl Inner {
         hasher.update(content);
         let (table, blake3) = hasher.finish();
         let size = content.len() as u64;
-        self.check_staged(meta, size, blake3)?;
-        let file = self.create_staged(stage)?;
+        self.check_received(meta, size, blake3)?;
+        let file = self.create_upload(upload)?;
         let received = Received {
             file,
             table,
             size,
             blake3,
         };
-        let prepared = self.complete(stage, meta, &received, Some(content), Purpose::Write);
-        self.settle(stage, prepared)
+        let prepared = self.complete(upload, meta, &received, Some(content), Purpose::Write);
+        self.settle(upload, prepared)
     }
 
-    pub(super) fn abort(&self, stage: StageId, what: Abandon) {
-        match self.uploads.take(stage) {
+    pub(super) fn abort(&self, upload: UploadId, what: Abandon) {
+        match self.uploads.take(upload) {
             None => {}
             // The thread that works on the upload ends it.
             Some(Progress::Busy) => {}
             Some(Progress::Prepared(prepared)) if !what.includes(&prepared.meta, prepared.purpose) => {
-                self.uploads.set(stage, Progress::Prepared(prepared));
+                self.uploads.set(upload, Progress::Prepared(prepared));
             }
-            Some(Progress::Received(_) | Progress::Prepared(_)) => self.discard(stage),
+            Some(Progress::Received(_) | Progress::Prepared(_)) => self.discard(upload),
         }
     }
 
     /// Puts back what could not be committed: it stays prepared, unless its file is gone.
-    pub(super) fn not_committed(&self, stage: StageId, prepared: Prepared) {
-        if self.disk.stat(&staging_path(&self.root, stage)).is_ok() {
-            self.uploads.set(stage, Progress::Prepared(prepared));
+    pub(super) fn not_committed(&self, upload: UploadId, prepared: Prepared) {
+        if self.disk.stat(&staging_path(&self.root, upload)).is_ok() {
+            self.uploads.set(upload, Progress::Prepared(prepared));
         } else {
-            self.uploads.forget(stage);
+            self.uploads.forget(upload);
         }
     }
 
@@ -440,13 +440,13 @@ impl Inner {
             .map_err(|error| self.failed(format!("list {}", staging.display()), &error))?;
         for name in names {
             let path = staging.join(&name);
-            let prepared = parse_stage(&name).and_then(|stage| Some((stage, self.found_prepared(&path)?)));
+            let prepared = parse_upload(&name).and_then(|upload| Some((upload, self.found_prepared(&path)?)));
             let held = |prepared: &Prepared| index.get(&prepared.meta.key).ok().flatten();
             match prepared {
-                Some((stage, prepared))
+                Some((upload, prepared))
                     if held(&prepared).is_none_or(|held| held.meta.version < prepared.meta.version) =>
                 {
-                    self.uploads.set(stage, Progress::Prepared(prepared));
+                    self.uploads.set(upload, Progress::Prepared(prepared));
                 }
                 _ => self.remove_file(&path)?,
             }
@@ -470,44 +470,44 @@ impl Inner {
     }
 
     /// Takes a prepared upload to be committed.
-    pub(super) fn take_prepared(&self, stage: StageId) -> Result<Prepared, VolumeError> {
-        match self.uploads.take(stage) {
+    pub(super) fn take_prepared(&self, upload: UploadId) -> Result<Prepared, VolumeError> {
+        match self.uploads.take(upload) {
             Some(Progress::Prepared(prepared)) => Ok(prepared),
-            None => Err(self.missing(format!("upload {stage}"))),
-            Some(Progress::Busy) => Err(self.misused(stage, "is busy")),
+            None => Err(self.missing(format!("upload {upload}"))),
+            Some(Progress::Busy) => Err(self.misused(upload, "is busy")),
             Some(received @ Progress::Received(_)) => {
-                self.uploads.set(stage, received);
-                Err(self.misused(stage, "is not prepared"))
+                self.uploads.set(upload, received);
+                Err(self.misused(upload, "is not prepared"))
             }
         }
     }
 
     /// Removes what is left of an upload.
-    pub(super) fn discard(&self, stage: StageId) {
-        let path = staging_path(&self.root, stage);
+    pub(super) fn discard(&self, upload: UploadId) {
+        let path = staging_path(&self.root, upload);
         if let Err(error) = self.disk.remove(&path)
             && !is_gone(&error)
         {
             tracing::warn!(path = %path.display(), %error, "a temporary file stays until the volume is opened again");
         }
-        self.uploads.forget(stage);
+        self.uploads.forget(upload);
     }
 
     /// Gives up uploads that nobody finishes.
     pub(super) fn expire_uploads(&self, now: Instant) {
-        for stage in self.uploads.idle(now) {
-            tracing::info!(volume = %self.id, %stage, "an upload was given up after an hour without activity");
-            self.discard(stage);
+        for upload in self.uploads.idle(now) {
+            tracing::info!(volume = %self.id, %upload, "an upload was given up after an hour without activity");
+            self.discard(upload);
         }
     }
 
     /// Creates a temporary file; the upload is known from now on.
-    fn create_staged(&self, stage: StageId) -> Result<Arc<dyn DiskFile>, VolumeError> {
+    fn create_upload(&self, upload: UploadId) -> Result<Arc<dyn DiskFile>, VolumeError> {
         self.index()?;
-        if !self.uploads.reserve(stage) {
-            return Err(self.misused(stage, "is there already"));
+        if !self.uploads.reserve(upload) {
+            return Err(self.misused(upload, "is there already"));
         }
-        let path = staging_path(&self.root, stage);
+        let path = staging_path(&self.root, upload);
         let created = self.disk.create(&path).or_else(|error| {
             if !is_gone(&error) {
                 return Err(error);
@@ -517,14 +517,14 @@ impl Inner {
             self.disk.create(&path)
         });
         created.map_err(|error| {
-            self.uploads.forget(stage);
-            self.write_failed(stage, &error)
+            self.uploads.forget(upload);
+            self.write_failed(upload, &error)
         })
     }
 
     /// Creates the empty content of a tombstone, which may use the reserve.
-    fn receive_nothing(&self, stage: StageId) -> Result<Received, VolumeError> {
-        let file = self.create_staged(stage)?;
+    fn receive_nothing(&self, upload: UploadId) -> Result<Received, VolumeError> {
+        let file = self.create_upload(upload)?;
         let (table, blake3) = BlockHasher::default().finish();
         Ok(Received {
             file,
@@ -534,7 +534,7 @@ impl Inner {
         })
     }
 
-    fn check_staged(&self, meta: &Meta, size: u64, blake3: [u8; 32]) -> Result<(), VolumeError> {
+    fn check_received(&self, meta: &Meta, size: u64, blake3: [u8; 32]) -> Result<(), VolumeError> {
         if size != meta.size {
             return Err(self.corrupt(format!("length of {}", named(meta)), size, meta.size));
         }
@@ -550,13 +550,13 @@ impl Inner {
     /// file.
     fn complete(
         &self,
-        stage: StageId,
+        upload: UploadId,
         meta: &Meta,
         received: &Received,
         content: Option<&Bytes>,
         purpose: Purpose,
     ) -> Result<Prepared, VolumeError> {
-        let write_failed = |error| self.write_failed(stage, &error);
+        let write_failed = |error| self.write_failed(upload, &error);
         let head = replica::head(meta);
         let trailer = replica::trailer(meta, &received.table).map_err(write_failed)?;
         let trailer_at = replica::CONTENT_AT + received.size;
@@ -570,7 +570,7 @@ impl Inner {
         .map_err(write_failed)?;
         self.disk.step("prepare.before_sync").map_err(write_failed)?;
         file.sync()
-            .map_err(|error| self.sync_failed(&staging_path(&self.root, stage), &error))?;
+            .map_err(|error| self.sync_failed(&staging_path(&self.root, upload), &error))?;
         // The name is synced too: what is prepared outlives a crash.
         let staging = self.root.join("staging");
         self.disk
@@ -585,14 +585,14 @@ impl Inner {
     }
 
     /// Notes that an upload is prepared, or removes it.
-    fn settle(&self, stage: StageId, prepared: Result<Prepared, VolumeError>) -> Result<(), VolumeError> {
+    fn settle(&self, upload: UploadId, prepared: Result<Prepared, VolumeError>) -> Result<(), VolumeError> {
         match prepared {
             Ok(prepared) => {
-                self.uploads.set(stage, Progress::Prepared(prepared));
+                self.uploads.set(upload, Progress::Prepared(prepared));
                 Ok(())
             }
             Err(error) => {
-                self.discard(stage);
+                self.discard(upload);
                 Err(error)
             }
         }
@@ -622,22 +622,22 @@ impl Inner {
         })
     }
 
-    fn write_failed(&self, stage: StageId, error: &io::Error) -> VolumeError {
-        self.failed(format!("write upload {stage}"), error)
+    fn write_failed(&self, upload: UploadId, error: &io::Error) -> VolumeError {
+        self.failed(format!("write upload {upload}"), error)
     }
 
-    fn misused(&self, stage: StageId, detail: &str) -> VolumeError {
+    fn misused(&self, upload: UploadId, detail: &str) -> VolumeError {
         VolumeError::Failed {
             volume: self.id.clone(),
-            detail: format!("upload {stage} {detail}"),
+            detail: format!("upload {upload} {detail}"),
         }
     }
 }
 
 /// Returns the upload that a file in `staging/` is named for.
-fn parse_stage(name: &str) -> Option<StageId> {
-    let stage = StageId(u128::from_str_radix(name, 16).ok()?);
-    (stage.to_string() == name).then_some(stage)
+fn parse_upload(name: &str) -> Option<UploadId> {
+    let upload = UploadId(u128::from_str_radix(name, 16).ok()?);
+    (upload.to_string() == name).then_some(upload)
 }
 
 /// Returns the number of bytes of a file system that content must leave free.

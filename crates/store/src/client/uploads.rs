@@ -1,24 +1,24 @@
-//! Stages on volumes, which are aborted when they are dropped.
+//! Uploads on volumes, which are aborted when they are dropped.
 
-use contract::{Abandon, StageId, Version, VolumeId};
+use contract::{Abandon, UploadId, Version, VolumeId};
 use futures_util::future::join_all;
 
 use super::Store;
 
-/// Stages on volumes; those not taken out are aborted when this is dropped.
-pub(super) struct Stages {
+/// Uploads on volumes; those not taken out are aborted when this is dropped.
+pub(super) struct Uploads {
     store: Store,
-    list: Vec<(VolumeId, StageId)>,
-    /// What an abort may remove: only the preparer may remove a prepared stage.
+    list: Vec<(VolumeId, UploadId)>,
+    /// What an abort may remove: only the preparer may remove a prepared upload.
     what: Abandon,
 }
 
-impl Stages {
+impl Uploads {
     pub(super) fn new(store: &Store) -> Self {
         Self::of(store, Vec::new())
     }
 
-    pub(super) fn of(store: &Store, list: Vec<(VolumeId, StageId)>) -> Self {
+    pub(super) fn of(store: &Store, list: Vec<(VolumeId, UploadId)>) -> Self {
         Self {
             store: store.clone(),
             list,
@@ -26,18 +26,18 @@ impl Stages {
         }
     }
 
-    /// The same, for the preparer of `version`, who knows that nobody counts on the stages when they are
+    /// The same, for the preparer of `version`, who knows that nobody counts on the uploads when they are
     /// aborted.
     pub(super) fn prepared_as(mut self, version: Version) -> Self {
         self.what = Abandon::Version(version);
         self
     }
 
-    pub(super) fn push(&mut self, volume: VolumeId, stage: StageId) {
-        self.list.push((volume, stage));
+    pub(super) fn push(&mut self, volume: VolumeId, upload: UploadId) {
+        self.list.push((volume, upload));
     }
 
-    pub(super) fn list(&self) -> &[(VolumeId, StageId)] {
+    pub(super) fn list(&self) -> &[(VolumeId, UploadId)] {
         &self.list
     }
 
@@ -46,12 +46,12 @@ impl Stages {
         self.list.iter().map(|(volume, _)| volume.clone()).collect()
     }
 
-    /// Takes the stages out: the caller is responsible for them from now on.
-    pub(super) fn take(&mut self) -> Vec<(VolumeId, StageId)> {
+    /// Takes the uploads out: the caller is responsible for them from now on.
+    pub(super) fn take(&mut self) -> Vec<(VolumeId, UploadId)> {
         std::mem::take(&mut self.list)
     }
 
-    /// Aborts the stage on one volume. Returns false if there is none.
+    /// Aborts the upload on one volume. Returns false if there is none.
     pub(super) async fn abort_on(&mut self, volume: &VolumeId) -> bool {
         let (there, rest): (Vec<_>, Vec<_>) = self.take().into_iter().partition(|(at, _)| at == volume);
         self.list = rest;
@@ -60,14 +60,14 @@ impl Stages {
         found
     }
 
-    /// Aborts all stages.
+    /// Aborts all uploads.
     pub(super) async fn abort(&mut self) {
         let list = self.take();
         abort_all(&self.store, list, self.what).await;
     }
 }
 
-impl Drop for Stages {
+impl Drop for Uploads {
     fn drop(&mut self) {
         let list = self.take();
         if list.is_empty() {
@@ -80,10 +80,10 @@ impl Drop for Stages {
     }
 }
 
-async fn abort_all(store: &Store, list: Vec<(VolumeId, StageId)>, what: Abandon) {
-    let aborts = list.into_iter().map(|(volume, stage)| async move {
+async fn abort_all(store: &Store, list: Vec<(VolumeId, UploadId)>, what: Abandon) {
+    let aborts = list.into_iter().map(|(volume, upload)| async move {
         if let Ok(volume) = store.volume(&volume) {
-            volume.abort(stage, what).await;
+            volume.abort(upload, what).await;
         }
     });
     join_all(aborts).await;
