@@ -1,5 +1,5 @@
-//! Owner files: a running node writes its address and secret into each of its volumes, so that commands on
-//! the same machine find it. Only its own user may read them.
+//! Beacons (`owner.json`): a running node writes its address and secret into each of its volumes, so that
+//! commands on the same machine find it. Only its own user may read them.
 //!
 //! A file left behind by a node that has ended does no harm: no process at its address knows its secret, and
 //! the volume's lock is free.
@@ -19,9 +19,9 @@ const FILE: &str = "owner.json";
 /// Version of the file's format.
 const FORMAT: u32 = 1;
 
-/// What an owner file says.
+/// What a beacon says.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Owner {
+pub(super) struct Beacon {
     format: u32,
     /// The node.
     pub(super) node: NodeId,
@@ -36,7 +36,7 @@ pub(super) struct Owner {
     pub(super) pid: u32,
 }
 
-impl Owner {
+impl Beacon {
     /// This process.
     pub(super) fn me(node: &NodeId, address: String, trust: &Trust) -> Self {
         Self {
@@ -54,24 +54,24 @@ impl Owner {
         Trust::new(Secret::from_hex(&self.secret)?, self.tls).ok()
     }
 
-    /// Reads the owner file of the volume in this directory; `None` if there is none, or it has another
+    /// Reads the beacon of the volume in this directory; `None` if there is none, or it has another
     /// version.
     pub(super) fn read(volume_dir: &Path) -> io::Result<Option<Self>> {
-        let owner: Option<Self> = files::read(&files::path_of(volume_dir, FILE))?;
-        Ok(owner.filter(|owner| owner.format == FORMAT))
+        let beacon: Option<Self> = files::read(&files::path_of(volume_dir, FILE))?;
+        Ok(beacon.filter(|beacon| beacon.format == FORMAT))
     }
 
-    /// Writes the owner file to a volume, unless it is there already.
+    /// Writes the beacon to a volume, unless it is there already.
     pub(super) fn write(&self, volume_dir: &Path) -> io::Result<()> {
-        if Self::read(volume_dir).is_ok_and(|owner| owner.as_ref() == Some(self)) {
+        if Self::read(volume_dir).is_ok_and(|beacon| beacon.as_ref() == Some(self)) {
             return Ok(());
         }
         files::replace(&files::path_of(volume_dir, FILE), self)
     }
 
-    /// Removes the owner file, unless another node has replaced it meanwhile.
+    /// Removes the beacon, unless another node has replaced it meanwhile.
     pub(super) fn remove(&self, volume_dir: &Path) {
-        if Self::read(volume_dir).is_ok_and(|owner| owner.as_ref() == Some(self)) {
+        if Self::read(volume_dir).is_ok_and(|beacon| beacon.as_ref() == Some(self)) {
             // Left behind, it does no harm.
             let _ = std::fs::remove_file(files::path_of(volume_dir, FILE));
         }

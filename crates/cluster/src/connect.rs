@@ -11,9 +11,9 @@ use placement::{Layout, Layouts, NodeRole, Roles};
 use store::{Cluster, LayoutTag, Store};
 use tokio::time::{Duration, Instant, sleep, timeout};
 
+use super::beacon::Beacon;
 use super::connector::Connector;
 use super::keeper::Keeper;
-use super::owner::Owner;
 use super::trust::Trust;
 use super::wire::client::Peers;
 use super::wire::remote_node::RemoteNode;
@@ -60,7 +60,7 @@ pub struct Connection {
 }
 
 enum Through {
-    Owner(NodeId),
+    Node(NodeId),
     Myself(Box<RunningNode>),
 }
 
@@ -113,7 +113,7 @@ async fn connect_as(settings: ConnectSettings, makes_volumes: bool) -> Result<Co
     };
     let deadline = Instant::now() + SETTLE_MAX;
     loop {
-        if let Some(connection) = through_owner(&settings).await {
+        if let Some(connection) = through_running_node(&settings).await {
             return Ok(connection);
         }
         match start(settings.clone()).await {
@@ -132,46 +132,46 @@ async fn connect_as(settings: ConnectSettings, makes_volumes: bool) -> Result<Co
     }
 }
 
-/// Connects through the node whose owner file is in the volumes; `None` if it does not answer.
-async fn through_owner(settings: &NodeSettings) -> Option<Connection> {
-    let owners = settings.volumes.iter();
-    let owners = owners.filter_map(|volume| Owner::read(&volume.path).ok().flatten());
-    let mut asked: Vec<Owner> = Vec::new();
-    for owner in owners {
-        if asked.contains(&owner) {
+/// Connects through the node whose beacon is in the volumes; `None` if it does not answer.
+async fn through_running_node(settings: &NodeSettings) -> Option<Connection> {
+    let beacons = settings.volumes.iter();
+    let beacons = beacons.filter_map(|volume| Beacon::read(&volume.path).ok().flatten());
+    let mut asked: Vec<Beacon> = Vec::new();
+    for beacon in beacons {
+        if asked.contains(&beacon) {
             continue;
         }
-        asked.push(owner.clone());
-        let trust = owner.trust()?;
+        asked.push(beacon.clone());
+        let trust = beacon.trust()?;
         let role = NodeRole {
-            id: owner.node.clone(),
+            id: beacon.node.clone(),
             zone: String::new(),
-            address: owner.address.clone(),
+            address: beacon.address.clone(),
         };
         if let Some(told) = layouts_of([&role].into_iter(), &trust).await {
-            let strangers = strangers(settings, &owner);
-            let addresses = BTreeMap::from([(owner.node.clone(), owner.address)]);
+            let strangers = strangers(settings, &beacon);
+            let addresses = BTreeMap::from([(beacon.node.clone(), beacon.address)]);
             return Some(Connection {
                 store: client(told.layouts, trust, addresses),
-                through: Through::Owner(owner.node),
+                through: Through::Node(beacon.node),
                 strangers,
             });
         }
-        tracing::debug!(node = %owner.node, pid = owner.pid, "owner file of a node that does not answer");
+        tracing::debug!(node = %beacon.node, pid = beacon.pid, "beacon of a node that does not answer");
     }
     None
 }
 
-/// Returns the volumes given that do not have this owner's file.
-fn strangers(settings: &NodeSettings, owner: &Owner) -> Vec<PathBuf> {
+/// Returns the volumes given that do not have this beacon.
+fn strangers(settings: &NodeSettings, beacon: &Beacon) -> Vec<PathBuf> {
     let paths = settings.volumes.iter().map(|volume| volume.path.clone());
-    let strange = |path: &PathBuf| !Owner::read(path).is_ok_and(|found| found.as_ref() == Some(owner));
+    let strange = |path: &PathBuf| !Beacon::read(path).is_ok_and(|found| found.as_ref() == Some(beacon));
     let strangers: Vec<_> = paths.filter(strange).collect();
     for path in &strangers {
         tracing::warn!(
             "{} is no volume that the running process (node {}) has open: it is left alone",
             path.display(),
-            owner.node
+            beacon.node
         );
     }
     strangers
@@ -185,7 +185,7 @@ async fn through_cluster(cluster: &ClusterFile, trust: Trust) -> Result<Connecti
     })?;
     Ok(Connection {
         store: client(told.layouts, trust, BTreeMap::new()),
-        through: Through::Owner(told.by),
+        through: Through::Node(told.by),
         strangers: Vec::new(),
     })
 }
@@ -274,7 +274,7 @@ impl Connection {
     /// The running node that it works through; `None` when this process has opened the volumes itself.
     pub fn through(&self) -> Option<&NodeId> {
         match &self.through {
-            Through::Owner(node) => Some(node),
+            Through::Node(node) => Some(node),
             Through::Myself(_) => None,
         }
     }

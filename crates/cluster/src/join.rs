@@ -314,7 +314,7 @@ fn own_roles(settings: &NodeSettings, ids: &[VolumeId]) -> Roles {
         id: settings.id.clone(),
         zone: settings.id.to_string(),
         // A free port changes at each start, so this address is never used: callers take the real one from
-        // the owner files.
+        // the beacons.
         address: address.unwrap_or_else(|| "127.0.0.1:0".to_owned()),
     };
     let volumes = settings.volumes.iter().zip(ids).map(|(volume, id)| VolumeRole {

@@ -15,6 +15,7 @@
 //! It does not know what clients speak (S3), nor how a replica lies on its disk.
 
 mod apply;
+mod beacon;
 mod cluster_file;
 mod connect;
 mod connector;
@@ -27,7 +28,6 @@ mod local;
 mod marks;
 mod news;
 mod open;
-mod owner;
 mod promises;
 mod recover;
 mod secret;

@@ -1,12 +1,12 @@
 //! What a node keeps in `node/` on each of its volumes: the layouts, what it promised, and while it runs the
-//! owner file.
+//! beacon.
 //!
 //! Invariants:
 //!  - every volume has them: a new volume gets them before its `volume.json` is written, and a volume that
 //!    lost only them gets them back within seconds;
 //!  - nothing is written into a directory that is not that volume: if a disk was unmounted, the directory is
 //!    only its mount point;
-//!  - no owner file appears after the node has ended.
+//!  - no beacon appears after the node has ended.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use contract::VolumeId;
 use parking_lot::RwLock;
 use volume::Furnish;
 
+use super::beacon::Beacon;
 use super::keeper::Keeper;
-use super::owner::Owner;
 use super::promises::Promises;
 
 /// The files that a node keeps on each of its volumes.
@@ -24,7 +24,7 @@ pub(super) struct Marks {
     keeper: Arc<Keeper>,
     promises: Arc<Promises>,
     /// `Some` while the node serves.
-    owner: RwLock<Option<Owner>>,
+    beacon: RwLock<Option<Beacon>>,
 }
 
 impl Marks {
@@ -33,7 +33,7 @@ impl Marks {
         Arc::new(Self {
             keeper,
             promises,
-            owner: RwLock::new(None),
+            beacon: RwLock::new(None),
         })
     }
 
@@ -44,34 +44,38 @@ impl Marks {
         Arc::new(move |dir: &Path| {
             marks.keeper.furnish(&volume, dir)?;
             marks.promises.furnish(&volume, dir)?;
-            match &*marks.owner.read() {
-                Some(owner) => owner.write(dir),
+            match &*marks.beacon.read() {
+                Some(beacon) => beacon.write(dir),
                 None => Ok(()),
             }
         })
     }
 
-    /// Writes the owner file to each of these volumes that is present: the node serves.
-    pub(super) fn serve<'a>(&self, owner: Owner, places: impl Iterator<Item = (&'a VolumeId, &'a PathBuf)>) {
-        // Held while the files are written: no volume may be furnished in between and miss its owner file.
-        let mut held = self.owner.write();
+    /// Writes the beacon to each of these volumes that is present: the node serves.
+    pub(super) fn serve<'a>(
+        &self,
+        beacon: Beacon,
+        places: impl Iterator<Item = (&'a VolumeId, &'a PathBuf)>,
+    ) {
+        // Held while the files are written: no volume may be furnished in between and miss its beacon.
+        let mut held = self.beacon.write();
         for (volume, path) in places {
             if super::files::is_volume(path, volume)
-                && let Err(error) = owner.write(path)
+                && let Err(error) = beacon.write(path)
             {
                 tracing::warn!(%volume, path = %path.display(), %error, "commands cannot find this node by its volume");
             }
         }
-        *held = Some(owner);
+        *held = Some(beacon);
     }
 
-    /// Removes the owner files: the node has ended.
+    /// Removes the beacons: the node has ended.
     pub(super) fn end<'a>(&self, paths: impl Iterator<Item = &'a PathBuf>) {
-        // The lock is held to the end: a volume that is furnished meanwhile gets its owner file before the
+        // The lock is held to the end: a volume that is furnished meanwhile gets its beacon before the
         // removal or not at all.
-        let mut held = self.owner.write();
-        if let Some(owner) = held.take() {
-            paths.for_each(|path| owner.remove(path));
+        let mut held = self.beacon.write();
+        if let Some(beacon) = held.take() {
+            paths.for_each(|path| beacon.remove(path));
         }
     }
 }

@@ -94,7 +94,7 @@ impl Secret {
         (bytes.len() >= SECRET_BYTES_MIN).then(|| Self(bytes.into()))
     }
 
-    /// As hexadecimal digits, for the owner files.
+    /// As hexadecimal digits, for the beacons.
     pub(super) fn to_hex(&self) -> String {
         HEXLOWER.encode(&self.0)
     }

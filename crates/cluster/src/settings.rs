@@ -204,7 +204,7 @@ impl UpkeepFile {
 
 impl NodeSettings {
     /// One process with these volumes, name `local`: no file needed. Its secret is made anew at every start
-    /// and told to commands by the owner files in the volumes.
+    /// and told to commands by the beacons in the volumes.
     pub fn of_volumes(volumes: Vec<VolumeSettings>) -> Self {
         Self {
             id: NodeId::from(LOCAL_NODE.to_owned()),

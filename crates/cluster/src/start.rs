@@ -12,6 +12,7 @@ use store::upkeep::workers::{Workers, WorkersConfig};
 use store::{Cluster, Store};
 use volume::{FixityLog, Furnish, NODE_DIR, fixity};
 
+use super::beacon::Beacon;
 use super::connector::Connector;
 use super::found::Found;
 use super::join::{Joined, join};
@@ -19,7 +20,6 @@ use super::keeper::Keeper;
 use super::local::LocalNode;
 use super::marks::Marks;
 use super::news::News;
-use super::owner::Owner;
 use super::promises::Promises;
 use super::slot::{Hands, Slot};
 use super::trust::Trust;
@@ -185,11 +185,11 @@ async fn start_node(
     );
     let store = store_of(&node, &trust, address, joined.layouts.clone());
     let workers = workers_of(&node, &settings, &store);
-    // Before the owner files are written and requests are served: from then on commands find this node and
+    // Before the beacons are written and requests are served: from then on commands find this node and
     // ask it.
     node.begin(store.clone(), workers);
-    let owner = Owner::me(&settings.id, reachable(address).to_string(), &trust);
-    marks.serve(owner, node.paths.iter());
+    let beacon = Beacon::me(&settings.id, reachable(address).to_string(), &trust);
+    marks.serve(beacon, node.paths.iter());
     let serving = Serving::start(port, node.clone(), &trust, settings.connections);
     tracing::info!(node = %node.id, %address, layout = keeper.tag().number, "node serves");
     Ok(RunningNode {

@@ -9,19 +9,19 @@
 //!    nodes;
 //!  - every volume has exactly its quota of copies: by weight, a zone and a volume at most one copy of each
 //!    partition while there are R of them;
-//!  - each volume is the owner of one in R of its copies.
+//!  - each volume is the decider of one in R of its copies.
 //!
 //! Everything here is integer arithmetic on plain values. This crate does not know objects, disks, or who
 //! moves data.
 
 mod assign;
 mod capacity;
+mod deciders;
 mod domains;
 mod draw;
 mod figures;
 mod ids;
 mod layout;
-mod owners;
 mod partition;
 mod pick;
 mod placement;

@@ -7,7 +7,7 @@ use crate::capacity::{Member, Tree};
 use crate::ids::VolumeId;
 use crate::layout::Layout;
 use crate::partition::{PARTITIONS, Partition};
-use crate::{draw, owners};
+use crate::{deciders, draw};
 
 /// The computed table of one layout: a pure function of its seed and roles, in whatever order they are
 /// listed.
@@ -15,7 +15,7 @@ pub struct Placement {
     seed: u64,
     /// R, or the number of volumes with a weight if they are fewer.
     copies: usize,
-    /// `copies` volumes for every partition, its owner first.
+    /// `copies` volumes for every partition, its decider first.
     table: Vec<VolumeId>,
     /// All volumes with a weight, with their prices.
     members: Vec<(Member, i64)>,
@@ -39,7 +39,7 @@ impl Placement {
             Assignment::new(&tree, &draws).into_parts()
         };
         if tree.copies > 0 {
-            owners::order(&tree, &draws, &mut picks);
+            deciders::order(&tree, &draws, &mut picks);
         }
         let id = |pick: &u32| tree.members[*pick as usize].id.clone();
         Self {
@@ -50,7 +50,7 @@ impl Placement {
         }
     }
 
-    /// The R volumes of a partition (fewer if there are fewer volumes with a weight), the owner first.
+    /// The R volumes of a partition (fewer if there are fewer volumes with a weight), the decider first.
     pub fn replicas(&self, partition: Partition) -> &[VolumeId] {
         let begin = usize::from(partition.0) * self.copies;
         self.table.get(begin..begin + self.copies).unwrap_or(&[])
@@ -82,8 +82,8 @@ impl Placement {
         self.count(&self.table)
     }
 
-    /// Number of owned partitions by volume; volumes without a weight are left out.
-    pub fn owned(&self) -> BTreeMap<VolumeId, u32> {
+    /// Number of decided partitions by volume; volumes without a weight are left out.
+    pub fn decided(&self) -> BTreeMap<VolumeId, u32> {
         self.count(self.table.iter().step_by(self.copies.max(1)))
     }
 

@@ -65,7 +65,7 @@ pub struct VolumePlan {
     pub dropped: Share,
 }
 
-/// Copies from one volume to another. The source is the volume that loses the partition, or its old owner if
+/// Copies from one volume to another. The source is the volume that loses the partition, or its old decider if
 /// there will be more copies; any other replica may be read instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Move {

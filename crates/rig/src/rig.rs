@@ -189,7 +189,7 @@ impl Rig {
         self.volumes.iter().find(|volume| volume.id() == id).unwrap()
     }
 
-    /// The volumes of a key's home, owner first.
+    /// The volumes of a key's home, decider first.
     pub fn home(&self, key: &Key) -> Vec<&Arc<MemoryVolume>> {
         let view = self.store().cluster().view();
         view.home(key.partition())

@@ -230,7 +230,7 @@ impl View {
         usize::from(self.layouts.current.roles.replicas)
     }
 
-    /// The volumes that a partition's writes go to, the owner first.
+    /// The volumes that a partition's writes go to, the decider first.
     pub fn home(&self, partition: Partition) -> &[VolumeId] {
         self.placements
             .first()

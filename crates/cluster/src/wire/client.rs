@@ -28,7 +28,7 @@ pub(crate) struct Peers {
     caller: Caller,
     tls: Tls,
     http: Http,
-    /// Addresses that replace those of the layout: from owner files, and the own one.
+    /// Addresses that replace those of the layout: from beacons, and the own one.
     addresses: BTreeMap<NodeId, String>,
     links: Mutex<HashMap<(NodeId, String), Arc<Link>>>,
     keeper: Arc<Keeper>,

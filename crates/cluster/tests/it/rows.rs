@@ -116,7 +116,7 @@ const ROWS: [Row; 10] = [
     },
 ];
 
-/// Objects written before anything goes away: on all partitions' owners, more or less.
+/// Objects written before anything goes away: on all partitions' deciders, more or less.
 const OBJECTS: usize = 12;
 
 /// A cluster in processes, two volumes each.

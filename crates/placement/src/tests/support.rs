@@ -136,19 +136,19 @@ pub(super) fn check(layout: &Layout) {
     }
     check_fallbacks(layout, &placement);
     let tree = Tree::new(&layout.roles);
-    let (held, owned) = (placement.copies(), placement.owned());
+    let (held, decided) = (placement.copies(), placement.decided());
     for (member, leaf) in tree.members.iter().zip(&tree.groups[tree.first_leaf..]) {
         assert_eq!(held[&member.id], leaf.quota, "copies of {}", member.id);
         let share = leaf.quota / copies as u32;
         assert!(
-            (share..=share + 1).contains(&owned[&member.id]),
+            (share..=share + 1).contains(&decided[&member.id]),
             "{} owns {}",
             member.id,
-            owned[&member.id]
+            decided[&member.id]
         );
     }
     assert_eq!(held.values().sum::<u32>(), copies as u32 * ALL);
-    assert_eq!(owned.values().sum::<u32>(), ALL);
+    assert_eq!(decided.values().sum::<u32>(), ALL);
 }
 
 /// Fallbacks are all other volumes with a weight; other zones come first, then other nodes.

@@ -245,7 +245,7 @@ impl Worker {
                 );
                 model.is_now(Some(serial));
             }
-            // The owner may have done it, died before it said so, and been asked again.
+            // The decider may have done it, died before it said so, and been asked again.
             Err(StoreError::Condition { .. }) if !model.is_there() => model.may_come(Some(serial)),
             Err(StoreError::Condition { .. }) => {}
             Err(StoreError::Unavailable { .. }) => {

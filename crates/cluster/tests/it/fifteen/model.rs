@@ -21,7 +21,7 @@ pub(crate) struct Model {
     pub(crate) key: Key,
     /// What the newest acknowledged operation left, and what attempts since then may have left that failed.
     may: Vec<State>,
-    /// Conditional writes that failed without an answer: the owner may still be at it. Until it is known
+    /// Conditional writes that failed without an answer: the decider may still be at it. Until it is known
     /// better they may come after anything.
     late: Vec<State>,
 }

@@ -22,7 +22,7 @@ const VERIFY_WITHIN: Duration = Duration::from_hours(6);
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gathered {
-    /// Home volumes of the partition by the current layout, the owner first.
+    /// Home volumes of the partition by the current layout, the decider first.
     pub home: Vec<VolumeId>,
     /// The other volumes with a weight, in the order in which they are used as stand-ins.
     pub fallbacks: Vec<VolumeId>,
