@@ -16,7 +16,7 @@ use std::sync::Arc;
 use contract::{Node, NodeError, VolumeId};
 use futures_util::future::join_all;
 use placement::{Layout, Layouts, Roles};
-use store::{Cluster, View, announce};
+use store::{Cluster, Topology, announce};
 
 use super::REPLICAS_MAX;
 
@@ -66,9 +66,9 @@ struct Known {
 /// [`ApplyError`] when the roles are wrong, too few nodes answer, or another layout came first. The layout is
 /// then not in force; a node may have accepted it, and another's layout may be in force.
 pub async fn apply_layout(cluster: &Arc<Cluster>, roles: Roles) -> Result<Layouts, ApplyError> {
-    let view = cluster.view();
-    let base = &view.layouts;
-    let voters = voters(&view);
+    let topology = cluster.topology();
+    let base = &topology.layouts;
+    let voters = voters(&topology);
     let known = all(&voters, known_by).await;
     overtaken(cluster, base, &known).await?;
     majority(&known, voters.len(), base.current.number + 1)?;
@@ -106,10 +106,10 @@ pub async fn apply_layout(cluster: &Arc<Cluster>, roles: Roles) -> Result<Layout
 }
 
 /// Returns the nodes of the current layout, whose majority decides.
-fn voters(view: &View) -> Vec<Arc<dyn Node>> {
-    let nodes = view.layouts.current.roles.nodes.iter();
+fn voters(topology: &Topology) -> Vec<Arc<dyn Node>> {
+    let nodes = topology.layouts.current.roles.nodes.iter();
     nodes
-        .filter_map(|node| view.nodes.get(&node.id).cloned())
+        .filter_map(|node| topology.nodes.get(&node.id).cloned())
         .collect()
 }
 

@@ -1,7 +1,7 @@
 //! Failure domains: on how many different volumes, nodes and zones copies are.
 //!
 //! Every acknowledged version is on at least as many different volumes, nodes and zones as the home volumes
-//! of its partition (`store::View::wanted`), including hand-offs. So a reader that lacks the answers of
+//! of its partition (`store::Topology::wanted`), including hand-offs. So a reader that lacks the answers of
 //! some volumes still sees every version if those volumes are fewer, or on fewer nodes, or in fewer zones: a
 //! node with two disks is one failure, not two. On a single machine, where all volumes are on one node, the
 //! volumes themselves are counted.

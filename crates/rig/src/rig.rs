@@ -12,7 +12,7 @@ use contract::{ByteStream, Claim, Finish, Key, Meta, Node, NodeError, NodeId, No
 use futures_util::stream::{self, TryStreamExt};
 use parking_lot::Mutex;
 use placement::{Layout, Layouts, NodeRole, Roles, VolumeRole};
-use store::{Cluster, Connect, LayoutTag, Patience, Put, Store, StoreError, View};
+use store::{Cluster, Connect, LayoutTag, Patience, Put, Store, StoreError, Topology};
 
 use super::MemoryVolume;
 use super::net::{Net, Way, Wired, WiredNode};
@@ -27,7 +27,7 @@ pub const PATIENCE: Patience = Patience {
 };
 
 /// Views by layout, for their tables: thousands of rigs have one of a few layouts.
-static KNOWN: Mutex<BTreeMap<String, Arc<View>>> = Mutex::new(BTreeMap::new());
+static KNOWN: Mutex<BTreeMap<String, Arc<Topology>>> = Mutex::new(BTreeMap::new());
 
 /// Volumes, nodes and stores.
 pub struct Rig {
@@ -132,7 +132,7 @@ impl Rig {
         KNOWN
             .lock()
             .entry(self.layouts.current.digest())
-            .or_insert_with(|| cluster.view());
+            .or_insert_with(|| cluster.topology());
         let store = Store::with_patience(cluster, self.patience);
         if let Some(me) = me {
             *me.store.lock() = Some(store.clone());
@@ -168,7 +168,7 @@ impl Rig {
     /// Takes the next layout into force, of so many volumes; the older ones are still looked into.
     pub fn grow(&self, volumes: usize) {
         for store in &self.stores {
-            let now = store.cluster().view().layouts.clone();
+            let now = store.cluster().topology().layouts.clone();
             let current = layout(now.current.number + 1, volumes, 1, now.current.roles.replicas);
             let older = std::iter::once(now.current).chain(now.older).collect();
             store.cluster().adopt(Layouts { current, older });
@@ -191,8 +191,9 @@ impl Rig {
 
     /// The volumes of a key's home, decider first.
     pub fn home(&self, key: &Key) -> Vec<&Arc<MemoryVolume>> {
-        let view = self.store().cluster().view();
-        view.home(key.partition())
+        let topology = self.store().cluster().topology();
+        topology
+            .home(key.partition())
             .iter()
             .map(|id| self.volume(id))
             .collect()
@@ -348,7 +349,7 @@ impl Node for MemoryNode {
         let store = self.store.lock().clone();
         match store {
             Some(store) if self.is_reachable.load(Ordering::SeqCst) => {
-                Ok(store.cluster().view().layouts.clone())
+                Ok(store.cluster().topology().layouts.clone())
             }
             _ => Err(self.unreachable()),
         }

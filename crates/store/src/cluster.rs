@@ -1,4 +1,4 @@
-//! One process's view of its cluster: the layouts in force, and a handle to every volume and node in them.
+//! A cluster as one process knows it: the layouts in force, and a handle to every volume and node in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -36,13 +36,13 @@ pub struct Cluster {
     /// Makes version numbers.
     pub clock: Clock,
     connect: Box<dyn Connect>,
-    view: RwLock<Arc<View>>,
-    /// Held while a new view is made, so that two changes cannot overwrite each other.
+    topology: RwLock<Arc<Topology>>,
+    /// Held while a new topology is made, so that two changes cannot overwrite each other.
     adopting: Mutex<()>,
 }
 
-/// A consistent set of layouts and handles. An operation uses one view from beginning to end.
-pub struct View {
+/// A consistent set of layouts and handles. An operation uses one topology from beginning to end.
+pub struct Topology {
     /// The layouts in force.
     pub layouts: Layouts,
     /// Their tables: the current one first, then the older ones.
@@ -53,7 +53,7 @@ pub struct View {
     pub nodes: BTreeMap<NodeId, Arc<dyn Node>>,
     /// Node and zone of every volume.
     pub domains: Domains,
-    /// [`View::sure`] of the partition where it is smallest.
+    /// [`Topology::sure`] of the partition where it is smallest.
     sure_everywhere: OnceLock<Width>,
 }
 
@@ -63,9 +63,9 @@ impl Cluster {
         Self::beside(None, me, layouts, connect)
     }
 
-    /// The same, reusing the tables that another cluster's view has computed.
+    /// The same, reusing the tables that another cluster's topology has computed.
     pub fn beside(
-        before: Option<&View>,
+        before: Option<&Topology>,
         me: Option<NodeId>,
         layouts: Layouts,
         connect: Box<dyn Connect>,
@@ -74,12 +74,12 @@ impl Cluster {
             || format!("client-{:016x}", rand::random::<u64>()),
             |id| id.0.to_string(),
         );
-        let view = RwLock::new(Arc::new(View::new(layouts, connect.as_ref(), before)));
+        let topology = RwLock::new(Arc::new(Topology::new(layouts, connect.as_ref(), before)));
         Arc::new(Self {
             me,
             clock: Clock::new(&name),
             connect,
-            view,
+            topology,
             adopting: Mutex::new(()),
         })
     }
@@ -89,19 +89,23 @@ impl Cluster {
         self.me.as_ref()
     }
 
-    /// The current view.
-    pub fn view(&self) -> Arc<View> {
-        self.view.read().clone()
+    /// The current topology.
+    pub fn topology(&self) -> Arc<Topology> {
+        self.topology.read().clone()
     }
 
     /// Puts newer layouts into force and ignores older ones. If the current layout is the same, only those
     /// older layouts stay that both sides still read. The node makes the result durable.
     pub fn adopt(&self, layouts: Layouts) {
         let _one = self.adopting.lock();
-        if let Some(merged) = merge(&self.view().layouts, layouts) {
+        if let Some(merged) = merge(&self.topology().layouts, layouts) {
             // Computed before the lock is taken, so that readers do not wait for it.
-            let view = Arc::new(View::new(merged, self.connect.as_ref(), Some(&self.view())));
-            *self.view.write() = view;
+            let topology = Arc::new(Topology::new(
+                merged,
+                self.connect.as_ref(),
+                Some(&self.topology()),
+            ));
+            *self.topology.write() = topology;
         }
     }
 }
@@ -109,10 +113,10 @@ impl Cluster {
 /// Puts layouts that a majority has accepted into force here and on every node of theirs that can be reached.
 /// Rebalance calls it when an older layout need not be read any more.
 pub async fn announce(cluster: &Arc<Cluster>, layouts: &Layouts) {
-    // Adopted first: the handles of the new view include nodes that joined with the new layouts.
+    // Adopted first: the handles of the new topology include nodes that joined with the new layouts.
     cluster.adopt(layouts.clone());
-    let view = cluster.view();
-    let told = join_all(view.nodes.values().map(|node| node.adopt(layouts))).await;
+    let topology = cluster.topology();
+    let told = join_all(topology.nodes.values().map(|node| node.adopt(layouts))).await;
     for failure in told.into_iter().filter_map(Result::err) {
         tracing::warn!(
             layout = layouts.current.number,
@@ -165,9 +169,9 @@ pub fn merge(ours: &Layouts, theirs: Layouts) -> Option<Layouts> {
     })
 }
 
-impl View {
-    /// Reuses the tables that the earlier view has computed.
-    fn new(layouts: Layouts, connect: &dyn Connect, before: Option<&View>) -> Self {
+impl Topology {
+    /// Reuses the tables that the earlier topology has computed.
+    fn new(layouts: Layouts, connect: &dyn Connect, before: Option<&Topology>) -> Self {
         let under = LayoutTag::of(&layouts.current);
         let all = || std::iter::once(&layouts.current).chain(&layouts.older);
         let known = |layout: &Layout| before.and_then(|before| before.placement(layout));
@@ -202,7 +206,7 @@ impl View {
         }
     }
 
-    /// The same view with only these volumes.
+    /// The same topology with only these volumes.
     #[must_use]
     pub fn of_volumes(&self, volumes: BTreeMap<VolumeId, Arc<dyn Volume>>) -> Self {
         let layouts = || std::iter::once(&self.layouts.current).chain(&self.layouts.older);
@@ -253,7 +257,7 @@ impl View {
         widths.reduce(|a, b| a.min(&b)).unwrap_or_default()
     }
 
-    /// The least [`View::sure`] of all partitions.
+    /// The least [`Topology::sure`] of all partitions.
     pub fn sure_everywhere(&self) -> Width {
         *self.sure_everywhere.get_or_init(|| {
             let widths = (0..PARTITIONS).map(|partition| self.sure(Partition(partition)));

@@ -1,6 +1,6 @@
 //! Replicas of objects on volumes: placement, durable writes, verified reads, scrub, repair, census.
 //!
-//! A [`Store`] is one process's view of a whole cluster. It has no data of its own: it places every object by
+//! A [`Store`] is how one process sees a whole cluster. It has no data of its own: it places every object by
 //! the hash of its key ([`placement`]), writes it to several [`contract::Volume`]s, and reads the newest
 //! version among them. [`Connect`] turns the names of volumes into handles.
 //!
@@ -25,7 +25,7 @@ pub use client::{
     Complete, Damage, Finisher, List, Listing, MULTIPART_AGE_MAX, Multipart, Multiparts, Object,
     PART_NUMBER_MAX, Part, Parts, Patience, Put, Reading, Store, StoreError,
 };
-pub use cluster::{Cluster, Connect, LayoutTag, View, announce, merge};
+pub use cluster::{Cluster, Connect, LayoutTag, Topology, announce, merge};
 pub use contract::{
     BlockHasher, ByteStream, Condition, Counters, Digests, FixityEvent, Held, InFlight, Key, KeyError,
     LATENCY_MICROS, Meta, NEWS, NodeId, NodeStatus, PARTITIONS, Partition, ReplicaState, RequestCount,

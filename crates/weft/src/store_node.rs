@@ -78,17 +78,17 @@ impl StoreNode {
     /// and the address of its S3 face.
     pub(crate) fn said(&self) -> String {
         let store = self.running.store();
-        let view = store.cluster().view();
+        let topology = store.cluster().topology();
         let id = store.cluster().me().map(ToString::to_string).unwrap_or_default();
         let mut said = format!(
             "store node {id} at {}: layout {}, {} of every object on {}",
             self.running.address(),
-            view.layouts.current.number,
-            counted(view.replicas() as u64, "copy", "copies"),
-            counted(view.volumes.len() as u64, "volume", "volumes"),
+            topology.layouts.current.number,
+            counted(topology.replicas() as u64, "copy", "copies"),
+            counted(topology.volumes.len() as u64, "volume", "volumes"),
         );
         // The log has advice about retired volumes.
-        let retired = &view.layouts.current.roles.retired;
+        let retired = &topology.layouts.current.roles.retired;
         for volume in self
             .running
             .unplaced()

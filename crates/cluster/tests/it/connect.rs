@@ -42,13 +42,13 @@ async fn a_command_works_through_the_owner_or_is_the_owner() {
     assert_eq!(mode(root.path().join("a/node/owner.json")), 0o600);
     let command = through().await.unwrap();
     assert_eq!(command.through(), Some(&node.status().await.id));
-    let (ours, theirs) = (seen(&command.store()).view(), seen(&node.store()).view());
+    let (ours, theirs) = (seen(&command.store()).topology(), seen(&node.store()).topology());
     assert_eq!(ours.layouts, theirs.layouts);
     assert_eq!(ours.layouts.current.roles.replicas, 2);
     for volume in ours.volumes.values() {
         volume.status().await.unwrap();
     }
-    // A view holds the volumes open.
+    // A topology holds the volumes open.
     drop((ours, theirs));
     command.close().await;
     node.shutdown().await;
@@ -81,7 +81,7 @@ async fn a_volume_has_one_owner_and_keeps_its_name() {
         .iter()
         .for_each(|dir| std::fs::create_dir(root.path().join(dir)).unwrap());
     let node = cluster::start(of(&volumes)).await.unwrap();
-    let names: Vec<_> = seen(&node.store()).view().volumes.keys().cloned().collect();
+    let names: Vec<_> = seen(&node.store()).topology().volumes.keys().cloned().collect();
     assert_eq!(
         names,
         [
@@ -91,12 +91,12 @@ async fn a_volume_has_one_owner_and_keeps_its_name() {
     );
     let second = cluster::start(of(&volumes)).await.err().unwrap();
     assert!(matches!(second, StartError::InUse { .. }), "{second}");
-    let before = seen(&node.store()).view().layouts.clone();
+    let before = seen(&node.store()).topology().layouts.clone();
     node.shutdown().await;
     // In the other order, the names stay where they were.
     let turned: Vec<_> = volumes.iter().rev().cloned().collect();
     let node = cluster::start(of(&turned)).await.unwrap();
-    assert_eq!(seen(&node.store()).view().layouts, before);
+    assert_eq!(seen(&node.store()).topology().layouts, before);
     assert!(node.unplaced().is_empty());
     let paths: Vec<_> = node
         .status()
@@ -168,7 +168,7 @@ async fn what_a_layout_is_planned_from() {
         .parse()
         .unwrap();
     let node = cluster::start(of(&volumes)).await.unwrap();
-    let in_force = seen(&node.store()).view().layouts.current.roles.clone();
+    let in_force = seen(&node.store()).topology().layouts.current.roles.clone();
     assert_eq!(cluster::wanted_roles(&of(&volumes)).unwrap(), in_force);
     assert_eq!(
         (in_force.volumes[1].zone.as_str(), in_force.volumes[1].weight),

@@ -88,7 +88,7 @@ async fn faulty(files: &Files, fault: Fault) -> (cluster::RunningNode, Arc<dyn V
     let opener = opener(move |volume| Arc::new(Faulty(volume, fault)));
     let node = cluster::start_with(files.settings("n1"), opener).await.unwrap();
     let client = files.client().await;
-    (node, volume(&seen(&client.store()).view(), "n1/d1"))
+    (node, volume(&seen(&client.store()).topology(), "n1/d1"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -123,7 +123,7 @@ async fn an_upload_that_breaks_off_leaves_nothing_and_is_the_sources_fault() {
     let files = Files::new(1, 1, 1);
     let node = files.start("n1").await;
     let client = files.client().await;
-    let remote = volume(&seen(&client.store()).view(), "n1/d1");
+    let remote = volume(&seen(&client.store()).topology(), "n1/d1");
     let sent =
         pieces(&content(1_000_000, 0)).chain(stream::iter([Err(io::Error::other("the client hung up"))]));
     let upload = UploadId::random();
@@ -165,7 +165,7 @@ async fn a_long_object_without_room_for_its_second_copy_leaves_nothing() {
     ];
     let client = files.client().await;
     let store = client.store();
-    let view = seen(&store).view();
+    let topology = seen(&store).topology();
     // Of some of these keys one node decides conditions, of some the other.
     for number in 0..8 {
         let key = Key::parse(&format!("b/{number}")).unwrap();
@@ -181,7 +181,7 @@ async fn a_long_object_without_room_for_its_second_copy_leaves_nothing() {
             assert!(matches!(error, StoreError::Full { .. }), "{error:?}");
         }
         for id in ["n1/d1", "n2/d1"] {
-            let volume = volume(&view, id);
+            let volume = volume(&topology, id);
             assert_eq!(volume.head(&key).await.unwrap().found, None, "{key} on {id}");
             assert_eq!(volume.status().await.unwrap().uploads, 0, "{id}");
         }
@@ -206,10 +206,10 @@ async fn uploads_under_way_to_a_node_that_stands_still_are_answered_within_secon
         .collect();
     let client = files.client().await;
     let store = client.store();
-    let view = seen(&store).view();
+    let topology = seen(&store).topology();
     let there = VolumeId::from("n2/d1".to_owned());
     let keys = (0..).map(|i| Key::new("b", &format!("{i}")).unwrap());
-    let keys = keys.filter(|key| view.home(key.partition()).contains(&there));
+    let keys = keys.filter(|key| topology.home(key.partition()).contains(&there));
     let stopped = tokio::sync::watch::Sender::new(false);
     let (begun, mut under_way) = tokio::sync::mpsc::channel(4);
     let piece = Bytes::from(content(1 << 20, 1));
@@ -264,7 +264,7 @@ async fn a_silent_node_is_found_out_once_and_then_left_alone() {
             }
         }
     });
-    let remote = volume(&seen(&node.store()).view(), "n2/d1");
+    let remote = volume(&seen(&node.store()).topology(), "n2/d1");
     let key = Key::parse("b/x").unwrap();
     let error = remote.head(&key).await.unwrap_err();
     assert!(matches!(error, VolumeError::Unreachable { .. }), "{error:?}");
@@ -288,7 +288,7 @@ async fn a_silent_node_is_found_out_once_and_then_left_alone() {
 async fn a_node_that_is_gone_is_unreachable_and_back_at_once_when_it_returns() {
     let files = Files::new(2, 1, 2);
     let nodes = files.start_all().await;
-    let remote = volume(&seen(&nodes[0].store()).view(), "n2/d1");
+    let remote = volume(&seen(&nodes[0].store()).topology(), "n2/d1");
     let key = Key::parse("b/x").unwrap();
     remote.head(&key).await.unwrap();
     let [first, second] = nodes.try_into().ok().unwrap();

@@ -10,7 +10,7 @@ use store::{LayoutTag, List, Listing, StoreError, announce};
 use crate::nodes::{Files, seen, volume};
 
 fn layouts(node: &RunningNode) -> Layouts {
-    seen(&node.store()).view().layouts.clone()
+    seen(&node.store()).topology().layouts.clone()
 }
 
 /// The same roles with another weight for one volume.
@@ -91,28 +91,28 @@ async fn who_was_away_learns_by_asking_and_by_being_asked() {
             (&nodes[0], "n3/d1")
         };
         let key = Key::parse("b/x").unwrap();
-        let view = seen(&from.store()).view();
-        let error = volume(&view, to).head(&key).await.unwrap_err();
+        let topology = seen(&from.store()).topology();
+        let error = volume(&topology, to).head(&key).await.unwrap_err();
         let numbers = if asks { (1, 2) } else { (2, 1) };
         match error {
             VolumeError::OtherLayout { ours, theirs, .. } => assert_eq!((ours, theirs), numbers),
             other => panic!("{other:?}"),
         }
         assert_eq!(layouts(&back), applied, "asks: {asks}");
-        let view = seen(&from.store()).view();
-        volume(&view, to).head(&key).await.unwrap();
+        let topology = seen(&from.store()).topology();
+        volume(&topology, to).head(&key).await.unwrap();
         nodes.push(back);
         end(nodes).await;
     }
 }
 
-/// A view that was taken before a change asks under the old layout, whatever its process has learnt
+/// A topology that was taken before a change asks under the old layout, whatever its process has learnt
 /// meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_old_view_is_refused_also_when_its_process_knows_better() {
     let files = Files::new(2, 1, 2);
     let nodes = files.start_all().await;
-    let old = seen(&nodes[0].store()).view();
+    let old = seen(&nodes[0].store()).topology();
     let roles = weighted(&old.layouts.current.roles, 0, 3);
     apply_layout(&seen(&nodes[0].store()), roles).await.unwrap();
     let key = Key::parse("b/x").unwrap();
@@ -164,14 +164,14 @@ async fn a_half_done_change_becomes_an_older_layout_if_it_can_be_in_force() {
         let files = Files::new(3, 1, 2);
         let nodes = files.start_all().await;
         let first = layouts(&nodes[0]).current;
-        let view = seen(&nodes[0].store()).view();
+        let topology = seen(&nodes[0].store()).topology();
         let mut half_done = first.clone();
         half_done.number = 2;
         half_done.roles = weighted(&first.roles, 0, 9);
         let mut other = half_done.clone();
         other.roles = weighted(&first.roles, 0, 8);
         for node in &first.roles.nodes[..holders] {
-            let node = &view.nodes[&node.id];
+            let node = &topology.nodes[&node.id];
             node.propose(&half_done).await.unwrap();
             node.propose(&half_done).await.unwrap();
             let refused = node.propose(&other).await.unwrap_err();
@@ -299,7 +299,7 @@ async fn a_client_does_not_wait_for_ever_for_volumes_that_left() {
     roles.volumes.truncate(2);
     let applied = apply_layout(&cluster, roles).await.unwrap();
     absent().await;
-    assert_eq!(seen(&client.store()).view().layouts, applied);
+    assert_eq!(seen(&client.store()).topology().layouts, applied);
     let done = Layouts {
         older: Vec::new(),
         ..applied

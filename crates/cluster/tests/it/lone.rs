@@ -99,12 +99,12 @@ pub(crate) async fn fill(store: &Store) {
 }
 
 pub(crate) fn layouts(store: &Store) -> Layouts {
-    store.cluster().view().layouts.clone()
+    store.cluster().topology().layouts.clone()
 }
 
 pub(crate) async fn state(store: &Store, volume: &str) -> VolumeState {
-    let view = store.cluster().view();
-    let volume = &view.volumes[&VolumeId::from(volume.to_owned())];
+    let topology = store.cluster().topology();
+    let volume = &topology.volumes[&VolumeId::from(volume.to_owned())];
     match volume.status().await {
         Ok(status) => status.state,
         Err(error) => VolumeState::Out(error.to_string()),
@@ -113,9 +113,9 @@ pub(crate) async fn state(store: &Store, volume: &str) -> VolumeState {
 
 /// Lines of the fixity log about volumes.
 pub(crate) async fn story(store: &Store) -> Vec<FixityEvent> {
-    let view = store.cluster().view();
+    let topology = store.cluster().topology();
     let mut lines = Vec::new();
-    for volume in view.volumes.values() {
+    for volume in topology.volumes.values() {
         lines.extend(volume.fixity(None, 100_000).await.unwrap_or_default());
     }
     lines.retain(|line| line.key.is_none());
@@ -134,7 +134,7 @@ pub(crate) async fn check_read(store: &Store) {
 /// Every object reads back right, and all its replicas are where they belong.
 pub(crate) async fn check_whole(store: &Store) {
     check_read(store).await;
-    let census = census(&store.cluster().view(), &|_| {}).await;
+    let census = census(&store.cluster().topology(), &|_| {}).await;
     assert!(
         census.is_whole() && census.objects == OBJECTS as u64,
         "{census:#?}"

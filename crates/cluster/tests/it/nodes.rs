@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cluster::{ConnectSettings, Connection, NodeSettings, OpenVolume, Opener, RunningNode};
 use contract::{Volume, VolumeId};
-use store::{Cluster, View};
+use store::{Cluster, Topology};
 use tempfile::TempDir;
 use volume::{DiskSettings, DiskVolume, FixityLog};
 
@@ -116,9 +116,9 @@ pub(crate) fn seen(store: &store::Store) -> Arc<Cluster> {
     store.cluster().clone()
 }
 
-/// A volume as a view reaches it.
-pub(crate) fn volume(view: &View, id: &str) -> Arc<dyn Volume> {
-    view.volumes[&VolumeId::from(id.to_owned())].clone()
+/// A volume as a topology reaches it.
+pub(crate) fn volume(topology: &Topology, id: &str) -> Arc<dyn Volume> {
+    topology.volumes[&VolumeId::from(id.to_owned())].clone()
 }
 
 /// Opens directories, and puts something in front of the volumes.

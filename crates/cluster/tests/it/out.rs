@@ -99,7 +99,7 @@ async fn a_bad_volume_does_not_keep_the_others_from_starting() {
         })
         .await;
         until("what was written meanwhile went home", async || {
-            let census = store::upkeep::census(&store.cluster().view(), &|_| {}).await;
+            let census = store::upkeep::census(&store.cluster().topology(), &|_| {}).await;
             census.is_whole() && census.replicas_surplus == 0
         })
         .await;

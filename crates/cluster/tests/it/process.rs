@@ -151,7 +151,7 @@ async fn a_process_is_killed_stopped_continued_and_restarted() {
     let files = Files::new(2, 1, 2);
     let mut process = Process::start_idle(&files.toml("n2"));
     let node = files.start("n1").await;
-    let remote = volume(&seen(&node.store()).view(), "n2/d1");
+    let remote = volume(&seen(&node.store()).topology(), "n2/d1");
     let key = Key::parse("b/x").unwrap();
     remote.head(&key).await.unwrap();
     process.kill();

@@ -69,7 +69,7 @@ async fn nothing_is_served_without_the_secret_nor_late_nor_twice() {
     let address = node.address();
     let secret = std::fs::read_to_string(files.path().join("secret")).unwrap();
     let secret = HEXLOWER_PERMISSIVE.decode(secret.trim().as_bytes()).unwrap();
-    let under = LayoutTag::of(&seen(&node.store()).view().layouts.current);
+    let under = LayoutTag::of(&seen(&node.store()).topology().layouts.current);
     let good = || Ask {
         method: "POST",
         path: "/v1/volume/n1/d1/status",
@@ -234,7 +234,7 @@ async fn idle_strangers_do_not_lock_the_port() {
         method: "GET",
         path: "/v1/ping",
         body: "",
-        under: LayoutTag::of(&seen(&node.store()).view().layouts.current),
+        under: LayoutTag::of(&seen(&node.store()).topology().layouts.current),
         time_ms: now_ms(),
         nonce: rand::random(),
         secret: &secret,

@@ -177,8 +177,11 @@ async fn nobody_answers_in_the_place_of_a_node() {
     let there = impostor.start("n2").await;
     files.redirect(1, &ear.address);
     let here = files.start("n1").await;
-    let view = here.store().cluster().view();
-    let refused = crate::nodes::volume(&view, "n2/d1").status().await.unwrap_err();
+    let topology = here.store().cluster().topology();
+    let refused = crate::nodes::volume(&topology, "n2/d1")
+        .status()
+        .await
+        .unwrap_err();
     assert!(
         matches!(refused, contract::VolumeError::Unreachable { .. }),
         "{refused}"

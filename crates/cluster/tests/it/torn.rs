@@ -51,11 +51,11 @@ async fn blocks_of_two_machines_make_one_object() {
         for store in [&nodes[0].store(), &nodes[1].store(), &client.store()] {
             assert!(read(store, &key, None).await.unwrap() == whole);
         }
-        scrub_all(&seen(&store).view(), &[], None, &|_| {}).await;
+        scrub_all(&seen(&store).topology(), &[], None, &|_| {}).await;
     }
     let report = repair_all(&seen(&client.store()), &RepairOptions::default(), &|_| {}).await;
     assert!(report.is_clean() && report.copies == 2, "{report:?}");
-    let scrub = scrub_all(&seen(&store).view(), &[], None, &|_| {}).await;
+    let scrub = scrub_all(&seen(&store).topology(), &[], None, &|_| {}).await;
     assert!(scrub.is_clean(), "{scrub:?}");
     // One block on both: the others are still to be had from anywhere.
     flip(&files, "n1", BLOCK_BYTES);

@@ -79,8 +79,8 @@ async fn a_remote_volume_answers_as_the_local_one() {
     let node = files.start("n1").await;
     let client = files.client().await;
     let (local, remote) = (
-        volume(&seen(&node.store()).view(), "n1/d1"),
-        volume(&seen(&client.store()).view(), "n1/d1"),
+        volume(&seen(&node.store()).topology(), "n1/d1"),
+        volume(&seen(&client.store()).topology(), "n1/d1"),
     );
     let clock = Clock::new("test");
     let sizes = [0, 1, 1000, BLOCK_BYTES as usize, BLOCK_BYTES as usize * 3 + 5];
@@ -173,7 +173,7 @@ async fn what_differs_from_its_digest_is_refused_by_name() {
     let files = Files::new(1, 1, 1);
     let node = files.start("n1").await;
     let client = files.client().await;
-    let remote = volume(&seen(&client.store()).view(), "n1/d1");
+    let remote = volume(&seen(&client.store()).topology(), "n1/d1");
     let content = content(1000, 0);
     let mut meta = meta("b/x", Clock::new("test").now(), &content);
     meta.digests.blake3[0] ^= 1;
@@ -201,7 +201,7 @@ async fn an_answer_in_flight_finishes_when_its_node_is_shut_down() {
     let files = Files::new(1, 1, 1);
     let node = files.start("n1").await;
     let client = files.client().await;
-    let remote = volume(&seen(&client.store()).view(), "n1/d1");
+    let remote = volume(&seen(&client.store()).topology(), "n1/d1");
     // More than fits into the buffers on the way.
     let content = content(40_000_000, 3);
     let meta = meta("b/x", Clock::new("test").now(), &content);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use store::{
-    Cluster, NodeRole, NodeStatus, PARTITIONS, Partition, View, VolumeId, VolumeRole, VolumeState,
+    Cluster, NodeRole, NodeStatus, PARTITIONS, Partition, Topology, VolumeId, VolumeRole, VolumeState,
     VolumeStatus,
 };
 
@@ -15,11 +15,11 @@ const ANSWER_TIME: Duration = Duration::from_secs(3);
 
 /// Asks all nodes of a cluster for their state. The caller adds the census and the S3 figures.
 pub async fn gather(cluster: &Cluster) -> StoreReport {
-    let view = cluster.view();
-    let roles = node_roles(&view);
+    let topology = cluster.topology();
+    let roles = node_roles(&topology);
     let asked: Vec<_> = roles
         .iter()
-        .map(|role| tokio::spawn(ask(std::sync::Arc::clone(&view), role.clone())))
+        .map(|role| tokio::spawn(ask(std::sync::Arc::clone(&topology), role.clone())))
         .collect();
     let mut nodes = Vec::with_capacity(roles.len());
     let mut statuses = BTreeMap::new();
@@ -36,17 +36,22 @@ pub async fn gather(cluster: &Cluster) -> StoreReport {
     }
     StoreReport {
         time_ms: now_ms(),
-        layout: view.layouts.current.number,
-        layouts_older: view.layouts.older.iter().map(|layout| layout.number).collect(),
-        replicas: view.layouts.current.roles.replicas,
-        volumes: volume_reports(&view, &nodes, &statuses),
+        layout: topology.layouts.current.number,
+        layouts_older: topology
+            .layouts
+            .older
+            .iter()
+            .map(|layout| layout.number)
+            .collect(),
+        replicas: topology.layouts.current.roles.replicas,
+        volumes: volume_reports(&topology, &nodes, &statuses),
         nodes,
         ..StoreReport::default()
     }
 }
 
-async fn ask(view: std::sync::Arc<View>, role: NodeRole) -> Result<NodeStatus, String> {
-    let node = view.nodes.get(&role.id).ok_or("it is in no layout")?;
+async fn ask(topology: std::sync::Arc<Topology>, role: NodeRole) -> Result<NodeStatus, String> {
+    let node = topology.nodes.get(&role.id).ok_or("it is in no layout")?;
     match tokio::time::timeout(ANSWER_TIME, node.status()).await {
         Ok(answer) => answer.map_err(|error| error.to_string()),
         Err(_) => Err(format!("no answer within {} s", ANSWER_TIME.as_secs())),
@@ -54,9 +59,9 @@ async fn ask(view: std::sync::Arc<View>, role: NodeRole) -> Result<NodeStatus, S
 }
 
 /// Every node of the layouts in force once, sorted by name, as the newest layout describes it.
-fn node_roles(view: &View) -> Vec<NodeRole> {
+fn node_roles(topology: &Topology) -> Vec<NodeRole> {
     let mut roles = BTreeMap::new();
-    for layout in std::iter::once(&view.layouts.current).chain(&view.layouts.older) {
+    for layout in std::iter::once(&topology.layouts.current).chain(&topology.layouts.older) {
         for node in &layout.roles.nodes {
             roles.entry(node.id.clone()).or_insert_with(|| node.clone());
         }
@@ -89,14 +94,14 @@ fn node_report(role: &NodeRole, answer: &Result<NodeStatus, String>) -> NodeRepo
 }
 
 fn volume_reports(
-    view: &View,
+    topology: &Topology,
     nodes: &[NodeReport],
     statuses: &BTreeMap<VolumeId, VolumeStatus>,
 ) -> Vec<VolumeReport> {
-    let shares = shares(view);
+    let shares = shares(topology);
     let mut reports: BTreeMap<&VolumeId, VolumeReport> = BTreeMap::new();
-    for (age, layout) in std::iter::once(&view.layouts.current)
-        .chain(&view.layouts.older)
+    for (age, layout) in std::iter::once(&topology.layouts.current)
+        .chain(&topology.layouts.older)
         .enumerate()
     {
         for role in &layout.roles.volumes {
@@ -155,10 +160,10 @@ fn volume_report(
 }
 
 /// Share of all replicas that the current layout gives each volume.
-fn shares(view: &View) -> BTreeMap<VolumeId, f64> {
+fn shares(topology: &Topology) -> BTreeMap<VolumeId, f64> {
     let mut counts: BTreeMap<VolumeId, u64> = BTreeMap::new();
     for partition in 0..PARTITIONS {
-        for volume in view.home(Partition(partition)) {
+        for volume in topology.home(Partition(partition)) {
             *counts.entry(volume.clone()).or_default() += 1;
         }
     }

@@ -1,7 +1,7 @@
 //! The current version of a key: the newest that any volume holds.
 //!
 //! Why asking a few volumes is enough: every acknowledged version was on R different volumes when it was
-//! acknowledged, on as many nodes and zones as [`View::sure`](crate::cluster::View::sure) says, at least one
+//! acknowledged, on as many nodes and zones as [`Topology::sure`](crate::cluster::Topology::sure) says, at least one
 //! of them a **place**: a home volume of the partition in a layout still in force. Copies are dropped only
 //! after R others of the same or a newer version, spread as wide, were verified. So:
 //!  1. When every place has answered and none is being rebuilt, the newest version among the answers is
@@ -25,7 +25,7 @@ use tokio::time::{Instant, timeout_at};
 use super::seats::Seat;
 use super::volumes::LAYOUT_TRIES;
 use super::{Reading, Store, StoreError};
-use crate::cluster::View;
+use crate::cluster::Topology;
 
 /// How often a reader settles a key that is written all the time before it fails.
 const SETTLE_TRIES: usize = 4;
@@ -136,9 +136,9 @@ struct Asking<'a> {
     look: Look,
     /// Places that have not given a complete answer.
     places: BTreeSet<VolumeId>,
-    /// Volumes of the view that have not given a complete answer.
+    /// Volumes of the topology that have not given a complete answer.
     unknown: BTreeSet<VolumeId>,
-    view: Arc<View>,
+    topology: Arc<Topology>,
     /// Number of volumes that have answered, complete or not.
     heard: usize,
     waiting: FuturesUnordered<BoxFuture<'static, (VolumeId, Result<Head, VolumeError>)>>,
@@ -187,12 +187,12 @@ impl Store {
         look.in_doubt().or(look.newest.as_ref()).cloned()
     }
 
-    /// A look, repeated once on a fresh view if the layout has changed.
+    /// A look, repeated once on a fresh topology if the layout has changed.
     async fn look_now(&self, key: &Key) -> Look {
         let mut tries = 1;
         loop {
-            let view = self.cluster().view();
-            let look = self.look_under(&view, key, None).await;
+            let topology = self.cluster().topology();
+            let look = self.look_under(&topology, key, None).await;
             if !look.other_layout || tries == LAYOUT_TRIES {
                 return look;
             }
@@ -200,14 +200,18 @@ impl Store {
         }
     }
 
-    /// One look under a view. For a decider, `seat` says which nodes' answers count.
-    pub(super) async fn look_under(&self, view: &Arc<View>, key: &Key, seat: Option<&Seat>) -> Look {
-        let mut asking = Asking::new(view, key, seat);
-        let places = view.places(key.partition());
+    /// One look under a topology. For a decider, `seat` says which nodes' answers count.
+    pub(super) async fn look_under(&self, topology: &Arc<Topology>, key: &Key, seat: Option<&Seat>) -> Look {
+        let mut asking = Asking::new(topology, key, seat);
+        let places = topology.places(key.partition());
         places.iter().for_each(|place| asking.ask(place));
         asking.hear(self.patience().hedge, |_| false).await;
         if !asking.is_done() {
-            let others: Vec<_> = view.volumes.keys().filter(|id| !places.contains(id)).collect();
+            let others: Vec<_> = topology
+                .volumes
+                .keys()
+                .filter(|id| !places.contains(id))
+                .collect();
             others.into_iter().for_each(|other| asking.ask(other));
             asking.hear(self.patience().hedge, |_| false).await;
             asking.hear(self.patience().answer, Asking::is_certain).await;
@@ -217,7 +221,7 @@ impl Store {
 }
 
 impl<'a> Asking<'a> {
-    fn new(view: &Arc<View>, key: &Key, seat: Option<&'a Seat>) -> Self {
+    fn new(topology: &Arc<Topology>, key: &Key, seat: Option<&'a Seat>) -> Self {
         let partition = key.partition();
         Self {
             seat,
@@ -234,9 +238,9 @@ impl<'a> Asking<'a> {
                 has_heard_all: false,
                 doubts: Vec::new(),
             },
-            places: view.places(partition).into_iter().collect(),
-            unknown: view.volumes.keys().cloned().collect(),
-            view: view.clone(),
+            places: topology.places(partition).into_iter().collect(),
+            unknown: topology.volumes.keys().cloned().collect(),
+            topology: topology.clone(),
             heard: 0,
             waiting: FuturesUnordered::new(),
         }
@@ -244,7 +248,7 @@ impl<'a> Asking<'a> {
 
     fn ask(&mut self, volume: &VolumeId) {
         let (id, key) = (volume.clone(), self.look.key.clone());
-        let Some(volume) = self.view.volumes.get(volume).cloned() else {
+        let Some(volume) = self.topology.volumes.get(volume).cloned() else {
             return;
         };
         self.waiting.push(Box::pin(async move {
@@ -278,7 +282,7 @@ impl<'a> Asking<'a> {
             }
         };
         self.heard += 1;
-        let counts = |seat: &Seat| seat.counts(self.view.domains.node(&volume));
+        let counts = |seat: &Seat| seat.counts(self.topology.domains.node(&volume));
         if !self.seat.is_none_or(counts) {
             self.look.has_strangers = true;
             self.look
@@ -315,18 +319,18 @@ impl<'a> Asking<'a> {
     }
 
     fn is_certain(&self) -> bool {
-        self.view.is_heard(self.look.key.partition(), &self.unknown)
+        self.topology.is_heard(self.look.key.partition(), &self.unknown)
     }
 
     fn end(mut self) -> Look {
-        let all = self.view.volumes.len();
+        let all = self.topology.volumes.len();
         self.look.has_heard_all = self.heard == all && !self.look.has_strangers;
         self.look.certain = self.is_certain();
         if self.look.doubts.is_empty() && !self.look.certain {
             let late: Vec<_> = self.unknown.iter().map(ToString::to_string).collect();
             self.look
                 .doubts
-                .push(match self.view.sure(self.look.key.partition()).volumes {
+                .push(match self.topology.sure(self.look.key.partition()).volumes {
                     0 => "the layout has no volumes".to_owned(),
                     _ => format!("no answer yet from {}", late.join(", ")),
                 });

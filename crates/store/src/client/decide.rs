@@ -1,6 +1,6 @@
 //! Deciding: every write of a key (plain, conditional, deletion, completion, copy) is decided in one place.
 //!
-//! The first node of [`View::deciders`](crate::cluster::View::deciders) that answers decides: under the key's
+//! The first node of [`Topology::deciders`](crate::cluster::Topology::deciders) that answers decides: under the key's
 //! lock and in its seat's term ([`super::seats`]). It looks at the key on nodes that have promised the term,
 //! compares the condition, prepares the version on safe volumes (it is **chosen** then) and makes it visible.
 //!
@@ -28,7 +28,7 @@ use super::spread::{Content, Expected, Short, Spread, Stop};
 use super::uploads::Uploads;
 use super::write::{Write, unavailable};
 use super::{Store, StoreError};
-use crate::cluster::View;
+use crate::cluster::Topology;
 
 /// Number of locks for all keys. Keys that share a lock wait for each other needlessly, with no other effect.
 const LOCKS: usize = 1024;
@@ -177,11 +177,11 @@ impl Store {
         let deadline = Instant::now() + self.patience().decide;
         let mut rounds = 0;
         loop {
-            let view = self.cluster().view();
+            let topology = self.cluster().topology();
             let (mut reasons, mut was_changed) = (Vec::new(), false);
             order.finish.relayed = false;
-            for node in view.deciders(key.partition()) {
-                let asked = self.ask_decider(&view, &node, order).await?;
+            for node in topology.deciders(key.partition()) {
+                let asked = self.ask_decider(&topology, &node, order).await?;
                 let error = match asked {
                     Ok(ended) => return Ok(ended),
                     Err(error) => error,
@@ -243,7 +243,7 @@ impl Store {
     /// The reason why the content could not be uploaded.
     async fn ask_decider(
         &self,
-        view: &Arc<View>,
+        topology: &Arc<Topology>,
         id: &NodeId,
         order: &mut Order,
     ) -> Result<Result<Option<Meta>, NodeError>, StoreError> {
@@ -258,7 +258,7 @@ impl Store {
             finish.seen = finish.seen.filter(|_| order.again);
             return Ok(self.decide(finish, order.content.clone()).await);
         }
-        let Some(node) = view.nodes.get(id) else {
+        let Some(node) = topology.nodes.get(id) else {
             return Ok(Err(NodeError::Unreachable {
                 node: id.clone(),
                 detail: "no layout in force names it".to_owned(),
@@ -309,12 +309,14 @@ impl Store {
         }
         finish.relayed = true;
         let mut was_asked = false;
-        let view = self.cluster().view();
-        for id in view.deciders(finish.key.partition()) {
+        let topology = self.cluster().topology();
+        for id in topology.deciders(finish.key.partition()) {
             if Some(&id) == self.cluster().me() {
                 break;
             }
-            let Some(node) = view.nodes.get(&id) else { continue };
+            let Some(node) = topology.nodes.get(&id) else {
+                continue;
+            };
             // The asker could not reach it, but that may be the asker's trouble alone.
             if !matches!(timeout(self.patience().probe, node.layouts()).await, Ok(Ok(_))) {
                 continue;
@@ -388,15 +390,15 @@ impl Deciding {
 
     async fn turn(&mut self) -> Turn {
         let store = self.store.clone();
-        let view = store.cluster().view();
+        let topology = store.cluster().topology();
         let key = self.finish.key.clone();
-        let seat = match store.seat(&view, key.partition(), self.least).await {
+        let seat = match store.seat(&topology, key.partition(), self.least).await {
             Ok(seat) => seat,
             Err(NodeError::OtherLayout { .. }) => return Turn::Again { wait: false },
             Err(NodeError::Undecided { detail, .. }) => return self.undecided(detail),
             Err(error) => return Turn::Done(Err(error)),
         };
-        let look = store.look_under(&view, &key, Some(&seat)).await;
+        let look = store.look_under(&topology, &key, Some(&seat)).await;
         if look.other_layout {
             return Turn::Again { wait: false };
         }
@@ -418,13 +420,19 @@ impl Deciding {
             return Turn::Again { wait: false };
         }
         match look.in_doubt().cloned() {
-            Some(meta) => self.bring_to_its_end(&view, &seat, &look, meta).await,
-            None => self.settled(&view, &seat, &look).await,
+            Some(meta) => self.bring_to_its_end(&topology, &seat, &look, meta).await,
+            None => self.settled(&topology, &seat, &look).await,
         }
     }
 
     /// Prepares a version in doubt again, in this seat's term, and makes it visible.
-    async fn bring_to_its_end(&mut self, view: &Arc<View>, seat: &Seat, look: &Look, meta: Meta) -> Turn {
+    async fn bring_to_its_end(
+        &mut self,
+        topology: &Arc<Topology>,
+        seat: &Seat,
+        look: &Look,
+        meta: Meta,
+    ) -> Turn {
         let of_it = look
             .pending
             .iter()
@@ -443,7 +451,7 @@ impl Deciding {
         let version = clock.after(Some(meta.version), seat.term);
         let again = Meta { version, ..meta };
         tracing::info!(key = %again.key, version = %again.version, "a write that was broken off is brought to its end");
-        let spread = Spread::of_version(&self.store, view, &again, content, &look.failed);
+        let spread = Spread::of_version(&self.store, topology, &again, content, &look.failed);
         match Write::new(&self.store, again, spread).complete().await {
             Ok(_) => {
                 // Its earlier preparation is not needed any more.
@@ -478,7 +486,7 @@ impl Deciding {
     }
 
     /// Decides, once the current version is known beyond doubt.
-    async fn settled(&mut self, view: &Arc<View>, seat: &Seat, look: &Look) -> Turn {
+    async fn settled(&mut self, topology: &Arc<Topology>, seat: &Seat, look: &Look) -> Turn {
         self.tidy(look).await;
         let newest = look.newest.as_ref();
         if let (Some(seen), false) = (self.finish.seen, matches!(self.finish.change, Change::Settle)) {
@@ -527,7 +535,7 @@ impl Deciding {
         } else {
             self.content.clone()
         };
-        let mut spread = Spread::of_version(&self.store, view, &meta, content, &look.failed);
+        let mut spread = Spread::of_version(&self.store, topology, &meta, content, &look.failed);
         if !meta.deleted {
             spread.adopt(&mut Uploads::of(&self.store, uploads));
         }

@@ -17,7 +17,7 @@ use placement::Width;
 use tokio::time::{Instant, sleep_until};
 
 use super::{List, Listing, Reading, Store, StoreError};
-use crate::cluster::View;
+use crate::cluster::Topology;
 
 /// Fewest entries asked of a volume per request; the next constant is the most.
 const ASK_MIN: usize = 32;
@@ -52,9 +52,9 @@ struct Merge<'a> {
     /// Volumes that failed, were late, or are being rebuilt.
     unknown: BTreeSet<VolumeId>,
     doubts: Vec<String>,
-    /// [`View::sure_everywhere`].
+    /// [`Topology::sure_everywhere`].
     sure: Width,
-    view: Arc<View>,
+    topology: Arc<Topology>,
 }
 
 /// One line of a page.
@@ -101,8 +101,8 @@ impl Store {
 
 impl<'a> Merge<'a> {
     fn new(store: &'a Store, list: &'a List) -> Self {
-        let view = store.cluster().view();
-        let sure = view.sure_everywhere();
+        let topology = store.cluster().topology();
+        let sure = topology.sure_everywhere();
         let after = match (
             &list.after,
             list.after.as_deref().and_then(|after| rolled(list, after)),
@@ -116,17 +116,17 @@ impl<'a> Merge<'a> {
             after: after.clone(),
             ended: false,
         };
-        let share = list.limit.saturating_mul(sure.volumes) / view.volumes.len().max(1);
+        let share = list.limit.saturating_mul(sure.volumes) / topology.volumes.len().max(1);
         Self {
             store,
             list,
-            sources: view.volumes.keys().map(source).collect(),
+            sources: topology.volumes.keys().map(source).collect(),
             rolled_up: list.after.clone(),
             ask: (share + share / 4).clamp(ASK_MIN, ASK_MAX),
             unknown: BTreeSet::new(),
             doubts: Vec::new(),
             sure,
-            view,
+            topology,
         }
     }
 
@@ -356,7 +356,7 @@ impl<'a> Merge<'a> {
 
     /// Whether no acknowledged version can lie on these volumes only.
     fn is_seen_without(&self, unknown: &BTreeSet<VolumeId>) -> bool {
-        self.sure.is_seen_without(&self.view.domains.width(unknown))
+        self.sure.is_seen_without(&self.topology.domains.width(unknown))
     }
 
     fn certain(&self) -> Result<(), StoreError> {

@@ -113,9 +113,9 @@ impl Store {
         let mut uploads = Uploads::new(self);
         let mut sinks = Vec::new();
         let mut staging = Vec::new();
-        let view = self.cluster().view();
-        let wanted = view.home(key.partition()).len();
-        for id in next_places(&view, key, &[], failed, wanted) {
+        let topology = self.cluster().topology();
+        let wanted = topology.home(key.partition()).len();
+        for id in next_places(&topology, key, &[], failed, wanted) {
             let (upload, stall) = (UploadId::random(), self.patience().stall);
             let (sink, content, given_up) = intake::channel_for(stall);
             let volume = self.volume(&id);

@@ -83,9 +83,9 @@ impl Store {
     /// This node's volumes first, then the others that reported the version in random order, then those whose
     /// replica is bad, then the volumes that did not answer or did not know the version.
     fn candidates(&self, look: &Look) -> Candidates {
-        let view = self.cluster().view();
+        let topology = self.cluster().topology();
         let is_here = |volume: &VolumeId| {
-            let roles = view.layouts.current.roles.volumes.iter();
+            let roles = topology.layouts.current.roles.volumes.iter();
             let node = roles
                 .filter(|role| role.id == *volume)
                 .map(|role| &role.node)
@@ -97,7 +97,8 @@ impl Store {
         volumes.extend(look.bad.iter().cloned());
         let holders: BTreeSet<_> = volumes.iter().cloned().collect();
         volumes.extend(
-            view.volumes
+            topology
+                .volumes
                 .keys()
                 .filter(|volume| !holders.contains(*volume))
                 .cloned(),

@@ -2,9 +2,9 @@
 //! it.
 //!
 //! Why two nodes never decide at once: a version is chosen when it is prepared on volumes that are safe
-//! ([`View::is_safe`]), and a node prepares nothing of an earlier term than it has promised. A **seat** is a
+//! ([`Topology::is_safe`]), and a node prepares nothing of an earlier term than it has promised. A **seat** is a
 //! term promised by so many nodes that every safe set of volumes includes a volume of one of them
-//! ([`View::is_heard`]). So once another node has a seat of a later term, nothing more of ours is chosen;
+//! ([`Topology::is_heard`]). So once another node has a seat of a later term, nothing more of ours is chosen;
 //! what was chosen before is on a node that has promised, where the other decider finds it
 //! ([`super::decide`]).
 //!
@@ -22,7 +22,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Store;
 use super::decide::back_off;
-use crate::cluster::View;
+use crate::cluster::Topology;
 
 /// How often a claim is retried because another node's was later.
 const CLAIM_TRIES: u32 = 6;
@@ -69,10 +69,10 @@ impl Seat {
 }
 
 impl Seats {
-    fn sufficient(&self, view: &View, partition: Partition, least: Term) -> Option<Seat> {
+    fn sufficient(&self, topology: &Topology, partition: Partition, least: Term) -> Option<Seat> {
         let seat = self.held.lock().get(&partition).cloned()?;
         let promised = seat.promised.as_ref()?;
-        (seat.term >= least && covers(view, partition, promised)).then_some(seat)
+        (seat.term >= least && covers(topology, partition, promised)).then_some(seat)
     }
 }
 
@@ -84,37 +84,37 @@ impl Store {
     /// `OtherLayout` when a node knows another layout.
     pub(super) async fn seat(
         &self,
-        view: &Arc<View>,
+        topology: &Arc<Topology>,
         partition: Partition,
         least: Term,
     ) -> Result<Seat, NodeError> {
         let me = self.cluster().me();
         let me =
             me.ok_or_else(|| NodeError::Failed("this process is no node: it decides nothing".to_owned()))?;
-        if view.nodes.keys().all(|node| node == me) {
+        if topology.nodes.keys().all(|node| node == me) {
             return Ok(Seat {
                 term: least,
                 promised: None,
             });
         }
-        if let Some(seat) = self.seats().sufficient(view, partition, least) {
+        if let Some(seat) = self.seats().sufficient(topology, partition, least) {
             return Ok(seat);
         }
         let _one = self.seats().claiming.lock().await;
-        if let Some(seat) = self.seats().sufficient(view, partition, least) {
+        if let Some(seat) = self.seats().sufficient(topology, partition, least) {
             return Ok(seat);
         }
-        self.claim(view, me, partition, least).await
+        self.claim(topology, me, partition, least).await
     }
 
     async fn claim(
         &self,
-        view: &Arc<View>,
+        topology: &Arc<Topology>,
         me: &NodeId,
         partition: Partition,
         least: Term,
     ) -> Result<Seat, NodeError> {
-        let batch = self.batch(view, me, partition);
+        let batch = self.batch(topology, me, partition);
         let mut latest = least;
         let mut tries = 0;
         loop {
@@ -125,16 +125,16 @@ impl Store {
             });
             let claims: Vec<_> = claims.collect();
             // This node promises first, and durably, so that no later process of it claims the same term.
-            let own = self.own_promise(view, me, &claims).await?;
+            let own = self.own_promise(topology, me, &claims).await?;
             if let Some(later) = own.iter().map(|claim| claim.term).max() {
                 latest = later;
                 continue;
             }
-            let answers = self.ask_promises(view, me, partition, &claims).await;
+            let answers = self.ask_promises(topology, me, partition, &claims).await;
             if let Some(error) = answers.other_layout {
                 return Err(error);
             }
-            if covers(view, partition, &answers.promised(partition)) {
+            if covers(topology, partition, &answers.promised(partition)) {
                 return Ok(self.take_seats(term, &batch, &answers, partition));
             }
             match answers.latest_refused() {
@@ -154,8 +154,13 @@ impl Store {
     /// The partitions to claim together with this one: those for which only nodes that do not answer for this
     /// partition either come before this node, except partitions with a seat other than the one to be
     /// replaced.
-    fn batch(&self, view: &View, me: &NodeId, partition: Partition) -> Vec<Partition> {
-        let before = |partition| view.deciders(partition).into_iter().take_while(|node| node != me);
+    fn batch(&self, topology: &Topology, me: &NodeId, partition: Partition) -> Vec<Partition> {
+        let before = |partition| {
+            topology
+                .deciders(partition)
+                .into_iter()
+                .take_while(|node| node != me)
+        };
         let gone: BTreeSet<_> = before(partition).collect();
         let held = self.seats().held.lock();
         let replaced = held.get(&partition).and_then(|seat| seat.promised.clone());
@@ -165,8 +170,8 @@ impl Store {
                 .as_ref()
                 .is_some_and(|replaced| Arc::ptr_eq(promised, replaced)),
         };
-        let is_next = |other: Partition| match view.home(other).first() {
-            Some(first) if view.domains.node(first) == Some(me) => true,
+        let is_next = |other: Partition| match topology.home(other).first() {
+            Some(first) if topology.domains.node(first) == Some(me) => true,
             _ => !gone.is_empty() && before(other).all(|node| gone.contains(&node)),
         };
         let all = (0..PARTITIONS).map(Partition);
@@ -174,8 +179,13 @@ impl Store {
             .collect()
     }
 
-    async fn own_promise(&self, view: &View, me: &NodeId, claims: &[Claim]) -> Result<Vec<Claim>, NodeError> {
-        match view.nodes.get(me) {
+    async fn own_promise(
+        &self,
+        topology: &Topology,
+        me: &NodeId,
+        claims: &[Claim],
+    ) -> Result<Vec<Claim>, NodeError> {
+        match topology.nodes.get(me) {
             Some(node) => node.promise(claims).await,
             None => Err(NodeError::Failed(format!("no layout in force names node {me}"))),
         }
@@ -184,12 +194,12 @@ impl Store {
     /// Asks all other nodes. Once enough have promised, the rest is waited for only a little longer.
     async fn ask_promises(
         &self,
-        view: &Arc<View>,
+        topology: &Arc<Topology>,
         me: &NodeId,
         partition: Partition,
         claims: &[Claim],
     ) -> Answers {
-        let others = view.nodes.iter().filter(|(node, _)| *node != me);
+        let others = topology.nodes.iter().filter(|(node, _)| *node != me);
         let mut waiting: FuturesUnordered<_> = others
             .map(|(id, node)| async move { (id.clone(), node.promise(claims).await) })
             .collect();
@@ -199,7 +209,12 @@ impl Store {
             other_layout: None,
         };
         let mut deadline = Instant::now() + self.patience().answer;
-        let mut late: BTreeSet<_> = view.nodes.keys().filter(|node| *node != me).cloned().collect();
+        let mut late: BTreeSet<_> = topology
+            .nodes
+            .keys()
+            .filter(|node| *node != me)
+            .cloned()
+            .collect();
         while let Ok(Some((node, answer))) = timeout_at(deadline, waiting.next()).await {
             late.remove(&node);
             match answer {
@@ -207,7 +222,7 @@ impl Store {
                 Err(error @ NodeError::OtherLayout { .. }) => answers.other_layout = Some(error),
                 Err(error) => answers.failures.push(error.to_string()),
             }
-            if covers(view, partition, &answers.promised(partition)) {
+            if covers(topology, partition, &answers.promised(partition)) {
                 deadline = deadline.min(Instant::now() + self.patience().hedge);
             }
         }
@@ -249,11 +264,11 @@ impl Answers {
 }
 
 /// Whether every safe set of volumes includes a volume of one of these nodes.
-fn covers(view: &View, partition: Partition, nodes: &BTreeSet<NodeId>) -> bool {
+fn covers(topology: &Topology, partition: Partition, nodes: &BTreeSet<NodeId>) -> bool {
     let is_theirs = |node: Option<&NodeId>| node.is_some_and(|node| nodes.contains(node));
-    let others = view
+    let others = topology
         .volumes
         .keys()
-        .filter(|volume| !is_theirs(view.domains.node(volume)));
-    view.is_heard(partition, &others.cloned().collect())
+        .filter(|volume| !is_theirs(topology.domains.node(volume)));
+    topology.is_heard(partition, &others.cloned().collect())
 }

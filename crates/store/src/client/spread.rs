@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use super::uploads::Uploads;
 use super::volumes::{next_place, next_places};
 use super::{Store, StoreError};
-use crate::cluster::View;
+use crate::cluster::Topology;
 
 /// Where the bytes of a version can be read while it is written.
 #[derive(Clone)]
@@ -53,8 +53,8 @@ pub(super) struct Spread {
     /// The version, once it has its number; from then on every upload is also prepared.
     meta: Option<Meta>,
     uploads: Uploads,
-    /// The view of the decision, from its look to the last preparation.
-    under: Option<Arc<View>>,
+    /// The topology of the decision, from its look to the last preparation.
+    under: Option<Arc<Topology>>,
     /// Why the decision must start again.
     stop: Option<Stop>,
     /// It is prepared on enough volumes: others may count on it from now on, and later copies only add to it.
@@ -128,10 +128,10 @@ impl Spread {
         }
     }
 
-    /// The same for a version that has its number, decided under a view.
+    /// The same for a version that has its number, decided under a topology.
     pub(super) fn of_version(
         store: &Store,
-        view: &Arc<View>,
+        topology: &Arc<Topology>,
         meta: &Meta,
         content: Content,
         failed: &[VolumeId],
@@ -139,16 +139,16 @@ impl Spread {
         let mut spread = Self::new(store, &meta.key, Expected::of(meta), content, failed);
         spread.meta = Some(meta.clone());
         spread.uploads = spread.uploads.prepared_as(meta.version);
-        spread.under = Some(view.clone());
+        spread.under = Some(topology.clone());
         spread
     }
 
-    fn view(&self) -> Arc<View> {
+    fn topology(&self) -> Arc<Topology> {
         let under = self.under.clone();
-        under.unwrap_or_else(|| self.store.cluster().view())
+        under.unwrap_or_else(|| self.store.cluster().topology())
     }
 
-    /// Asks a volume: under the view of the decision if there is one, otherwise under the view in force.
+    /// Asks a volume: under the topology of the decision if there is one, otherwise under the topology in force.
     async fn ask<T, F>(
         &self,
         id: &VolumeId,
@@ -158,7 +158,7 @@ impl Spread {
         F: Future<Output = Result<T, VolumeError>>,
     {
         match &self.under {
-            Some(view) => match view.volumes.get(id) {
+            Some(topology) => match topology.volumes.get(id) {
                 Some(volume) => question(volume.clone()).await,
                 None => self.store.ask(id, question).await,
             },
@@ -220,15 +220,15 @@ impl Spread {
                 self.uploads.take();
                 return Err(Short::Stopped(stop));
             }
-            let view = self.view();
+            let topology = self.topology();
             let ready = self.uploads.volumes();
             let partition = self.key.partition();
-            if view.is_safe(partition, &ready) {
+            if topology.is_safe(partition, &ready) {
                 return Ok(());
             }
             // At least one: R volumes may be ready and still be on too few nodes or zones.
-            let wanted = view.home(partition).len().saturating_sub(ready.len()).max(1);
-            let next = next_places(&view, &self.key, &ready, &self.refused, wanted);
+            let wanted = topology.home(partition).len().saturating_sub(ready.len()).max(1);
+            let next = next_places(&topology, &self.key, &ready, &self.refused, wanted);
             if next.is_empty() || !self.has_source() {
                 self.uploads.abort().await;
                 return Err(Short::Refused(self.error()));
@@ -391,8 +391,8 @@ impl Spread {
 
     /// The next volume for a version that `held` hold, if it still needs one that can be asked.
     pub(super) fn next(&self, held: &[VolumeId]) -> Option<VolumeId> {
-        let view = self.view();
-        next_place(&view, &self.key, held, &self.refused).filter(|_| self.has_source())
+        let topology = self.topology();
+        next_place(&topology, &self.key, held, &self.refused).filter(|_| self.has_source())
     }
 
     /// Reads the content from these volumes from now on: they have committed it.
@@ -444,10 +444,10 @@ impl Spread {
     fn is_full(&self) -> bool {
         let is_full = |error: &&VolumeError| matches!(error, VolumeError::Full { .. });
         let full = self.errors.iter().filter(is_full).count();
-        let view = self.view();
-        let left = view.volumes.len().saturating_sub(full);
+        let topology = self.topology();
+        let left = topology.volumes.len().saturating_sub(full);
         let only = self.silent.is_empty() && full == self.errors.len();
-        full > 0 && (only || left < view.home(self.key.partition()).len())
+        full > 0 && (only || left < topology.home(self.key.partition()).len())
     }
 
     pub(super) fn reasons(&self) -> String {

@@ -8,14 +8,14 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::timeout;
 
 use super::Store;
-use crate::cluster::View;
+use crate::cluster::Topology;
 
 /// How often a step is repeated because a node knew a newer layout. People change layouts by hand: two
 /// changes in a row are already rare.
 pub(super) const LAYOUT_TRIES: usize = 4;
 
 impl Store {
-    /// Asks a volume, and again on a fresh view if the layout has changed.
+    /// Asks a volume, and again on a fresh topology if the layout has changed.
     pub(super) async fn ask<T, F>(
         &self,
         id: &VolumeId,
@@ -38,12 +38,12 @@ impl Store {
     /// the cluster do not answer, and a process that is not a node is not told that an older layout has
     /// ended. Returns whether something has changed.
     pub(super) async fn ask_for_layouts(&self) -> bool {
-        let view = self.cluster().view();
-        if view.layouts.older.is_empty() {
+        let topology = self.cluster().topology();
+        if topology.layouts.older.is_empty() {
             return false;
         }
         let answer = self.patience().answer;
-        let mut answers: FuturesUnordered<_> = view
+        let mut answers: FuturesUnordered<_> = topology
             .nodes
             .values()
             .map(|node| timeout(answer, node.layouts()))
@@ -52,17 +52,17 @@ impl Store {
             if let Ok(Ok(layouts)) = told {
                 self.cluster().adopt(layouts);
             }
-            if self.cluster().view().layouts != view.layouts {
+            if self.cluster().topology().layouts != topology.layouts {
                 return true;
             }
         }
         false
     }
 
-    /// A volume's handle in the current view.
+    /// A volume's handle in the current topology.
     pub(super) fn volume(&self, id: &VolumeId) -> Result<Arc<dyn Volume>, VolumeError> {
         self.cluster()
-            .view()
+            .topology()
             .volumes
             .get(id)
             .cloned()
@@ -77,28 +77,28 @@ impl Store {
 /// fallbacks in their order. While no home volume holds the version, only home volumes are considered. A
 /// volume that would leave the copies on fewer nodes or zones than home has is skipped.
 pub(super) fn next_place(
-    view: &View,
+    topology: &Topology,
     key: &Key,
     held: &[VolumeId],
     refused: &[VolumeId],
 ) -> Option<VolumeId> {
     let partition = key.partition();
-    let home = view.home(partition);
-    let wanted = view.wanted(partition);
+    let home = topology.home(partition);
+    let wanted = topology.wanted(partition);
     let at_home = held.iter().any(|volume| home.contains(volume));
-    let fallbacks = match view.placements.first() {
+    let fallbacks = match topology.placements.first() {
         Some(placement) if at_home => placement.fallbacks(partition),
         _ => Vec::new(),
     };
     home.iter().cloned().chain(fallbacks).find(|volume| {
         let is_free = !held.contains(volume) && !refused.contains(volume);
-        is_free && view.domains.helps(held, volume, &wanted)
+        is_free && topology.domains.helps(held, volume, &wanted)
     })
 }
 
 /// The next places, at most `limit`; see [`next_place`].
 pub(super) fn next_places(
-    view: &View,
+    topology: &Topology,
     key: &Key,
     held: &[VolumeId],
     refused: &[VolumeId],
@@ -106,7 +106,7 @@ pub(super) fn next_places(
 ) -> Vec<VolumeId> {
     let mut taken = held.to_vec();
     while taken.len() < held.len() + wanted
-        && let Some(volume) = next_place(view, key, &taken, refused)
+        && let Some(volume) = next_place(topology, key, &taken, refused)
     {
         taken.push(volume);
     }

@@ -1,7 +1,7 @@
 //! Making a version safe: received and prepared on R volumes, then committed on them, and only then
 //! acknowledged.
 //!
-//! A write is acknowledged only if it is safe ([`View::is_safe`](crate::cluster::View::is_safe)): R different
+//! A write is acknowledged only if it is safe ([`Topology::is_safe`](crate::cluster::Topology::is_safe)): R different
 //! volumes hold the version, synced, on as many nodes and zones as home has, at least one at home in the
 //! layout then in force. The caller has decided it ([`super::decide`]), under the key's lock and in a seat's
 //! term.
@@ -104,8 +104,8 @@ impl Write {
 
     /// Whether more volumes must hold the version before it may be acknowledged.
     fn is_lacking(&self) -> bool {
-        let view = self.store.cluster().view();
-        !view.is_safe(self.meta.key.partition(), &self.held)
+        let topology = self.store.cluster().topology();
+        !topology.is_safe(self.meta.key.partition(), &self.held)
     }
 
     /// The error of a write that cannot be completed.
@@ -118,9 +118,9 @@ impl Write {
 
     /// Tells repair about home volumes without a copy.
     fn tell(&self) {
-        let view = self.store.cluster().view();
+        let topology = self.store.cluster().topology();
         let held: Vec<_> = self.held.iter().map(ToString::to_string).collect();
-        for volume in view.home(self.meta.key.partition()) {
+        for volume in topology.home(self.meta.key.partition()) {
             if !self.held.contains(volume) {
                 self.store.damaged(Damage {
                     key: self.meta.key.clone(),

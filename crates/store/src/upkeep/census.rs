@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Progress;
 use super::reconcile::{Fate, Finding, Gathered, Outages, Plan, Rules, Walk, decide, gather};
-use crate::cluster::View;
+use crate::cluster::Topology;
 
 /// Counts over the whole store: objects without files, and files without objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,20 +75,20 @@ impl Census {
 
 /// Counts the whole store, partition by partition. Memory is bounded by one answer of every volume. Writes in
 /// progress are not mistaken for damage: a partition where a young version is incomplete is looked at again.
-pub async fn census(view: &View, progress: &(dyn Fn(Progress) + Sync)) -> Census {
+pub async fn census(topology: &Topology, progress: &(dyn Fn(Progress) + Sync)) -> Census {
     // No volume counts as away for long: a census repairs nothing.
     let outages = Outages::new(Duration::MAX);
-    let names = view.volumes.keys().cloned();
+    let names = topology.volumes.keys().cloned();
     let mut count = Count {
         by_volume: names.map(|volume| (volume, 0)).collect(),
         ..Count::default()
     };
-    let mut walk = Walk::new(view, &outages, (0..PARTITIONS).map(Partition));
+    let mut walk = Walk::new(topology, &outages, (0..PARTITIONS).map(Partition));
     let (mut looks, mut done) = (FuturesOrdered::new(), 0);
     let mut is_over = false;
     while !is_over {
         match walk.next().await {
-            Some((partition, found)) => looks.push_back(look(view, partition, found, &outages).boxed()),
+            Some((partition, found)) => looks.push_back(look(topology, partition, found, &outages).boxed()),
             None => is_over = true,
         }
         while (is_over || looks.len() >= PARTITIONS_AT_ONCE)
@@ -99,7 +99,7 @@ pub async fn census(view: &View, progress: &(dyn Fn(Progress) + Sync)) -> Census
             progress(count.progress(done));
         }
     }
-    count.finish(view.layouts.current.number)
+    count.finish(topology.layouts.current.number)
 }
 
 /// Partitions looked at more closely at a time: enough to keep several disks and nodes busy.
@@ -125,7 +125,7 @@ struct Seen {
 }
 
 /// The result of a walk if all is well; otherwise the partition is gathered again by itself.
-async fn look(view: &View, partition: Partition, found: Gathered, outages: &Outages) -> Seen {
+async fn look(topology: &Topology, partition: Partition, found: Gathered, outages: &Outages) -> Seen {
     // A census carries out no steps, so the age of tombstones does not matter.
     let rules = Rules {
         now_ms: now_ms(),
@@ -133,7 +133,7 @@ async fn look(view: &View, partition: Partition, found: Gathered, outages: &Outa
     };
     let plan = decide(&found, &rules);
     if !plan.is_quiet() {
-        return look_closely(view, partition, outages).await;
+        return look_closely(topology, partition, outages).await;
     }
     Seen {
         found,
@@ -142,12 +142,12 @@ async fn look(view: &View, partition: Partition, found: Gathered, outages: &Outa
     }
 }
 
-async fn look_closely(view: &View, partition: Partition, outages: &Outages) -> Seen {
+async fn look_closely(topology: &Topology, partition: Partition, outages: &Outages) -> Seen {
     let mut before: Option<BTreeSet<(Key, Version)>> = None;
     let mut looks = 0;
     loop {
         looks += 1;
-        let found = gather::partition(view, partition, outages).await;
+        let found = gather::partition(topology, partition, outages).await;
         let now_ms = now_ms();
         // A census carries out no steps, so the age of tombstones does not matter.
         let rules = Rules {

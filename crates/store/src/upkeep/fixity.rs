@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha512};
 
 use crate::client::{Store, StoreError};
-use crate::cluster::View;
+use crate::cluster::Topology;
 
 /// Digests of one object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,9 +21,10 @@ pub struct ObjectDigests {
 
 /// The history of a key in the fixity logs of all volumes' nodes, oldest first, at most `limit` lines from
 /// each; and the volumes that did not answer.
-pub async fn fixity(view: &View, key: &Key, limit: usize) -> (Vec<FixityEvent>, Vec<String>) {
+pub async fn fixity(topology: &Topology, key: &Key, limit: usize) -> (Vec<FixityEvent>, Vec<String>) {
     let answers = join_all(
-        view.volumes
+        topology
+            .volumes
             .values()
             .map(|volume| volume.fixity(Some(key), limit)),
     )

@@ -15,7 +15,7 @@ use futures_util::future::join_all;
 use placement::Layouts;
 
 use super::reconcile::Done;
-use crate::cluster::{Cluster, View, announce};
+use crate::cluster::{Cluster, Topology, announce};
 
 /// How long a node may take to say which layout it knows.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
@@ -31,9 +31,9 @@ pub(super) struct Moved {
 
 impl Moved {
     /// Asks all nodes which layout they know.
-    pub(super) async fn begin(view: &View) -> Self {
-        let number = view.layouts.current.number;
-        let pending = !view.layouts.older.is_empty() && all_know(view).await;
+    pub(super) async fn begin(topology: &Topology) -> Self {
+        let number = topology.layouts.current.number;
+        let pending = !topology.layouts.older.is_empty() && all_know(topology).await;
         Self {
             number: pending.then_some(number),
             partitions: 0,
@@ -46,21 +46,21 @@ impl Moved {
     }
 
     /// Adds the result of a partition that was looked at after [`Moved::begin`].
-    pub(super) fn add(&mut self, view: &View, partition: Partition, done: &Done) {
+    pub(super) fn add(&mut self, topology: &Topology, partition: Partition, done: &Done) {
         self.partitions += 1;
-        if !has_moved(view, partition, done) {
+        if !has_moved(topology, partition, done) {
             self.number = None;
         }
     }
 
     /// Takes the older layouts out of force if all partitions have moved. Returns whether it did.
-    pub(super) async fn finish(self, cluster: &Arc<Cluster>, view: &View) -> bool {
-        let same = |number| cluster.view().layouts.current.number == number;
+    pub(super) async fn finish(self, cluster: &Arc<Cluster>, topology: &Topology) -> bool {
+        let same = |number| cluster.topology().layouts.current.number == number;
         if self.partitions != u64::from(PARTITIONS) || !self.number.is_some_and(same) {
             return false;
         }
         let layouts = Layouts {
-            current: view.layouts.current.clone(),
+            current: topology.layouts.current.clone(),
             older: Vec::new(),
         };
         tracing::info!(
@@ -72,11 +72,11 @@ impl Moved {
     }
 }
 
-fn has_moved(view: &View, partition: Partition, done: &Done) -> bool {
-    let roles = &view.layouts.current.roles;
+fn has_moved(topology: &Topology, partition: Partition, done: &Done) -> bool {
+    let roles = &topology.layouts.current.roles;
     let leaves = |id: &VolumeId| roles.volumes.iter().all(|volume| volume.id != *id);
     let answered = |id: &VolumeId| !done.away.contains_key(id);
-    let older = view.placements.iter().skip(1);
+    let older = topology.placements.iter().skip(1);
     done.home_complete
         && done.nothing_left_behind
         && done.away.keys().all(leaves)
@@ -85,15 +85,15 @@ fn has_moved(view: &View, partition: Partition, done: &Done) -> bool {
             .all(|held| held.iter().any(answered))
 }
 
-async fn all_know(view: &View) -> bool {
-    let number = view.layouts.current.number;
-    let nodes = view
+async fn all_know(topology: &Topology) -> bool {
+    let number = topology.layouts.current.number;
+    let nodes = topology
         .layouts
         .current
         .roles
         .nodes
         .iter()
-        .map(|role| view.nodes.get(&role.id));
+        .map(|role| topology.nodes.get(&role.id));
     let answers = nodes.map(|node| async move {
         let Some(node) = node else {
             return false;

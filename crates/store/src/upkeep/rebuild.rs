@@ -11,22 +11,22 @@ use contract::{PARTITIONS, Partition, Volume, VolumeId, VolumeState};
 use futures_util::future::join_all;
 
 use super::reconcile::gather::within;
-use crate::cluster::View;
+use crate::cluster::Topology;
 
 /// How long a volume may take to report its state.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// The partitions that belong on a volume by the current layout.
-pub(super) fn partitions_of(view: &View, volume: &VolumeId) -> BTreeSet<Partition> {
+pub(super) fn partitions_of(topology: &Topology, volume: &VolumeId) -> BTreeSet<Partition> {
     (0..PARTITIONS)
         .map(Partition)
-        .filter(|partition| view.home(*partition).contains(volume))
+        .filter(|partition| topology.home(*partition).contains(volume))
         .collect()
 }
 
 /// Volumes that are being rebuilt.
-pub(super) async fn under_way(view: &View) -> BTreeSet<VolumeId> {
-    let looks = view.volumes.values().map(|volume| async move {
+pub(super) async fn under_way(topology: &Topology) -> BTreeSet<VolumeId> {
+    let looks = topology.volumes.values().map(|volume| async move {
         let status = within(ANSWER_WITHIN, volume.as_ref(), volume.status()).await;
         let rebuilding = status.is_ok_and(|status| status.state == VolumeState::Rebuilding);
         rebuilding.then(|| volume.id().clone())
@@ -36,10 +36,10 @@ pub(super) async fn under_way(view: &View) -> BTreeSet<VolumeId> {
 
 /// Tells a volume that it is rebuilt, if it was being rebuilt and none of its partitions is in `open`.
 /// Returns whether it was told.
-pub(super) async fn end(view: &View, volume: &dyn Volume, open: &BTreeSet<Partition>) -> bool {
+pub(super) async fn end(topology: &Topology, volume: &dyn Volume, open: &BTreeSet<Partition>) -> bool {
     let status = within(ANSWER_WITHIN, volume, volume.status()).await;
     let rebuilding = status.is_ok_and(|status| status.state == VolumeState::Rebuilding);
-    if !rebuilding || !partitions_of(view, volume.id()).is_disjoint(open) {
+    if !rebuilding || !partitions_of(topology, volume.id()).is_disjoint(open) {
         return false;
     }
     match within(ANSWER_WITHIN, volume, volume.rebuilt()).await {

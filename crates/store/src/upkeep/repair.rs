@@ -13,7 +13,7 @@ use super::census::name;
 use super::moved::Moved;
 use super::reconcile::{Done, Reconciler, Walk};
 use super::{Progress, UpkeepSettings, rebuild};
-use crate::cluster::{Cluster, View};
+use crate::cluster::{Cluster, Topology};
 
 /// How to repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,18 +77,18 @@ pub async fn repair_all(
     progress: &(dyn Fn(Progress) + Sync),
 ) -> RepairReport {
     let reconciler = Reconciler::new(&options.settings()).with_limit(options.bytes_per_s);
-    let view = cluster.view();
-    let started = Moved::begin(&view).await;
-    let mut pass = Pass::new(view.clone(), started, rebuild::under_way(&view).await);
-    let mut walk = Walk::new(&view, &reconciler.outages, (0..PARTITIONS).map(Partition));
+    let topology = cluster.topology();
+    let started = Moved::begin(&topology).await;
+    let mut pass = Pass::new(topology.clone(), started, rebuild::under_way(&topology).await);
+    let mut walk = Walk::new(&topology, &reconciler.outages, (0..PARTITIONS).map(Partition));
     let mut outcomes = FuturesOrdered::new();
     let mut is_over = false;
     while !is_over {
         match walk.next().await {
             Some((partition, found)) => {
-                let (reconciler, view) = (&reconciler, &view);
+                let (reconciler, topology) = (&reconciler, &topology);
                 let work = async move {
-                    let done = reconciler.walked(cluster, view, partition, &found).await;
+                    let done = reconciler.walked(cluster, topology, partition, &found).await;
                     (partition, done)
                 };
                 outcomes.push_back(work.boxed());
@@ -159,7 +159,7 @@ impl RepairReport {
 
 /// A repair under way.
 struct Pass {
-    view: Arc<View>,
+    topology: Arc<Topology>,
     moved: Moved,
     report: RepairReport,
     found: u64,
@@ -173,9 +173,9 @@ struct Pass {
 }
 
 impl Pass {
-    fn new(view: Arc<View>, moved: Moved, rebuilding: BTreeSet<VolumeId>) -> Self {
+    fn new(topology: Arc<Topology>, moved: Moved, rebuilding: BTreeSet<VolumeId>) -> Self {
         Self {
-            view,
+            topology,
             moved,
             report: RepairReport::default(),
             found: 0,
@@ -190,7 +190,7 @@ impl Pass {
         if !done.is_complete() {
             self.open.insert(partition);
         }
-        self.moved.add(&self.view, partition, &done);
+        self.moved.add(&self.topology, partition, &done);
         self.away.extend(done.away.keys().cloned());
         self.found += done.found;
         self.partitions += 1;
@@ -210,12 +210,12 @@ impl Pass {
     async fn finish(mut self, cluster: &Arc<Cluster>) -> RepairReport {
         self.report.volumes_unreachable = self.away.iter().map(ToString::to_string).collect();
         let rebuilding = self.rebuilding.iter();
-        for volume in rebuilding.filter_map(|id| self.view.volumes.get(id)) {
-            if rebuild::end(&self.view, volume.as_ref(), &self.open).await {
+        for volume in rebuilding.filter_map(|id| self.topology.volumes.get(id)) {
+            if rebuild::end(&self.topology, volume.as_ref(), &self.open).await {
                 self.report.rebuilt.push(volume.id().to_string());
             }
         }
-        self.moved.finish(cluster, &self.view).await;
+        self.moved.finish(cluster, &self.topology).await;
         self.report
     }
 }

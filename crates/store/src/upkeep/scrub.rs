@@ -17,7 +17,7 @@ use super::Progress;
 use super::census::name;
 use super::gate::Gate;
 use super::throttle::Throttle;
-use crate::cluster::View;
+use crate::cluster::Topology;
 
 /// How far the scrub of a volume has come. Kept on disk, so that a pass continues after a restart.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,14 +131,14 @@ pub(super) fn in_any(dirs: &[PathBuf], write: impl Fn(&Path) -> io::Result<()>) 
 
 /// Verifies every replica of the volumes named (of all if none is), at most `bytes_per_s` on each.
 pub async fn scrub_all(
-    view: &View,
+    topology: &Topology,
     volumes: &[VolumeId],
     bytes_per_s: Option<u64>,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> ScrubReport {
     let shared = Mutex::new((ScrubReport::default(), Progress::default()));
     let wanted = |id: &VolumeId| volumes.is_empty() || volumes.contains(id);
-    let chosen: Vec<_> = view
+    let chosen: Vec<_> = topology
         .volumes
         .values()
         .filter(|volume| wanted(volume.id()))

@@ -83,7 +83,7 @@ async fn no_increment_of_a_counter_is_lost() {
 async fn another_decides_when_the_first_cannot_be_reached() {
     let rig = Rig::new(5, 2);
     let key = key("a");
-    let deciders = rig.store().cluster().view().deciders(key.partition());
+    let deciders = rig.store().cluster().topology().deciders(key.partition());
     let index = |id: &NodeId| {
         rig.nodes
             .iter()
@@ -138,7 +138,7 @@ async fn what_was_begun_before_too_few_answered_is_not_done_again() {
     let rig = Rig::new(5, 3);
     let key = key("a");
     rig.put(&key, b"1").await.unwrap();
-    let decider = rig.store().cluster().view().deciders(key.partition())[0].clone();
+    let decider = rig.store().cluster().topology().deciders(key.partition())[0].clone();
     let first = rig
         .nodes
         .iter()

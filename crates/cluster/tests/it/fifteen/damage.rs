@@ -41,7 +41,7 @@ pub(crate) async fn run(cluster: &mut Fifteen, load: &mut Load) {
         })
         .await;
     assert_eq!(counts.unserved, 0, "every object has another replica");
-    let report = scrub_all(&cluster.view(), &[], None, &|_| {}).await;
+    let report = scrub_all(&cluster.topology(), &[], None, &|_| {}).await;
     println!(
         "  scrub: {} replicas, {} bad, {} missing",
         report.replicas, report.bad, report.missing
@@ -57,10 +57,10 @@ pub(crate) async fn run(cluster: &mut Fifteen, load: &mut Load) {
 /// The log says of a replica that it was bad, and then that it was repaired.
 async fn told(cluster: &Fifteen, damaged: &Damaged) {
     let Damaged { key, volume, how } = damaged;
-    let view = cluster.view();
+    let topology = cluster.topology();
     let what = format!("{key} on {volume}, {how}, is told to be found and repaired");
     until(&what, async || {
-        let (events, failed) = fixity(&view, key, 1000).await;
+        let (events, failed) = fixity(&topology, key, 1000).await;
         assert!(failed.is_empty(), "{failed:?}");
         let mut events = events.iter().filter(|event| event.volume == *volume);
         events.any(|event| ["bad", "missing"].contains(&event.event.as_str()))

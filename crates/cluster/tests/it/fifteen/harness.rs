@@ -14,7 +14,7 @@ use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use store::upkeep::{Census, RepairOptions, RepairReport, census, repair_all};
-use store::{Store, View};
+use store::{Store, Topology};
 use tempfile::TempDir;
 
 use super::proxy::Proxy;
@@ -122,13 +122,13 @@ impl Fifteen {
     }
 
     /// The volumes as one client reaches them.
-    pub(crate) fn view(&self) -> Arc<View> {
-        self.store().cluster().view()
+    pub(crate) fn topology(&self) -> Arc<Topology> {
+        self.store().cluster().topology()
     }
 
     /// A volume, over the network.
     pub(crate) fn volume(&self, node: &str) -> Arc<dyn Volume> {
-        self.view().volumes[&volume_id(node)].clone()
+        self.topology().volumes[&volume_id(node)].clone()
     }
 
     /// The directory of a node's volume.
@@ -202,7 +202,7 @@ impl Fifteen {
     /// Waits until every client reaches every volume.
     pub(crate) async fn all_answer(&self) {
         for store in self.stores() {
-            for (id, volume) in &store.cluster().view().volumes {
+            for (id, volume) in &store.cluster().topology().volumes {
                 until(&format!("{id} answers"), async || volume.status().await.is_ok()).await;
             }
         }
@@ -233,7 +233,7 @@ impl Fifteen {
     /// Counts: every replica of every object is there, and nothing else.
     pub(crate) async fn count(&self, after: &str) {
         let begun = Instant::now();
-        let census = census(&self.view(), &|_| {}).await;
+        let census = census(&self.topology(), &|_| {}).await;
         assert!(census.is_whole(), "{after}: {census:#?}");
         let Census {
             objects,

@@ -76,7 +76,7 @@ pub(crate) async fn run(cluster: &mut Fifteen, load: &mut Load) {
 /// Changes the roles in force.
 async fn apply(cluster: &Fifteen, change: impl FnOnce(&mut Roles)) {
     let store = cluster.store();
-    let mut roles = store.cluster().view().layouts.current.roles.clone();
+    let mut roles = store.cluster().topology().layouts.current.roles.clone();
     change(&mut roles);
     apply_layout(store.cluster(), roles).await.unwrap();
 }
@@ -85,10 +85,10 @@ async fn apply(cluster: &Fifteen, change: impl FnOnce(&mut Roles)) {
 async fn moved(cluster: &Fifteen, after: &str) -> BTreeSet<String> {
     until(after, async || {
         cluster.repair(after).await;
-        cluster.view().layouts.older.is_empty()
+        cluster.topology().layouts.older.is_empty()
     })
     .await;
-    let view = cluster.view();
-    let nodes = view.layouts.current.roles.nodes.iter();
+    let topology = cluster.topology();
+    let nodes = topology.layouts.current.roles.nodes.iter();
     nodes.map(|node| node.id.to_string()).collect()
 }

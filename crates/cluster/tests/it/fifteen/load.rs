@@ -86,9 +86,10 @@ impl Load {
     /// A load through these clients. Many of its keys are at home on the pair of volumes.
     pub(crate) fn new(seed: u64, stores: &[Store], pair: &[VolumeId]) -> Self {
         let races = Races::default();
-        let view = stores[0].cluster().view();
+        let topology = stores[0].cluster().topology();
         let at_pair = |key: &Key| {
-            view.home(key.partition())
+            topology
+                .home(key.partition())
                 .iter()
                 .all(|volume| pair.contains(volume))
         };

@@ -17,7 +17,7 @@ use super::copy::{self, CopyError, Job};
 use super::decide::{Copy, Fate, Finding, Instead, Plan, Rules, Step, decide};
 use super::gather::{self, Gathered};
 use super::outages::Outages;
-use crate::cluster::{Cluster, View};
+use crate::cluster::{Cluster, Topology};
 use crate::upkeep::settings::UpkeepSettings;
 use crate::upkeep::throttle::Throttle;
 
@@ -78,7 +78,7 @@ pub struct Done {
 struct Run<'a> {
     reconciler: &'a Reconciler,
     cluster: &'a Cluster,
-    view: &'a View,
+    topology: &'a Topology,
     done: &'a mut Done,
     /// Whether something has changed since the round was decided, so that another decision is worthwhile.
     changed: bool,
@@ -113,9 +113,9 @@ impl Reconciler {
     pub async fn partition(&self, cluster: &Cluster, partition: Partition) -> Done {
         let mut done = Done::default();
         for round in 0..=ROUNDS_MAX {
-            let view = cluster.view();
-            let found = gather::partition(&view, partition, &self.outages).await;
-            if !self.round(cluster, &view, &found, round, &mut done).await {
+            let topology = cluster.topology();
+            let found = gather::partition(&topology, partition, &self.outages).await;
+            if !self.round(cluster, &topology, &found, round, &mut done).await {
                 break;
             }
         }
@@ -126,10 +126,10 @@ impl Reconciler {
     pub async fn key(&self, cluster: &Cluster, key: &Key) -> Done {
         let mut done = Done::default();
         for round in 0..=ROUNDS_MAX {
-            let view = cluster.view();
+            let topology = cluster.topology();
             let read_through = round == 0;
-            let found = gather::key(&view, key, &self.outages, read_through).await;
-            if !self.round(cluster, &view, &found, round, &mut done).await {
+            let found = gather::key(&topology, key, &self.outages, read_through).await;
+            if !self.round(cluster, &topology, &found, round, &mut done).await {
                 break;
             }
         }
@@ -140,23 +140,23 @@ impl Reconciler {
     pub async fn walked(
         &self,
         cluster: &Cluster,
-        view: &View,
+        topology: &Topology,
         partition: Partition,
         found: &Gathered,
     ) -> Done {
         let plan = self.plan(found);
-        if !plan.is_quiet() || cluster.view().layouts != view.layouts {
+        if !plan.is_quiet() || cluster.topology().layouts != topology.layouts {
             return self.partition(cluster, partition).await;
         }
         let mut done = Done::default();
-        done.standing(view, found, &plan);
+        done.standing(topology, found, &plan);
         done
     }
 
     /// The state of a partition seen in a walk; nothing is changed.
-    pub fn standing(&self, view: &View, found: &Gathered) -> Done {
+    pub fn standing(&self, topology: &Topology, found: &Gathered) -> Done {
         let mut done = Done::default();
-        done.standing(view, found, &self.plan(found));
+        done.standing(topology, found, &self.plan(found));
         done
     }
 
@@ -173,20 +173,20 @@ impl Reconciler {
     async fn round(
         &self,
         cluster: &Cluster,
-        view: &View,
+        topology: &Topology,
         found: &Gathered,
         number: usize,
         done: &mut Done,
     ) -> bool {
         let plan = self.plan(found);
-        done.standing(view, found, &plan);
+        done.standing(topology, found, &plan);
         if number == ROUNDS_MAX {
             return false;
         }
         let mut run = Run {
             reconciler: self,
             cluster,
-            view,
+            topology,
             done,
             changed: false,
             failures: Vec::new(),
@@ -233,7 +233,7 @@ impl Run<'_> {
     }
 
     fn volume(&self, id: &VolumeId) -> Result<Arc<dyn Volume>, String> {
-        let volume = self.view.volumes.get(id).cloned();
+        let volume = self.topology.volumes.get(id).cloned();
         volume.ok_or_else(|| format!("volume {id} is in no layout in force"))
     }
 
@@ -258,12 +258,12 @@ impl Run<'_> {
             from: copy
                 .from
                 .iter()
-                .filter_map(|id| self.view.volumes.get(id).cloned())
+                .filter_map(|id| self.topology.volumes.get(id).cloned())
                 .collect(),
             torn: copy
                 .torn
                 .iter()
-                .filter_map(|id| self.view.volumes.get(id).cloned())
+                .filter_map(|id| self.topology.volumes.get(id).cloned())
                 .collect(),
             throttle: throttle.clone(),
         };
@@ -372,7 +372,7 @@ impl Run<'_> {
     /// would look like a write to be finished. A newer preparation is an error, and so is a volume that does
     /// not answer.
     async fn clear_pending(&self, finding: &Finding) -> Result<(), String> {
-        for volume in self.view.volumes.values() {
+        for volume in self.topology.volumes.values() {
             self.clear_pending_on(volume.as_ref(), finding).await?;
         }
         Ok(())
@@ -401,7 +401,7 @@ impl Run<'_> {
     fn may_remove(&self, home: &[VolumeId]) -> bool {
         !home.is_empty()
             && home.iter().all(|volume| self.certain.contains(volume))
-            && self.cluster.view().layouts.current.number == self.view.layouts.current.number
+            && self.cluster.topology().layouts.current.number == self.topology.layouts.current.number
     }
 
     /// Removes a replica. A replica that is gone already counts as removed.
@@ -503,7 +503,7 @@ impl Done {
     }
 
     /// Notes the state before a round; the last round's state remains.
-    fn standing(&mut self, view: &View, found: &Gathered, plan: &Plan) {
+    fn standing(&mut self, topology: &Topology, found: &Gathered, plan: &Plan) {
         let said = |fate: fn(&Fate) -> Option<&String>| {
             plan.findings
                 .iter()
@@ -533,14 +533,15 @@ impl Done {
         let kept = plan.findings.iter().filter(|finding| !lost(finding));
         self.wanting = kept.map(|finding| finding.missing + finding.bad).sum();
         self.home_complete = self.wanting == 0;
-        self.nothing_left_behind = !leaves_something(view, found, plan);
+        self.nothing_left_behind = !leaves_something(topology, found, plan);
     }
 }
 
 /// Whether something of a lost or conflicting object lies on a volume that the current layout does not have.
-fn leaves_something(view: &View, found: &Gathered, plan: &Plan) -> bool {
+fn leaves_something(topology: &Topology, found: &Gathered, plan: &Plan) -> bool {
     let stays = |id: &VolumeId| {
-        view.layouts
+        topology
+            .layouts
             .current
             .roles
             .volumes

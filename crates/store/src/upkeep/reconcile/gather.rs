@@ -10,7 +10,7 @@ use data_encoding::HEXLOWER;
 use futures_util::future::join_all;
 
 use super::outages::Outages;
-use crate::cluster::View;
+use crate::cluster::Topology;
 
 /// How long a volume may take to answer a survey. A partition of a very large store has some ten thousand
 /// files.
@@ -48,19 +48,19 @@ pub struct Away {
 }
 
 /// Surveys a partition on every volume in force, all at once.
-pub async fn partition(view: &View, partition: Partition, outages: &Outages) -> Gathered {
-    let answers = view.volumes.values().map(|volume| async move {
+pub async fn partition(topology: &Topology, partition: Partition, outages: &Outages) -> Gathered {
+    let answers = topology.volumes.values().map(|volume| async move {
         let answer = survey(volume, &[partition], outages).await;
         (volume.id().clone(), answer.map(|found| found.concat()))
     });
     let answers = join_all(answers).await;
-    collect(view, partition, outages, true, answers)
+    collect(topology, partition, outages, true, answers)
 }
 
 /// The newest replicas of one key: read through and so certain if `read_through`, otherwise as the index
 /// reports them.
-pub async fn key(view: &View, key: &Key, outages: &Outages, read_through: bool) -> Gathered {
-    let answers = view.volumes.values().map(|volume| async move {
+pub async fn key(topology: &Topology, key: &Key, outages: &Outages, read_through: bool) -> Gathered {
+    let answers = topology.volumes.values().map(|volume| async move {
         let answer = within(VERIFY_WITHIN, volume.as_ref(), look(volume, key, read_through)).await;
         if answer.is_ok() {
             outages.answered(volume.id());
@@ -68,7 +68,7 @@ pub async fn key(view: &View, key: &Key, outages: &Outages, read_through: bool) 
         (volume.id().clone(), answer)
     });
     let answers = join_all(answers).await;
-    collect(view, key.partition(), outages, false, answers)
+    collect(topology, key.partition(), outages, false, answers)
 }
 
 /// The newest replica of a key on one volume.
@@ -114,20 +114,20 @@ pub(super) async fn survey(
 }
 
 pub(super) fn collect(
-    view: &View,
+    topology: &Topology,
     partition: Partition,
     outages: &Outages,
     whole: bool,
     answers: Vec<(VolumeId, Result<Vec<Surveyed>, VolumeError>)>,
 ) -> Gathered {
     let mut found = Gathered {
-        home: view.home(partition).to_vec(),
-        fallbacks: view
+        home: topology.home(partition).to_vec(),
+        fallbacks: topology
             .placements
             .first()
             .map(|placement| placement.fallbacks(partition))
             .unwrap_or_default(),
-        older_layouts: !view.layouts.older.is_empty(),
+        older_layouts: !topology.layouts.older.is_empty(),
         whole,
         full: outages.full(),
         ..Gathered::default()

@@ -17,14 +17,14 @@ use futures_util::future::join_all;
 
 use super::gather::{self, Gathered};
 use super::outages::Outages;
-use crate::cluster::View;
+use crate::cluster::Topology;
 
 /// An older survey is repeated.
 const FRESH_FOR: Duration = Duration::from_mins(1);
 
 /// A walk over partitions in a given order.
 pub struct Walk<'a> {
-    view: &'a View,
+    topology: &'a Topology,
     outages: &'a Outages,
     left: VecDeque<Partition>,
     readers: Vec<Reader>,
@@ -41,7 +41,7 @@ struct Reader {
 impl<'a> Walk<'a> {
     /// A walk that has not asked anything yet.
     pub fn new(
-        view: &'a View,
+        topology: &'a Topology,
         outages: &'a Outages,
         partitions: impl IntoIterator<Item = Partition>,
     ) -> Self {
@@ -51,10 +51,10 @@ impl<'a> Walk<'a> {
             asked: Instant::now(),
         };
         Self {
-            view,
+            topology,
             outages,
             left: partitions.into_iter().collect(),
-            readers: view.volumes.values().map(reader).collect(),
+            readers: topology.volumes.values().map(reader).collect(),
         }
     }
 
@@ -72,7 +72,7 @@ impl<'a> Walk<'a> {
         });
         let answers = join_all(answers).await;
         self.left.pop_front();
-        let found = gather::collect(self.view, partition, self.outages, true, answers);
+        let found = gather::collect(self.topology, partition, self.outages, true, answers);
         Some((partition, found))
     }
 

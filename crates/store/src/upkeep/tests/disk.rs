@@ -91,9 +91,9 @@ impl Disks {
         let mut version = self.cluster.clock.now();
         // Old enough not to be mistaken for a write in progress.
         version.millis -= 3_600_000;
-        let view = self.cluster.view();
-        for id in view.home(key.partition()) {
-            let (upload, volume) = (UploadId::random(), &view.volumes[id]);
+        let topology = self.cluster.topology();
+        for id in topology.home(key.partition()) {
+            let (upload, volume) = (UploadId::random(), &topology.volumes[id]);
             let meta = meta(&key, version, Some(&content));
             volume
                 .prepare_whole(upload, &meta, Bytes::from(content.clone()))
@@ -110,8 +110,8 @@ impl Disks {
 
     /// The file of an object's replica on its `nth` home volume.
     fn file(&self, i: u64, nth: usize) -> PathBuf {
-        let view = self.cluster.view();
-        let root = self.path(&view.home(key(i).partition())[nth]).join("objects");
+        let topology = self.cluster.topology();
+        let root = self.path(&topology.home(key(i).partition())[nth]).join("objects");
         let hash = HEXLOWER.encode(&key(i).hash()[..8]);
         let mut found = files_below(&root);
         found.retain(|path| {
@@ -127,11 +127,11 @@ impl Disks {
 
     /// Checks that the census is whole and that reading everything finds nothing bad.
     async fn check_whole(&self) {
-        let view = self.cluster.view();
-        let census = census(&view, &|_| {}).await;
+        let topology = self.cluster.topology();
+        let census = census(&topology, &|_| {}).await;
         assert!(census.is_whole() && census.replicas_surplus == 0, "{census:?}");
         assert_eq!(census.objects, self.versions.len() as u64);
-        let report = scrub_all(&view, &[], None, &|_| {}).await;
+        let report = scrub_all(&topology, &[], None, &|_| {}).await;
         assert!(report.is_clean(), "{report:?}");
         assert_eq!(report.replicas, 2 * self.versions.len() as u64);
     }
@@ -174,8 +174,8 @@ async fn files_damaged_by_hand_are_found_and_put_right() {
             }
         }
     }
-    let view = disks.cluster.view();
-    let report = scrub_all(&view, &[], None, &|_| {}).await;
+    let topology = disks.cluster.topology();
+    let report = scrub_all(&topology, &[], None, &|_| {}).await;
     assert_eq!(report.bad + report.missing, 12, "{report:?}");
     let report = disks.repair().await;
     assert!(report.is_clean(), "{report:?}");
@@ -188,7 +188,7 @@ async fn a_directory_wiped_while_it_is_open_is_filled_again() {
     let disks = Disks::with_objects(12).await;
     let volume = disks
         .cluster
-        .view()
+        .topology()
         .volumes
         .keys()
         .next()
@@ -263,7 +263,7 @@ async fn files_damaged_at_different_blocks_are_joined() {
         let store = Store::new(disks.cluster.clone());
         let Some(block) = right_nowhere else {
             assert!(read(&store, &key(9), None).await.expect("read") == whole);
-            scrub_all(&disks.cluster.view(), &[], None, &|_| {}).await;
+            scrub_all(&disks.cluster.topology(), &[], None, &|_| {}).await;
             assert!(read(&store, &key(9), None).await.expect("read") == whole);
             let report = disks.repair().await;
             assert!(report.is_clean(), "{report:?}");
@@ -271,7 +271,7 @@ async fn files_damaged_at_different_blocks_are_joined() {
             continue;
         };
         let (start, end) = (block * BLOCK_BYTES, (block + 1) * BLOCK_BYTES);
-        scrub_all(&disks.cluster.view(), &[], None, &|_| {}).await;
+        scrub_all(&disks.cluster.topology(), &[], None, &|_| {}).await;
         let report = disks.repair().await;
         let told = format!("bytes {start}-{} of {size}", end.min(size as u64) - 1);
         assert!(report.lost_bytes[0].contains(&told), "{told}: {report:?}");
@@ -293,8 +293,8 @@ async fn a_directory_in_the_place_of_a_replica_makes_way() {
     fs::remove_file(&file).expect("removed");
     fs::create_dir(&file).expect("made");
     fs::write(file.join("notes.txt"), "mine").expect("written");
-    let volume = disks.cluster.view().home(key(1).partition())[0].clone();
-    let report = scrub_all(&disks.cluster.view(), &[], None, &|_| {}).await;
+    let volume = disks.cluster.topology().home(key(1).partition())[0].clone();
+    let report = scrub_all(&disks.cluster.topology(), &[], None, &|_| {}).await;
     assert_eq!(report.bad, 1, "{report:?}");
     let report = disks.repair().await;
     assert!(report.is_clean(), "{report:?}");

@@ -23,8 +23,8 @@ async fn a_scrub_finds_every_flipped_bit_and_a_repair_puts_it_right() {
         });
     }
     assert!(world.census().await.is_whole(), "nobody knows yet");
-    let view = world.cluster.view();
-    let report = scrub_all(&view, &[], None, &|_| {}).await;
+    let topology = world.cluster.topology();
+    let report = scrub_all(&topology, &[], None, &|_| {}).await;
     assert_eq!(
         (report.replicas, report.bad, report.missing),
         (60, flipped, 0),
@@ -33,7 +33,7 @@ async fn a_scrub_finds_every_flipped_bit_and_a_repair_puts_it_right() {
     assert_eq!(world.census().await.replicas_bad, flipped);
     world.repair().await;
     world.check_whole().await;
-    assert!(scrub_all(&view, &[], None, &|_| {}).await.is_clean());
+    assert!(scrub_all(&topology, &[], None, &|_| {}).await.is_clean());
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn one_volume_is_scrubbed_when_one_is_named() {
     let volume = &world.volumes()[1];
     let held = volume.replicas().len() as u64;
     let named = ["b/v".to_owned().into()];
-    let report = scrub_all(&world.cluster.view(), &named, None, &|_| {}).await;
+    let report = scrub_all(&world.cluster.topology(), &named, None, &|_| {}).await;
     assert_eq!(report.replicas, held);
     assert!(world.volumes()[0].log().is_empty());
 }
@@ -54,10 +54,10 @@ async fn the_fixity_log_tells_the_story_once_and_in_order() {
     world.volumes()[0].damage(&key, version, |replica| {
         replica.content.as_mut().expect("a file")[0] ^= 1;
     });
-    let view = world.cluster.view();
-    scrub_all(&view, &[], None, &|_| {}).await;
+    let topology = world.cluster.topology();
+    scrub_all(&topology, &[], None, &|_| {}).await;
     world.repair().await;
-    let (events, failed) = fixity(&view, &key, 100).await;
+    let (events, failed) = fixity(&topology, &key, 100).await;
     assert!(failed.is_empty());
     assert!(events.is_sorted_by_key(|event| event.time_ms));
     let of = |volume: &str| {
@@ -74,7 +74,7 @@ async fn the_fixity_log_tells_the_story_once_and_in_order() {
             .starts_with("copied from b/v, every block compared with blake3")
     }));
     world.volumes()[1].set(Mood::Unreachable);
-    assert_eq!(fixity(&view, &key, 100).await.1.len(), 1);
+    assert_eq!(fixity(&topology, &key, 100).await.1.len(), 1);
 }
 
 #[test]

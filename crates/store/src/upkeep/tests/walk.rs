@@ -46,16 +46,16 @@ async fn a_walk_is_the_partitions_one_by_one() {
         volume.survey_at_most(most);
     }
     world.volumes()[1].stray(Partition(77), "unknown");
-    let view = world.cluster.view();
+    let topology = world.cluster.topology();
     let outages = Outages::new(std::time::Duration::MAX);
     // As a node does, which looks after some of them, of which some go to somebody else meanwhile.
     let partitions = || (0..PARTITIONS).step_by(3).map(Partition);
-    let mut walk = Walk::new(&view, &outages, partitions());
+    let mut walk = Walk::new(&topology, &outages, partitions());
     for partition in partitions().filter(|partition| partition.0 % 5 != 0) {
         assert!(walk.holds(partition) && walk.skip_to(partition));
         let (met, found) = walk.next().await.expect("it is to come");
         assert_eq!(met, partition);
-        assert_eq!(found, gather::partition(&view, partition, &outages).await);
+        assert_eq!(found, gather::partition(&topology, partition, &outages).await);
         assert!(!walk.holds(partition) && !walk.skip_to(partition));
     }
 }
@@ -66,9 +66,9 @@ async fn a_walk_notices_who_goes_and_comes_back() {
     let world = World::with_objects(2, &[1, 1, 1], 30);
     let volume = world.volumes()[0].clone();
     volume.survey_at_most(2);
-    let view = world.cluster.view();
+    let topology = world.cluster.topology();
     let outages = Outages::new(std::time::Duration::MAX);
-    let mut walk = Walk::new(&view, &outages, (0..8).map(Partition));
+    let mut walk = Walk::new(&topology, &outages, (0..8).map(Partition));
     let mut seen = Vec::new();
     for number in 0..8 {
         match number {

@@ -35,7 +35,7 @@ fn start(world: World, settings: UpkeepSettings, load: usize) -> Running {
 fn start_in(dir: tempfile::TempDir, world: World, settings: UpkeepSettings, load: usize) -> Running {
     let workers = Workers::start(WorkersConfig {
         store: Store::new(world.cluster.clone()),
-        local: world.cluster.view().volumes.keys().cloned().collect(),
+        local: world.cluster.topology().volumes.keys().cloned().collect(),
         settings,
         state_dirs: vec![dir.path().to_owned()],
         load: Arc::new(move || load),
@@ -126,7 +126,7 @@ async fn damage_that_a_reader_met_is_repaired_while_the_node_is_busy_and_scrub_w
 }
 
 async fn scrub_of(world: &World) -> u64 {
-    crate::upkeep::scrub_all(&world.cluster.view(), &[], None, &|_| {})
+    crate::upkeep::scrub_all(&world.cluster.topology(), &[], None, &|_| {})
         .await
         .bad
 }
@@ -198,7 +198,7 @@ async fn a_new_layout_is_followed_to_its_end() {
     let running = start(world, eager(), 0);
     running.world.change_layout(roles(2, &[0, 1, 1, 1]));
     running
-        .until(|world| world.cluster.view().layouts.older.is_empty())
+        .until(|world| world.cluster.topology().layouts.older.is_empty())
         .await;
     // This process takes the layout into force first, and tells the nodes afterwards.
     running

@@ -126,13 +126,13 @@ impl World {
     }
 
     pub(crate) fn home(&self, key: &Key) -> Vec<VolumeId> {
-        self.cluster.view().home(key.partition()).to_vec()
+        self.cluster.topology().home(key.partition()).to_vec()
     }
 
     /// A volume that is not a home of the key.
     pub(crate) fn elsewhere(&self, key: &Key) -> VolumeId {
-        let view = self.cluster.view();
-        let fallbacks = view.placements[0].fallbacks(key.partition());
+        let topology = self.cluster.topology();
+        let fallbacks = topology.placements[0].fallbacks(key.partition());
         fallbacks
             .into_iter()
             .next()
@@ -154,12 +154,12 @@ impl World {
 
     /// Puts a layout in force after the current one.
     pub(crate) fn change_layout(&self, roles: Roles) {
-        let view = self.cluster.view();
-        let mut older = vec![view.layouts.current.clone()];
-        older.extend(view.layouts.older.clone());
+        let topology = self.cluster.topology();
+        let mut older = vec![topology.layouts.current.clone()];
+        older.extend(topology.layouts.older.clone());
         let layouts = Layouts {
             current: Layout {
-                number: view.layouts.current.number + 1,
+                number: topology.layouts.current.number + 1,
                 seed: 7,
                 roles,
             },
@@ -174,7 +174,7 @@ impl World {
     }
 
     pub(crate) async fn census(&self) -> Census {
-        census(&self.cluster.view(), &|_| {}).await
+        census(&self.cluster.topology(), &|_| {}).await
     }
 
     /// Checks the census and the volumes' contents: every object reads right on all its home volumes, and

@@ -25,7 +25,7 @@ use super::gate::Gate;
 use super::reconcile::{Done, Reconciler};
 use super::{Census, RepairQueue, ScrubFiles, UpkeepSettings};
 use crate::client::Store;
-use crate::cluster::{Cluster, View};
+use crate::cluster::{Cluster, Topology};
 
 mod board;
 mod once;
@@ -215,28 +215,28 @@ impl Shared {
     }
 
     /// Whether this node looks after a partition now.
-    fn looks_after(&self, view: &View, partition: Partition) -> bool {
+    fn looks_after(&self, topology: &Topology, partition: Partition) -> bool {
         let Some(me) = self.cluster().me() else {
             return true;
         };
-        let home = view.home(partition);
+        let home = topology.home(partition);
         let reachable = home
             .iter()
             .find(|volume| !self.reconciler.outages.is_away(volume));
         let acting = reachable
             .or(home.first())
-            .and_then(|volume| node_of(view, volume));
+            .and_then(|volume| node_of(topology, volume));
         acting == Some(me)
     }
 
     /// Whether this node does the tasks that only one node of a cluster does.
     fn acts_for_all(&self) -> bool {
-        self.looks_after(&self.cluster().view(), Partition(0))
+        self.looks_after(&self.cluster().topology(), Partition(0))
     }
 }
 
-fn node_of<'a>(view: &'a View, volume: &VolumeId) -> Option<&'a NodeId> {
-    let volumes = &view.layouts.current.roles.volumes;
+fn node_of<'a>(topology: &'a Topology, volume: &VolumeId) -> Option<&'a NodeId> {
+    let volumes = &topology.layouts.current.roles.volumes;
     volumes
         .iter()
         .find(|role| role.id == *volume)

@@ -27,7 +27,7 @@ pub(super) async fn censuses(shared: Arc<Shared>, board: Board) {
             continue;
         }
         board.begin(None);
-        let view = shared.cluster().view();
+        let topology = shared.cluster().topology();
         let progress = |now: crate::upkeep::Progress| {
             board.update(|status| {
                 status.done = now.done;
@@ -36,7 +36,7 @@ pub(super) async fn censuses(shared: Arc<Shared>, board: Board) {
         };
         let taken = tokio::select! {
             () = shared.gate.stopped() => return,
-            taken = census(&view, &progress) => taken,
+            taken = census(&topology, &progress) => taken,
         };
         board.update(|status| {
             status.found += taken.replicas_bad + taken.replicas_missing + taken.objects_lost + taken.strays;

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use super::board::{About, Board};
 use super::pending::Urgency;
 use super::{Shared, all_partitions};
-use crate::cluster::View;
+use crate::cluster::Topology;
 use crate::upkeep::moved::Moved;
 use crate::upkeep::rebuild;
 use crate::upkeep::reconcile::{Gathered, Walk};
@@ -55,18 +55,19 @@ async fn at_once(shared: &Shared, board: &Board, urgency: Urgency, partitions: V
 /// A walk over all waiting routine partitions, starting with these. It ends when something more urgent
 /// arrives, or a partition that the walk does not include.
 async fn routine(shared: &Shared, board: &Board, first: Vec<Partition>) {
-    let view = shared.cluster().view();
+    let topology = shared.cluster().topology();
     let waiting = first.iter().copied().chain(shared.pending.routine());
-    let mine = waiting.filter(|partition| shared.looks_after(&view, *partition));
-    let mut walk = Walk::new(&view, &shared.reconciler.outages, mine.collect::<Vec<_>>());
+    let mine = waiting.filter(|partition| shared.looks_after(&topology, *partition));
+    let mut walk = Walk::new(&topology, &shared.reconciler.outages, mine.collect::<Vec<_>>());
     let mut partitions = first;
     while !partitions.is_empty() {
         begin(shared, board, partitions.len());
         if !shared.gate.pass().await {
             return;
         }
-        let is_new = |partition: &Partition| shared.looks_after(&view, *partition) && !walk.holds(*partition);
-        if partitions.iter().any(is_new) || shared.cluster().view().layouts != view.layouts {
+        let is_new =
+            |partition: &Partition| shared.looks_after(&topology, *partition) && !walk.holds(*partition);
+        if partitions.iter().any(is_new) || shared.cluster().topology().layouts != topology.layouts {
             shared.pending.add(partitions, Urgency::Routine);
             return;
         }
@@ -103,11 +104,11 @@ async fn one(
     partition: Partition,
     found: Option<Gathered>,
 ) {
-    let view = shared.cluster().view();
-    if urgency == Urgency::ByMe || shared.looks_after(&view, partition) {
+    let topology = shared.cluster().topology();
+    if urgency == Urgency::ByMe || shared.looks_after(&topology, partition) {
         let (reconciler, cluster) = (&shared.reconciler, shared.cluster());
         let done = match found {
-            Some(found) => reconciler.walked(cluster, &view, partition, &found).await,
+            Some(found) => reconciler.walked(cluster, &topology, partition, &found).await,
             None => reconciler.partition(cluster, partition).await,
         };
         board.update(|status| {
@@ -121,7 +122,7 @@ async fn one(
         shared.put_right(partition, &done);
         if done.is_complete() {
             for volume in shared.pending.done(partition, urgency) {
-                rebuilt(&view, &volume).await;
+                rebuilt(&topology, &volume).await;
             }
         } else {
             shared.pending.again(partition, urgency);
@@ -131,27 +132,31 @@ async fn one(
 }
 
 /// Handles a volume all of whose partitions were repaired since it was found empty.
-async fn rebuilt(view: &View, volume: &VolumeId) {
-    if let Some(volume) = view.volumes.get(volume) {
-        rebuild::end(view, volume.as_ref(), &BTreeSet::new()).await;
+async fn rebuilt(topology: &Topology, volume: &VolumeId) {
+    if let Some(volume) = topology.volumes.get(volume) {
+        rebuild::end(topology, volume.as_ref(), &BTreeSet::new()).await;
     }
 }
 
 /// Checks whether everything has moved; stops at the first partition that has not.
 async fn end_layout_change(shared: &Shared) {
-    let view = shared.cluster().view();
-    if view.layouts.older.is_empty() || !shared.pending.is_settled() || !shared.acts_for_all() {
+    let topology = shared.cluster().topology();
+    if topology.layouts.older.is_empty() || !shared.pending.is_settled() || !shared.acts_for_all() {
         return;
     }
-    let mut moved = Moved::begin(&view).await;
-    let mut walk = Walk::new(&view, &shared.reconciler.outages, all_partitions());
+    let mut moved = Moved::begin(&topology).await;
+    let mut walk = Walk::new(&topology, &shared.reconciler.outages, all_partitions());
     while moved.is_hopeful() && !shared.gate.is_stopped() {
         let Some((partition, found)) = walk.next().await else {
             break;
         };
-        moved.add(&view, partition, &shared.reconciler.standing(&view, &found));
+        moved.add(
+            &topology,
+            partition,
+            &shared.reconciler.standing(&topology, &found),
+        );
     }
-    if moved.finish(shared.cluster(), &view).await {
+    if moved.finish(shared.cluster(), &topology).await {
         // Tombstones and what is left of moved copies can go now.
         shared.pending.add(all_partitions(), Urgency::Routine);
     }

@@ -105,8 +105,9 @@ impl Scrub {
 
     /// The handle, under the layout now in force.
     fn volume(&self) -> Result<Arc<dyn Volume>, VolumeError> {
-        let view = self.shared.cluster().view();
-        view.volumes
+        let topology = self.shared.cluster().topology();
+        topology
+            .volumes
             .get(&self.id)
             .cloned()
             .ok_or_else(|| VolumeError::Failed {

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use super::board::Board;
 use super::pending::Urgency;
 use super::{Shared, all_partitions};
-use crate::cluster::{View, announce};
+use crate::cluster::{Topology, announce};
 use crate::upkeep::rebuild::partitions_of;
 use crate::upkeep::reconcile::gather::within;
 
@@ -45,12 +45,12 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board) {
     };
     while !shared.gate.is_stopped() {
         board.begin(None);
-        let view = shared.cluster().view();
-        watch.layouts(&view);
-        watch.volumes(&view).await;
+        let topology = shared.cluster().topology();
+        watch.layouts(&topology);
+        watch.volumes(&topology).await;
         watch.clock();
         if shared.acts_for_all() {
-            tell_nodes(&shared, &view).await;
+            tell_nodes(&shared, &topology).await;
         }
         board.update(|status| status.done = watch.health.len() as u64);
         board.end();
@@ -60,27 +60,27 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board) {
 
 impl Watch {
     /// Handles a new layout: everything may have to move.
-    fn layouts(&mut self, view: &View) {
-        let number = view.layouts.current.number;
+    fn layouts(&mut self, topology: &Topology) {
+        let number = topology.layouts.current.number;
         let before = self.layout.replace(number);
         if before.is_some_and(|before| before != number)
-            || (before.is_none() && !view.layouts.older.is_empty())
+            || (before.is_none() && !topology.layouts.older.is_empty())
         {
             self.shared.pending.forget_rebuilding();
             self.shared.pending.add(all_partitions(), Urgency::Routine);
         }
     }
 
-    async fn volumes(&mut self, view: &View) {
-        let looks = view.volumes.values().map(|volume| self.look(volume));
+    async fn volumes(&mut self, topology: &Topology) {
+        let looks = topology.volumes.values().map(|volume| self.look(volume));
         let now: BTreeMap<_, _> = join_all(looks).await.into_iter().collect();
         for (id, health) in &now {
             let before = self.health.get(id).copied();
             if before != Some(*health) {
-                self.changed(view, id, before, *health);
+                self.changed(topology, id, before, *health);
             }
             if *health == Health::Rebuilding && self.shared.local.contains(id) {
-                self.shared.pending.rebuild(id, partitions_of(view, id));
+                self.shared.pending.rebuild(id, partitions_of(topology, id));
             }
         }
         self.health = now;
@@ -111,17 +111,19 @@ impl Watch {
 
     /// Adds the partitions that a change of a volume affects. If it came back, these include those that
     /// stand-ins hold.
-    fn changed(&self, view: &View, id: &VolumeId, before: Option<Health>, now: Health) {
+    fn changed(&self, topology: &Topology, id: &VolumeId, before: Option<Health>, now: Health) {
         // A volume of this node logs its own changes.
         if !self.shared.local.contains(id) || now == Health::AwayLong {
             tell(id, before, now);
         }
         let came_back = matches!(before, Some(Health::Away | Health::AwayLong)) && now == Health::There;
         if came_back {
-            let holds = all_partitions().filter(|partition| view.places(*partition).contains(id));
+            let holds = all_partitions().filter(|partition| topology.places(*partition).contains(id));
             self.shared.pending.add(holds, Urgency::AtOnce);
         } else if now == Health::AwayLong {
-            self.shared.pending.add(partitions_of(view, id), Urgency::AtOnce);
+            self.shared
+                .pending
+                .add(partitions_of(topology, id), Urgency::AtOnce);
         }
     }
 
@@ -160,9 +162,9 @@ fn tell(id: &VolumeId, before: Option<Health>, now: Health) {
 }
 
 /// Tells layout changes to nodes that missed them.
-async fn tell_nodes(shared: &Shared, view: &View) {
-    let mine = &view.layouts;
-    let answers = view.nodes.values().map(|node| async move {
+async fn tell_nodes(shared: &Shared, topology: &Topology) {
+    let mine = &topology.layouts;
+    let answers = topology.nodes.values().map(|node| async move {
         let layouts = tokio::time::timeout(shared.settings.answer_within, node.layouts()).await;
         let Ok(Ok(theirs)) = layouts else {
             return false;

@@ -30,7 +30,7 @@ pub(super) struct Args {}
 pub(super) fn run(_: &Args, place: ConnectSettings, context: &mut Context) -> anyhow::Result<Outcome> {
     with_store(place, Begin::Refused, async |session| {
         let pass = Pass::new("partitions", context);
-        let counted = census(&session.view(), &|progress| pass.show(progress)).await;
+        let counted = census(&session.topology(), &|progress| pass.show(progress)).await;
         let elapsed_ms = pass.elapsed_ms();
         drop(pass);
         if context.json {

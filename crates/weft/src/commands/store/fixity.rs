@@ -7,7 +7,7 @@ use cluster::ConnectSettings;
 use data_encoding::HEXLOWER;
 use serde::Serialize;
 use store::upkeep::{digests, fixity};
-use store::{FixityEvent, Key, Meta, StoreError, View};
+use store::{FixityEvent, Key, Meta, StoreError, Topology};
 
 use super::key;
 use super::session::{Begin, Session, with_store};
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         let (events, silent) = match &key {
             Some(key) => {
                 let headed = print_digests(session, key, args.sha512, context).await;
-                let story = fixity(&session.view(), key, limit).await;
+                let story = fixity(&session.topology(), key, limit).await;
                 match headed {
                     Err(error) if is_absent(&error) && !story.0.is_empty() => {
                         progress_line(&format!(
@@ -74,7 +74,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
                 }
                 story
             }
-            None => all(&session.view(), limit).await,
+            None => all(&session.topology(), limit).await,
         };
         print(&events, key.is_none(), context)?;
         for volume in &silent {
@@ -131,10 +131,10 @@ async fn print_digests(
 
 /// Returns the newest lines of all logs, in order of time. Volumes of one node share a log, so each line is
 /// shown once.
-async fn all(view: &View, limit: usize) -> (Vec<FixityEvent>, Vec<String>) {
+async fn all(topology: &Topology, limit: usize) -> (Vec<FixityEvent>, Vec<String>) {
     let mut events: Vec<FixityEvent> = Vec::new();
     let mut silent = Vec::new();
-    for (id, volume) in &view.volumes {
+    for (id, volume) in &topology.volumes {
         match volume.fixity(None, limit).await {
             Ok(lines) => events.extend(lines),
             Err(error) => silent.push(format!("{id}: {error}")),

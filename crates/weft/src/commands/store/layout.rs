@@ -123,7 +123,7 @@ pub(super) fn run(args: &Args, place_args: &StoreArgs, context: &mut Context) ->
         Begin::Refused
     };
     with_store(place, begin, async |session| match change {
-        None => show(&session.view().layouts, context),
+        None => show(&session.topology().layouts, context),
         Some(roles) => match apply {
             Some(yes) => make(session, roles, yes, context).await,
             None => foresee(session, roles, context).await,
@@ -207,7 +207,7 @@ fn shares(layout: &Layout) -> BTreeMap<VolumeId, f64> {
 }
 
 async fn foresee(session: &Session, roles: Roles, context: &mut Context) -> anyhow::Result<Outcome> {
-    let layouts = &session.view().layouts;
+    let layouts = &session.topology().layouts;
     let next = layouts.next(roles).map_err(|error| WrongUse(error.to_string()))?;
     let plan = plan(
         &layouts.current,
@@ -224,9 +224,9 @@ async fn foresee(session: &Session, roles: Roles, context: &mut Context) -> anyh
 
 /// Bytes on every volume that answers.
 async fn sizes(session: &Session) -> BTreeMap<VolumeId, u64> {
-    let view = session.view();
+    let topology = session.topology();
     let mut sizes = BTreeMap::new();
-    for (id, volume) in &view.volumes {
+    for (id, volume) in &topology.volumes {
         if let Ok(status) = volume.status().await {
             sizes.insert(id.clone(), status.replica_bytes);
         }
@@ -267,7 +267,7 @@ fn print_plan(plan: &Plan, context: &mut Context) -> anyhow::Result<()> {
 }
 
 async fn make(session: &Session, roles: Roles, yes: bool, context: &mut Context) -> anyhow::Result<Outcome> {
-    let current = session.view().layouts.current.clone();
+    let current = session.topology().layouts.current.clone();
     let before = current.number;
     let is_new = |volume: &VolumeRole| !current.roles.volumes.iter().any(|known| known.id == volume.id);
     if let Some(stranger) = session.strangers().first()

@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
     with_store(place, Begin::Refused, async |session| {
         let pass = Pass::new("partitions", context);
         if args.dry_run {
-            let counted = census(&session.view(), &|progress| pass.show(progress)).await;
+            let counted = census(&session.topology(), &|progress| pass.show(progress)).await;
             drop(pass);
             return would(&counted, context);
         }

@@ -63,10 +63,10 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         let volumes = volumes(session, &args.names)?;
         let known = known(session, &volumes).await;
         let pass = Pass::new("replicas", context);
-        let view = session.view();
-        let report = scrub_all(&view, &volumes, args.rate, &|progress| pass.show(progress)).await;
+        let topology = session.topology();
+        let report = scrub_all(&topology, &volumes, args.rate, &|progress| pass.show(progress)).await;
         let absent = if volumes.is_empty() && report.volumes_failed.is_empty() {
-            let counted = census(&view, &|_| {}).await;
+            let counted = census(&topology, &|_| {}).await;
             Some(counted.replicas_missing.saturating_sub(counted.files_missing))
         } else {
             None
@@ -94,7 +94,7 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
 /// Replicas already marked as bad on these volumes, or on all.
 async fn known(session: &Session, volumes: &[VolumeId]) -> u64 {
     let mut known = 0;
-    for (id, volume) in &session.view().volumes {
+    for (id, volume) in &session.topology().volumes {
         if (volumes.is_empty() || volumes.contains(id))
             && let Ok(status) = volume.status().await
         {
@@ -106,13 +106,13 @@ async fn known(session: &Session, volumes: &[VolumeId]) -> u64 {
 
 /// Volumes by name; one that is in no layout is wrong use.
 fn volumes(session: &Session, names: &[String]) -> Result<Vec<VolumeId>, WrongUse> {
-    let view = session.view();
+    let topology = session.topology();
     let find = |name: &String| {
         let id = VolumeId::from(name.clone());
-        match view.volumes.contains_key(&id) {
+        match topology.volumes.contains_key(&id) {
             true => Ok(id),
             false => {
-                let known: Vec<String> = view.volumes.keys().map(ToString::to_string).collect();
+                let known: Vec<String> = topology.volumes.keys().map(ToString::to_string).collect();
                 Err(WrongUse(format!(
                     "no volume {name:?}; there are {}",
                     known.join(", ")

@@ -60,7 +60,7 @@ fn announce(node: &StoreNode, context: &mut Context) -> anyhow::Result<()> {
         context.out.json(&serde_json::json!({
             "node": store.cluster().me(),
             "address": running.address().to_string(),
-            "layout": store.cluster().view().layouts.current.number,
+            "layout": store.cluster().topology().layouts.current.number,
             "unplaced": running.unplaced(),
             "s3": node.face().map(Face::to_json),
         }))?;

@@ -9,7 +9,7 @@ use anyhow::bail;
 use cluster::{
     ConnectError, ConnectSettings, Connection, NodeSettings, VolumeSettings, connect, connect_or_begin,
 };
-use store::{Reading, Store, View};
+use store::{Reading, Store, Topology};
 
 use crate::exit::NotFound;
 use crate::stderr::progress_line;
@@ -63,8 +63,8 @@ impl Session {
     }
 
     /// The cluster as it is now.
-    pub(crate) fn view(&self) -> Arc<View> {
-        self.connection.store().cluster().view()
+    pub(crate) fn topology(&self) -> Arc<Topology> {
+        self.connection.store().cluster().topology()
     }
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn with_store<T>(
             reads_any: AtomicBool::new(false),
         };
         if !fresh.is_empty() {
-            progress_line(&begun(&session.view()));
+            progress_line(&begun(&session.topology()));
         }
         let result = tokio::select! {
             result = work(&session) => result,
@@ -146,8 +146,8 @@ fn holds_nothing(path: &Path) -> bool {
     }
 }
 
-fn begun(view: &View) -> String {
-    let roles = &view.layouts.current.roles;
+fn begun(topology: &Topology) -> String {
+    let roles = &topology.layouts.current.roles;
     let volumes: Vec<String> = roles.volumes.iter().map(|volume| volume.id.to_string()).collect();
     let copies = match roles.replicas {
         1 => "one copy of every object: name another --volume for safety".to_owned(),

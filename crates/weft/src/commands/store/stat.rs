@@ -5,7 +5,7 @@ use std::io::Write;
 use cluster::ConnectSettings;
 use data_encoding::HEXLOWER;
 use serde::Serialize;
-use store::{Held, Key, Meta, ReplicaState, View, VolumeId};
+use store::{Held, Key, Meta, ReplicaState, Topology, VolumeId};
 
 use super::key;
 use super::session::{Begin, Session, with_store};
@@ -118,9 +118,9 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
 /// Asks every volume, those of the layout first: a replica may be on another volume after a hand-off, or
 /// under an older layout.
 async fn replicas(session: &Session, key: &Key, meta: &Meta) -> Vec<Replica> {
-    let view = session.view();
-    let home = view.home(key.partition()).to_vec();
-    let others: Vec<VolumeId> = view
+    let topology = session.topology();
+    let home = topology.home(key.partition()).to_vec();
+    let others: Vec<VolumeId> = topology
         .volumes
         .keys()
         .filter(|id| !home.contains(id))
@@ -130,7 +130,7 @@ async fn replicas(session: &Session, key: &Key, meta: &Meta) -> Vec<Replica> {
         .iter()
         .chain(&others)
         .filter_map(|id| {
-            let volume = view.volumes.get(id)?.clone();
+            let volume = topology.volumes.get(id)?.clone();
             let key = key.clone();
             Some((id.clone(), tokio::spawn(async move { volume.head(&key).await })))
         })
@@ -144,7 +144,7 @@ async fn replicas(session: &Session, key: &Key, meta: &Meta) -> Vec<Replica> {
         };
         let at_home = home.contains(&id);
         if at_home || !matches!(state, CopyState::Missing | CopyState::NotKnown) {
-            replicas.push(described(&view, &id, at_home, state, detail));
+            replicas.push(described(&topology, &id, at_home, state, detail));
         }
     }
     replicas
@@ -164,9 +164,9 @@ fn state_of(found: Option<&Held>, complete: bool, meta: &Meta) -> (CopyState, St
     }
 }
 
-fn described(view: &View, id: &VolumeId, home: bool, state: CopyState, detail: String) -> Replica {
-    let mut roles = std::iter::once(&view.layouts.current)
-        .chain(&view.layouts.older)
+fn described(topology: &Topology, id: &VolumeId, home: bool, state: CopyState, detail: String) -> Replica {
+    let mut roles = std::iter::once(&topology.layouts.current)
+        .chain(&topology.layouts.older)
         .flat_map(|layout| &layout.roles.volumes);
     let role = roles.find(|role| role.id == *id);
     Replica {

@@ -73,15 +73,15 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
 /// Runs a census of the volumes that answer. Those that have just not answered are not asked again for each
 /// partition.
 async fn count_replicas(session: &Session, report: &StoreReport, context: &Context) -> Census {
-    let view = session.view();
+    let topology = session.topology();
     let answers = |id: &str| {
         let mut volumes = report.volumes.iter();
         volumes.any(|volume| volume.id == id && volume.state != VolumeCondition::Unreachable)
     };
-    let volumes = view.volumes.iter().filter(|(id, _)| answers(&id.0));
-    let view = view.of_volumes(volumes.map(|(id, volume)| (id.clone(), volume.clone())).collect());
+    let volumes = topology.volumes.iter().filter(|(id, _)| answers(&id.0));
+    let topology = topology.of_volumes(volumes.map(|(id, volume)| (id.clone(), volume.clone())).collect());
     let pass = Pass::new("partitions", context);
-    census(&view, &|progress| pass.show(progress)).await
+    census(&topology, &|progress| pass.show(progress)).await
 }
 
 fn print(report: &StoreReport, troubles: &[String], context: &mut Context) -> anyhow::Result<()> {
