@@ -11,7 +11,7 @@ use contract::NodeId;
 use serde::{Deserialize, Serialize};
 
 use super::trust::{Tls, Trust};
-use super::{Secret, files};
+use super::{Secret, durable_file};
 
 /// Name of the file.
 const FILE: &str = "owner.json";
@@ -57,7 +57,7 @@ impl Beacon {
     /// Reads the beacon of the volume in this directory; `None` if there is none, or it has another
     /// version.
     pub(super) fn read(volume_dir: &Path) -> io::Result<Option<Self>> {
-        let beacon: Option<Self> = files::read(&files::path_of(volume_dir, FILE))?;
+        let beacon: Option<Self> = durable_file::read(&durable_file::path_of(volume_dir, FILE))?;
         Ok(beacon.filter(|beacon| beacon.format == FORMAT))
     }
 
@@ -66,14 +66,14 @@ impl Beacon {
         if Self::read(volume_dir).is_ok_and(|beacon| beacon.as_ref() == Some(self)) {
             return Ok(());
         }
-        files::replace(&files::path_of(volume_dir, FILE), self)
+        durable_file::replace(&durable_file::path_of(volume_dir, FILE), self)
     }
 
     /// Removes the beacon, unless another node has replaced it meanwhile.
     pub(super) fn remove(&self, volume_dir: &Path) {
         if Self::read(volume_dir).is_ok_and(|beacon| beacon.as_ref() == Some(self)) {
             // Left behind, it does no harm.
-            let _ = std::fs::remove_file(files::path_of(volume_dir, FILE));
+            let _ = std::fs::remove_file(durable_file::path_of(volume_dir, FILE));
         }
     }
 }

@@ -13,7 +13,7 @@ use tokio::time::{Duration, Instant, sleep, timeout};
 
 use super::beacon::Beacon;
 use super::connector::Connector;
-use super::keeper::Keeper;
+use super::layout_log::LayoutLog;
 use super::trust::Trust;
 use super::wire::client::Peers;
 use super::wire::remote_node::RemoteNode;
@@ -192,14 +192,14 @@ async fn through_cluster(cluster: &ClusterFile, trust: Trust) -> Result<Connecti
 
 /// Makes the store for a process that is not a node.
 fn client(layouts: Layouts, trust: Trust, addresses: BTreeMap<NodeId, String>) -> Store {
-    let keeper = Keeper::new(layouts.clone(), Vec::new(), Vec::new());
+    let layout_log = LayoutLog::new(layouts.clone(), Vec::new(), Vec::new());
     let connector = Connector {
         local: None,
-        peers: Peers::new("client", trust, addresses, keeper.clone()),
+        peers: Peers::new("client", trust, addresses, layout_log.clone()),
     };
     let cluster = Cluster::new(None, layouts, Box::new(connector));
-    // The handles that the cluster holds keep the keeper alive.
-    keeper.tell(&cluster);
+    // The handles that the cluster holds keep the log alive.
+    layout_log.tell(&cluster);
     Store::new(cluster)
 }
 
@@ -215,8 +215,8 @@ pub(super) struct Told {
 
 /// Asks nodes for their layouts, all at once; `None` when none answers.
 pub(super) async fn layouts_of<'a>(nodes: impl Iterator<Item = &'a NodeRole>, trust: &Trust) -> Option<Told> {
-    let keeper = Keeper::new(no_layouts(), Vec::new(), Vec::new());
-    let peers = Peers::new("newcomer", trust.clone(), BTreeMap::new(), keeper);
+    let layout_log = LayoutLog::new(no_layouts(), Vec::new(), Vec::new());
+    let peers = Peers::new("newcomer", trust.clone(), BTreeMap::new(), layout_log);
     let told = join_all(nodes.map(|node| timeout(TELL_MAX, told_by(&peers, node)))).await;
     let told: Vec<_> = told.into_iter().filter_map(|told| told.ok().flatten()).collect();
     let holds = told.iter().any(|told| told.holds);

@@ -7,21 +7,21 @@ use contract::VolumeId;
 use volume::DiskVolume;
 
 use super::NodeSettings;
-use super::keeper::Kept;
+use super::layout_log::LayoutsFile;
 
 /// One directory.
-pub(super) struct Found {
+pub(super) struct Directory {
     pub(super) path: PathBuf,
-    pub(super) state: FoundState,
+    pub(super) state: DirectoryState,
     /// The layouts kept there.
-    pub(super) kept: Option<Kept>,
+    pub(super) file: Option<LayoutsFile>,
     /// The volume that the directory says it is, by its layouts or by its `volume.json`.
     pub(super) id: Option<VolumeId>,
 }
 
 /// What a directory shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum FoundState {
+pub(super) enum DirectoryState {
     /// There is no such directory.
     Absent,
     /// It has no sign of a volume.
@@ -32,7 +32,7 @@ pub(super) enum FoundState {
     Unreadable(String),
 }
 
-impl Found {
+impl Directory {
     /// Looks at all directories.
     pub(super) fn all(settings: &NodeSettings) -> Vec<Self> {
         let volumes = settings.volumes.iter();
@@ -40,49 +40,49 @@ impl Found {
     }
 
     fn at(path: &Path) -> Self {
-        let (kept, damage) = match Kept::read(path) {
-            Ok(kept) => (kept, None),
+        let (file, damage) = match LayoutsFile::read(path) {
+            Ok(file) => (file, None),
             Err(detail) => (None, Some(detail)),
         };
         let said = DiskVolume::id_in(path).ok().flatten();
         let state = match (state_of(path), damage) {
-            (FoundState::Fresh, Some(damage)) => FoundState::Used(damage),
-            (FoundState::Used(sign), Some(damage)) => FoundState::Used(format!("{sign}; {damage}")),
+            (DirectoryState::Fresh, Some(damage)) => DirectoryState::Used(damage),
+            (DirectoryState::Used(sign), Some(damage)) => DirectoryState::Used(format!("{sign}; {damage}")),
             (state, _) => state,
         };
         Self {
             path: path.to_owned(),
             state,
-            id: kept.as_ref().map(|kept| kept.volume.clone()).or(said),
-            kept,
+            id: file.as_ref().map(|file| file.volume.clone()).or(said),
+            file,
         }
     }
 
     /// Whether nothing was ever kept there, as far as can be seen.
     pub(super) fn is_new(&self) -> bool {
-        matches!(self.state, FoundState::Absent | FoundState::Fresh) && self.kept.is_none()
+        matches!(self.state, DirectoryState::Absent | DirectoryState::Fresh) && self.file.is_none()
     }
 
     /// Describes the directory in words, for a person who looks for what is missing.
     pub(super) fn told(&self) -> String {
         let path = self.path.display();
         match &self.state {
-            FoundState::Absent => format!("{path} is absent"),
-            FoundState::Fresh => format!("{path} is empty"),
-            FoundState::Used(sign) => format!("{path} was used before ({sign})"),
-            FoundState::Unreadable(detail) => format!("{path} cannot be read ({detail})"),
+            DirectoryState::Absent => format!("{path} is absent"),
+            DirectoryState::Fresh => format!("{path} is empty"),
+            DirectoryState::Used(sign) => format!("{path} was used before ({sign})"),
+            DirectoryState::Unreadable(detail) => format!("{path} cannot be read ({detail})"),
         }
     }
 }
 
-fn state_of(path: &Path) -> FoundState {
-    let unreadable = |error: io::Error| FoundState::Unreadable(error.to_string());
+fn state_of(path: &Path) -> DirectoryState {
+    let unreadable = |error: io::Error| DirectoryState::Unreadable(error.to_string());
     match std::fs::read_dir(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => FoundState::Absent,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => DirectoryState::Absent,
         Err(error) => unreadable(error),
         Ok(_) => match DiskVolume::sign_of_use(path) {
-            Ok(Some(sign)) => FoundState::Used(sign.to_owned()),
-            Ok(None) => FoundState::Fresh,
+            Ok(Some(sign)) => DirectoryState::Used(sign.to_owned()),
+            Ok(None) => DirectoryState::Fresh,
             Err(error) => unreadable(error),
         },
     }

@@ -32,17 +32,17 @@ struct Count {
 }
 
 /// Logs until it is dropped.
-pub(super) struct News {
+pub(super) struct EventLog {
     telling: JoinHandle<()>,
 }
 
-impl Drop for News {
+impl Drop for EventLog {
     fn drop(&mut self) {
         self.telling.abort();
     }
 }
 
-impl News {
+impl EventLog {
     /// Logs the events of this fixity log from now on, in a task on the current tokio runtime.
     pub(super) fn of(log: &FixityLog) -> Self {
         let counts = Arc::new(Counts::default());

@@ -13,16 +13,16 @@ use contract::{
 };
 use store::LayoutTag;
 
-use super::keeper::Keeper;
+use super::layout_log::LayoutLog;
 use super::promises::{Entered, Promises};
 
 /// A volume of this process behind those checks.
 pub struct Guarded {
     inner: Arc<dyn Volume>,
     promises: Arc<Promises>,
-    /// The layout of the request, and the keeper that knows the one in force; `None` if layouts are not
+    /// The layout of the request, and the log that knows the one in force; `None` if layouts are not
     /// compared.
-    under: Option<(LayoutTag, Arc<Keeper>)>,
+    under: Option<(LayoutTag, Arc<LayoutLog>)>,
 }
 
 impl Guarded {
@@ -30,7 +30,7 @@ impl Guarded {
     pub(crate) fn new(
         inner: Arc<dyn Volume>,
         promises: Arc<Promises>,
-        under: Option<(LayoutTag, Arc<Keeper>)>,
+        under: Option<(LayoutTag, Arc<LayoutLog>)>,
     ) -> Arc<Self> {
         Arc::new(Self {
             inner,
@@ -53,10 +53,10 @@ impl Guarded {
     /// that layout: the read either sees this version, or it comes first and this check fails.
     fn same_layout(&self) -> Result<(), VolumeError> {
         match &self.under {
-            Some((under, keeper)) if *under != keeper.tag() => Err(VolumeError::OtherLayout {
+            Some((under, layout_log)) if *under != layout_log.tag() => Err(VolumeError::OtherLayout {
                 volume: self.inner.id().clone(),
                 ours: under.number,
-                theirs: keeper.tag().number,
+                theirs: layout_log.tag().number,
             }),
             _ => Ok(()),
         }

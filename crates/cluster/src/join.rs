@@ -18,8 +18,8 @@ use store::merge;
 
 use super::cluster_file::{ClusterFile, volume_id};
 use super::connect::{Told, layouts_of};
-use super::found::Found;
-use super::keeper::Kept;
+use super::discovery::Directory;
+use super::layout_log::LayoutsFile;
 use super::start::{OpenVolume, conflict, told};
 use super::{NodeSettings, StartError, VolumeSettings};
 
@@ -48,7 +48,7 @@ impl Joined {
 /// Finds out what a node of these settings takes part in.
 pub(super) async fn join(settings: &NodeSettings) -> Result<Joined, StartError> {
     settings.check().map_err(|detail| conflict(settings, detail))?;
-    let found = Found::all(settings);
+    let found = Directory::all(settings);
     let ids = names(settings, &found)?;
     let (layouts, known_before) = match newest(settings, &found)? {
         Some(layouts) => (layouts, true),
@@ -60,7 +60,7 @@ pub(super) async fn join(settings: &NodeSettings) -> Result<Joined, StartError> 
     };
     // If none of its volumes keeps layouts, the node is new or replaces a lost machine: it may make all
     // directories.
-    let new_here = kept(&found).next().is_none();
+    let new_here = layouts_files(&found).next().is_none();
     // If a volume of this node was not given, an absent directory may be that volume under a new path, so
     // none is made.
     let mut ours = layouts.current.roles.volumes.iter();
@@ -93,7 +93,7 @@ pub fn wanted_roles(settings: &NodeSettings) -> Result<Roles, StartError> {
     settings.check().map_err(|detail| conflict(settings, detail))?;
     match &settings.cluster {
         Some(cluster) => Ok(cluster.roles()),
-        None => Ok(own_roles(settings, &names(settings, &Found::all(settings))?)),
+        None => Ok(own_roles(settings, &names(settings, &Directory::all(settings))?)),
     }
 }
 
@@ -125,7 +125,7 @@ fn report(settings: &NodeSettings, joined: &Joined) {
 
 /// Returns the names of the volumes: the name given, else the one in the directory, else one made from its
 /// path.
-pub(super) fn names(settings: &NodeSettings, found: &[Found]) -> Result<Vec<VolumeId>, StartError> {
+pub(super) fn names(settings: &NodeSettings, found: &[Directory]) -> Result<Vec<VolumeId>, StartError> {
     let node = settings.id.0.as_ref();
     let mut taken = BTreeSet::new();
     let mut ids = Vec::new();
@@ -183,20 +183,20 @@ fn new_name(node: &str, volume: &VolumeSettings, taken: &mut BTreeSet<VolumeId>)
 }
 
 /// Returns the newest layouts that the volumes keep.
-pub(super) fn newest(settings: &NodeSettings, found: &[Found]) -> Result<Option<Layouts>, StartError> {
+pub(super) fn newest(settings: &NodeSettings, found: &[Directory]) -> Result<Option<Layouts>, StartError> {
     let mut newest: Option<Layouts> = None;
-    for kept in kept(found) {
+    for file in layouts_files(found) {
         let Some(layouts) = &mut newest else {
-            newest = Some(kept.layouts.clone());
+            newest = Some(file.layouts.clone());
             continue;
         };
-        let (ours, theirs) = (&layouts.current, &kept.layouts.current);
+        let (ours, theirs) = (&layouts.current, &file.layouts.current);
         // A store keeps its seed for ever, and never has two layouts of one number.
         if ours.seed != theirs.seed || (ours.number == theirs.number && ours != theirs) {
-            let detail = format!("volume {} is of another store than those before it", kept.volume);
+            let detail = format!("volume {} is of another store than those before it", file.volume);
             return Err(conflict(settings, detail));
         }
-        if let Some(merged) = merge(layouts, kept.layouts.clone()) {
+        if let Some(merged) = merge(layouts, file.layouts.clone()) {
             *layouts = merged;
         }
     }
@@ -204,8 +204,8 @@ pub(super) fn newest(settings: &NodeSettings, found: &[Found]) -> Result<Option<
 }
 
 /// Returns the accepted layouts that are newer than the one in force, from the volume that knows the newest.
-fn accepted(found: &[Found], in_force: u64) -> Vec<Layout> {
-    let lists = kept(found).map(|kept| &kept.accepted);
+fn accepted(found: &[Directory], in_force: u64) -> Vec<Layout> {
+    let lists = layouts_files(found).map(|file| &file.accepted);
     let newest = lists.max_by_key(|list| list.last().map(|layout| layout.number));
     let newer = newest
         .into_iter()
@@ -218,7 +218,7 @@ fn accepted(found: &[Found], in_force: u64) -> Vec<Layout> {
 /// before. The second value says whether the cluster held anything before.
 async fn first(
     settings: &NodeSettings,
-    found: &[Found],
+    found: &[Directory],
     ids: &[VolumeId],
 ) -> Result<(Layouts, bool), StartError> {
     let silent = match Others::ask(settings).await {
@@ -227,7 +227,7 @@ async fn first(
         Others::None => None,
     };
     // Checked only after the other nodes were asked: one that knows the layouts makes the start safe.
-    if !found.iter().all(Found::is_new) {
+    if !found.iter().all(Directory::is_new) {
         return Err(lost(found, silent.as_deref()));
     }
     if !settings.makes_volumes {
@@ -241,7 +241,7 @@ async fn first(
 }
 
 /// The error for volumes that were used before and whose layouts are not found.
-fn lost(found: &[Found], silent: Option<&str>) -> StartError {
+fn lost(found: &[Directory], silent: Option<&str>) -> StartError {
     let first = match silent {
         Some(addresses) => {
             format!("Start another node first, which may know them (none answers at {addresses}).")
@@ -303,8 +303,8 @@ pub(super) fn wanted(settings: &NodeSettings, ids: &[VolumeId]) -> Layout {
 }
 
 /// The layout files of the volumes that have one.
-fn kept(found: &[Found]) -> impl Iterator<Item = &Kept> {
-    found.iter().filter_map(|found| found.kept.as_ref())
+fn layouts_files(found: &[Directory]) -> impl Iterator<Item = &LayoutsFile> {
+    found.iter().filter_map(|found| found.file.as_ref())
 }
 
 fn own_roles(settings: &NodeSettings, ids: &[VolumeId]) -> Roles {

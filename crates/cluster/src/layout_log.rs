@@ -6,7 +6,7 @@
 //!  - the number in force never goes down.
 //!
 //! Each volume's `node/layouts.json` is replaced whole; the newest file of a node's volumes counts, so it is
-//! enough that one volume can be written. [`Keeper::furnish`] writes it to a wiped volume before that counts
+//! enough that one volume can be written. [`LayoutLog::furnish`] writes it to a wiped volume before that counts
 //! as a volume again. A directory that does not name the volume is not written to. A client keeps the layouts
 //! in memory only.
 
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use store::{Cluster, LayoutTag, merge};
 use tokio::sync::Mutex;
 
-use super::files;
+use super::durable_file;
 
 /// Name of the file.
 const FILE: &str = "layouts.json";
@@ -31,7 +31,7 @@ const FORMAT: u32 = 1;
 
 /// What `layouts.json` says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct LayoutsFile {
     /// Version of the format.
     format: u32,
     /// The volume that the file lies on.
@@ -43,7 +43,7 @@ pub(crate) struct Kept {
 }
 
 /// Keeps the layouts of this process in memory, and durably on its volumes.
-pub(crate) struct Keeper {
+pub(crate) struct LayoutLog {
     /// The volumes that hold them.
     places: Vec<(VolumeId, PathBuf)>,
     /// Is told of layouts that come into force.
@@ -59,24 +59,24 @@ struct State {
     accepted: Vec<Layout>,
 }
 
-impl Kept {
+impl LayoutsFile {
     /// Reads the layout file of the volume in this directory; `None` if there is none yet.
     pub(super) fn read(volume_dir: &Path) -> Result<Option<Self>, String> {
-        let path = files::path_of(volume_dir, FILE);
-        let kept: Option<Self> =
-            files::read(&path).map_err(|error| format!("read {}: {error}", path.display()))?;
-        match kept {
-            Some(kept) if kept.format != FORMAT => Err(format!(
+        let path = durable_file::path_of(volume_dir, FILE);
+        let file: Option<Self> =
+            durable_file::read(&path).map_err(|error| format!("read {}: {error}", path.display()))?;
+        match file {
+            Some(file) if file.format != FORMAT => Err(format!(
                 "{} has format {}, expected {FORMAT}",
                 path.display(),
-                kept.format
+                file.format
             )),
-            kept => Ok(kept),
+            file => Ok(file),
         }
     }
 }
 
-impl Keeper {
+impl LayoutLog {
     /// Keeps `layouts` on the volumes in `places`. A client has no volumes and passes an empty list. Nothing
     /// is written yet.
     pub(crate) fn new(
@@ -94,7 +94,7 @@ impl Keeper {
 
     /// Sets the cluster that is told of layouts that come into force.
     pub(crate) fn tell(&self, cluster: &Arc<Cluster>) {
-        // A second call would be ignored; each keeper gets one cluster.
+        // A second call would be ignored; each log gets one cluster.
         let _ = self.cluster.set(Arc::downgrade(cluster));
     }
 
@@ -192,10 +192,10 @@ impl Keeper {
     ///
     /// # Errors
     /// Fails when its layouts contradict those in force: the volume must not be used.
-    pub(crate) async fn learn(&self, kept: Kept) -> Result<(), String> {
-        let Kept {
+    pub(crate) async fn learn(&self, file: LayoutsFile) -> Result<(), String> {
+        let LayoutsFile {
             layouts, accepted, ..
-        } = kept;
+        } = file;
         let ours = self.layouts().await.current;
         let theirs = &layouts.current;
         if ours.seed != theirs.seed || (ours.number == theirs.number && ours != *theirs) {
@@ -233,26 +233,26 @@ impl Keeper {
 }
 
 fn write_if_there(volume: &VolumeId, dir: &Path, state: &State) -> Result<(), String> {
-    if !files::is_volume(dir, volume) {
+    if !durable_file::is_volume(dir, volume) {
         return Err(format!("{} is not volume {volume} at present", dir.display()));
     }
     write_one(volume, dir, state)
-        .map_err(|error| format!("write {}: {error}", files::path_of(dir, FILE).display()))
+        .map_err(|error| format!("write {}: {error}", durable_file::path_of(dir, FILE).display()))
 }
 
 fn write_one(volume: &VolumeId, dir: &Path, state: &State) -> io::Result<()> {
-    let path = files::path_of(dir, FILE);
-    let kept = Kept {
+    let path = durable_file::path_of(dir, FILE);
+    let file = LayoutsFile {
         format: FORMAT,
         volume: volume.clone(),
         layouts: state.layouts.clone(),
         accepted: state.accepted.clone(),
     };
     // An equal file is not replaced, which saves two syncs.
-    if files::read::<Kept>(&path).is_ok_and(|there| there.as_ref() == Some(&kept)) {
+    if durable_file::read::<LayoutsFile>(&path).is_ok_and(|there| there.as_ref() == Some(&file)) {
         return Ok(());
     }
-    files::replace(&path, &kept)
+    durable_file::replace(&path, &file)
 }
 
 #[cfg(test)]
@@ -291,34 +291,34 @@ mod tests {
         dirs
     }
 
-    fn keeper(dirs: &[tempfile::TempDir]) -> Arc<Keeper> {
-        let kept = Kept::read(dirs[0].path()).unwrap();
-        let (layouts, accepted) = kept.map_or((layouts(1, &[]), Vec::new()), |kept| {
-            (kept.layouts, kept.accepted)
+    fn layout_log(dirs: &[tempfile::TempDir]) -> Arc<LayoutLog> {
+        let file = LayoutsFile::read(dirs[0].path()).unwrap();
+        let (layouts, accepted) = file.map_or((layouts(1, &[]), Vec::new()), |file| {
+            (file.layouts, file.accepted)
         });
         let places = dirs.iter().enumerate();
         let places = places.map(|(i, dir)| (VolumeId::from(format!("n/{i}")), dir.path().to_owned()));
-        Keeper::new(layouts, accepted, places.collect())
+        LayoutLog::new(layouts, accepted, places.collect())
     }
 
     #[tokio::test]
     async fn an_acceptance_survives_a_restart_and_excludes_others() {
         let dirs = volumes();
-        keeper(&dirs).propose(&layout(2, 7)).await.unwrap();
-        let keeper = keeper(&dirs);
-        assert_eq!(keeper.accepted().await, [layout(2, 7)]);
-        keeper.propose(&layout(2, 7)).await.unwrap();
-        keeper.propose(&layout(2, 8)).await.unwrap_err();
-        keeper.propose(&layout(1, 8)).await.unwrap_err();
-        keeper.propose(&layout(4, 8)).await.unwrap();
-        keeper.propose(&layout(3, 8)).await.unwrap_err();
-        keeper.adopt(layouts(2, &[1])).await;
-        assert_eq!(keeper.accepted().await, [layout(4, 8)]);
-        assert_eq!(keeper.tag(), LayoutTag::of(&layout(2, 0)));
+        layout_log(&dirs).propose(&layout(2, 7)).await.unwrap();
+        let layout_log = layout_log(&dirs);
+        assert_eq!(layout_log.accepted().await, [layout(2, 7)]);
+        layout_log.propose(&layout(2, 7)).await.unwrap();
+        layout_log.propose(&layout(2, 8)).await.unwrap_err();
+        layout_log.propose(&layout(1, 8)).await.unwrap_err();
+        layout_log.propose(&layout(4, 8)).await.unwrap();
+        layout_log.propose(&layout(3, 8)).await.unwrap_err();
+        layout_log.adopt(layouts(2, &[1])).await;
+        assert_eq!(layout_log.accepted().await, [layout(4, 8)]);
+        assert_eq!(layout_log.tag(), LayoutTag::of(&layout(2, 0)));
         for dir in &dirs {
-            let kept = Kept::read(dir.path()).unwrap().unwrap();
+            let file = LayoutsFile::read(dir.path()).unwrap().unwrap();
             assert_eq!(
-                (kept.layouts, kept.accepted),
+                (file.layouts, file.accepted),
                 (layouts(2, &[1]), vec![layout(4, 8)])
             );
         }
@@ -327,13 +327,13 @@ mod tests {
     #[tokio::test]
     async fn one_volume_that_can_be_written_is_enough_and_none_is_not() {
         let mut dirs = volumes();
-        let keeper = keeper(&dirs);
+        let layout_log = layout_log(&dirs);
         std::fs::remove_dir_all(dirs[0].path()).unwrap();
-        keeper.propose(&layout(2, 0)).await.unwrap();
+        layout_log.propose(&layout(2, 0)).await.unwrap();
         assert!(!dirs[0].path().exists(), "a missing volume is not made");
         std::fs::remove_dir_all(dirs[1].path()).unwrap();
-        keeper.propose(&layout(3, 0)).await.unwrap_err();
-        assert_eq!(keeper.accepted().await, [layout(2, 0)]);
+        layout_log.propose(&layout(3, 0)).await.unwrap_err();
+        assert_eq!(layout_log.accepted().await, [layout(2, 0)]);
         dirs.iter_mut().for_each(|dir| dir.disable_cleanup(true));
     }
 
@@ -341,27 +341,27 @@ mod tests {
     #[tokio::test]
     async fn nothing_is_written_where_there_is_no_volume() {
         let dirs = volumes();
-        let keeper = keeper(&dirs);
+        let layout_log = layout_log(&dirs);
         for name in ["volume.json", "index.redb"] {
             std::fs::remove_file(dirs[0].path().join(name)).unwrap();
         }
-        keeper.propose(&layout(2, 0)).await.unwrap();
+        layout_log.propose(&layout(2, 0)).await.unwrap();
         assert!(!dirs[0].path().join(NODE_DIR).exists());
         let dir = dirs[0].path().to_owned();
-        let furnish = move || keeper.furnish(&VolumeId::from("n/0".to_owned()), &dir);
+        let furnish = move || layout_log.furnish(&VolumeId::from("n/0".to_owned()), &dir);
         tokio::task::spawn_blocking(furnish).await.unwrap().unwrap();
-        let kept = Kept::read(dirs[0].path()).unwrap().unwrap();
-        assert_eq!(kept.accepted, [layout(2, 0)], "a volume that begins gets it");
+        let file = LayoutsFile::read(dirs[0].path()).unwrap().unwrap();
+        assert_eq!(file.accepted, [layout(2, 0)], "a volume that begins gets it");
     }
 
     #[tokio::test]
     async fn what_is_in_force_never_goes_back() {
-        let keeper = Keeper::new(layouts(3, &[2, 1]), Vec::new(), Vec::new());
-        keeper.adopt(layouts(2, &[1])).await;
-        assert_eq!(keeper.layouts().await, layouts(3, &[2, 1]));
+        let layout_log = LayoutLog::new(layouts(3, &[2, 1]), Vec::new(), Vec::new());
+        layout_log.adopt(layouts(2, &[1])).await;
+        assert_eq!(layout_log.layouts().await, layouts(3, &[2, 1]));
         // The older ones of the same current layout only become fewer, in whatever order one hears of it.
-        keeper.adopt(layouts(3, &[2])).await;
-        keeper.adopt(layouts(3, &[2, 1])).await;
-        assert_eq!(keeper.layouts().await, layouts(3, &[2]));
+        layout_log.adopt(layouts(3, &[2])).await;
+        layout_log.adopt(layouts(3, &[2, 1])).await;
+        assert_eq!(layout_log.layouts().await, layouts(3, &[2]));
     }
 }

@@ -21,23 +21,23 @@ use contract::{
 use parking_lot::RwLock;
 use volume::{FixityLog, fixity};
 
-use super::keeper::{Keeper, Kept};
+use super::layout_log::{LayoutLog, LayoutsFile};
 use super::{OpenVolume, Opener, StartError};
 
 /// What is needed to open a volume.
 #[derive(Clone)]
-pub(super) struct Hands {
+pub(super) struct Opening {
     pub(super) opener: Opener,
-    pub(super) keeper: Arc<Keeper>,
+    pub(super) layout_log: Arc<LayoutLog>,
     /// The node's fixity log; `None` if the caller opens the volumes itself, or for a short command.
     pub(super) log: Option<Arc<FixityLog>>,
 }
 
 /// A volume of this node that could not be opened, or that was opened later.
-pub(super) struct Slot {
+pub(super) struct LazyVolume {
     me: Weak<Self>,
     given: OpenVolume,
-    hands: Hands,
+    opening: Opening,
     held: RwLock<Holding>,
     trying: AtomicBool,
 }
@@ -48,13 +48,13 @@ enum Holding {
     Open(Arc<dyn Volume>),
 }
 
-impl Slot {
-    /// Makes the slot of a volume that could not be opened; `reason` says why.
-    pub(super) fn new(given: OpenVolume, reason: String, hands: Hands) -> Arc<Self> {
+impl LazyVolume {
+    /// Makes a volume that could not be opened; `reason` says why.
+    pub(super) fn new(given: OpenVolume, reason: String, opening: Opening) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             me: me.clone(),
             given,
-            hands,
+            opening,
             held: RwLock::new(Holding::Nothing(reason)),
             trying: AtomicBool::new(false),
         })
@@ -76,7 +76,7 @@ impl Slot {
                 *self.held.write() = Holding::Open(volume);
                 let detail = "it could be opened again";
                 let event = fixity::event("volume-back", &self.given.id, None, Cause::Request, detail);
-                if let Some(log) = &self.hands.log {
+                if let Some(log) = &self.opening.log {
                     log.append(&event, true);
                 }
             }
@@ -85,21 +85,21 @@ impl Slot {
     }
 
     async fn try_open(&self) -> Result<Arc<dyn Volume>, String> {
-        let (opener, given) = (self.hands.opener.clone(), self.given.clone());
-        let opening = move || {
+        let (opener, given) = (self.opening.opener.clone(), self.given.clone());
+        let open = move || {
             // A layout file that cannot be read is written again: the other volumes have the layouts.
-            let kept = Kept::read(&given.path).ok().flatten();
+            let file = LayoutsFile::read(&given.path).ok().flatten();
             let furnish = given.furnish.clone().map(|furnish| (furnish, given.path.clone()));
             let volume = opener(given).map_err(|error| match error {
                 StartError::Volume { detail, .. } => detail,
                 other => other.to_string(),
             })?;
-            Ok::<_, String>((kept, volume, furnish))
+            Ok::<_, String>((file, volume, furnish))
         };
-        let (kept, volume, furnish) = blocking(opening).await??;
-        if let Some(kept) = kept {
+        let (file, volume, furnish) = blocking(open).await??;
+        if let Some(file) = file {
             // Before the volume is used: if its layouts contradict ours, it must stay out.
-            self.hands.keeper.learn(kept).await?;
+            self.opening.layout_log.learn(file).await?;
         }
         if let Some((furnish, path)) = furnish {
             let written = blocking(move || furnish(&path)).await?;
@@ -131,7 +131,7 @@ pub(super) fn out(id: &VolumeId, path: String, reason: String) -> VolumeStatus {
 }
 
 #[async_trait]
-impl Volume for Slot {
+impl Volume for LazyVolume {
     fn id(&self) -> &VolumeId {
         &self.given.id
     }

@@ -14,9 +14,9 @@ use placement::{Layout, Layouts};
 use store::upkeep::Workers;
 use store::{LayoutTag, Store};
 
-use super::keeper::Keeper;
+use super::layout_log::LayoutLog;
 use super::promises::Promises;
-use super::{Guarded, slot};
+use super::{Guarded, lazy_volume};
 
 /// The parts of a node, shared by its own handle and its server.
 pub(crate) struct LocalNode {
@@ -25,7 +25,7 @@ pub(crate) struct LocalNode {
     pub(crate) volumes: BTreeMap<VolumeId, Arc<dyn Volume>>,
     /// Their directories.
     pub(crate) paths: BTreeMap<VolumeId, PathBuf>,
-    pub(crate) keeper: Arc<Keeper>,
+    pub(crate) layout_log: Arc<LayoutLog>,
     promises: Arc<Promises>,
     pub(crate) counters: Arc<Counters>,
     started_ms: u64,
@@ -41,14 +41,14 @@ impl LocalNode {
         id: NodeId,
         volumes: BTreeMap<VolumeId, Arc<dyn Volume>>,
         paths: BTreeMap<VolumeId, PathBuf>,
-        keeper: Arc<Keeper>,
+        layout_log: Arc<LayoutLog>,
         promises: Arc<Promises>,
     ) -> Arc<Self> {
         Arc::new(Self {
             id,
             volumes,
             paths,
-            keeper,
+            layout_log,
             promises,
             counters: Arc::default(),
             started_ms: now_ms(),
@@ -60,7 +60,7 @@ impl LocalNode {
     /// Returns a volume of this node, guarded for requests under this layout.
     pub(crate) fn volume(&self, id: &VolumeId, under: LayoutTag) -> Option<Arc<dyn Volume>> {
         let volume = self.volumes.get(id)?.clone();
-        let under = Some((under, self.keeper.clone()));
+        let under = Some((under, self.layout_log.clone()));
         Some(Guarded::new(volume, self.promises.clone(), under))
     }
 
@@ -94,7 +94,7 @@ impl LocalNode {
             id: self.id.clone(),
             program: env!("CARGO_PKG_VERSION").to_owned(),
             started_ms: self.started_ms,
-            layout: self.keeper.tag().number,
+            layout: self.layout_log.tag().number,
             volumes,
             workers: workers.unwrap_or_default(),
             requests: self.counters.counts(),
@@ -103,7 +103,7 @@ impl LocalNode {
 
     fn silent(&self, id: &VolumeId, error: &VolumeError) -> VolumeStatus {
         let path = self.paths.get(id).map(|path| path.display().to_string());
-        slot::out(id, path.unwrap_or_default(), error.to_string())
+        lazy_volume::out(id, path.unwrap_or_default(), error.to_string())
     }
 }
 
@@ -128,11 +128,11 @@ impl Node for LocalNode {
     }
 
     async fn layouts(&self) -> Result<Layouts, NodeError> {
-        Ok(self.keeper.layouts().await)
+        Ok(self.layout_log.layouts().await)
     }
 
     async fn propose(&self, layout: &Layout) -> Result<(), NodeError> {
-        let accepted = self.keeper.propose(layout).await;
+        let accepted = self.layout_log.propose(layout).await;
         accepted.map_err(|detail| NodeError::LayoutRefused {
             node: self.id.clone(),
             detail,
@@ -140,11 +140,11 @@ impl Node for LocalNode {
     }
 
     async fn accepted(&self) -> Result<Vec<Layout>, NodeError> {
-        Ok(self.keeper.accepted().await)
+        Ok(self.layout_log.accepted().await)
     }
 
     async fn adopt(&self, layouts: &Layouts) -> Result<(), NodeError> {
-        self.keeper.adopt(layouts.clone()).await;
+        self.layout_log.adopt(layouts.clone()).await;
         Ok(())
     }
 

@@ -16,22 +16,22 @@ use parking_lot::RwLock;
 use volume::Furnish;
 
 use super::beacon::Beacon;
-use super::keeper::Keeper;
+use super::layout_log::LayoutLog;
 use super::promises::Promises;
 
 /// The files that a node keeps on each of its volumes.
-pub(super) struct Marks {
-    keeper: Arc<Keeper>,
+pub(super) struct NodeFiles {
+    layout_log: Arc<LayoutLog>,
     promises: Arc<Promises>,
     /// `Some` while the node serves.
     beacon: RwLock<Option<Beacon>>,
 }
 
-impl Marks {
+impl NodeFiles {
     /// Makes the files of a node that does not serve yet.
-    pub(super) fn new(keeper: Arc<Keeper>, promises: Arc<Promises>) -> Arc<Self> {
+    pub(super) fn new(layout_log: Arc<LayoutLog>, promises: Arc<Promises>) -> Arc<Self> {
         Arc::new(Self {
-            keeper,
+            layout_log,
             promises,
             beacon: RwLock::new(None),
         })
@@ -40,11 +40,11 @@ impl Marks {
     /// Returns the function that writes the files into a volume's directory. The volume calls it when it
     /// needs them.
     pub(super) fn furnish(self: &Arc<Self>, volume: &VolumeId) -> Furnish {
-        let (marks, volume) = (self.clone(), volume.clone());
+        let (node_files, volume) = (self.clone(), volume.clone());
         Arc::new(move |dir: &Path| {
-            marks.keeper.furnish(&volume, dir)?;
-            marks.promises.furnish(&volume, dir)?;
-            match &*marks.beacon.read() {
+            node_files.layout_log.furnish(&volume, dir)?;
+            node_files.promises.furnish(&volume, dir)?;
+            match &*node_files.beacon.read() {
                 Some(beacon) => beacon.write(dir),
                 None => Ok(()),
             }
@@ -60,7 +60,7 @@ impl Marks {
         // Held while the files are written: no volume may be furnished in between and miss its beacon.
         let mut held = self.beacon.write();
         for (volume, path) in places {
-            if super::files::is_volume(path, volume)
+            if super::durable_file::is_volume(path, volume)
                 && let Err(error) = beacon.write(path)
             {
                 tracing::warn!(%volume, path = %path.display(), %error, "commands cannot find this node by its volume");

@@ -19,7 +19,7 @@ use contract::{Claim, Key, Meta, PARTITIONS, Partition, Pending, Term, UploadId,
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::files;
+use super::durable_file;
 
 /// Name of the file.
 const FILE: &str = "terms.json";
@@ -29,7 +29,7 @@ const FORMAT: u32 = 1;
 
 /// What `terms.json` says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Kept {
+struct TermsFile {
     /// Version of the format.
     format: u32,
     /// The volume that the file lies on.
@@ -67,13 +67,13 @@ impl Promises {
     pub(crate) fn read(places: Vec<(VolumeId, PathBuf)>) -> Arc<Self> {
         let mut table = Table::default();
         for (volume, dir) in &places {
-            let path = files::path_of(dir, FILE);
-            let learnt = match files::read::<Kept>(&path) {
+            let path = durable_file::path_of(dir, FILE);
+            let learnt = match durable_file::read::<TermsFile>(&path) {
                 Ok(None) => Ok(()),
-                Ok(Some(kept)) if kept.format != FORMAT => {
-                    Err(format!("format {}, expected {FORMAT}", kept.format))
+                Ok(Some(file)) if file.format != FORMAT => {
+                    Err(format!("format {}, expected {FORMAT}", file.format))
                 }
-                Ok(Some(kept)) => table.learn(&kept),
+                Ok(Some(file)) => table.learn(&file),
                 Err(error) => Err(error.to_string()),
             };
             if let Err(detail) = learnt {
@@ -219,8 +219,8 @@ impl Promises {
 }
 
 impl Table {
-    fn learn(&mut self, kept: &Kept) -> Result<(), String> {
-        for (term, partitions) in &kept.terms {
+    fn learn(&mut self, file: &TermsFile) -> Result<(), String> {
+        for (term, partitions) in &file.terms {
             for partition in listed(partitions)? {
                 let promised = self.terms.entry(partition).or_default();
                 *promised = (*promised).max(*term);
@@ -242,11 +242,11 @@ impl Drop for Entered {
 }
 
 fn write_if_there(volume: &VolumeId, dir: &Path, terms: &BTreeMap<Partition, Term>) -> Result<(), String> {
-    if !files::is_volume(dir, volume) {
+    if !durable_file::is_volume(dir, volume) {
         return Err(format!("{} is not volume {volume} at present", dir.display()));
     }
     write_one(volume, dir, terms)
-        .map_err(|error| format!("write {}: {error}", files::path_of(dir, FILE).display()))
+        .map_err(|error| format!("write {}: {error}", durable_file::path_of(dir, FILE).display()))
 }
 
 fn write_one(volume: &VolumeId, dir: &Path, terms: &BTreeMap<Partition, Term>) -> io::Result<()> {
@@ -254,8 +254,8 @@ fn write_one(volume: &VolumeId, dir: &Path, terms: &BTreeMap<Partition, Term>) -
     for (partition, term) in terms {
         by_term.entry(*term).or_default().push(*partition);
     }
-    let path = files::path_of(dir, FILE);
-    let kept = Kept {
+    let path = durable_file::path_of(dir, FILE);
+    let file = TermsFile {
         format: FORMAT,
         volume: volume.clone(),
         terms: by_term
@@ -263,10 +263,10 @@ fn write_one(volume: &VolumeId, dir: &Path, terms: &BTreeMap<Partition, Term>) -
             .map(|(term, partitions)| (term, list(&partitions)))
             .collect(),
     };
-    if files::read::<Kept>(&path).is_ok_and(|there| there.as_ref() == Some(&kept)) {
+    if durable_file::read::<TermsFile>(&path).is_ok_and(|there| there.as_ref() == Some(&file)) {
         return Ok(());
     }
-    files::replace(&path, &kept)
+    durable_file::replace(&path, &file)
 }
 
 /// Partitions in rising order, as text.

@@ -13,9 +13,9 @@
 use contract::now_ms;
 use placement::{Layout, Layouts};
 
-use super::found::{Found, FoundState};
+use super::discovery::{Directory, DirectoryState};
 use super::join::{Others, names, newest, wanted};
-use super::keeper::Keeper;
+use super::layout_log::LayoutLog;
 use super::start::conflict;
 use super::{NodeSettings, StartError, open};
 
@@ -34,7 +34,7 @@ use super::{NodeSettings, StartError, open};
 /// opened. The layouts are then unchanged.
 pub async fn recover_layouts(settings: &NodeSettings) -> Result<Layouts, StartError> {
     settings.check().map_err(|detail| conflict(settings, detail))?;
-    let found = Found::all(settings);
+    let found = Directory::all(settings);
     may_recover(settings, &found).await?;
     let ids = names(settings, &found)?;
     let layouts = Layouts {
@@ -46,7 +46,7 @@ pub async fn recover_layouts(settings: &NodeSettings) -> Result<Layouts, StartEr
     };
     let used = found.iter().zip(ids).filter(|(found, _)| !found.is_new());
     let used: Vec<_> = used.map(|(found, id)| (id, found.path.clone())).collect();
-    let keeper = Keeper::new(layouts.clone(), Vec::new(), used.clone());
+    let layout_log = LayoutLog::new(layouts.clone(), Vec::new(), used.clone());
     let mark = move || {
         let detail = format!(
             "all its layouts were lost: layout {} is new",
@@ -62,22 +62,27 @@ pub async fn recover_layouts(settings: &NodeSettings) -> Result<Layouts, StartEr
     let (_marked, layouts) = tokio::task::spawn_blocking(mark)
         .await
         .map_err(|error| conflict(settings, format!("mark the volumes: {error}")))??;
-    let written = keeper.fill().await;
+    let written = layout_log.fill().await;
     written.map_err(|detail| conflict(settings, detail))?;
     Ok(layouts)
 }
 
 /// Refuses if layouts are known, or may be known by a volume that cannot be read.
-async fn may_recover(settings: &NodeSettings, found: &[Found]) -> Result<(), StartError> {
+async fn may_recover(settings: &NodeSettings, found: &[Directory]) -> Result<(), StartError> {
     let refused = |detail: String| Err(conflict(settings, detail));
     if let Some(layouts) = newest(settings, found)? {
         let number = layouts.current.number;
         return refused(format!("nothing is lost: its volumes know layout {number}"));
     }
-    if found.iter().all(Found::is_new) {
+    if found.iter().all(Directory::is_new) {
         return Err(StartError::no_store(found));
     }
-    let hidden = |found: &&Found| matches!(found.state, FoundState::Absent | FoundState::Unreadable(_));
+    let hidden = |found: &&Directory| {
+        matches!(
+            found.state,
+            DirectoryState::Absent | DirectoryState::Unreadable(_)
+        )
+    };
     if let Some(hidden) = found.iter().find(hidden) {
         return refused(format!(
             "{}: it may know the layouts; bring it back, or leave it out if it is gone for good",

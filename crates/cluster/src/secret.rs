@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 
-use super::files::write_private;
+use super::durable_file::write_private;
 
 /// Fewest bytes of a secret.
 pub const SECRET_BYTES_MIN: usize = 32;

@@ -14,14 +14,14 @@ use volume::{FixityLog, Furnish, NODE_DIR, fixity};
 
 use super::beacon::Beacon;
 use super::connector::Connector;
-use super::found::Found;
+use super::discovery::Directory;
+use super::event_log::EventLog;
 use super::join::{Joined, join};
-use super::keeper::Keeper;
+use super::layout_log::LayoutLog;
+use super::lazy_volume::{LazyVolume, Opening};
 use super::local::LocalNode;
-use super::marks::Marks;
-use super::news::News;
+use super::node_files::NodeFiles;
 use super::promises::Promises;
-use super::slot::{Hands, Slot};
 use super::trust::Trust;
 use super::wire::client::Peers;
 use super::wire::server::{Serving, door};
@@ -33,9 +33,9 @@ pub struct RunningNode {
     node: Arc<LocalNode>,
     store: Store,
     address: SocketAddr,
-    marks: Arc<Marks>,
+    node_files: Arc<NodeFiles>,
     unplaced: Vec<VolumeId>,
-    _news: Option<News>,
+    _news: Option<EventLog>,
     serving: Option<Serving>,
 }
 
@@ -103,14 +103,14 @@ pub enum StartError {
 
 impl StartError {
     /// [`StartError::NoStore`] of these directories.
-    pub(super) fn no_store(found: &[Found]) -> Self {
+    pub(super) fn no_store(found: &[Directory]) -> Self {
         Self::NoStore { found: told(found) }
     }
 }
 
 /// What directories show, in words.
-pub(super) fn told(found: &[Found]) -> String {
-    let told: Vec<_> = found.iter().map(Found::told).collect();
+pub(super) fn told(found: &[Directory]) -> String {
+    let told: Vec<_> = found.iter().map(Directory::told).collect();
     told.join(", ")
 }
 
@@ -159,28 +159,28 @@ async fn start_node(
     let trust = settings.trust()?;
     let joined = join(&settings).await?;
     let places = joined.places();
-    let keeper = Keeper::new(joined.layouts.clone(), joined.accepted.clone(), places.clone());
+    let layout_log = LayoutLog::new(joined.layouts.clone(), joined.accepted.clone(), places.clone());
     let promises = Promises::read(places.clone());
-    let marks = Marks::new(keeper.clone(), promises.clone());
-    let hands = Hands {
+    let node_files = NodeFiles::new(layout_log.clone(), promises.clone());
+    let opening = Opening {
         opener,
-        keeper: keeper.clone(),
+        layout_log: layout_log.clone(),
         // A node without background workers is a short command: it does not log that volumes are out.
         log: log.filter(|_| settings.upkeep.is_some()),
     };
-    let news = hands.log.as_deref().map(News::of);
+    let event_log = opening.log.as_deref().map(EventLog::of);
     // Before the layouts are written below: an open volume is locked, so no other process changes it any
     // more.
-    let volumes = open_all(&joined, &marks, hands).await?;
+    let volumes = open_all(&joined, &node_files, opening).await?;
     let port = listen(settings.listen, settings.connections).await?;
     let address = port.address();
-    let filled = keeper.fill().await;
+    let filled = layout_log.fill().await;
     filled.map_err(|detail| conflict(&settings, detail))?;
     let node = LocalNode::new(
         settings.id.clone(),
         volumes,
         places.into_iter().collect(),
-        keeper.clone(),
+        layout_log.clone(),
         promises,
     );
     let store = store_of(&node, &trust, address, joined.layouts.clone());
@@ -189,16 +189,16 @@ async fn start_node(
     // ask it.
     node.begin(store.clone(), workers);
     let beacon = Beacon::me(&settings.id, reachable(address).to_string(), &trust);
-    marks.serve(beacon, node.paths.iter());
+    node_files.serve(beacon, node.paths.iter());
     let serving = Serving::start(port, node.clone(), &trust, settings.connections);
-    tracing::info!(node = %node.id, %address, layout = keeper.tag().number, "node serves");
+    tracing::info!(node = %node.id, %address, layout = layout_log.tag().number, "node serves");
     Ok(RunningNode {
         node,
         store,
         address,
-        marks,
+        node_files,
         unplaced: joined.unplaced,
-        _news: news,
+        _news: event_log,
         serving: Some(serving),
     })
 }
@@ -208,16 +208,16 @@ async fn start_node(
 /// the volumes of a store between them.
 async fn open_all(
     joined: &Joined,
-    marks: &Arc<Marks>,
-    hands: Hands,
+    node_files: &Arc<NodeFiles>,
+    opening: Opening,
 ) -> Result<BTreeMap<VolumeId, Arc<dyn Volume>>, StartError> {
     let given = joined.volumes.iter().map(|volume| OpenVolume {
-        furnish: Some(marks.furnish(&volume.id)),
+        furnish: Some(node_files.furnish(&volume.id)),
         ..volume.clone()
     });
     let given: Vec<_> = given.collect();
-    let opening = tokio::task::spawn_blocking(move || open_each(given, &hands));
-    opening.await.unwrap_or_else(|error| {
+    let opened = tokio::task::spawn_blocking(move || open_each(given, &opening));
+    opened.await.unwrap_or_else(|error| {
         Err(StartError::Volume {
             path: PathBuf::new(),
             detail: error.to_string(),
@@ -227,12 +227,12 @@ async fn open_all(
 
 fn open_each(
     given: Vec<OpenVolume>,
-    hands: &Hands,
+    opening: &Opening,
 ) -> Result<BTreeMap<VolumeId, Arc<dyn Volume>>, StartError> {
     let mut volumes: BTreeMap<VolumeId, Arc<dyn Volume>> = BTreeMap::new();
     let mut shut = Vec::new();
     for volume in given {
-        match (hands.opener)(volume.clone()) {
+        match (opening.opener)(volume.clone()) {
             Ok(opened) => drop(volumes.insert(volume.id, opened)),
             Err(StartError::Volume { detail, .. }) => shut.push((volume, detail)),
             Err(error) => return Err(error),
@@ -245,10 +245,13 @@ fn open_each(
     for (volume, reason) in shut {
         tracing::warn!(volume = %volume.id, path = %volume.path.display(), "out of service: {reason}");
         let event = fixity::event("volume-out", &volume.id, None, Cause::Request, reason.clone());
-        if let Some(log) = &hands.log {
+        if let Some(log) = &opening.log {
             log.append(&event, true);
         }
-        volumes.insert(volume.id.clone(), Slot::new(volume, reason, hands.clone()));
+        volumes.insert(
+            volume.id.clone(),
+            LazyVolume::new(volume, reason, opening.clone()),
+        );
     }
     Ok(volumes)
 }
@@ -287,10 +290,10 @@ fn store_of(node: &Arc<LocalNode>, trust: &Trust, address: SocketAddr, layouts: 
     let own_address = BTreeMap::from([(node.id.clone(), reachable(address).to_string())]);
     let connector = Connector {
         local: Some(node.clone()),
-        peers: Peers::new(&node.id.0, trust.clone(), own_address, node.keeper.clone()),
+        peers: Peers::new(&node.id.0, trust.clone(), own_address, node.layout_log.clone()),
     };
     let cluster = Cluster::new(Some(node.id.clone()), layouts, Box::new(connector));
-    node.keeper.tell(&cluster);
+    node.layout_log.tell(&cluster);
     Store::new(cluster)
 }
 
@@ -364,6 +367,6 @@ impl RunningNode {
 impl Drop for RunningNode {
     fn drop(&mut self) {
         self.node.end();
-        self.marks.end(self.node.paths.values());
+        self.node_files.end(self.node.paths.values());
     }
 }

@@ -20,7 +20,7 @@ use super::link::{Caller, Link, NoAnswer, Sending};
 use super::secure::{Http, Wire, http};
 use super::tables::Tables;
 use super::{ANSWER_BYTES_MAX, ASK_BYTES_MAX};
-use crate::keeper::Keeper;
+use crate::layout_log::LayoutLog;
 use crate::trust::{Tls, Trust};
 
 /// The connections of this process to all other nodes.
@@ -31,7 +31,7 @@ pub(crate) struct Peers {
     /// Addresses that replace those of the layout: from beacons, and the own one.
     addresses: BTreeMap<NodeId, String>,
     links: Mutex<HashMap<(NodeId, String), Arc<Link>>>,
-    keeper: Arc<Keeper>,
+    layout_log: Arc<LayoutLog>,
     /// Tables of blocks read lately.
     pub(crate) tables: Tables,
 }
@@ -59,12 +59,12 @@ pub(crate) enum Failure<E> {
 }
 
 impl Peers {
-    /// Makes the connections of a process of this name, whose layouts are in `keeper`.
+    /// Makes the connections of a process of this name, whose layouts are in `log`.
     pub(crate) fn new(
         name: &str,
         trust: Trust,
         addresses: BTreeMap<NodeId, String>,
-        keeper: Arc<Keeper>,
+        layout_log: Arc<LayoutLog>,
     ) -> Arc<Self> {
         let name = name.into();
         Arc::new(Self {
@@ -76,7 +76,7 @@ impl Peers {
             },
             addresses,
             links: Mutex::default(),
-            keeper,
+            layout_log,
             tables: Tables::default(),
         })
     }
@@ -209,8 +209,8 @@ impl Peer {
             Err(failure) => return failure,
         };
         let number = theirs.current.number;
-        let keeper = &self.peers.keeper;
-        let (ours, tag) = (keeper.tag(), LayoutTag::of(&theirs.current));
+        let layout_log = &self.peers.layout_log;
+        let (ours, tag) = (layout_log.tag(), LayoutTag::of(&theirs.current));
         if ours.number == number && ours != tag {
             // Only layout 1 can exist twice: each node makes it itself, without a majority.
             tracing::error!(
@@ -219,8 +219,8 @@ impl Peer {
                 "node has another layout of this number: its first start was with another cluster file"
             );
         }
-        keeper.adopt(theirs).await;
-        let ours = keeper.layouts().await;
+        layout_log.adopt(theirs).await;
+        let ours = layout_log.layouts().await;
         if ours.current.number > number {
             let adopt = NodeAsk::Adopt(Box::new(ours));
             self.push(&adopt).await;

@@ -156,10 +156,10 @@ impl Service {
     /// The answer to a request that was made under another layout than the one in force; `None` if it was
     /// not.
     pub(super) async fn other_layout(&self, signed: &Signed) -> Option<Response<Body>> {
-        if signed.under == self.node.keeper.tag() {
+        if signed.under == self.node.layout_log.tag() {
             return None;
         }
-        let layouts = self.node.keeper.layouts().await;
+        let layouts = self.node.layout_log.layouts().await;
         Some(json(StatusCode::CONFLICT, &layouts))
     }
 }

@@ -20,11 +20,11 @@ const ENTRY_BYTES: usize = 300;
 /// Tables by object, those used longest ago dropped first.
 pub(crate) struct Tables {
     bytes_max: usize,
-    kept: Mutex<Kept>,
+    cached: Mutex<Cached>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct Cached {
     tables: HashMap<(Key, Version), (Arc<BlockTable>, u64)>,
     /// When each was used last, by a counter.
     by_use: BTreeMap<u64, (Key, Version)>,
@@ -42,20 +42,20 @@ impl Tables {
     fn new(bytes_max: usize) -> Self {
         Self {
             bytes_max,
-            kept: Mutex::default(),
+            cached: Mutex::default(),
         }
     }
 
     /// The table of an object, if it is kept.
     pub(crate) fn get(&self, key: &Key, version: Version) -> Option<Arc<BlockTable>> {
-        let mut kept = self.kept.lock();
-        kept.uses += 1;
-        let now = kept.uses;
+        let mut cached = self.cached.lock();
+        cached.uses += 1;
+        let now = cached.uses;
         let of = (key.clone(), version);
-        let (table, used) = kept.tables.get_mut(&of)?;
+        let (table, used) = cached.tables.get_mut(&of)?;
         let (table, before) = (table.clone(), std::mem::replace(used, now));
-        kept.by_use.remove(&before);
-        kept.by_use.insert(now, of);
+        cached.by_use.remove(&before);
+        cached.by_use.insert(now, of);
         Some(table)
     }
 
@@ -65,21 +65,21 @@ impl Tables {
         if table.values().len() < 2 || table.root() != Some(meta.digests.blake3) {
             return;
         }
-        let mut kept = self.kept.lock();
+        let mut cached = self.cached.lock();
         let of = (meta.key.clone(), meta.version);
-        if kept.tables.contains_key(&of) {
+        if cached.tables.contains_key(&of) {
             return;
         }
-        kept.uses += 1;
-        let now = kept.uses;
-        kept.bytes += entry_bytes(table);
-        kept.by_use.insert(now, of.clone());
-        kept.tables.insert(of, (table.clone(), now));
-        kept.shrink(self.bytes_max);
+        cached.uses += 1;
+        let now = cached.uses;
+        cached.bytes += entry_bytes(table);
+        cached.by_use.insert(now, of.clone());
+        cached.tables.insert(of, (table.clone(), now));
+        cached.shrink(self.bytes_max);
     }
 }
 
-impl Kept {
+impl Cached {
     fn shrink(&mut self, bytes_max: usize) {
         while self.bytes > bytes_max
             && let Some((_, of)) = self.by_use.pop_first()
@@ -155,11 +155,11 @@ mod tests {
             );
             tables.put(meta, table);
         }
-        let kept = |(meta, _): &(Meta, _)| tables.get(&meta.key, meta.version).is_some();
+        let cached = |(meta, _): &(Meta, _)| tables.get(&meta.key, meta.version).is_some();
         assert_eq!(
-            more.iter().map(kept).collect::<Vec<_>>(),
+            more.iter().map(cached).collect::<Vec<_>>(),
             [false, false, true, true]
         );
-        assert_eq!(tables.kept.lock().bytes, entry_bytes(&table) * 3);
+        assert_eq!(tables.cached.lock().bytes, entry_bytes(&table) * 3);
     }
 }

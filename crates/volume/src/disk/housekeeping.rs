@@ -9,29 +9,29 @@ use std::time::{Duration, Instant};
 
 use super::inner::Inner;
 
-/// Time between two looks. Operations notice a wiped volume at once, the keeper after this time at most.
+/// Time between two looks. Operations notice a wiped volume at once, this thread after this time at most.
 const EVERY: Duration = Duration::from_secs(2);
 
 /// Time between two durable commits of the index: after a crash, the files written since are read again.
 const SYNC_EVERY: Duration = Duration::from_secs(10);
 
-/// The thread that keeps a volume. Dropping it ends the thread and waits for it.
-pub(super) struct Keeper {
+/// The thread that does it. Dropping it ends the thread and waits for it.
+pub(super) struct Housekeeping {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Keeper {
+impl Housekeeping {
     /// Starts the thread.
     pub(super) fn start(inner: &Arc<Inner>) -> Self {
         let (stop, stopped) = channel::<()>();
-        let kept = Arc::downgrade(inner);
+        let volume = Arc::downgrade(inner);
         let thread = std::thread::Builder::new()
             .name("volume-keeper".to_owned())
             .spawn(move || {
                 let mut synced = Instant::now();
                 while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                    look(&kept, &mut synced);
+                    look(&volume, &mut synced);
                 }
             });
         let thread = thread
@@ -44,7 +44,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Housekeeping {
     fn drop(&mut self) {
         // Dropping the sender ends the wait of the thread at once.
         self.stop.take();
@@ -55,8 +55,8 @@ impl Drop for Keeper {
     }
 }
 
-fn look(kept: &Weak<Inner>, synced: &mut Instant) {
-    let Some(inner) = kept.upgrade() else {
+fn look(volume: &Weak<Inner>, synced: &mut Instant) {
+    let Some(inner) = volume.upgrade() else {
         return;
     };
     inner.look_after_identity();

@@ -262,7 +262,7 @@ impl Inner {
     }
 
     /// Takes the volume out of service after an error of the index, whose engine takes no more writes until
-    /// it is opened again. If the reason was a full disk, the keeper makes the index anew once there is room.
+    /// it is opened again. If the reason was a full disk, housekeeping makes the index anew once there is room.
     pub(super) fn index_failed(&self, error: &IndexError) -> VolumeError {
         if error.full {
             self.life.write().index_full = true;

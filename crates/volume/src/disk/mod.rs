@@ -33,10 +33,10 @@ pub(super) mod names;
 mod answer;
 mod commit;
 mod crash;
+mod housekeeping;
 mod identity;
 mod index;
 mod inner;
-mod keeper;
 mod life;
 mod opening;
 mod read;
@@ -52,8 +52,8 @@ pub use names::NODE_DIR;
 pub use opening::OpenVolumeError;
 pub use reconcile::Reconciled;
 
+use housekeeping::Housekeeping;
 use inner::Inner;
-use keeper::Keeper;
 
 /// Writes the files that the node keeps in the directory of each volume. It is called on a thread that may
 /// wait: when a directory begins as a volume (before `volume.json` is written), before a rebuilding ends, and
@@ -81,8 +81,8 @@ pub struct DiskSettings {
 /// An open directory of replicas. One process at a time can have it open.
 pub struct DiskVolume {
     inner: Arc<Inner>,
-    /// The keeper thread, which ends when the volume is dropped.
-    _keeper: Keeper,
+    /// The thread that does the regular work, which ends when the volume is dropped.
+    _housekeeping: Housekeeping,
 }
 
 impl DiskSettings {
@@ -147,10 +147,10 @@ impl DiskVolume {
 
     fn open_with(settings: DiskSettings, reindex: bool) -> Result<(Arc<Self>, Reconciled), OpenVolumeError> {
         let (inner, found) = opening::open(settings, reindex)?;
-        let keeper = Keeper::start(&inner);
+        let housekeeping = Housekeeping::start(&inner);
         let volume = Self {
             inner,
-            _keeper: keeper,
+            _housekeeping: housekeeping,
         };
         Ok((Arc::new(volume), found))
     }

@@ -16,16 +16,16 @@ const TABLES_BYTES_MAX: usize = 16 << 20;
 const ENTRY_BYTES: usize = 128;
 
 /// The block tables in memory, least recently used first out.
-pub(super) struct Tables(Mutex<Kept>);
+pub(super) struct Tables(Mutex<Cached>);
 
-struct Kept {
+struct Cached {
     tables: LruCache<(KeyHash, Version), Arc<BlockTable>>,
     bytes: usize,
 }
 
 impl Default for Tables {
     fn default() -> Self {
-        Self(Mutex::new(Kept {
+        Self(Mutex::new(Cached {
             tables: LruCache::unbounded(),
             bytes: 0,
         }))
@@ -40,24 +40,24 @@ impl Tables {
 
     /// Keeps a table, and drops the least recently used ones beyond [`TABLES_BYTES_MAX`].
     pub(super) fn keep(&self, hash: KeyHash, version: Version, table: Arc<BlockTable>) {
-        let mut kept = self.0.lock();
-        kept.bytes += cost(&table);
-        if let Some(before) = kept.tables.put((hash, version), table) {
-            kept.bytes -= cost(&before);
+        let mut cached = self.0.lock();
+        cached.bytes += cost(&table);
+        if let Some(before) = cached.tables.put((hash, version), table) {
+            cached.bytes -= cost(&before);
         }
-        while kept.bytes > TABLES_BYTES_MAX && kept.tables.len() > 1 {
-            let Some((_, oldest)) = kept.tables.pop_lru() else {
+        while cached.bytes > TABLES_BYTES_MAX && cached.tables.len() > 1 {
+            let Some((_, oldest)) = cached.tables.pop_lru() else {
                 break;
             };
-            kept.bytes -= cost(&oldest);
+            cached.bytes -= cost(&oldest);
         }
     }
 
     /// Forgets a replica that is gone or bad.
     pub(super) fn forget(&self, hash: KeyHash, version: Version) {
-        let mut kept = self.0.lock();
-        if let Some(table) = kept.tables.pop(&(hash, version)) {
-            kept.bytes -= cost(&table);
+        let mut cached = self.0.lock();
+        if let Some(table) = cached.tables.pop(&(hash, version)) {
+            cached.bytes -= cost(&table);
         }
     }
 }
@@ -77,9 +77,13 @@ mod tests {
         for n in 0..100u8 {
             tables.keep([n; 16], "0".repeat(28).parse().unwrap(), table.clone());
         }
-        let kept = tables.0.lock();
-        assert!(kept.bytes <= TABLES_BYTES_MAX);
-        assert_eq!(kept.bytes, kept.tables.len() * cost(&table));
-        assert!(kept.tables.contains(&([99; 16], "0".repeat(28).parse().unwrap())));
+        let cached = tables.0.lock();
+        assert!(cached.bytes <= TABLES_BYTES_MAX);
+        assert_eq!(cached.bytes, cached.tables.len() * cost(&table));
+        assert!(
+            cached
+                .tables
+                .contains(&([99; 16], "0".repeat(28).parse().unwrap()))
+        );
     }
 }
