@@ -15,7 +15,7 @@ use crate::lock::Lock;
 use crate::parts::Parts;
 use crate::question::{Answer, Dump, DumpFormat, Question};
 use crate::socket::server::{Answerer, Server};
-use crate::{AskError, OpenError, load};
+use crate::{AskError, OpenError, ask, load};
 
 pub(crate) struct Owner {
     /// `None` only while the owner is being dropped.
@@ -59,7 +59,7 @@ impl Owner {
             _layout: layout.clone(),
             _lock: lock,
         };
-        let server = Server::start(&layout.socket(), parts)
+        let server = Server::start(&layout.socket(), Arc::new(Desk(parts)))
             .map_err(|source| OpenError::io("listen on", &layout.socket(), source))?;
         owner.server = Some(server);
         Ok(owner)
@@ -82,17 +82,31 @@ impl Owner {
     }
 
     pub(crate) fn ask(&self, question: &Question) -> Result<Answer, AskError> {
-        self.parts()?.ask(question)
+        ask::answer(self.parts()?, question)
     }
 
     pub(crate) fn dump(&self, rows: Dump, format: DumpFormat, out: &mut dyn Write) -> Result<u64, AskError> {
-        self.parts()?.dump(rows, format, out)
+        ask::dump(self.parts()?, rows, format, out)
     }
 
     fn parts(&self) -> Result<&Parts, AskError> {
         self.parts
             .as_deref()
             .ok_or_else(|| AskError::unavailable("the archive is being closed"))
+    }
+}
+
+/// Answers the clients of the socket. It is apart from [`Owner`], which owns the socket's threads and must not
+/// be kept alive by them.
+struct Desk(Arc<Parts>);
+
+impl Answerer for Desk {
+    fn ask(&self, question: &Question) -> Result<Answer, AskError> {
+        ask::answer(&self.0, question)
+    }
+
+    fn dump(&self, rows: Dump, format: DumpFormat, out: &mut dyn Write) -> Result<u64, AskError> {
+        ask::dump(&self.0, rows, format, out)
     }
 }
 

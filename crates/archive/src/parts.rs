@@ -1,6 +1,5 @@
 //! The parts of an archive in the process that owns it.
 
-use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,9 +11,7 @@ use crate::feed::{self, FeedError};
 use crate::inputs::{KnownDigests, Sources};
 use crate::jobs::Jobs;
 use crate::layout::{ArchiveSettings, Layout};
-use crate::question::{Answer, Dump, DumpFormat, Question};
-use crate::socket::server::Answerer;
-use crate::{AskError, OpenError, ask};
+use crate::{AskError, OpenError};
 
 /// Time between two attempts to write a search index that could not be written.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
@@ -67,6 +64,15 @@ impl Parts {
             search_failure: Mutex::default(),
             jobs: Arc::default(),
         })
+    }
+
+    /// How captures are made from records, here and whenever a record is read again: the same settings must
+    /// give the same capture.
+    pub(crate) fn extract_settings(&self) -> extract::Settings {
+        extract::Settings {
+            links: self.settings.links,
+            text: true,
+        }
     }
 
     /// Fails if the archive is open read-only.
@@ -154,15 +160,5 @@ impl Parts {
         self.catch_up(&mut fed)?;
         self.search.flush()?;
         Ok(())
-    }
-}
-
-impl Answerer for Parts {
-    fn ask(&self, question: &Question) -> Result<Answer, AskError> {
-        ask::answer(self, question)
-    }
-
-    fn dump(&self, rows: Dump, format: DumpFormat, out: &mut dyn Write) -> Result<u64, AskError> {
-        ask::dump(self, rows, format, out)
     }
 }

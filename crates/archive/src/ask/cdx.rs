@@ -8,7 +8,8 @@ use urlkey::url_ranges;
 use weave::{CaptureRow, KeyRange, Snapshot};
 
 use super::cdx_walk::{Place, Walk};
-use super::{clamp, cursor, key, time};
+use super::limit::clamp;
+use super::{cursor, key, time};
 use crate::AskError;
 use crate::cdx::{Collapsing, FilterError, Filters};
 use crate::question::{Body, CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion, CdxRow, MatchType};

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use weave::Snapshot;
 
-use super::{clamp, cursor, key, page_of};
+use super::limit::{clamp, page_of};
+use super::{cursor, key};
 use crate::AskError;
 use crate::question::{Body, DomainBody, LinkingDomain, TopBody, TopRow};
 

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 
 use weave::Snapshot;
 
-use super::{clamp, cursor, page_of};
+use super::cursor;
+use super::limit::{clamp, page_of};
 use crate::AskError;
 use crate::question::{Body, DomainOrder, DomainRow, DomainsBody};
 

@@ -21,6 +21,11 @@ pub(super) fn url_key(url: &str) -> Result<String, AskError> {
         .map_err(|error| AskError::bad_request(format!("{url:?} has no URL key: {error}")))
 }
 
+/// The error for every question about a URL that is not in the archive.
+pub(super) fn unknown(url: &str, url_key: &str) -> AskError {
+    AskError::not_found(format!("no capture of {url} and no link to it (key {url_key})"))
+}
+
 /// A key has a closing bracket after its host, before any slash; a URL has none there.
 fn is_key(text: &str) -> bool {
     let host = text.split('/').next().unwrap_or_default();

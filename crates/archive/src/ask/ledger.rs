@@ -2,7 +2,8 @@
 
 use weave::{InputId, InputState, LedgerEntry, QuarantineEntry, Snapshot};
 
-use super::{clamp, cursor, page_of};
+use super::cursor;
+use super::limit::{clamp, page_of};
 use crate::AskError;
 use crate::question::{Body, LedgerBody, LedgerRow, LedgerState, QuarantineBody, QuarantineRow};
 

@@ -1,8 +1,9 @@
 //! Links to and from a URL.
 
-use weave::Snapshot;
+use weave::{Snapshot, SnapshotError};
 
-use super::{clamp, cursor, key, page_of, title, unknown};
+use super::limit::{clamp, page_of};
+use super::{cursor, key};
 use crate::AskError;
 use crate::question::{Body, LinkRow, LinksBody};
 
@@ -15,7 +16,9 @@ pub(super) fn inlinks(
     let url_key = key::url_key(url)?;
     let after: Option<String> = cursor::decode(after)?;
     let limit = clamp(limit);
-    let uri = snapshot.uri(&url_key)?.ok_or_else(|| unknown(url, &url_key))?;
+    let uri = snapshot
+        .uri(&url_key)?
+        .ok_or_else(|| key::unknown(url, &url_key))?;
     // One row more than the limit shows whether the list continues.
     let mut links = snapshot.inlinks(&url_key, after.as_deref(), limit + 1)?;
     let next = page_of(&mut links, limit, |link| cursor::encode(&link.source_key));
@@ -43,7 +46,7 @@ pub(super) fn outlinks(
     let limit = clamp(limit);
     let version = snapshot.version(&url_key)?;
     if version.is_none() && snapshot.uri(&url_key)?.is_none() {
-        return Err(unknown(url, &url_key));
+        return Err(key::unknown(url, &url_key));
     }
     let mut links = snapshot.outlinks(&url_key, after.as_deref(), limit + 1)?;
     let next = page_of(&mut links, limit, |link| cursor::encode(&link.target_key));
@@ -74,4 +77,12 @@ fn row(link: weave::LinkRow, source_url: String, source_title: String) -> LinkRo
         nofollow: link.nofollow,
         external: link.external,
     }
+}
+
+/// URL and title of a key's current version, empty if it has none.
+fn title(snapshot: &Snapshot, url_key: &str) -> Result<(String, String), SnapshotError> {
+    let version = snapshot.version(url_key)?;
+    Ok(version
+        .map(|version| (version.url, version.title))
+        .unwrap_or_default())
 }

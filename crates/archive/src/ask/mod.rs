@@ -14,6 +14,7 @@ mod forget;
 mod jobs;
 mod key;
 mod ledger;
+mod limit;
 mod links;
 mod page;
 mod record;
@@ -23,7 +24,7 @@ mod time;
 
 use std::io::Write;
 
-use weave::{DumpError, Snapshot, SnapshotError};
+use weave::{DumpError, SnapshotError};
 
 use crate::AskError;
 use crate::parts::Parts;
@@ -31,12 +32,6 @@ use crate::question::{
     Answer, Cancel, Domain, Domains, Dump, DumpFormat, Forget, Inlinks, Job, Ledger, Outlinks, Page,
     Quarantine, Question, Record, Top,
 };
-
-/// Most rows in an answer.
-const LIMIT_MAX: usize = 10_000;
-
-/// Rows in an answer if the question asks for 0.
-const LIMIT_DEFAULT: usize = 100;
 
 /// Answers a question.
 pub(crate) fn answer(parts: &Parts, question: &Question) -> Result<Answer, AskError> {
@@ -121,35 +116,4 @@ impl From<SnapshotError> for AskError {
     fn from(error: SnapshotError) -> AskError {
         AskError::internal(error)
     }
-}
-
-/// Number of rows to return for the limit asked for.
-fn clamp(limit: usize) -> usize {
-    match limit {
-        0 => LIMIT_DEFAULT,
-        limit => limit.min(LIMIT_MAX),
-    }
-}
-
-/// Cuts `rows` to `limit`; the caller asks for one more. Returns the cursor of the last row left if there are
-/// more.
-fn page_of<R>(rows: &mut Vec<R>, limit: usize, cursor: impl Fn(&R) -> String) -> Option<String> {
-    if rows.len() <= limit {
-        return None;
-    }
-    rows.truncate(limit);
-    rows.last().map(cursor)
-}
-
-/// URL and title of a key's current version, empty if it has none.
-fn title(snapshot: &Snapshot, url_key: &str) -> Result<(String, String), SnapshotError> {
-    let version = snapshot.version(url_key)?;
-    Ok(version
-        .map(|version| (version.url, version.title))
-        .unwrap_or_default())
-}
-
-/// The error for every question about a URL that is not in the archive.
-fn unknown(url: &str, url_key: &str) -> AskError {
-    AskError::not_found(format!("no capture of {url} and no link to it (key {url_key})"))
 }

@@ -2,7 +2,7 @@
 
 use weave::Snapshot;
 
-use super::{cdx, key, record, unknown};
+use super::{cdx, key, record};
 use crate::AskError;
 use crate::question::{Body, CdxRow, PageBody};
 
@@ -17,7 +17,7 @@ pub(super) fn page(snapshot: &Snapshot, url: &str) -> Result<Body, AskError> {
     let captures = snapshot.captures_newest(&url_key, CAPTURES_MAX)?;
     let uri = snapshot.uri(&url_key)?;
     if captures.is_empty() && uri.is_none() {
-        return Err(unknown(url, &url_key));
+        return Err(key::unknown(url, &url_key));
     }
     let captures: Vec<CdxRow> = captures.into_iter().map(cdx::row).collect();
     let mut body = PageBody {

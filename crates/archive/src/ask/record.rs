@@ -3,7 +3,7 @@
 use extract::CaptureKind;
 use weave::{CaptureRow, KeyRange, Snapshot};
 
-use super::{cdx, key, time, unknown};
+use super::{cdx, key, time};
 use crate::AskError;
 use crate::question::{Body, RecordBody};
 
@@ -29,7 +29,7 @@ pub(super) fn record(
             Some(_) => Err(AskError::not_found(format!(
                 "no capture of {url}, only links to it (key {url_key})"
             ))),
-            None => Err(unknown(url, &url_key)),
+            None => Err(key::unknown(url, &url_key)),
         };
     };
     let original = if capture.kind == CaptureKind::Revisit {

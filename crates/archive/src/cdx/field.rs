@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use extract::CaptureKind;
 use serde::{Deserialize, Serialize};
 
-use crate::question::{CaptureKind, CdxRow};
+use super::row::CdxRow;
 
 /// A column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

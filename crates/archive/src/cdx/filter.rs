@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Dialect;
 use super::field::{Field, text_line};
-use crate::question::CdxRow;
+use super::row::CdxRow;
 
 /// Most bytes that a compiled expression may take.
 const EXPRESSION_BYTES_MAX: usize = 1 << 20;

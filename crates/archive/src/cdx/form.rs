@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Dialect;
 use super::field::{Field, NONE, push_word};
-use crate::question::CdxRow;
+use super::row::CdxRow;
 
 /// How captures are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

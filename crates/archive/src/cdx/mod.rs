@@ -9,6 +9,7 @@ mod field;
 mod filter;
 mod form;
 mod pattern;
+mod row;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,8 @@ pub use field::{Field, push_word, text_line};
 pub use filter::{Collapse, Filter, FilterError, Test};
 pub(crate) use filter::{Collapsing, Filters};
 pub use form::{Column, Form, Writer, cdxj_line};
-pub use pattern::url_and_match;
+pub use pattern::{MatchType, url_and_match};
+pub use row::CdxRow;
 
 /// Which server's rules to read a text by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,9 +7,12 @@
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 
+use super::discovery::Discovery;
+use super::found::{Found, Place};
 use super::path::address_text;
+use super::skipped::{FOLDER_MARK, NOT_AN_ARCHIVE, PATH_LIST};
 use super::source::{FromStart, Stat, split};
-use super::{Discovery, Found, Place, folder, glob, list};
+use super::{glob, list};
 
 type Looked = io::Result<Option<Stat>>;
 
@@ -44,7 +47,7 @@ impl Discovery<'_> {
         } else if self.expands_lists {
             self.address_list(address);
         } else {
-            self.skip(address_text(address), folder::PATH_LIST);
+            self.skip(address_text(address), PATH_LIST);
         }
     }
 
@@ -102,15 +105,15 @@ impl Discovery<'_> {
         if warc::is_record_file_name(name.as_bytes()) {
             self.object(address, stat);
         } else if address.ends_with('/') {
-            self.skip(address_text(address), folder::FOLDER_MARK);
+            self.skip(address_text(address), FOLDER_MARK);
         } else if list::is_path_list(name.as_ref()) {
-            self.skip(address_text(address), folder::PATH_LIST);
+            self.skip(address_text(address), PATH_LIST);
         } else if stat.size == 0 {
-            self.skip(address_text(address), folder::NOT_AN_ARCHIVE);
+            self.skip(address_text(address), NOT_AN_ARCHIVE);
         } else {
             match self.holds_records(address, &stat) {
                 Ok(true) => self.object(address, stat),
-                Ok(false) => self.skip(address_text(address), folder::NOT_AN_ARCHIVE),
+                Ok(false) => self.skip(address_text(address), NOT_AN_ARCHIVE),
                 Err(error) => self.no_object(address, format!("cannot be read: {error}")),
             }
         }

@@ -9,28 +9,12 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use super::discovery::Discovery;
 use super::file::{irregular, open_file};
-use super::{Discovery, list, path_text};
-
-/// A file that is skipped.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Skipped {
-    /// The text of its name.
-    pub(crate) name: String,
-    pub(crate) why: &'static str,
-}
-
-pub(super) const NOT_AN_ARCHIVE: &str = "no archive's name, and no record at its beginning";
-pub(super) const PATH_LIST: &str = "a path list; @NAME loads what it lists";
-pub(super) const FOLDER_MARK: &str = "the mark of a folder";
-const LINK_TO_FOLDER: &str = "a link to a folder; name it to load what is in there";
-const LINK_TO_NOTHING: &str = "a link that leads nowhere";
+use super::skipped::{LINK_TO_FOLDER, LINK_TO_NOTHING, NOT_AN_ARCHIVE, PATH_LIST};
+use super::{list, path_text};
 
 impl Discovery<'_> {
-    pub(super) fn skip(&mut self, name: String, why: &'static str) {
-        self.skipped.push(Skipped { name, why });
-    }
-
     /// Takes everything below a folder.
     pub(super) fn folder(&mut self, name: &Path, path: &Path) {
         let entries = match sorted_entries(path) {

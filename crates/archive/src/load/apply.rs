@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use flow::{Out, StageResult};
 use weave::{Batch, EpochReport, InputId, InputProgress, InputState};
 
-use super::Context;
 use super::chunk::{Extract, Woven};
+use super::context::Context;
 use super::take_back::{self, Failure};
 
 pub(super) fn apply(context: &Context, extracts: Vec<Extract>, out: &mut Out<'_, Woven>) -> StageResult {

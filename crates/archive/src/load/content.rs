@@ -14,7 +14,8 @@ use std::sync::Arc;
 use flow::{Out, StageResult};
 
 use super::chunk::Digested;
-use super::{Context, quiet};
+use super::context::Context;
+use super::quiet;
 use crate::inputs::{self, ContentDigest, FileVersion, Found, FromStart, Place, Spool, Stat};
 
 /// Stage `digest`.

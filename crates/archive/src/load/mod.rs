@@ -14,6 +14,7 @@
 mod apply;
 mod chunk;
 mod content;
+mod context;
 mod earlier;
 mod quiet;
 mod rate;
@@ -27,11 +28,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flow::{Batch, Feeder, Flow, FlowError, Out, Pipeline, StageSettings};
-use weave::InputId;
 
 use self::chunk::{Chunk, Digested, Extract, Registered, Woven};
+use self::context::Context;
 use self::earlier::Earlier;
 use self::rate::Rate;
+pub(crate) use self::take_back::forget_input;
 use crate::inputs::{self, Found, SpoolRoom};
 use crate::jobs::Job;
 use crate::parts::Parts;
@@ -48,21 +50,6 @@ const RECORDS_BYTES: u64 = 32 << 20;
 
 /// Most inputs read at once. Each has an open file and a buffer.
 const READERS_MAX: usize = 16;
-
-/// What all stages of one load share.
-pub(crate) struct Context {
-    parts: Arc<Parts>,
-    job: Arc<Job>,
-    collection: String,
-    verify: bool,
-    extract: extract::Settings,
-    rate: Option<Rate>,
-    chunk_entries_max: usize,
-    /// Earlier inputs that an input of this load may continue.
-    earlier: Earlier,
-    /// Room for copies of inputs that come over a network.
-    spool_room: SpoolRoom,
-}
 
 /// Why a load ended early.
 #[derive(Debug, thiserror::Error)]
@@ -86,7 +73,7 @@ pub(crate) fn run(parts: &Arc<Parts>, job: &Arc<Job>) -> Result<(), LoadError> {
     job.counters
         .bytes
         .add(discovery.found.iter().map(|found| found.size).sum());
-    let context = Arc::new(Context::new(parts, job, &discovery.found));
+    let context = Arc::new(context(parts, job, &discovery.found));
     let (feeder, pipeline) = assemble(&context, discovery.found.len())?;
     job.watch(pipeline.monitor());
     feed(&context, feeder, discovery.found);
@@ -110,20 +97,18 @@ fn feed(context: &Context, feeder: Feeder<Found>, found: Vec<Found>) {
     }
 }
 
-impl Context {
-    fn new(parts: &Arc<Parts>, job: &Arc<Job>, found: &[Found]) -> Context {
-        let request = &job.request;
-        Context {
-            parts: parts.clone(),
-            job: job.clone(),
-            collection: request.collection.clone().unwrap_or_default(),
-            verify: request.verify,
-            extract: extract_settings(parts),
-            rate: request.rate_pages_per_s.map(Rate::new),
-            chunk_entries_max: read::chunk_entries_max(request.rate_pages_per_s),
-            earlier: Earlier::of(&parts.weave, found),
-            spool_room: SpoolRoom::of(parts.layout.dir()),
-        }
+fn context(parts: &Arc<Parts>, job: &Arc<Job>, found: &[Found]) -> Context {
+    let request = &job.request;
+    Context {
+        parts: parts.clone(),
+        job: job.clone(),
+        collection: request.collection.clone().unwrap_or_default(),
+        verify: request.verify,
+        extract: parts.extract_settings(),
+        rate: request.rate_pages_per_s.map(Rate::new),
+        chunk_entries_max: read::chunk_entries_max(request.rate_pages_per_s),
+        earlier: Earlier::of(&parts.weave, found),
+        spool_room: SpoolRoom::of(parts.layout.dir()),
     }
 }
 
@@ -212,17 +197,4 @@ fn with<H>(
 fn threads(asked: Option<usize>) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     asked.unwrap_or(cores).clamp(1, 256)
-}
-
-/// Removes an input from the ledger, and everything it left from every view.
-pub(crate) fn forget_input(parts: &Parts, id: InputId) -> Result<(), String> {
-    let settings = extract_settings(parts);
-    take_back::into_nothing(parts, &settings, id, None).map_err(|failure| failure.to_string())
-}
-
-fn extract_settings(parts: &Parts) -> extract::Settings {
-    extract::Settings {
-        links: parts.settings.links,
-        text: true,
-    }
 }

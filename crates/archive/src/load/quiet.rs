@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::Context;
 use super::chunk::Growing;
+use super::context::Context;
 use crate::inputs::Place;
 
 /// A file changed this recently may still be written to.

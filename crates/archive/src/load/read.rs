@@ -17,7 +17,8 @@ use warc::{Defect, Entry, Input, Reader, ReaderSettings, reason};
 use weave::{InputState, LedgerEntry};
 
 use super::chunk::{Chunk, Growing, Registered};
-use super::{Context, content, quiet};
+use super::context::Context;
+use super::{content, quiet};
 use crate::inputs::{self, FileVersion, Found, FromStart, Place};
 
 /// Most entries in a chunk.

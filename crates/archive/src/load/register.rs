@@ -15,8 +15,8 @@ use flow::{Out, StageResult};
 use sha2::{Digest, Sha256};
 use weave::{InputId, InputState, LedgerEntry, NO_CONTENT};
 
-use super::Context;
 use super::chunk::{Digested, Registered};
+use super::context::Context;
 use super::take_back::{self, Failure};
 use crate::inputs::{Found, Spool};
 

@@ -16,7 +16,7 @@ use extract::{Capture, Extracted};
 use warc::{Entry, Input, Reader, ReaderSettings};
 use weave::{CaptureRow, InputId, InputState, LedgerEntry, TakeBack, TakeBackError};
 
-use super::Context;
+use super::context::Context;
 use super::transform::extract_guarded;
 use crate::parts::Parts;
 
@@ -55,6 +55,12 @@ pub(super) fn to_last_whole_record(
         state: InputState::Loading,
     };
     take_back(&context.parts, &context.extract, id, &to, Some(input))
+}
+
+/// Removes an input from the ledger, and everything it left from every view.
+pub(crate) fn forget_input(parts: &Parts, id: InputId) -> Result<(), String> {
+    let settings = parts.extract_settings();
+    into_nothing(parts, &settings, id, None).map_err(|failure| failure.to_string())
 }
 
 /// Takes all of an input back and removes it from the ledger. `input` is what is at its place now, if

@@ -7,8 +7,8 @@ use flow::{Out, StageResult};
 use warc::{Defect, Entry, Record, Span};
 use weave::{InputId, InputProgress, QuarantineEntry};
 
-use super::Context;
 use super::chunk::{Chunk, Extract, capture_bytes};
+use super::context::Context;
 
 pub(super) fn transform(context: &Context, chunk: Chunk, out: &mut Out<'_, Extract>) -> StageResult {
     let mut result = Extract {

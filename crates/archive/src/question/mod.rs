@@ -19,7 +19,7 @@ mod status;
 
 use serde::{Deserialize, Serialize};
 
-pub use cdx::{CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion, CdxRow, MatchType};
+pub use cdx::{CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion};
 pub use domains::{Domain, DomainBody, DomainOrder, DomainRow, Domains, DomainsBody, LinkingDomain};
 pub use domains::{Top, TopBody, TopRow};
 pub use dump::{Details, Dump, DumpFormat, View};
@@ -38,6 +38,7 @@ pub use status::{Check, CheckBody, DamageRow, StageRow, Stages, StagesBody, Stat
 pub use weave::InputState;
 
 use crate::AskError;
+pub use crate::cdx::{CdxRow, MatchType};
 
 /// A question that knows the type of its answer.
 pub trait Ask: Into<Question> {

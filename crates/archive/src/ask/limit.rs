@@ -1,0 +1,25 @@
+//! How many rows an answer has.
+
+/// Most rows in an answer.
+const LIMIT_MAX: usize = 10_000;
+
+/// Rows in an answer if the question asks for 0.
+const LIMIT_DEFAULT: usize = 100;
+
+/// Number of rows to return for the limit asked for.
+pub(super) fn clamp(limit: usize) -> usize {
+    match limit {
+        0 => LIMIT_DEFAULT,
+        limit => limit.min(LIMIT_MAX),
+    }
+}
+
+/// Cuts `rows` to `limit`; the caller asks for one more. Returns the cursor of the last row left if there are
+/// more.
+pub(super) fn page_of<R>(rows: &mut Vec<R>, limit: usize, cursor: impl Fn(&R) -> String) -> Option<String> {
+    if rows.len() <= limit {
+        return None;
+    }
+    rows.truncate(limit);
+    rows.last().map(cursor)
+}

@@ -1,0 +1,175 @@
+//! Goes through the arguments of a load: files, folders, patterns and path lists. Addresses are in `address`.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::found::{Found, Place};
+use super::path::{address_of, path_of, path_text};
+use super::skipped::{PATH_LIST, Skipped};
+use super::source::{Sources, is_address};
+use super::{file, glob, list};
+use crate::question::LoadInput;
+
+/// Everything that the arguments of a load mean.
+#[derive(Debug)]
+pub(crate) struct Discovery<'a> {
+    pub(crate) found: Vec<Found>,
+    /// Files in folders, or that match patterns, but are not archive files.
+    pub(crate) skipped: Vec<Skipped>,
+    /// Whether path lists are expanded without a mark. They are if only lists were named, because nothing
+    /// else can be meant.
+    pub(super) expands_lists: bool,
+    pub(super) sources: &'a Sources,
+    /// Resolved paths, and addresses, that were taken already.
+    pub(super) seen: HashSet<PathBuf>,
+}
+
+/// Expands folders, globs and path lists.
+pub(crate) fn discover<'a>(inputs: &[LoadInput], sources: &'a Sources) -> Discovery<'a> {
+    let mut discovery = Discovery {
+        found: Vec::new(),
+        skipped: Vec::new(),
+        expands_lists: inputs.iter().all(is_list),
+        sources,
+        seen: HashSet::new(),
+    };
+    for input in inputs {
+        discovery.argument(input);
+    }
+    discovery
+}
+
+/// Whether an argument is a path list, by its mark or its name.
+fn is_list(input: &LoadInput) -> bool {
+    input.name.starts_with('@') || list::is_path_list(Path::new(&input.path))
+}
+
+impl Discovery<'_> {
+    pub(super) fn skip(&mut self, name: String, why: &'static str) {
+        self.skipped.push(Skipped { name, why });
+    }
+
+    fn argument(&mut self, input: &LoadInput) {
+        let marked = input.name.strip_prefix('@');
+        let path = match marked {
+            Some(_) => input.path.strip_prefix('@').unwrap_or(&input.path),
+            None => &input.path,
+        };
+        if is_address(path) {
+            return match address_of(path) {
+                Some(address) if marked.is_some() => self.address_list(&address),
+                Some(address) => self.address(&address),
+                None => self.no_object(path, "an address is UTF-8".to_owned()),
+            };
+        }
+        let path = path_of(path);
+        if let Some(name) = marked {
+            return self.list(&path_of(name), &path);
+        }
+        let name = path_of(&input.name);
+        if !path.exists() && glob::is_pattern(path.as_os_str().as_bytes()) {
+            return self.glob(&name, &path);
+        }
+        self.named(&name, &path);
+    }
+
+    /// Takes what an argument or a glob means. A path list among other files was most likely matched by a
+    /// pattern, of the shell or ours, so its entries are not loaded.
+    fn named(&mut self, name: &Path, path: &Path) {
+        if !(list::is_path_list(path) && path.is_file()) {
+            self.listed(name, path);
+        } else if self.expands_lists {
+            self.list(name, path);
+        } else {
+            self.skip(path_text(name), PATH_LIST);
+        }
+    }
+
+    /// Takes an entry of a path list. A list in a list is treated as a plain file.
+    fn listed(&mut self, name: &Path, path: &Path) {
+        if path.is_dir() {
+            self.folder(name, path);
+        } else {
+            self.file(path_text(name), path);
+        }
+    }
+
+    /// Takes a file named explicitly or by a glob or list. It gets an entry whatever it is.
+    pub(super) fn file(&mut self, name: String, path: &Path) {
+        let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if !self.seen.insert(real) {
+            return;
+        }
+        let (size, problem) = match fs::metadata(path) {
+            Ok(metadata) => match file::irregular(metadata.file_type()) {
+                None => (metadata.len(), None),
+                Some(what) => (0, Some(file::not_regular(what))),
+            },
+            Err(error) if error.kind() == ErrorKind::NotFound => (0, Some("no such file".to_owned())),
+            Err(error) => (0, Some(format!("cannot be read: {error}"))),
+        };
+        self.found.push(Found {
+            name,
+            place: Place::File(path.to_owned()),
+            size,
+            problem,
+        });
+    }
+
+    pub(super) fn problem(&mut self, name: String, path: &Path, problem: String) {
+        self.found.push(Found {
+            name,
+            place: Place::File(path.to_owned()),
+            size: 0,
+            problem: Some(problem),
+        });
+    }
+
+    fn glob(&mut self, name: &Path, path: &Path) {
+        let expanded = glob::expand(name, path);
+        if expanded.matches.is_empty() && expanded.unlisted.is_empty() {
+            self.problem(path_text(name), path, "no file matches".to_owned());
+        }
+        for (name, path, error) in expanded.unlisted {
+            self.problem(path_text(&name), &path, format!("cannot be listed: {error}"));
+        }
+        for (name, path) in expanded.matches {
+            self.named(&name, &path);
+        }
+    }
+
+    /// Takes the entries of a path list, which are relative to the list's folder, absolute, or addresses.
+    fn list(&mut self, name: &Path, path: &Path) {
+        let entries = match file::open_stream(path).and_then(list::read) {
+            Ok(entries) => entries,
+            Err(error) => {
+                return self.problem(
+                    path_text(name),
+                    path,
+                    format!("cannot be read as a path list: {error}"),
+                );
+            }
+        };
+        let beside = |path: &Path, entry: &Path| path.parent().unwrap_or(Path::new("")).join(entry);
+        let addresses = entries.iter().filter_map(|entry| match entry {
+            list::Entry::Address(address) => Some(address.as_str()),
+            list::Entry::Path(_) => None,
+        });
+        let mut looked = self.look_at_all(addresses);
+        for entry in &entries {
+            match entry {
+                list::Entry::Path(entry) => self.listed(&beside(name, entry), &beside(path, entry)),
+                // A second line with the same address finds nothing, because the first one has taken the
+                // answer.
+                list::Entry::Address(address) => {
+                    if let Some(looked) = looked.remove(address.as_str()) {
+                        self.looked(address, looked);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What all stages of one load share.
+
+use std::sync::Arc;
+
+use super::earlier::Earlier;
+use super::rate::Rate;
+use crate::inputs::SpoolRoom;
+use crate::jobs::Job;
+use crate::parts::Parts;
+
+/// What all stages of one load share.
+pub(super) struct Context {
+    pub(super) parts: Arc<Parts>,
+    pub(super) job: Arc<Job>,
+    pub(super) collection: String,
+    pub(super) verify: bool,
+    pub(super) extract: extract::Settings,
+    pub(super) rate: Option<Rate>,
+    pub(super) chunk_entries_max: usize,
+    /// Earlier inputs that an input of this load may continue.
+    pub(super) earlier: Earlier,
+    /// Room for copies of inputs that come over a network.
+    pub(super) spool_room: SpoolRoom,
+}
