@@ -17,6 +17,7 @@ mod kept;
 mod links;
 mod paced;
 mod rewriter;
+mod show;
 mod writer;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -32,11 +33,13 @@ use axum::response::{IntoResponse, Response};
 use maud::{DOCTYPE, html};
 
 use crate::failure::{Code, Failure};
-use crate::pages::Query;
+use crate::query::Query;
 use crate::state::{Peer, State};
 use crate::stream::{self, Wanted};
 use crate::{present, record};
 use content::Content;
+pub(crate) use show::worth_showing;
+use show::{Show, can_show, shown};
 
 /// The Content-Security-Policy: `sandbox` with one exception, and no fetching. Pictures that are their own
 /// address (`data:`) and the page's own styles are allowed. The last three directives are named because they
@@ -52,56 +55,6 @@ const HEADERS: [(HeaderName, &str); 4] = [
     (HeaderName::from_static("x-dns-prefetch-control"), "off"),
     (header::CACHE_CONTROL, "no-cache"),
 ];
-
-/// How a browser shows content, and so how it is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Show {
-    Html,
-    Text,
-    Image,
-    /// SVG.
-    Drawing,
-}
-
-fn show_as(mime: &str) -> Option<Show> {
-    match mime {
-        "text/html" | "application/xhtml+xml" | "unk" => Some(Show::Html),
-        "text/plain"
-        | "text/css"
-        | "text/xml"
-        | "application/xml"
-        | "application/json"
-        | "application/javascript"
-        | "application/x-javascript"
-        | "text/javascript" => Some(Show::Text),
-        "image/png"
-        | "image/jpeg"
-        | "image/gif"
-        | "image/webp"
-        | "image/avif"
-        | "image/bmp"
-        | "image/x-icon"
-        | "image/vnd.microsoft.icon" => Some(Show::Image),
-        "image/svg+xml" => Some(Show::Drawing),
-        _ => None,
-    }
-}
-
-/// Whether a capture has content to show. A redirect has none of interest, and a reader would take it for the
-/// page.
-pub(crate) fn worth_showing(status: u16, mime: &str, kind: CaptureKind) -> bool {
-    !(300..400).contains(&status) && can_show(mime, kind)
-}
-
-/// Whether content of this type and kind of capture can be shown.
-fn can_show(mime: &str, kind: CaptureKind) -> bool {
-    match kind {
-        CaptureKind::Wat => false,
-        // A revisit is shown with the content that it refers to. Its own media type says nothing about that.
-        CaptureKind::Wet | CaptureKind::Revisit => true,
-        CaptureKind::Arc | CaptureKind::Resource | CaptureKind::Response => show_as(mime).is_some(),
-    }
-}
 
 /// Handles `/sandbox/content?url=&at=&capture=`. Failures are shown in the frame too, under the same policy.
 pub(crate) async fn content(
@@ -191,19 +144,6 @@ fn content_of(found: RecordBody) -> Result<RecordBody, Failure> {
     }
 }
 
-/// How content is shown and the media type it is sent with. HTML, XHTML and SVG are always sent as UTF-8 HTML
-/// made here.
-fn shown(mime: &str, kind: CaptureKind) -> (Show, String) {
-    let text = "text/plain; charset=utf-8".to_owned();
-    let html = "text/html; charset=utf-8".to_owned();
-    match show_as(mime) {
-        _ if kind == CaptureKind::Wet => (Show::Text, text),
-        Some(show @ (Show::Html | Show::Drawing)) => (show, html),
-        Some(Show::Image) => (Show::Image, mime.to_owned()),
-        Some(Show::Text) | None => (Show::Text, text),
-    }
-}
-
 fn said(failure: &Failure) -> Response {
     let page = html! {
         (DOCTYPE)
@@ -222,28 +162,4 @@ fn said(failure: &Failure) -> Response {
         HeaderValue::from_static("text/html; charset=utf-8"),
     );
     response
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(mime: &str, expected: &str) {
-        assert_eq!(shown(mime, CaptureKind::Response).1, expected);
-    }
-
-    #[test]
-    fn content_types_are_never_taken_as_they_come() {
-        check("text/html", "text/html; charset=utf-8");
-        check("application/xhtml+xml", "text/html; charset=utf-8");
-        check("text/javascript", "text/plain; charset=utf-8");
-        check("image/png", "image/png");
-        check("image/svg+xml", "text/html; charset=utf-8");
-        check("application/x-shockwave-flash", "text/plain; charset=utf-8");
-        assert_eq!(shown("text/html", CaptureKind::Wet).0, Show::Text);
-        assert!(
-            !can_show("application/pdf", CaptureKind::Response) && !can_show("text/html", CaptureKind::Wat)
-        );
-    }
 }

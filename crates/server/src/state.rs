@@ -6,9 +6,10 @@ use std::sync::Arc;
 use archive::Archive;
 use door::{Door, Hosts, Limits, Places};
 
-use crate::api::cdx::pages::PageLists;
 use crate::ask::{Answers, Asker};
+use crate::cdx_pages::PageLists;
 use crate::counters::Counters;
+use crate::failure::Failure;
 use crate::history::History;
 use crate::settings::ServerSettings;
 use crate::storage::{Storage, Watch};
@@ -82,6 +83,15 @@ impl State {
             history: History::new(),
             store: served.store.map(Watch::new),
             settings,
+        })
+    }
+
+    /// The store to show.
+    pub(crate) fn attached_store(&self) -> Result<&Watch, Failure> {
+        self.store.as_ref().ok_or_else(|| {
+            Failure::not_found(
+                "this server has no store beside its archive: weft serve --s3 ADDRESS --volume DIR",
+            )
         })
     }
 

@@ -3,19 +3,7 @@
 //! Invariant: where the fast way returns a key, the full way would return the same.
 
 use crate::split::Target;
-use crate::{canonical, fast, split};
-
-/// Why a string has no URL key.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum KeyError {
-    /// The text is empty or only white space.
-    #[error("empty URL")]
-    Empty,
-    /// An http or https URL that names no host.
-    #[error("no host in an http or https URL")]
-    NoHost,
-}
+use crate::{KeyError, canonical, fast, split};
 
 /// Returns the URL key (SURT) of `url`. Text without a scheme is taken for http. URLs of other schemes than
 /// http and https (`dns:`, `mailto:`, `ftp:`, ...) are their own key; only white space at the ends, and line

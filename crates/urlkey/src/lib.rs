@@ -24,17 +24,21 @@
 
 mod canonical;
 mod domain;
+mod error;
 mod escape;
 mod fast;
 mod host;
 mod ip;
 mod key;
+mod match_type;
 mod query;
 mod range;
 mod session;
 mod split;
 
 pub use domain::{domain_key_of_key, domain_of_host, domain_of_key, same_domain};
+pub use error::KeyError;
 pub use host::{host_of_key, host_of_url};
-pub use key::{KeyError, url_key, url_key_into};
-pub use range::{KeyRange, MatchType, domain_ranges, url_ranges};
+pub use key::{url_key, url_key_into};
+pub use match_type::{MatchType, UnknownMatchType};
+pub use range::{KeyRange, domain_ranges, url_ranges};

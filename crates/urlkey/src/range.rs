@@ -10,7 +10,7 @@
 //! | `com,example:8080)/...` | the host at another port |
 
 use crate::host::host_part;
-use crate::{KeyError, url_key};
+use crate::{KeyError, MatchType, url_key};
 
 /// A half-open range of keys, compared bytewise.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,20 +45,6 @@ impl KeyRange {
 fn successor(last: char) -> Option<char> {
     // A range of `char` skips the surrogates, and UTF-8 sorts bytewise as its characters do.
     (last..=char::MAX).nth(1)
-}
-
-/// Which captures a URL selects, as in CDX servers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum MatchType {
-    /// Captures with exactly its key.
-    #[default]
-    Exact,
-    /// Captures whose keys begin with its key.
-    Prefix,
-    /// Captures of its host, with any path and any port.
-    Host,
-    /// Captures of its host and of the hosts below it, at any port.
-    Domain,
 }
 
 /// Returns the ranges of keys that `url` selects, in ascending order and disjoint.

@@ -131,12 +131,10 @@ impl Times {
 
 /// The ranges of keys to read. They are ascending and disjoint, so that rows come in the order of keys.
 fn ranges(url: &str, match_type: MatchType) -> Result<Vec<KeyRange>, AskError> {
-    let match_type = match match_type {
-        MatchType::Exact => return Ok(vec![KeyRange::Exact(key::url_key(url)?)]),
-        MatchType::Prefix => urlkey::MatchType::Prefix,
-        MatchType::Host => urlkey::MatchType::Host,
-        MatchType::Domain => urlkey::MatchType::Domain,
-    };
+    if match_type == MatchType::Exact {
+        // A reader may give a key here, which is not a URL.
+        return Ok(vec![KeyRange::Exact(key::url_key(url)?)]);
+    }
     let ranges = url_ranges(&key::with_scheme(url), match_type)
         .map_err(|error| AskError::bad_request(format!("{url:?}: {error}")))?;
     Ok(ranges

@@ -8,6 +8,7 @@
 mod field;
 mod filter;
 mod form;
+mod pages;
 mod pattern;
 mod row;
 
@@ -17,8 +18,10 @@ pub use field::{Field, push_word, text_line};
 pub use filter::{Collapse, Filter, FilterError, Test};
 pub(crate) use filter::{Collapsing, Filters};
 pub use form::{Column, Form, Writer, cdxj_line};
-pub use pattern::{MatchType, url_and_match};
+pub use pages::{BLOCK_ROWS, Blocks, page_number, page_size};
+pub use pattern::url_and_match;
 pub use row::CdxRow;
+pub use urlkey::MatchType;
 
 /// Which server's rules to read a text by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,47 +1,7 @@
 //! Which URLs a look-up means: by a match type, or by a star. `example.com/*` means all URLs that begin so,
 //! `*.example.com` a whole domain.
 
-use serde::{Deserialize, Serialize};
-
-/// Which URLs a CDX look-up returns.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MatchType {
-    /// Only the URL itself.
-    #[default]
-    Exact,
-    /// All URLs that begin with the URL.
-    Prefix,
-    /// All URLs of the URL's host.
-    Host,
-    /// All URLs of the URL's domain and of the hosts below it.
-    Domain,
-}
-
-impl MatchType {
-    /// Every match type.
-    pub const ALL: [MatchType; 4] = [
-        MatchType::Exact,
-        MatchType::Prefix,
-        MatchType::Host,
-        MatchType::Domain,
-    ];
-
-    /// The name that query strings and the command line use.
-    pub fn name(self) -> &'static str {
-        match self {
-            MatchType::Exact => "exact",
-            MatchType::Prefix => "prefix",
-            MatchType::Host => "host",
-            MatchType::Domain => "domain",
-        }
-    }
-
-    /// Finds a match type by its [`MatchType::name`].
-    pub fn named(name: &str) -> Option<MatchType> {
-        MatchType::ALL.into_iter().find(|known| known.name() == name)
-    }
-}
+use urlkey::MatchType;
 
 /// Returns the URL without its star, and how it matches. A match type given by name takes precedence over the
 /// star.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::as_text;
 use crate::cdx::{CdxRow, Collapse, Filter, MatchType, Order};
 
 /// Asks for captures.
@@ -12,6 +13,7 @@ pub struct CdxQuestion {
     /// URL key works too.
     pub url: String,
     /// Which URLs belong to `url`.
+    #[serde(with = "as_text")]
     pub match_type: MatchType,
     /// Earliest capture time, 1 to 14 digits (`YYYYMMDDhhmmss`), inclusive.
     pub from: Option<String>,
@@ -53,6 +55,7 @@ pub struct CdxBlocksQuestion {
     /// The URL or pattern, as in [`CdxQuestion::url`].
     pub url: String,
     /// Which URLs belong to `url`, as in [`CdxQuestion::match_type`].
+    #[serde(with = "as_text")]
     pub match_type: MatchType,
     /// Number of captures in each block.
     pub rows: usize,

@@ -64,6 +64,21 @@ pub enum DomainOrder {
     Inlinks,
 }
 
+impl DomainOrder {
+    /// The names of the orders in JSON, as the API takes them.
+    pub const NAMES: [&'static str; 3] = ["name", "pages", "inlinks"];
+
+    /// Finds the order that has this name in JSON.
+    pub fn named(name: &str) -> Option<DomainOrder> {
+        match name {
+            "name" => Some(DomainOrder::Name),
+            "pages" => Some(DomainOrder::Pages),
+            "inlinks" => Some(DomainOrder::Inlinks),
+            _ => None,
+        }
+    }
+}
+
 /// One part of the list of domains.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DomainsBody {

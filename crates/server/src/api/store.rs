@@ -7,7 +7,6 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::pages::store::attached;
 use crate::state::State;
 use crate::storage::StoreReport;
 
@@ -30,7 +29,7 @@ pub(super) fn answer_of(epoch: u64, report: &StoreReport) -> StoreAnswer<'_> {
 
 /// Clients must not learn where volumes are on the nodes' disks, so the directories are removed.
 pub(super) async fn answer(state: &State) -> Result<Response, Failure> {
-    let watch = attached(state)?;
+    let watch = state.attached_store()?;
     let epoch = state.asker.ask(Status {}).await?.epoch;
     let mut report = StoreReport::clone(&*watch.report().await);
     report.volumes.iter_mut().for_each(|volume| volume.path.clear());

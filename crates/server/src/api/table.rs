@@ -87,7 +87,7 @@ const CDX: &[Parameter] = &[
     ),
     query(
         "matchType",
-        Kind::OneOf(&["exact", "prefix", "host", "domain"]),
+        Kind::OneOf(&MatchType::NAMES),
         "how the URL is matched; `exact` where nothing else is said",
     ),
     query(
@@ -300,7 +300,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         parameters: &[
             query(
                 "order",
-                Kind::OneOf(&["name", "pages", "inlinks"]),
+                Kind::OneOf(&DomainOrder::NAMES),
                 "`name` where nothing else is said; the others read all domains for each answer",
             ),
             AFTER,
@@ -310,7 +310,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             answer: "domains",
             question: |a| {
                 Ok(Question::Domains(Domains {
-                    order: domain_order(a.text("order")),
+                    order: a.text("order").and_then(DomainOrder::named).unwrap_or_default(),
                     after: a.owned("after"),
                     limit: rows(a),
                 }))
@@ -490,15 +490,6 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
 
 fn rows(arguments: &Arguments) -> usize {
     arguments.limit("limit").unwrap_or(crate::arguments::LIMIT_MAX)
-}
-
-/// The order of domains of that name; by name for any other.
-pub(crate) fn domain_order(name: Option<&str>) -> DomainOrder {
-    match name {
-        Some("pages") => DomainOrder::Pages,
-        Some("inlinks") => DomainOrder::Inlinks,
-        _ => DomainOrder::Name,
-    }
 }
 
 fn search(arguments: &Arguments) -> Result<Question, Failure> {

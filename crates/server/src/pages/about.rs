@@ -2,9 +2,10 @@
 
 use maud::{Markup, html};
 
+use super::html::{Context, Html};
 use super::layout::{Frame, Section};
 use super::parts::{Align, Column};
-use super::{Context, Html, parts, results};
+use super::{parts, results};
 use crate::api::table::ENDPOINTS;
 
 pub(super) async fn show(context: Context) -> Html {

@@ -4,20 +4,22 @@ use archive::cdx::{Order, url_and_match};
 use archive::question::{Answer, CdxBody, CdxQuestion, MatchType};
 use maud::{Markup, html};
 
+use super::html::{Context, Html, Shown};
 use super::layout::{Frame, Section};
-use super::{Context, Html, Query, Shown, calendar, parts};
+use super::{calendar, parts};
 use crate::failure::Code;
+use crate::query::Query;
 use crate::state::State;
 use crate::{link, present};
 
 /// Captures on a page.
 const ROWS: usize = 100;
 
-const MATCHES: [(&str, &str); 4] = [
-    ("exact", "this URL"),
-    ("prefix", "all that begins with it"),
-    ("host", "the whole host"),
-    ("domain", "the whole domain"),
+const MATCHES: [(MatchType, &str); 4] = [
+    (MatchType::Exact, "this URL"),
+    (MatchType::Prefix, "all that begins with it"),
+    (MatchType::Host, "the whole host"),
+    (MatchType::Domain, "the whole domain"),
 ];
 
 /// The values in the form.
@@ -136,8 +138,8 @@ fn head(form: &Form) -> Markup {
             div {
                 label for="match" { "Look up" }
                 select #match name="match" {
-                    @for (value, words) in MATCHES {
-                        option value=(value) selected[value == form.match_type.name()] { (words) }
+                    @for (kind, words) in MATCHES {
+                        option value=(kind.name()) selected[kind == form.match_type] { (words) }
                     }
                 }
             }

@@ -3,11 +3,12 @@
 use archive::question::{Answer, Domain, DomainBody, DomainOrder, Domains, DomainsBody, LinkingDomain};
 use maud::{Markup, html};
 
+use super::html::{Context, Html, Shown};
 use super::layout::{Frame, Section};
 use super::parts::{Align, Column};
-use super::{Context, Html, Query, Shown, parts, ranking};
-use crate::api::table::domain_order;
+use super::{parts, ranking};
 use crate::failure::Failure;
+use crate::query::Query;
 use crate::{link, present};
 
 /// Domains on a page of the list.
@@ -100,13 +101,18 @@ const ORDERS: [(&str, &str); 3] = [
     ("name", "by name"),
 ];
 
+/// The order of that name. A reader who mistypes it gets the domains by name.
+fn order_of(name: &str) -> DomainOrder {
+    DomainOrder::named(name).unwrap_or_default()
+}
+
 /// Links to the list in each order.
 fn orders(order: DomainOrder) -> Markup {
     html! {
         nav aria-label="Order" {
             ul.chips {
                 @for (name, words) in ORDERS {
-                    li { a href=(link::with("/domains", &[("order", Some(name))])) aria-current=[(domain_order(Some(name)) == order).then_some("true")] { (words) } }
+                    li { a href=(link::with("/domains", &[("order", Some(name))])) aria-current=[(order_of(name) == order).then_some("true")] { (words) } }
                 }
             }
         }
@@ -116,7 +122,7 @@ fn orders(order: DomainOrder) -> Markup {
 pub(super) async fn list(context: Context, query: Query) -> Shown {
     let after = query.owned("after");
     let order_name = query.get("order").unwrap_or(ORDERS[0].0);
-    let order = domain_order(Some(order_name));
+    let order = order_of(order_name);
     let question = Domains {
         order,
         after: after.clone(),

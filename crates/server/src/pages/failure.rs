@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use maud::html;
 
-use super::Html;
+use super::html::Html;
 use super::layout::{Frame, Section};
 use crate::failure::Failure;
 use crate::present;

@@ -5,8 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use archive::question::{Answer, JobBody, Jobs, Status, StatusBody, Top, TopRow};
 use maud::{Markup, html};
 
+use super::html::{Context, Html, Shown, beside};
 use super::layout::{Frame, Section, search_box};
-use super::{Context, Html, Shown, beside, loads, parts};
+use super::{loads, parts};
 use crate::link;
 use crate::present::{self, Moment};
 

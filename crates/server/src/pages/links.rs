@@ -3,9 +3,11 @@
 use archive::question::{Answer, Inlinks, LinkRow, LinksBody, Outlinks};
 use maud::{Markup, html};
 
+use super::html::{Context, Html, Shown};
 use super::layout::{Frame, Section};
-use super::{Context, Html, Query, Shown, parts};
+use super::parts;
 use crate::failure::Failure;
+use crate::query::Query;
 use crate::{link, present};
 
 /// Links on a page.

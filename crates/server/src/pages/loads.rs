@@ -5,9 +5,11 @@ use archive::question::{
 };
 use maud::{Markup, html};
 
+use super::html::{Context, Html, Shown, beside};
 use super::layout::{Frame, Section};
+use super::parts;
 use super::parts::{Align, Column};
-use super::{Context, Html, Query, Shown, beside, parts};
+use crate::query::Query;
 use crate::{link, present};
 
 /// Inputs on a page.

@@ -4,9 +4,11 @@ use archive::ErrorCode;
 use archive::question::{Answer, CaptureKind, Inlinks, LinkRow, LinksBody, Outlinks, Page, PageBody};
 use maud::{Markup, html};
 
+use super::html::{Context, Html, Shown, beside};
 use super::layout::{Frame, Section};
-use super::{Context, Html, Query, Shown, beside, calendar, dated, links, parts, text};
+use super::{calendar, dated, links, parts, text};
 use crate::failure::Failure;
+use crate::query::Query;
 use crate::state::State;
 use crate::{link, present, sandbox};
 

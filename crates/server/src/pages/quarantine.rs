@@ -3,9 +3,11 @@
 use archive::question::{Answer, Quarantine, QuarantineBody};
 use maud::html;
 
+use super::html::{Context, Html, Shown};
 use super::layout::{Frame, Section};
+use super::parts;
 use super::parts::{Align, Column};
-use super::{Context, Html, Query, Shown, parts};
+use crate::query::Query;
 use crate::{link, present};
 
 /// Records on a page.

@@ -3,8 +3,10 @@
 use archive::question::{Answer, Top, TopBody, TopRow};
 use maud::{Markup, html};
 
+use super::html::{Context, Html, Shown};
 use super::layout::{Frame, Section};
-use super::{Context, Html, Query, Shown, parts};
+use super::parts;
+use crate::query::Query;
 use crate::{link, present};
 
 /// URIs on a page.

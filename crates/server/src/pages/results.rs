@@ -5,8 +5,10 @@ use archive::snippet_html;
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
+use super::html::{Context, Html, Shown};
 use super::layout::{Frame, Section};
-use super::{Context, Html, Query, Shown, parts};
+use super::parts;
+use crate::query::Query;
 use crate::state::State;
 use crate::{link, present};
 

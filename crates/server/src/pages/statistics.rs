@@ -6,9 +6,10 @@ use archive::question::{Answer, StageRow, Stages, Status, StatusBody};
 use maud::{Markup, html};
 
 use super::chart::Scale;
+use super::html::{Context, Html, Shown, beside};
 use super::layout::{Frame, Section};
 use super::parts::{Align, Column};
-use super::{Context, Html, Shown, beside, chart, parts};
+use super::{chart, parts};
 use crate::history::Point;
 use crate::present;
 use crate::state::State;

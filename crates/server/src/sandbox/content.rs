@@ -16,9 +16,9 @@ use extract::{PayloadReader, TextReader};
 use maud::{DOCTYPE, html};
 use warc::ReadError;
 
-use super::Show;
 use super::links::Spot;
 use super::rewriter::{Rewriter, first_base};
+use super::show::Show;
 use crate::stream::Maker;
 
 /// Most bytes of a content that are shown.

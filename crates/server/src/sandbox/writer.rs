@@ -27,11 +27,7 @@ mod tag;
 pub(super) use base::BaseFinder;
 use css::write_css;
 use doctype::Doctype;
-use tag::Tag;
-
-/// Most bytes kept of one tag, or of the CSS of one element. Attributes that do not fit are left out; CSS is
-/// cut.
-const HELD_BYTES_MAX: usize = 8 << 20;
+use tag::{HELD_BYTES_MAX, Tag};
 
 /// Writes one page.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use std::io::Write;
 use archive::cdx::{Collapse, Dialect, Filter, Order, cdxj_line, url_and_match};
 use archive::question::{Answer, CdxBody, CdxQuestion, CdxRow, MatchType};
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::ask;
 use crate::context::Context;
@@ -27,8 +28,8 @@ pub(crate) struct Args {
     /// The URL; http://x/a* stands for all that begins so, *.x.org for a domain
     url: String,
     /// What the URL stands for [default: exact]
-    #[arg(long, value_enum, value_name = "TYPE")]
-    match_type: Option<Match>,
+    #[arg(long, value_name = "TYPE", value_parser = match_types())]
+    match_type: Option<MatchType>,
     /// Captures from this time on, inclusive (2014, 20140126, 2014-01-26)
     #[arg(long, value_name = "TIME", value_parser = ask::parse_time)]
     from: Option<String>,
@@ -56,18 +57,6 @@ pub(crate) struct Args {
     /// At most this many captures [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Match {
-    /// This URL
-    Exact,
-    /// URLs that begin with it
-    Prefix,
-    /// URLs of its host
-    Host,
-    /// URLs of its domain and all hosts below
-    Domain,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -142,7 +131,7 @@ impl Printed {
 }
 
 fn question(args: &Args) -> CdxQuestion {
-    let (url, match_type) = url_and_match(&args.url, args.match_type.map(MatchType::from));
+    let (url, match_type) = url_and_match(&args.url, args.match_type);
     CdxQuestion {
         url: url.to_owned(),
         match_type,
@@ -161,13 +150,15 @@ fn question(args: &Args) -> CdxQuestion {
     }
 }
 
-impl From<Match> for MatchType {
-    fn from(wanted: Match) -> MatchType {
-        match wanted {
-            Match::Exact => MatchType::Exact,
-            Match::Prefix => MatchType::Prefix,
-            Match::Host => MatchType::Host,
-            Match::Domain => MatchType::Domain,
-        }
-    }
+/// Reads a match type; help lists them with their meanings.
+fn match_types() -> impl TypedValueParser<Value = MatchType> {
+    let values = MatchType::ALL.map(|kind| {
+        PossibleValue::new(kind.name()).help(match kind {
+            MatchType::Exact => "This URL",
+            MatchType::Prefix => "URLs that begin with it",
+            MatchType::Host => "URLs of its host",
+            MatchType::Domain => "URLs of its domain and all hosts below",
+        })
+    });
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<MatchType>())
 }

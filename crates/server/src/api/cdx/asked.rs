@@ -1,17 +1,13 @@
 //! What a request to a CDX address asks for.
 
-use archive::cdx::{Collapse, Column, Dialect, Filter, FilterError, Form, Order, url_and_match};
-use archive::question::{CdxQuestion, MatchType};
+use archive::cdx::{
+    Collapse, Column, Dialect, Filter, FilterError, Form, MatchType, Order, page_number, page_size,
+    url_and_match,
+};
+use archive::question::CdxQuestion;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-
-/// Blocks of a page by default, as many as in Common Crawl's server.
-const PAGE_SIZE: usize = 5;
-
-/// Most blocks of a page, as many as in the Internet Archive's server. As there, a larger number is reduced
-/// to this.
-const PAGE_SIZE_MAX: usize = 50;
 
 /// Most captures returned from the end (a `limit` below 0). They are kept in memory until the first of them
 /// is found.
@@ -37,7 +33,7 @@ pub(super) struct Asked {
     pub(super) take: Take,
     /// Number of the page, from 0.
     pub(super) page: Option<usize>,
-    /// Blocks of a page, from 1 to [`PAGE_SIZE_MAX`].
+    /// Blocks of a page.
     pub(super) page_size: usize,
     /// Whether only the number of pages is wanted.
     pub(super) page_count: bool,
@@ -47,10 +43,7 @@ pub(super) struct Asked {
 
 impl Asked {
     pub(super) fn of(arguments: &Arguments, dialect: Dialect) -> Result<Asked, Failure> {
-        // cdx_toolkit begins at -1. As at the Internet Archive, that means no page.
-        let page = arguments
-            .count("page")
-            .and_then(|page| usize::try_from(page).ok());
+        let page = page_number(arguments.count("page"));
         let question = question(arguments, dialect)?;
         if page.is_some() && question.order != Order::Forward {
             return Err(Failure::bad_request(
@@ -66,7 +59,7 @@ impl Asked {
                 .map_or(0, |count| usize::try_from(count).unwrap_or(0)),
             take: take(arguments.count("limit")),
             page,
-            page_size: page_size(arguments),
+            page_size: page_size(arguments.count("pageSize")),
             page_count: arguments.flag("showNumPages"),
             show_resume_key: arguments.flag("showResumeKey"),
             compress: arguments.text("gzip").is_none() || arguments.flag("gzip"),
@@ -116,14 +109,6 @@ fn take(limit: Option<i64>) -> Take {
         Some(first @ 1..) => number(first).map_or(all, Take::First),
         Some(last) => number(last).map_or(all, Take::Last),
     }
-}
-
-/// A number above the limit is reduced to it, as at the Internet Archive, because clients do ask for more.
-fn page_size(arguments: &Arguments) -> usize {
-    let asked = arguments.count("pageSize");
-    asked.map_or(PAGE_SIZE, |size| {
-        usize::try_from(size).map_or(PAGE_SIZE_MAX, |size| size.clamp(1, PAGE_SIZE_MAX))
-    })
 }
 
 fn refused(error: FilterError) -> Failure {

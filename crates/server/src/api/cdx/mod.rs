@@ -8,7 +8,6 @@
 //! many captures match, and no thread waits for a slow reader.
 
 mod asked;
-pub(crate) mod pages;
 mod send;
 
 use archive::cdx::Dialect;
@@ -72,8 +71,11 @@ fn after_the_last(dialect: Dialect) -> Response {
 /// The number of pages, at least one. For pywb the blocks that they consist of are included.
 async fn page_count(state: &State, asked: &Asked) -> Result<Response, Failure> {
     let list = state.cdx_pages.of(&asked.question).await;
-    let blocks = list.lock().await.count(&state.asker).await?;
-    let pages = blocks.div_ceil(asked.page_size).max(1);
+    let (blocks, pages) = {
+        let mut list = list.lock().await;
+        let blocks = list.all(&state.asker).await?;
+        (blocks.len(), blocks.pages(asked.page_size))
+    };
     Ok(match asked.dialect {
         Dialect::Pywb => {
             Json(json!({ "blocks": blocks, "pages": pages, "pageSize": asked.page_size })).into_response()

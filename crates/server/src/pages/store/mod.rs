@@ -7,13 +7,12 @@ use axum::extract::State as Shared;
 use maud::{Markup, html};
 use store::RequestCount;
 
+use super::chart;
 use super::chart::Scale;
+use super::html::{Context, Html, Shown};
 use super::layout::{Frame, Section};
 use super::parts::{self, Align, Column};
-use super::{Context, Html, Shown, chart};
-use crate::failure::Failure;
 use crate::present;
-use crate::state::State;
 use crate::storage::{Point, Rate, StoreReport, Watch};
 
 mod census;
@@ -21,7 +20,7 @@ mod nodes;
 mod volumes;
 
 pub(super) async fn show(Shared(context): Context) -> Shown {
-    let watch = attached(&context)?;
+    let watch = context.attached_store()?;
     let report = watch.report().await;
     let content = html! {
         header.page-head {
@@ -45,22 +44,13 @@ pub(super) async fn show(Shared(context): Context) -> Shown {
 
 /// The part of the page that the script fetches repeatedly.
 pub(super) async fn live(Shared(context): Context) -> Shown {
-    let watch = attached(&context)?;
+    let watch = context.attached_store()?;
     let report = watch.report().await;
     Ok(Html::ok(live_part(
         watch,
         &report,
         context.settings.sample_interval,
     )))
-}
-
-/// The store of this server.
-pub(crate) fn attached(state: &State) -> Result<&Watch, Failure> {
-    state.store.as_ref().ok_or_else(|| {
-        Failure::not_found(
-            "this server has no store beside its archive: weft serve --s3 ADDRESS --volume DIR",
-        )
-    })
 }
 
 fn copies(replicas: u8) -> String {

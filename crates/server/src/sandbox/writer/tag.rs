@@ -3,8 +3,11 @@
 //! Invariants: an attribute is kept completely or not at all; of repeated attributes the first counts (WHATWG
 //! HTML, attribute name state); at most [`HELD_BYTES_MAX`] are kept, whatever the page contains.
 
-use super::HELD_BYTES_MAX;
 use crate::sandbox::kept::{self, Place};
+
+/// Most bytes kept of one tag, or of the CSS of one element. Attributes that do not fit are left out; CSS is
+/// cut.
+pub(super) const HELD_BYTES_MAX: usize = 8 << 20;
 
 /// Longer names are cut here. No element or attribute that is written has one.
 const NAME_BYTES_MAX: usize = 64;

@@ -1,0 +1,95 @@
+//! What a page's handler gets and returns.
+
+use std::sync::Arc;
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use maud::Markup;
+
+use crate::failure::Failure;
+use crate::state::State;
+
+/// The Content-Security-Policy of pages: a page may use its own styles, script and images, ask this server,
+/// and show archived content in a frame. Inline script and styles, and anything from other servers, are
+/// forbidden.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
+    connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// A page, or a part of one that the script inserts.
+pub(crate) struct Html {
+    pub(crate) status: StatusCode,
+    pub(crate) markup: Markup,
+}
+
+impl Html {
+    pub(super) fn ok(markup: Markup) -> Html {
+        Html {
+            status: StatusCode::OK,
+            markup,
+        }
+    }
+}
+
+impl IntoResponse for Html {
+    fn into_response(self) -> Response {
+        let headers = [
+            (
+                header::CONTENT_TYPE,
+                HeaderValue::from_static("text/html; charset=utf-8"),
+            ),
+            (
+                header::CONTENT_SECURITY_POLICY,
+                HeaderValue::from_static(PAGE_POLICY),
+            ),
+            (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        ];
+        (self.status, headers, self.markup.into_string()).into_response()
+    }
+}
+
+/// A failure to show as a page. The response carries it to the code that all answers pass (`routes`), because
+/// the page's navigation depends on whether the server has a store.
+pub(crate) struct PageFailure(Failure);
+
+impl From<Failure> for PageFailure {
+    fn from(failure: Failure) -> PageFailure {
+        PageFailure(failure)
+    }
+}
+
+impl From<archive::AskError> for PageFailure {
+    fn from(error: archive::AskError) -> PageFailure {
+        PageFailure(error.into())
+    }
+}
+
+impl IntoResponse for PageFailure {
+    fn into_response(self) -> Response {
+        let mut response = self.0.status.into_response();
+        response.extensions_mut().insert(self.0);
+        response
+    }
+}
+
+/// What a page's handler returns.
+pub(super) type Shown = Result<Html, PageFailure>;
+
+/// The shared state, as handlers get it.
+pub(super) type Context = axum::extract::State<Arc<State>>;
+
+/// An answer that is shown beside another one. If it failed, only its part of the page is left out.
+pub(super) fn beside<A>(answer: crate::ask::Asked<A>) -> Option<A> {
+    match answer {
+        Ok(answer) => Some(answer.body),
+        Err(error) => {
+            if error.code != archive::ErrorCode::NotFound {
+                tracing::warn!(
+                    code = error.code.name(),
+                    message = error.message,
+                    "part of a page has no answer"
+                );
+            }
+            None
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Why a string has no URL key.
+
+/// Why a string has no URL key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// The text is empty or only white space.
+    #[error("empty URL")]
+    Empty,
+    /// An http or https URL that names no host.
+    #[error("no host in an http or https URL")]
+    NoHost,
+}

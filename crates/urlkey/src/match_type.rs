@@ -1,0 +1,75 @@
+//! How a URL selects captures, and the words for it.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Which captures a URL selects, as in CDX servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum MatchType {
+    /// Captures with exactly its key.
+    #[default]
+    Exact,
+    /// Captures whose keys begin with its key.
+    Prefix,
+    /// Captures of its host, with any path and any port.
+    Host,
+    /// Captures of its host and of the hosts below it, at any port.
+    Domain,
+}
+
+/// The text is none of [`MatchType::NAMES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a match type is one of exact, prefix, host, domain")]
+pub struct UnknownMatchType;
+
+impl MatchType {
+    /// Every match type.
+    pub const ALL: [MatchType; 4] = [
+        MatchType::Exact,
+        MatchType::Prefix,
+        MatchType::Host,
+        MatchType::Domain,
+    ];
+
+    /// The names of [`MatchType::ALL`], which query strings, the command line and JSON use.
+    pub const NAMES: [&'static str; 4] = ["exact", "prefix", "host", "domain"];
+
+    /// Its name among [`MatchType::NAMES`].
+    pub fn name(self) -> &'static str {
+        // `ALL` and the names are in the order of the variants.
+        MatchType::NAMES[self as usize]
+    }
+
+    /// Finds a match type by its [`MatchType::name`].
+    pub fn named(name: &str) -> Option<MatchType> {
+        MatchType::ALL.into_iter().find(|known| known.name() == name)
+    }
+}
+
+impl fmt::Display for MatchType {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+impl FromStr for MatchType {
+    type Err = UnknownMatchType;
+
+    fn from_str(name: &str) -> Result<MatchType, UnknownMatchType> {
+        MatchType::named(name).ok_or(UnknownMatchType)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_match_type_has_its_own_name() {
+        for kind in MatchType::ALL {
+            assert_eq!(format!("{kind:?}").to_lowercase(), kind.name());
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        assert_eq!("Exact".parse::<MatchType>(), Err(UnknownMatchType));
+    }
+}
