@@ -9,6 +9,7 @@
 pub mod driver;
 pub mod index;
 pub mod store;
+pub mod surroundings;
 mod trace;
 
 pub use driver::{Outcome, try_seed};

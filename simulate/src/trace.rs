@@ -16,13 +16,25 @@ pub struct Trace {
 struct State {
     lines: Vec<String>,
     counts: BTreeMap<String, u64>,
+    /// Text that is left out of lines: the directory of the run, whose name is new every time.
+    hidden: String,
 }
 
 impl Trace {
     /// Writes a line. It must not depend on anything that the seed does not decide: no clocks, no addresses, no
     /// order of threads.
     pub fn line(&self, text: impl Display) {
-        self.state.lock().lines.push(text.to_string());
+        let mut state = self.state.lock();
+        let mut text = text.to_string();
+        if !state.hidden.is_empty() {
+            text = text.replace(&state.hidden, "");
+        }
+        state.lines.push(text);
+    }
+
+    /// Leaves this text out of all lines from now on.
+    pub fn hide(&self, text: impl Display) {
+        self.state.lock().hidden = text.to_string();
     }
 
     /// Counts that something happened.

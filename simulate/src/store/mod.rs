@@ -1,6 +1,15 @@
 //! Simulations of the store.
 
+mod disk;
+mod machine;
+mod volume;
+
 use crate::Simulation;
 
 /// What is simulated of the store.
-pub const SIMULATIONS: &[Simulation] = &[];
+pub const SIMULATIONS: &[Simulation] = &[Simulation {
+    name: "store-volume",
+    about: "one volume, its disk and its machine fail at any operation",
+    seeds_short: 100,
+    run: volume::run,
+}];

@@ -59,18 +59,29 @@ fn look(volume: &Weak<Inner>, synced: &mut Instant) {
     let Some(inner) = volume.upgrade() else {
         return;
     };
+    look_after(&inner);
+    if synced.elapsed() >= SYNC_EVERY && make_durable(&inner) {
+        *synced = Instant::now();
+    }
+}
+
+/// What is done at every look.
+pub(super) fn look_after(inner: &Arc<Inner>) {
     inner.look_after_identity();
     inner.expire_uploads(Instant::now());
     inner.return_to_service();
-    if synced.elapsed() >= SYNC_EVERY
-        && let Ok(index) = inner.index()
-    {
-        *synced = Instant::now();
-        if let Err(error) = index.sync() {
-            inner.index_failed(&error);
-        }
-        if let Err(error) = inner.furnish() {
-            tracing::warn!(volume = %inner.id, %error, "the node's own files on the volume cannot be written");
-        }
+}
+
+/// Makes the index durable and writes the node's own files; returns false if the volume is out of service.
+pub(super) fn make_durable(inner: &Inner) -> bool {
+    let Ok(index) = inner.index() else {
+        return false;
+    };
+    if let Err(error) = index.sync() {
+        inner.index_failed(&error);
     }
+    if let Err(error) = inner.furnish() {
+        tracing::warn!(volume = %inner.id, %error, "the node's own files on the volume cannot be written");
+    }
+    true
 }

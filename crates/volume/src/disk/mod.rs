@@ -76,13 +76,15 @@ pub struct DiskSettings {
     pub furnish: Option<Furnish>,
     /// The file system.
     pub disk: Arc<dyn io::Disk>,
+    /// Whether a thread does the volume's regular work. If not, the caller does: [`DiskVolume::keep_house`].
+    pub housekeeping: bool,
 }
 
 /// An open directory of replicas. One process at a time can have it open.
 pub struct DiskVolume {
     inner: Arc<Inner>,
     /// The thread that does the regular work, which ends when the volume is dropped.
-    _housekeeping: Housekeeping,
+    _housekeeping: Option<Housekeeping>,
 }
 
 impl DiskSettings {
@@ -96,6 +98,7 @@ impl DiskSettings {
             held_before: false,
             furnish: None,
             disk: Arc::new(io::RealDisk),
+            housekeeping: true,
         }
     }
 }
@@ -146,13 +149,20 @@ impl DiskVolume {
     }
 
     fn open_with(settings: DiskSettings, reindex: bool) -> Result<(Arc<Self>, Reconciled), OpenVolumeError> {
+        let has_thread = settings.housekeeping;
         let (inner, found) = opening::open(settings, reindex)?;
-        let housekeeping = Housekeeping::start(&inner);
+        let housekeeping = has_thread.then(|| Housekeeping::start(&inner));
         let volume = Self {
             inner,
             _housekeeping: housekeeping,
         };
         Ok((Arc::new(volume), found))
+    }
+
+    /// Does once what the thread of [`DiskSettings::housekeeping`] does every few seconds. Blocking.
+    pub fn keep_house(&self) {
+        housekeeping::look_after(&self.inner);
+        housekeeping::make_durable(&self.inner);
     }
 
     /// Runs `work` on a thread that may wait for the disk.

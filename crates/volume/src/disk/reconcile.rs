@@ -30,17 +30,16 @@ pub struct Reconciled {
 impl Inner {
     /// Compares all partitions. Nobody else uses the volume yet, or it has just begun anew.
     pub(super) fn reconcile(&self, index: &Index) -> Result<Reconciled, VolumeError> {
-        let objects = self.root.join("objects");
-        // After this sync every directory that exists is durable.
+        // The process before may have ended between a change and its sync: a name that was just given may not be
+        // durable yet, one that is gone may come back at a power cut. From here on others rely on what is seen.
         self.disk
-            .sync_dir(&objects)
-            .map_err(|error| self.sync_failed(&objects, &error))?;
+            .sync_all(&self.root)
+            .map_err(|error| self.sync_failed(&self.root, &error))?;
         let counts = index.counts().map_err(|error| self.index_failed(&error))?;
         let mut comparing = Comparing {
             volume: self,
             index,
             any_bad: counts.bad > 0,
-            synced: false,
             found: Reconciled::default(),
         };
         let there = self.partitions_there()?;
@@ -69,8 +68,6 @@ struct Comparing<'a> {
     index: &'a Index,
     /// Whether some replicas were known to be bad before.
     any_bad: bool,
-    /// Whether all existing names are durable.
-    synced: bool,
     found: Reconciled,
 }
 
@@ -106,7 +103,6 @@ impl Comparing<'_> {
         if files.is_empty() {
             return Ok(());
         }
-        self.sync_once()?;
         let (mut places, mut changes) = (Vec::new(), Vec::new());
         for name in files {
             let named = parse_file_name(&name).filter(|(hash, _)| partition_of(hash) == partition);
@@ -131,20 +127,6 @@ impl Comparing<'_> {
             self.found.outdated +=
                 u64::from(matches!(outcome, Outcome::Superseded(_) | Outcome::Replaced(_)));
             self.volume.remove_older(&hash, version, outcome)?;
-        }
-        Ok(())
-    }
-
-    /// Syncs the file system, once. A name that was given just before a crash may not be durable yet, but
-    /// from here on others rely on it, and older versions are removed.
-    fn sync_once(&mut self) -> Result<(), VolumeError> {
-        if !self.synced {
-            let root = &self.volume.root;
-            self.volume
-                .disk
-                .sync_all(root)
-                .map_err(|error| self.volume.sync_failed(root, &error))?;
-            self.synced = true;
         }
         Ok(())
     }

@@ -89,6 +89,13 @@ impl FaultyDisk {
         self.0.lock().dead = true;
     }
 
+    /// Another process uses the disk after one was killed: everything is as that one left it.
+    pub(super) fn go_on(&self) {
+        let mut platter = self.0.lock();
+        platter.fault = None;
+        platter.dead = false;
+    }
+
     /// The machine lost power and starts again: what was not synced may or may not have reached the disk.
     pub(super) fn cut_power(&self) {
         let mut platter = self.0.lock();

@@ -266,3 +266,33 @@ fn what_was_answered_stands() {
         });
     }
 }
+
+/// A process may end between a removal and its sync. The next one sees that the file is gone, and others rely on it.
+#[test]
+fn what_an_opening_sees_is_not_undone_by_a_power_cut() {
+    for seed in 1..=8 {
+        let home = tempfile::tempdir().unwrap();
+        run(async {
+            let mut history = History::begin(seed, &home.path().join("volume"));
+            let (key, content) = (key("k"), content(100, seed));
+            let meta = meta(&key, version(1), &content);
+            put(history.volume().as_ref(), &meta, &content).await.unwrap();
+            // The directory is synced before the removal and after it.
+            history.disk.inject(Some(Fault::Sync(2)));
+            let removed = history
+                .volume()
+                .remove(&key, version(1), Cause::Rebalance, "")
+                .await;
+            removed.unwrap_err();
+            drop(history.volume.take());
+            history.disk.go_on();
+            history.open();
+            assert_eq!(list(history.volume().as_ref()).await, []);
+            drop(history.volume.take());
+            history.disk.die();
+            history.disk.cut_power();
+            history.open();
+            assert_eq!(list(history.volume().as_ref()).await, [], "seed {seed}");
+        });
+    }
+}
