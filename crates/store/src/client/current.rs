@@ -22,9 +22,10 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, timeout_at};
 
+use super::error::StoreError;
 use super::seats::Seat;
+use super::store::{Reading, Store};
 use super::volumes::LAYOUT_TRIES;
-use super::{Reading, Store, StoreError};
 use crate::cluster::Topology;
 
 /// How often a reader settles a key that is written all the time before it fails.

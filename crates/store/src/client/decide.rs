@@ -15,43 +15,24 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use contract::{Cause, Change, Draft, Finish, Key, Meta, NodeError, NodeId, Seen, Term, VolumeId, WriteId};
-use tokio::sync::{Mutex, MutexGuard};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 
 use super::current::Look;
 use super::digest::digest_now;
-use super::seats::Seat;
+use super::error::{StoreError, unavailable};
+use super::seats::{Seat, back_off};
 use super::spread::{Content, Expected, Short, Spread, Stop};
+use super::store::Store;
 use super::uploads::Uploads;
-use super::write::{Write, unavailable};
-use super::{Store, StoreError};
-use crate::cluster::Topology;
+use super::write::Write;
 
-/// Number of locks for all keys. Keys that share a lock wait for each other needlessly, with no other effect.
-const LOCKS: usize = 1024;
+use crate::cluster::Topology;
 
 /// How often one decision is restarted: for a write in doubt, a lost seat or a new layout, each once or
 /// twice.
 const TURNS: u32 = 12;
-
-/// One lock for each key, in effect.
-pub(super) struct KeyLocks(Vec<Mutex<()>>);
-
-impl KeyLocks {
-    pub(super) fn new() -> Self {
-        Self((0..LOCKS).map(|_| Mutex::new(())).collect())
-    }
-
-    async fn lock(&self, key: &Key) -> MutexGuard<'_, ()> {
-        let hash = key.hash();
-        // Bytes other than those that choose the partition, because this node may own few partitions.
-        let index = usize::from(u16::from_be_bytes([hash[4], hash[5]])) % LOCKS;
-        self.0[index].lock().await
-    }
-}
 
 /// A change of a key, with everything needed to request it.
 pub(super) struct Order {
@@ -131,13 +112,6 @@ impl Order {
             Change::Delete { .. } | Change::Settle => None,
         }
     }
-}
-
-/// Sleeps for a random time that grows with each try: two deciders that keep superseding each other must not
-/// collide again and again.
-pub(super) async fn back_off(tries: u32) {
-    let most = 20_u64.saturating_mul(u64::from(tries.clamp(1, 10)));
-    sleep(Duration::from_millis(rand::random_range(most / 2..=most))).await;
 }
 
 impl Store {
@@ -302,8 +276,12 @@ impl Store {
         Ok(node.finish(order.asked()).await)
     }
 
-    /// Decides here, or forwards to a node that comes earlier in the order of deciders, if that one answers.
-    pub(super) async fn decide_or_relay(&self, mut finish: Finish) -> Result<Option<Meta>, NodeError> {
+    /// Decides and finishes a change ([`contract::Node::finish`] of this process's node): here, or by a node that
+    /// comes earlier in the order of deciders, if that one answers.
+    ///
+    /// # Errors
+    /// [`NodeError`] if this node cannot decide or the change is refused.
+    pub async fn finish_here(&self, mut finish: Finish) -> Result<Option<Meta>, NodeError> {
         if finish.relayed {
             return self.decide(finish, Content::Passed).await;
         }

@@ -1,5 +1,9 @@
 //! Errors of the store's operations.
 
+use std::fmt;
+
+use contract::Key;
+
 /// Why the store did not carry out a request.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -97,4 +101,27 @@ pub enum StoreError {
     /// The key is invalid.
     #[error(transparent)]
     Key(#[from] contract::KeyError),
+}
+
+/// The error of an operation that cannot be done at present.
+pub(super) fn unavailable(key: &Key, detail: impl fmt::Display) -> StoreError {
+    StoreError::Unavailable {
+        key: key.to_string(),
+        detail: detail.to_string(),
+    }
+}
+
+/// The error of a content that is not what its client declared.
+pub(super) fn declared(
+    key: &Key,
+    what: &str,
+    found: impl fmt::Display,
+    expected: impl fmt::Display,
+) -> StoreError {
+    StoreError::Declared {
+        key: key.to_string(),
+        what: what.to_owned(),
+        found: found.to_string(),
+        expected: expected.to_string(),
+    }
 }

@@ -1,29 +1,25 @@
 //! The one pass over a client's content: cut into pieces, counted, and given to every reader of the bytes.
 //!
-//! Memory is bounded. Content up to [`WHOLE_BYTES_MAX`] is collected, at most [`COLLECTED_BYTES_MAX`] for all
+//! Memory is bounded. Content up to [`WHOLE_BYTES_MAX`] is collected, at most [`super::budget::COLLECTED_BYTES_MAX`] for all
 //! writes together. Longer content passes through channels of at most [`SINK_PIECES`] pieces of at most
 //! [`PIECE_BYTES_MAX`], shared by all readers. The slowest reader sets the pace of the client; a volume that
 //! takes nothing for too long is dropped, and the content goes on to the others. The caller limits how long a
 //! client may be silent.
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use contract::{ByteStream, Key};
 use futures_util::stream::{self, StreamExt};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::StoreError;
+use super::budget::Budget;
+use super::error::{StoreError, declared};
 
 /// Content up to this length is collected before it is written, and goes to each volume in one request.
 pub(super) const WHOLE_BYTES_MAX: usize = 1024 * 1024;
-
-/// Memory for contents being collected, of all clients together: any number of clients that stall half-way
-/// through a small object hold no more than this.
-const COLLECTED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Longest piece passed on, in bytes.
 const PIECE_BYTES_MAX: usize = 256 * 1024;
@@ -34,32 +30,10 @@ const PIECE_BYTES_MIN: usize = 64 * 1024;
 /// Pieces that may wait for one reader.
 pub(super) const SINK_PIECES: usize = 4;
 
-/// The memory that is left for contents being collected.
-#[derive(Debug, Clone)]
-pub(super) struct Budget(Arc<Semaphore>);
-
 /// A content that was collected. Its share of the budget is returned when the last of its bytes is freed.
 struct Collected {
     bytes: Bytes,
     _taken: OwnedSemaphorePermit,
-}
-
-impl Default for Budget {
-    fn default() -> Self {
-        Self::new(COLLECTED_BYTES_MAX)
-    }
-}
-
-impl Budget {
-    fn new(bytes_max: usize) -> Self {
-        Self(Arc::new(Semaphore::new(bytes_max)))
-    }
-
-    /// Takes room for `bytes` out of the budget; `None` if there is too little.
-    fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        let bytes = u32::try_from(bytes).ok()?;
-        self.0.clone().try_acquire_many_owned(bytes).ok()
-    }
 }
 
 impl AsRef<[u8]> for Collected {
@@ -234,12 +208,7 @@ pub(super) async fn pour(
         let piece = piece.map_err(|error| broke_off(key, error))?;
         size += piece.len() as u64;
         if let Some(max) = size_max.filter(|max| size > *max) {
-            return Err(super::put::declared(
-                key,
-                "length",
-                format!("more than {max}"),
-                max,
-            ));
+            return Err(declared(key, "length", format!("more than {max}"), max));
         }
         fan.take(piece).await;
         if fan.sinks.iter().take(needed).all(Option::is_none) {

@@ -16,8 +16,33 @@ use futures_util::stream::{self, FuturesUnordered, StreamExt, TryStreamExt};
 use placement::Width;
 use tokio::time::{Instant, sleep_until};
 
-use super::{List, Listing, Reading, Store, StoreError};
+use super::error::StoreError;
+use super::store::{Reading, Store};
 use crate::cluster::Topology;
+
+/// What to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct List {
+    /// `bucket/` and the beginning of a name.
+    pub prefix: String,
+    /// Roll names up to the next occurrence of this text after the prefix.
+    pub delimiter: Option<String>,
+    /// Only entries after this text (bytewise; `bucket/name` or a rolled-up prefix).
+    pub after: Option<String>,
+    /// At most this many objects and prefixes together.
+    pub limit: usize,
+}
+
+/// A page of a listing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listing {
+    /// Live objects in order of keys.
+    pub objects: Vec<Meta>,
+    /// Key prefixes up to and including the delimiter, in order; empty without a delimiter.
+    pub prefixes: Vec<String>,
+    /// Where the next page starts: give it as `after`. `None` when there is no more.
+    pub next: Option<String>,
+}
 
 /// Fewest entries asked of a volume per request; the next constant is the most.
 const ASK_MIN: usize = 32;
@@ -64,14 +89,18 @@ enum Entry {
 }
 
 impl Store {
-    pub(super) async fn page(&self, list: &List) -> Result<Listing, StoreError> {
-        match self.page_once(list).await {
-            Err(StoreError::Unavailable { .. }) if self.ask_for_layouts().await => self.page_once(list).await,
+    /// A page of live objects.
+    ///
+    /// # Errors
+    /// `Unavailable` when R or more volumes do not answer, because objects could be missing from the page.
+    pub async fn list(&self, list: &List) -> Result<Listing, StoreError> {
+        match self.list_once(list).await {
+            Err(StoreError::Unavailable { .. }) if self.ask_for_layouts().await => self.list_once(list).await,
             page => page,
         }
     }
 
-    async fn page_once(&self, list: &List) -> Result<Listing, StoreError> {
+    async fn list_once(&self, list: &List) -> Result<Listing, StoreError> {
         let mut page = Listing::default();
         let mut merge = Merge::new(self, list);
         merge.probe().await?;

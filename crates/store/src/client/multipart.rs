@@ -18,7 +18,10 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 use sums::Md5;
 
-use super::{Finisher, List, Put, Store, StoreError};
+use super::error::StoreError;
+use super::list::List;
+use super::put::{Finisher, Put};
+use super::store::Store;
 
 /// The bucket that multipart uploads live in.
 const BUCKET: &str = ".uploads";

@@ -1,5 +1,7 @@
 //! A client's write: read its content in one pass, compare it with the declarations, then have it decided.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use contract::{
     ByteStream, Change, Condition, Digests, Draft, Key, Meta, Receipt, UploadId, VolumeError, VolumeId,
@@ -10,17 +12,47 @@ use futures_util::future::join_all;
 use super::current::Look;
 use super::decide::Order;
 use super::digest::{Digesting, digest_whole};
+use super::error::{StoreError, declared, unavailable};
 use super::intake::{self, Opening};
+use super::read::Object;
 use super::spread::{Content, Expected, Spread};
+use super::store::Store;
 use super::uploads::Uploads;
 use super::volumes::next_places;
-use super::write::unavailable;
-use super::{Put, Store, StoreError};
+
+/// Called once the whole content has arrived and before it is visible. An error cancels the write. It may add
+/// attributes (checksums from a trailer).
+pub type Finisher =
+    Box<dyn FnOnce(&Digests, u64, &mut BTreeMap<String, String>) -> Result<(), String> + Send>;
+
+/// Parameters of a write.
+#[derive(Default)]
+pub struct Put {
+    /// Length that the client declared; the write fails if the content has another length.
+    pub size: Option<u64>,
+    /// MD5 that the client declared (`Content-MD5`).
+    pub md5: Option<[u8; 16]>,
+    /// SHA-256 that the client declared.
+    pub sha256: Option<[u8; 32]>,
+    /// Headers to keep, names in lower case.
+    pub attributes: BTreeMap<String, String>,
+    /// Entity tag; MD5 of the content in hexadecimal if `None`.
+    pub etag: Option<String>,
+    /// What must hold of the current version.
+    pub condition: Condition,
+    /// Check of the whole content before it becomes visible.
+    pub finisher: Option<Finisher>,
+}
 
 impl Store {
-    pub(super) async fn take(&self, key: &Key, body: ByteStream, put: Put) -> Result<Meta, StoreError> {
+    /// Writes a version. Returns only when R different volumes hold it, synced.
+    ///
+    /// # Errors
+    /// [`StoreError`]. After `Unavailable` the version may be visible (complete, on fewer volumes) if a
+    /// volume failed between syncing it and making it visible; any other error leaves nothing.
+    pub async fn put(&self, key: &Key, body: ByteStream, put: Put) -> Result<Meta, StoreError> {
         // The look tells which volumes to avoid and which version exists now. The decider looks again.
-        let (opening, look) = tokio::join!(intake::open(key, body, &self.inner.intake), self.look(key));
+        let (opening, look) = tokio::join!(intake::open(key, body, self.intake()), self.look(key));
         // Send no content for a condition that is false already; whether a true one still holds, the decider
         // says.
         if put.condition != Condition::Always
@@ -33,12 +65,37 @@ impl Store {
             });
         }
         match opening? {
-            Opening::Whole(content) => self.take_whole(key, content, put, &look).await,
-            Opening::Long(body) => self.take_long(key, body, put, &look).await,
+            Opening::Whole(content) => self.put_whole(key, content, put, &look).await,
+            Opening::Long(body) => self.put_long(key, body, put, &look).await,
         }
     }
 
-    async fn take_whole(
+    /// Writes the newest version of `from` as `to`, verified while it is read. Attributes are copied unless
+    /// others are given.
+    ///
+    /// # Errors
+    /// [`StoreError`]; `NotFound` is about `from`, `Condition` about `to`.
+    pub async fn copy(
+        &self,
+        from: &Key,
+        to: &Key,
+        attributes: Option<BTreeMap<String, String>>,
+        condition: Condition,
+    ) -> Result<Meta, StoreError> {
+        let Object { meta, body, .. } = self.get(from, None).await?;
+        let put = Put {
+            size: Some(meta.size),
+            md5: Some(meta.digests.md5),
+            sha256: Some(meta.digests.sha256),
+            attributes: attributes.unwrap_or(meta.attributes),
+            etag: None,
+            condition,
+            finisher: None,
+        };
+        self.put(to, body, put).await
+    }
+
+    async fn put_whole(
         &self,
         key: &Key,
         content: Bytes,
@@ -61,7 +118,7 @@ impl Store {
         written.ok_or_else(|| unavailable(key, "a put was answered without a version"))
     }
 
-    async fn take_long(
+    async fn put_long(
         &self,
         key: &Key,
         body: ByteStream,
@@ -205,18 +262,4 @@ fn draft(key: &Key, digests: Digests, size: u64, put: Put) -> Result<Draft, Stor
         attributes,
         digests,
     })
-}
-
-pub(super) fn declared(
-    key: &Key,
-    what: &str,
-    found: impl std::fmt::Display,
-    expected: impl std::fmt::Display,
-) -> StoreError {
-    StoreError::Declared {
-        key: key.to_string(),
-        what: what.to_owned(),
-        found: found.to_string(),
-        expected: expected.to_string(),
-    }
 }

@@ -15,7 +15,8 @@ use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
 
 use super::current::Look;
-use super::{Damage, Object, Store, StoreError};
+use super::error::StoreError;
+use super::store::{Damage, Store};
 use crate::union::{Union, Ways};
 
 /// How often a key is looked up again because the version found was replaced before it could be opened.
@@ -37,8 +38,30 @@ struct Candidates {
     bad: BTreeSet<VolumeId>,
 }
 
+/// An object opened for reading. Its bytes are verified as they pass.
+pub struct Object {
+    /// The object.
+    pub meta: Meta,
+    /// Range of the content that `body` gives.
+    pub range: Range<u64>,
+    /// The bytes. The stream ends with an error if no replica holds a block intact.
+    pub body: ByteStream,
+}
+
 impl Store {
-    pub(super) async fn open(&self, key: &Key, range: Option<Range<u64>>) -> Result<Object, StoreError> {
+    /// The newest version, without its content.
+    ///
+    /// # Errors
+    /// [`StoreError`]; `NotFound` if there is no live version.
+    pub async fn head(&self, key: &Key) -> Result<Meta, StoreError> {
+        self.look_to_read(key).await?.live(self.reading()).cloned()
+    }
+
+    /// Opens the newest version for reading, whole or a range of it. A range is cut at the object's end.
+    ///
+    /// # Errors
+    /// [`StoreError`]; `Range` for a range that begins after the end or is empty.
+    pub async fn get(&self, key: &Key, range: Option<Range<u64>>) -> Result<Object, StoreError> {
         let mut tries = 1;
         loop {
             let look = self.look_to_read(key).await?;

@@ -12,20 +12,15 @@
 //! answers, so that a node that starts or takes over asks once. There is no election and no clock. A process
 //! never reuses the seats of an earlier process: it claims later ones.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
-use contract::{Claim, NodeError, NodeId, PARTITIONS, Partition, Term};
-use futures_util::stream::{FuturesUnordered, StreamExt};
+use contract::{NodeId, Partition, Term};
 use parking_lot::Mutex;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::sleep;
 
-use super::Store;
-use super::decide::back_off;
 use crate::cluster::Topology;
-
-/// How often a claim is retried because another node's was later.
-const CLAIM_TRIES: u32 = 6;
 
 /// The right to decide for a partition.
 #[derive(Debug, Clone)]
@@ -33,24 +28,15 @@ pub(super) struct Seat {
     /// The term of the seat.
     pub(super) term: Term,
     /// The nodes that have promised it; `None` where there are no other nodes.
-    promised: Option<Arc<BTreeSet<NodeId>>>,
+    pub(super) promised: Option<Arc<BTreeSet<NodeId>>>,
 }
 
 /// All seats of a process.
 #[derive(Default)]
 pub(super) struct Seats {
-    held: Mutex<HashMap<Partition, Seat>>,
+    pub(super) held: Mutex<HashMap<Partition, Seat>>,
     /// Held during a claim, because one claim may cover partitions that other requests want too.
-    claiming: tokio::sync::Mutex<()>,
-}
-
-/// The nodes' answers to a claim.
-struct Answers {
-    /// By node that answered: the later terms that it has promised to others.
-    refused: BTreeMap<NodeId, Vec<Claim>>,
-    failures: Vec<String>,
-    /// A node knows another layout.
-    other_layout: Option<NodeError>,
+    pub(super) claiming: tokio::sync::Mutex<()>,
 }
 
 impl Seat {
@@ -69,202 +55,22 @@ impl Seat {
 }
 
 impl Seats {
-    fn sufficient(&self, topology: &Topology, partition: Partition, least: Term) -> Option<Seat> {
+    pub(super) fn sufficient(&self, topology: &Topology, partition: Partition, least: Term) -> Option<Seat> {
         let seat = self.held.lock().get(&partition).cloned()?;
         let promised = seat.promised.as_ref()?;
         (seat.term >= least && covers(topology, partition, promised)).then_some(seat)
     }
 }
 
-impl Store {
-    /// The seat of a partition in term `least` or a later one: the one held, or a new claim.
-    ///
-    /// # Errors
-    /// `Undecided` when too few nodes answer, `Superseded` when another node holds a later term,
-    /// `OtherLayout` when a node knows another layout.
-    pub(super) async fn seat(
-        &self,
-        topology: &Arc<Topology>,
-        partition: Partition,
-        least: Term,
-    ) -> Result<Seat, NodeError> {
-        let me = self.cluster().me();
-        let me =
-            me.ok_or_else(|| NodeError::Failed("this process is no node: it decides nothing".to_owned()))?;
-        if topology.nodes.keys().all(|node| node == me) {
-            return Ok(Seat {
-                term: least,
-                promised: None,
-            });
-        }
-        if let Some(seat) = self.seats().sufficient(topology, partition, least) {
-            return Ok(seat);
-        }
-        let _one = self.seats().claiming.lock().await;
-        if let Some(seat) = self.seats().sufficient(topology, partition, least) {
-            return Ok(seat);
-        }
-        self.claim(topology, me, partition, least).await
-    }
-
-    async fn claim(
-        &self,
-        topology: &Arc<Topology>,
-        me: &NodeId,
-        partition: Partition,
-        least: Term,
-    ) -> Result<Seat, NodeError> {
-        let batch = self.batch(topology, me, partition);
-        let mut latest = least;
-        let mut tries = 0;
-        loop {
-            let term = self.cluster().clock.term(latest.number().saturating_add(1));
-            let claims = batch.iter().map(|partition| Claim {
-                partition: *partition,
-                term,
-            });
-            let claims: Vec<_> = claims.collect();
-            // This node promises first, and durably, so that no later process of it claims the same term.
-            let own = self.own_promise(topology, me, &claims).await?;
-            if let Some(later) = own.iter().map(|claim| claim.term).max() {
-                latest = later;
-                continue;
-            }
-            let answers = self.ask_promises(topology, me, partition, &claims).await;
-            if let Some(error) = answers.other_layout {
-                return Err(error);
-            }
-            if covers(topology, partition, &answers.promised(partition)) {
-                return Ok(self.take_seats(term, &batch, &answers, partition));
-            }
-            match answers.latest_refused() {
-                Some(later) if tries < CLAIM_TRIES => latest = later,
-                Some(later) => return Err(NodeError::Superseded { term: later }),
-                None => {
-                    let detail = answers.failures.join("; ");
-                    let begun = false;
-                    return Err(NodeError::Undecided { detail, begun });
-                }
-            }
-            tries += 1;
-            back_off(tries).await;
-        }
-    }
-
-    /// The partitions to claim together with this one: those for which only nodes that do not answer for this
-    /// partition either come before this node, except partitions with a seat other than the one to be
-    /// replaced.
-    fn batch(&self, topology: &Topology, me: &NodeId, partition: Partition) -> Vec<Partition> {
-        let before = |partition| {
-            topology
-                .deciders(partition)
-                .into_iter()
-                .take_while(|node| node != me)
-        };
-        let gone: BTreeSet<_> = before(partition).collect();
-        let held = self.seats().held.lock();
-        let replaced = held.get(&partition).and_then(|seat| seat.promised.clone());
-        let is_free = |other: &Partition| match held.get(other).and_then(|seat| seat.promised.as_ref()) {
-            None => true,
-            Some(promised) => replaced
-                .as_ref()
-                .is_some_and(|replaced| Arc::ptr_eq(promised, replaced)),
-        };
-        let is_next = |other: Partition| match topology.home(other).first() {
-            Some(first) if topology.domains.node(first) == Some(me) => true,
-            _ => !gone.is_empty() && before(other).all(|node| gone.contains(&node)),
-        };
-        let all = (0..PARTITIONS).map(Partition);
-        all.filter(|other| *other == partition || (is_free(other) && is_next(*other)))
-            .collect()
-    }
-
-    async fn own_promise(
-        &self,
-        topology: &Topology,
-        me: &NodeId,
-        claims: &[Claim],
-    ) -> Result<Vec<Claim>, NodeError> {
-        match topology.nodes.get(me) {
-            Some(node) => node.promise(claims).await,
-            None => Err(NodeError::Failed(format!("no layout in force names node {me}"))),
-        }
-    }
-
-    /// Asks all other nodes. Once enough have promised, the rest is waited for only a little longer.
-    async fn ask_promises(
-        &self,
-        topology: &Arc<Topology>,
-        me: &NodeId,
-        partition: Partition,
-        claims: &[Claim],
-    ) -> Answers {
-        let others = topology.nodes.iter().filter(|(node, _)| *node != me);
-        let mut waiting: FuturesUnordered<_> = others
-            .map(|(id, node)| async move { (id.clone(), node.promise(claims).await) })
-            .collect();
-        let mut answers = Answers {
-            refused: [(me.clone(), Vec::new())].into(),
-            failures: Vec::new(),
-            other_layout: None,
-        };
-        let mut deadline = Instant::now() + self.patience().answer;
-        let mut late: BTreeSet<_> = topology
-            .nodes
-            .keys()
-            .filter(|node| *node != me)
-            .cloned()
-            .collect();
-        while let Ok(Some((node, answer))) = timeout_at(deadline, waiting.next()).await {
-            late.remove(&node);
-            match answer {
-                Ok(refused) => drop(answers.refused.insert(node, refused)),
-                Err(error @ NodeError::OtherLayout { .. }) => answers.other_layout = Some(error),
-                Err(error) => answers.failures.push(error.to_string()),
-            }
-            if covers(topology, partition, &answers.promised(partition)) {
-                deadline = deadline.min(Instant::now() + self.patience().hedge);
-            }
-        }
-        let silent = late
-            .iter()
-            .map(|node| format!("node {node} has not answered yet"));
-        answers.failures.extend(silent);
-        answers
-    }
-
-    fn take_seats(&self, term: Term, batch: &[Partition], answers: &Answers, partition: Partition) -> Seat {
-        let seat = |partition| Seat {
-            term,
-            promised: Some(Arc::new(answers.promised(partition))),
-        };
-        let mut held = self.seats().held.lock();
-        // Most often no node refuses anything, and all partitions share one list.
-        let common = seat(partition);
-        let all_agree = answers.refused.values().all(Vec::is_empty);
-        for other in batch {
-            held.insert(*other, if all_agree { common.clone() } else { seat(*other) });
-        }
-        tracing::debug!(%term, partitions = batch.len(), "took a turn at deciding");
-        common
-    }
-}
-
-impl Answers {
-    /// The nodes that have promised for a partition.
-    fn promised(&self, partition: Partition) -> BTreeSet<NodeId> {
-        let refuses = |refused: &Vec<Claim>| refused.iter().any(|claim| claim.partition == partition);
-        let nodes = self.refused.iter().filter(|(_, refused)| !refuses(refused));
-        nodes.map(|(node, _)| node.clone()).collect()
-    }
-
-    fn latest_refused(&self) -> Option<Term> {
-        self.refused.values().flatten().map(|claim| claim.term).max()
-    }
+/// Sleeps for a random time that grows with each try: two deciders that keep superseding each other must not
+/// collide again and again.
+pub(super) async fn back_off(tries: u32) {
+    let most = 20_u64.saturating_mul(u64::from(tries.clamp(1, 10)));
+    sleep(Duration::from_millis(rand::random_range(most / 2..=most))).await;
 }
 
 /// Whether every safe set of volumes includes a volume of one of these nodes.
-fn covers(topology: &Topology, partition: Partition, nodes: &BTreeSet<NodeId>) -> bool {
+pub(super) fn covers(topology: &Topology, partition: Partition, nodes: &BTreeSet<NodeId>) -> bool {
     let is_theirs = |node: Option<&NodeId>| node.is_some_and(|node| nodes.contains(node));
     let others = topology
         .volumes

@@ -17,9 +17,10 @@ use contract::{Key, Meta, Purpose, Receipt, Term, UploadId, Volume, VolumeError,
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
+use super::error::StoreError;
+use super::store::Store;
 use super::uploads::Uploads;
 use super::volumes::{next_place, next_places};
-use super::{Store, StoreError};
 use crate::cluster::Topology;
 
 /// Where the bytes of a version can be read while it is written.

@@ -3,7 +3,7 @@
 use contract::{Abandon, UploadId, Version, VolumeId};
 use futures_util::future::join_all;
 
-use super::Store;
+use super::store::Store;
 
 /// Uploads on volumes; those not taken out are aborted when this is dropped.
 pub(super) struct Uploads {

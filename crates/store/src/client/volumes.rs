@@ -7,7 +7,7 @@ use contract::{Key, Volume, VolumeError, VolumeId};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::timeout;
 
-use super::Store;
+use super::store::Store;
 use crate::cluster::Topology;
 
 /// How often a step is repeated because a node knew a newer layout. People change layouts by hand: two

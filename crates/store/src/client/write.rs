@@ -14,14 +14,13 @@
 //!    although the version exists on fewer volumes; a client that retries writes a newer one.
 //!  - These steps run in the decision's task: a client that goes away cannot stop them half-way.
 
-use std::fmt;
-
-use contract::{Cause, Key, Meta, UploadId, VolumeId};
+use contract::{Cause, Meta, UploadId, VolumeId};
 use futures_util::future::join_all;
 
+use super::error::{StoreError, unavailable};
 use super::spread::{Short, Spread};
+use super::store::{Damage, Store};
 use super::uploads::Uploads;
-use super::{Damage, Store, StoreError};
 
 /// A version being written.
 pub(super) struct Write {
@@ -130,12 +129,5 @@ impl Write {
                 });
             }
         }
-    }
-}
-
-pub(super) fn unavailable(key: &Key, detail: impl fmt::Display) -> StoreError {
-    StoreError::Unavailable {
-        key: key.to_string(),
-        detail: detail.to_string(),
     }
 }

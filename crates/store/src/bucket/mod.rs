@@ -11,14 +11,15 @@
 //! Nothing ties objects to their bucket: a put that runs while its bucket is being removed may leave an
 //! object that appears again when the bucket is made again.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use contract::{BUCKET_BYTES_MAX, Condition, Key, Meta};
 use futures_util::stream;
-use parking_lot::Mutex;
 
 use crate::client::{List, Put, Store, StoreError};
+
+pub(crate) mod records;
 
 /// Shortest bucket name in bytes, as in S3.
 const NAME_BYTES_MIN: usize = 3;
@@ -56,11 +57,6 @@ pub struct Buckets {
     /// Where the next page starts: give it as `after`. `None` when there is no more.
     pub next: Option<String>,
 }
-
-/// The newest records that this process has read or written, by bucket name. It holds at most one entry per
-/// bucket.
-#[derive(Default)]
-pub(crate) struct Records(Mutex<HashMap<String, Meta>>);
 
 /// Why a bucket could not be made, changed or removed.
 #[derive(Debug, thiserror::Error)]
@@ -107,25 +103,6 @@ pub fn check_name(name: &str) -> Result<(), BucketError> {
 /// never listed to clients.
 pub fn is_hidden(key: &str) -> bool {
     key.starts_with('.')
-}
-
-impl Records {
-    /// Remembers a record, unless a newer one is known.
-    fn note(&self, name: &str, record: &Meta) {
-        let mut known = self.0.lock();
-        if known.get(name).is_none_or(|known| known.version < record.version) {
-            known.insert(name.to_owned(), record.clone());
-        }
-    }
-
-    /// Removes a bucket from the remembered records.
-    fn forget(&self, name: &str) {
-        self.0.lock().remove(name);
-    }
-
-    fn get(&self, name: &str) -> Option<Meta> {
-        self.0.lock().get(name).cloned()
-    }
 }
 
 impl Store {

@@ -1,0 +1,30 @@
+//! The records of buckets that this process remembers.
+
+use std::collections::HashMap;
+
+use contract::Meta;
+use parking_lot::Mutex;
+
+/// The newest records that this process has read or written, by bucket name. It holds at most one entry per
+/// bucket.
+#[derive(Default)]
+pub(crate) struct Records(Mutex<HashMap<String, Meta>>);
+
+impl Records {
+    /// Remembers a record, unless a newer one is known.
+    pub(super) fn note(&self, name: &str, record: &Meta) {
+        let mut known = self.0.lock();
+        if known.get(name).is_none_or(|known| known.version < record.version) {
+            known.insert(name.to_owned(), record.clone());
+        }
+    }
+
+    /// Removes a bucket from the remembered records.
+    pub(super) fn forget(&self, name: &str) {
+        self.0.lock().remove(name);
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<Meta> {
+        self.0.lock().get(name).cloned()
+    }
+}

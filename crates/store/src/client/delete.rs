@@ -1,0 +1,24 @@
+//! A client's deletion.
+
+use contract::{Change, Condition, Key, Meta};
+
+use super::decide::Order;
+use super::error::StoreError;
+use super::spread::Content;
+use super::store::Store;
+
+impl Store {
+    /// Deletes: writes a tombstone. Returns `None`, and writes no tombstone, if there is nothing to delete.
+    ///
+    /// # Errors
+    /// [`StoreError`]; also `Condition` if the condition names an entity tag and there is no object.
+    pub async fn delete(&self, key: &Key, condition: Condition) -> Result<Option<Meta>, StoreError> {
+        let look = self.look(key).await;
+        // The key certainly has no live version, so no decision is needed.
+        if condition == Condition::Always && matches!(look.decided(), Ok(None)) {
+            return Ok(None);
+        }
+        let order = Order::new(self, key, Change::Delete { condition }, Content::None, &look);
+        self.finish(order).await
+    }
+}

@@ -1,0 +1,161 @@
+//! The handle of a store: what all its operations share.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use contract::{Key, Version, VolumeId};
+use parking_lot::RwLock;
+
+use super::budget::Budget;
+use super::key_locks::KeyLocks;
+use super::seats::Seats;
+use crate::bucket::records::Records;
+use crate::cluster::Cluster;
+
+/// Damage that a read or write found and repair must fix: a bad or missing replica, or a copy away from home.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// The object.
+    pub key: Key,
+    /// Its version.
+    pub version: Version,
+    /// The volume whose replica is bad or missing.
+    pub volume: VolumeId,
+    /// What was found.
+    pub detail: String,
+}
+
+/// How long the store waits for a volume or node before it goes on without it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// For an answer from an index. After it other volumes are asked too, and the late one is left out if
+    /// possible. A disk under load answers within some tens of milliseconds.
+    pub hedge: Duration,
+    /// For an answer from an index that is indispensable.
+    pub answer: Duration,
+    /// For the next block of a replica; then another replica is read.
+    pub stall: Duration,
+    /// For a node that can decide a write, before the client is told to ask again later.
+    pub decide: Duration,
+    /// For a reply from a node that decides first, before the next node takes over.
+    pub probe: Duration,
+}
+
+/// Which versions may be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reading {
+    /// The current one; `Unavailable` when too few nodes answer to know which version that is.
+    #[default]
+    Current,
+    /// The newest that can be reached, which may have been replaced or deleted.
+    Any,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            hedge: Duration::from_millis(150),
+            answer: Duration::from_secs(15),
+            stall: Duration::from_secs(10),
+            decide: Duration::from_secs(8),
+            probe: Duration::from_secs(1),
+        }
+    }
+}
+
+/// The callback for damage.
+type DamageHook = Arc<dyn Fn(Damage) + Send + Sync>;
+
+/// The whole store, seen from one process. Cheap to clone. A process makes one and clones it, because
+/// conditions are decided under locks that the clones share.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+    reading: Reading,
+}
+
+struct Inner {
+    cluster: Arc<Cluster>,
+    patience: Patience,
+    locks: KeyLocks,
+    intake: Budget,
+    seats: Seats,
+    buckets: Records,
+    damage: RwLock<Option<DamageHook>>,
+}
+
+impl Store {
+    /// The store of a cluster.
+    pub fn new(cluster: Arc<Cluster>) -> Self {
+        Self::with_patience(cluster, Patience::default())
+    }
+
+    /// The store of a cluster whose volumes answer faster or slower than usual.
+    pub fn with_patience(cluster: Arc<Cluster>, patience: Patience) -> Self {
+        let inner = Inner {
+            cluster,
+            patience,
+            locks: KeyLocks::new(),
+            intake: Budget::default(),
+            seats: Seats::default(),
+            buckets: Records::default(),
+            damage: RwLock::new(None),
+        };
+        Self {
+            inner: Arc::new(inner),
+            reading: Reading::Current,
+        }
+    }
+
+    /// The same store, with `reading` applied to `get`, `head` and `list`.
+    #[must_use]
+    pub fn reading_as(&self, reading: Reading) -> Self {
+        Self {
+            inner: self.inner.clone(),
+            reading,
+        }
+    }
+
+    pub(super) fn reading(&self) -> Reading {
+        self.reading
+    }
+
+    /// The cluster that the store runs on.
+    pub fn cluster(&self) -> &Arc<Cluster> {
+        &self.inner.cluster
+    }
+
+    /// Sets the callback for damage that reads and writes find. It must not block; a second call replaces the
+    /// first.
+    pub fn on_damage(&self, hook: impl Fn(Damage) + Send + Sync + 'static) {
+        *self.inner.damage.write() = Some(Arc::new(hook));
+    }
+
+    pub(crate) fn bucket_records(&self) -> &Records {
+        &self.inner.buckets
+    }
+
+    pub(super) fn intake(&self) -> &Budget {
+        &self.inner.intake
+    }
+
+    pub(super) fn patience(&self) -> &Patience {
+        &self.inner.patience
+    }
+
+    pub(super) fn locks(&self) -> &KeyLocks {
+        &self.inner.locks
+    }
+
+    pub(super) fn seats(&self) -> &Seats {
+        &self.inner.seats
+    }
+
+    /// Calls the damage callback, if one is set.
+    pub(super) fn damaged(&self, damage: Damage) {
+        let hook = self.inner.damage.read().clone();
+        if let Some(hook) = hook {
+            hook(damage);
+        }
+    }
+}
