@@ -1,13 +1,12 @@
 //! Describes a pipeline, from source to sink, and starts it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::ordered::Order;
 use crate::outlet::{KeyFn, Out, Outlet};
 use crate::pipeline::{Build, Feeder, Pipeline};
 use crate::queue::Queue;
-use crate::stage::Worker;
+use crate::stage::{Batch, Worker};
 use crate::stats::StageStats;
 use crate::{FlowError, Item, StageResult};
 
@@ -57,18 +56,6 @@ impl StageSettings {
         self.off = off;
         self
     }
-}
-
-/// When a batch is full.
-#[derive(Debug, Clone, Copy)]
-pub struct Batch {
-    /// Queue items, at least 1 (a queue item may count for several, see [`Item::count`]).
-    pub items_max: usize,
-    /// Bytes: no further item is taken once they are reached.
-    pub bytes_max: u64,
-    /// Longest wait for more items, from the moment the first one was taken. Zero takes only what the queue
-    /// holds.
-    pub age_max: Duration,
 }
 
 type Assemble<I, T> = Box<dyn FnOnce(&mut Build, Outlet<T>) -> Result<Outlet<I>, FlowError>>;

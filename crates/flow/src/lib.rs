@@ -41,9 +41,10 @@ mod stage;
 mod stats;
 
 pub use error::{FlowError, StageError, StageResult, Stopped};
-pub use flow::{Batch, Flow, Keyed, StageSettings};
+pub use flow::{Flow, Keyed, StageSettings};
 pub use outlet::Out;
 pub use pipeline::{Feeder, Monitor, Pipeline};
+pub use stage::Batch;
 pub use stats::{StageReport, table};
 
 /// Something that travels through a pipeline.

@@ -8,7 +8,19 @@ use crate::ordered::Order;
 use crate::outlet::{Out, Outlet};
 use crate::queue::{Popped, Queue};
 use crate::stats::StageStats;
-use crate::{Batch, Item, StageResult};
+use crate::{Item, StageResult};
+
+/// When a batch is full.
+#[derive(Debug, Clone, Copy)]
+pub struct Batch {
+    /// Queue items, at least 1 (a queue item may count for several, see [`Item::count`]).
+    pub items_max: usize,
+    /// Bytes: no further item is taken once they are reached.
+    pub bytes_max: u64,
+    /// Longest wait for more items, from the moment the first one was taken. Zero takes only what the queue
+    /// holds.
+    pub age_max: Duration,
+}
 
 /// What each thread of a stage needs to run.
 pub(crate) struct Worker<T: Item, U: Item> {

@@ -7,13 +7,15 @@
 //! - Every file that is not hidden is in the WARC or in the list of skipped files in the report.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ::warc::{Compression, Draft, Writer};
 use serde::Serialize;
 
 mod content;
 mod folder;
+
+pub use folder::Skipped;
 
 #[cfg(test)]
 mod tests;
@@ -36,15 +38,6 @@ pub struct Report {
     pub bytes: u64,
     /// Files that could not be read, with the reason.
     pub skipped: Vec<Skipped>,
-}
-
-/// A file that is not in the WARC.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Skipped {
-    /// The file.
-    pub path: PathBuf,
-    /// What the system said.
-    pub reason: String,
 }
 
 /// Why nothing, or not everything, was packed.

@@ -5,118 +5,15 @@
 //! words of one part of the page (`title:` and `url:`), or a filter `name:value`. What looks like one word
 //! but is several (`e-mail`, `iana.org`, a run of Chinese) is a phrase.
 
+mod parsed;
 mod parser;
 mod pieces;
 
-use std::fmt;
-
-use crate::note::Note;
+pub(crate) use parsed::{Clause, Leaf, Parsed, Part, Phrase};
 use parser::Parser;
-use pieces::{is_quote, pieces};
-
-/// Bytes of a query that are read.
-const QUERY_BYTES_MAX: usize = 8192;
-
-/// Words that are searched; keeps any sum of scores within what `rank` can add exactly.
-pub(crate) const WORDS_MAX: usize = 64;
-
-/// Filters and phrases together with the words; a bound on the work of odd queries.
-const CLAUSES_MAX: usize = 128;
-
-/// Characters before a `*`, at least: fewer would be found in a great part of all words.
-const BEGINNING_CHARS_MIN: usize = 3;
-
-/// Names before a colon.
-const FIELDS: [&str; 11] = [
-    "title",
-    "url",
-    "site",
-    "type",
-    "lang",
-    "language",
-    "year",
-    "from",
-    "to",
-    "collection",
-    "filetype",
-];
-
-/// A query as understood.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Parsed {
-    /// All must hold; all different.
-    pub(crate) clauses: Vec<Clause>,
-    /// What was left out, or is done instead.
-    pub(crate) notes: Vec<Note>,
-}
-
-/// Alternatives, one of which must hold; or none of which may.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Clause {
-    pub(crate) negated: bool,
-    /// At least one, all different.
-    pub(crate) any: Vec<Leaf>,
-    /// How often it was written: a word written twice counts twice.
-    pub(crate) times: u32,
-}
-
-/// The smallest part of a query.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Leaf {
-    /// Words next to each other; mostly one.
-    Words(Phrase),
-    /// A host or domain, with all below it.
-    Site(String),
-    /// A MIME type, part of one, or a beginning of one (with a slash).
-    Type(String),
-    /// A language; `en` holds for `en-GB` too.
-    Language(String),
-    /// First and last 14-digit date, and how it was written.
-    Date {
-        name: &'static str,
-        value: String,
-        first: u64,
-        last: u64,
-    },
-    /// A collection.
-    Collection(String),
-}
-
-/// Where words are looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// Title, URL or text.
-    Any,
-    Title,
-    Url,
-}
-
-/// Words at relative positions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Phrase {
-    pub(crate) part: Part,
-    /// Offset and word, in the form of the index; at least one.
-    pub(crate) words: Vec<(usize, String)>,
-    /// As written, white space collapsed.
-    pub(crate) shown: String,
-    /// Whether it was quoted, or is several words.
-    pub(crate) quoted: bool,
-    /// The only word is the beginning of words, without the ending of a plural taken off.
-    pub(crate) beginning: bool,
-}
-
-impl Parsed {
-    /// What matches are ranked and marked by: the words of all clauses that are not negated, and how
-    /// often each counts.
-    pub(crate) fn phrases(&self) -> impl Iterator<Item = (&Phrase, u32)> {
-        let wanted = self.clauses.iter().filter(|clause| !clause.negated);
-        let leaves = wanted.flat_map(|clause| clause.any.iter().map(|leaf| (leaf, clause.times)));
-        leaves.filter_map(|(leaf, times)| match leaf {
-            Leaf::Words(phrase) => Some((phrase, times)),
-            _ => None,
-        })
-    }
-}
+#[cfg(test)]
+pub(crate) use parser::WORDS_MAX;
+use pieces::pieces;
 
 /// Reads a query.
 pub(crate) fn parse(text: &str) -> Parsed {
@@ -127,78 +24,6 @@ pub(crate) fn parse(text: &str) -> Parsed {
         parser.take(piece);
     }
     parser.finish(&pieces)
-}
-
-impl Leaf {
-    /// The MIME terms of a `type:` value, or the beginning of them.
-    pub(crate) fn type_terms(value: &str) -> Vec<&str> {
-        match value {
-            "html" | "htm" => vec!["html", "xhtml+xml"],
-            "text" => vec!["text", "plain"],
-            "txt" => vec!["text/plain"],
-            "js" => vec!["javascript", "x-javascript"],
-            "jpg" => vec!["jpeg"],
-            "doc" | "word" => vec!["msword"],
-            _ => vec![value],
-        }
-    }
-}
-
-impl fmt::Display for Parsed {
-    /// The query as understood, in the same language: read again it means the same.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut repeated = Vec::with_capacity(self.clauses.len());
-        for clause in &self.clauses {
-            repeated.extend(std::iter::repeat_n(clause, clause.times as usize));
-        }
-        for (index, clause) in repeated.into_iter().enumerate() {
-            if index > 0 {
-                f.write_str(" ")?;
-            }
-            for (index, leaf) in clause.any.iter().enumerate() {
-                if index > 0 {
-                    f.write_str(" OR ")?;
-                }
-                write!(f, "{}{leaf}", if clause.negated { "-" } else { "" })?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Phrase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.part {
-            Part::Any => "",
-            Part::Title => "title:",
-            Part::Url => "url:",
-        })?;
-        match self {
-            phrase if phrase.quoted => write!(f, "\"{}\"", phrase.shown),
-            phrase if phrase.beginning => write!(f, "{}*", phrase.shown),
-            phrase => f.write_str(&phrase.shown),
-        }
-    }
-}
-
-impl fmt::Display for Leaf {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Leaf::Words(phrase) => phrase.fmt(f),
-            Leaf::Site(host) => write!(f, "site:{host}"),
-            Leaf::Type(value) => write_value(f, "type", value),
-            Leaf::Language(value) => write_value(f, "lang", value),
-            Leaf::Date { name, value, .. } => write_value(f, name, value),
-            Leaf::Collection(value) => write_value(f, "collection", value),
-        }
-    }
-}
-
-fn write_value(f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Result {
-    if value.contains(|c: char| c.is_whitespace() || is_quote(c)) {
-        return write!(f, "{name}:\"{}\"", value.replace(is_quote, " "));
-    }
-    write!(f, "{name}:{value}")
 }
 
 /// `query` narrowed by a filter, as text.

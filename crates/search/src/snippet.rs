@@ -9,7 +9,7 @@ use std::ops::Range;
 use finder::{Finder, FoundWord, Scan};
 use parts::PartsBuilder;
 pub use parts::{Snippet, SnippetPart};
-use window::{best_group, boundary_before, window};
+use window::{Span, best_group, boundary_before, window};
 
 use crate::query::{Parsed, Phrase};
 use crate::words::Words;
@@ -25,14 +25,6 @@ const LOOK_BYTES: usize = 4 << 10;
 pub(crate) struct Snippets<'q> {
     phrases: Vec<&'q Phrase>,
     finder: Finder,
-}
-
-/// A match in the text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Span {
-    range: Range<usize>,
-    /// Index of the phrase.
-    phrase: usize,
 }
 
 impl<'q> Snippets<'q> {

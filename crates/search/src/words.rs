@@ -1,7 +1,7 @@
 //! Words of a text, in the one form that index, queries and snippets share.
 //!
 //! - A word is a run of letters and digits of any script, in NFKC, in lower case, without diacritics, cut
-//!   to [`WORD_BYTES_MAX`] bytes, and without the ending of an English plural.
+//!   to [`fold::WORD_BYTES_MAX`] bytes, and without the ending of an English plural.
 //! - Scripts written without spaces (Chinese, Japanese, Thai, ...) and Korean give a word at each
 //!   character: that character and the next, or it alone at the end of the run. So any part of a run
 //!   is a phrase of such pairs.
@@ -21,9 +21,6 @@ use fold::{fold, push};
 use letters::{Letter, Letters};
 use plural::singular;
 use script::{Class, class, is_pair_script};
-
-/// Longest word in bytes; what is longer is cut, in the index as in queries.
-pub(crate) const WORD_BYTES_MAX: usize = 100;
 
 /// Reads the words of a text one by one.
 #[derive(Clone)]

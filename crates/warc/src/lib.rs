@@ -12,6 +12,7 @@ mod probe;
 mod reader;
 pub mod reason;
 mod record;
+mod span;
 mod write;
 
 /// Formats milliseconds since 1970 as `YYYY-MM-DDThh:mm:ssZ`, with milliseconds only if there are any.
@@ -19,7 +20,7 @@ pub use civil::iso_short as format_date;
 pub use container::file_name::{is_record_file_name, record_media_types};
 pub use container::stream::Decompressed;
 pub use container::{Compression, Container};
-pub use entry::{Defect, Entry, Span};
+pub use entry::Entry;
 pub use error::ReadError;
 pub use frames::source::Input;
 pub use probe::{begins_like_records, is_record_start};
@@ -32,5 +33,6 @@ pub use record::headers::Headers;
 pub use record::http::{Dechunker, HTTP_HEADER_BYTES_MAX, http_header_length, says_chunked};
 pub use record::payload::{payload, payload_digest};
 pub use record::{Format, Kind, Record};
+pub use span::{Defect, Span};
 pub use write::Writer;
 pub use write::draft::Draft;

@@ -3,28 +3,14 @@
 //! What follows from the records themselves is compared by who has them (`weft verify`): views by
 //! [`Snapshot::dump`], the rest by [`Snapshot::dump_details`].
 
+mod damage;
 mod derived;
 mod files;
 
-use std::fmt;
+pub use damage::Damage;
 
 use crate::error::{DumpError, SnapshotError};
 use crate::snapshot::Snapshot;
-
-/// Something in a table that is not as it was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Damage {
-    /// The table.
-    pub table: &'static str,
-    /// What was found, and what was expected.
-    pub detail: String,
-}
-
-impl fmt::Display for Damage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "table {}: {}", self.table, self.detail)
-    }
-}
 
 impl Snapshot {
     /// Compares every file of every table with its checksum, from end to end; then the tables that follow from others

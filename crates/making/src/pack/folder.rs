@@ -6,7 +6,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use super::Skipped;
+use serde::Serialize;
+
+/// A file that is not in the WARC.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Skipped {
+    /// The file.
+    pub path: PathBuf,
+    /// What the system said.
+    pub reason: String,
+}
 
 /// A file to pack.
 #[derive(Debug, Clone, PartialEq, Eq)]

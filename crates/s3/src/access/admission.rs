@@ -11,7 +11,6 @@ use s3s::S3Result;
 use store::{Meta, Store, StoreError, Version};
 use url::form_urlencoded;
 
-use super::denied;
 use super::needs::{self, Listed, Need};
 use crate::acl::{Acl, Permission};
 use crate::attributes::TAGGING;
@@ -20,6 +19,11 @@ use crate::keys::{Keys, Right};
 use crate::names;
 use crate::policy::{EXISTING_TAG, Facts, Policy, Query, REQUEST_TAG, Verdict};
 use crate::settings::{Block, BucketSettings};
+
+/// The answer to everything that is not allowed. It does not say why, because that would tell what exists.
+pub(super) fn denied() -> s3s::S3Error {
+    fault("AccessDenied", "access denied")
+}
 
 /// The sender of a request.
 #[derive(Debug, Clone, Default)]

@@ -40,7 +40,7 @@ mod facts;
 mod needs;
 
 pub(crate) use admission::block;
-use admission::{Admission, Asking, EachAdmission, PendingAdmission, SourceAdmission, Who};
+use admission::{Admission, Asking, EachAdmission, PendingAdmission, SourceAdmission, Who, denied};
 pub(crate) use facts::Peer;
 use facts::{of_form, of_request, of_tags};
 
@@ -270,10 +270,6 @@ pub(crate) fn confirm(extensions: &Extensions, opened: &Meta) -> S3Result<()> {
 pub(crate) fn confirm_source(extensions: &Extensions, opened: &Meta) -> S3Result<()> {
     let admission = extensions.get::<SourceAdmission>();
     admission.map_or(Ok(()), |SourceAdmission(admission)| admission.confirm(opened))
-}
-
-fn denied() -> s3s::S3Error {
-    fault("AccessDenied", "access denied")
 }
 
 /// Refuses a presigned address that is valid for longer than S3's week.

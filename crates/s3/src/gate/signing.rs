@@ -2,8 +2,11 @@
 
 use http::header::AUTHORIZATION;
 
-use super::{Head, REGION};
+use super::head::Head;
 use crate::refusal::Refusal;
+
+/// The region suggested to clients that signed for an invalid one. Every other region is accepted.
+pub(super) const REGION: &str = "us-east-1";
 
 /// Algorithm of version 4.
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";

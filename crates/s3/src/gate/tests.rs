@@ -148,7 +148,7 @@ fn a_region_that_cannot_be_is_named_to_the_client() {
     let request = request.body(()).unwrap();
     let refusal = super::check(Head::of(&request), false).unwrap_err();
     assert_eq!(refusal.code, "AuthorizationHeaderMalformed");
-    assert_eq!(refusal.more, Some(("Region", REGION.to_owned())));
+    assert_eq!(refusal.more, Some(("Region", signing::REGION.to_owned())));
     check(
         "GET",
         &ADDRESS.replace("us-east-1", "US"),

@@ -10,7 +10,7 @@ use time::format_description::well_known::Rfc2822;
 use time::macros::format_description;
 use time::{Duration, OffsetDateTime, PrimitiveDateTime};
 
-use super::Head;
+use super::head::Head;
 use super::signing::Signing;
 use crate::refusal::Refusal;
 

@@ -4,13 +4,12 @@
 //! not fit are dropped and counted in the program's log. Lines for a bucket are written every few minutes and
 //! at shutdown; a process that is killed loses those in the queue.
 
-use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use store::{Store, bucket};
+use store::Store;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -18,6 +17,7 @@ mod entry;
 mod target;
 
 pub(crate) use entry::Entry;
+pub use target::LogTarget;
 use target::Writer;
 
 /// Most lines in the queue.
@@ -33,44 +33,6 @@ pub struct LogSettings {
     pub target: LogTarget,
     /// Format of the lines.
     pub format: LogFormat,
-}
-
-/// Destination of an access log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LogTarget {
-    /// Appends to this file, which only its owner may read. `%Y`, `%m`, `%d` and `%H` in its name are
-    /// replaced by the time (UTC) of writing. SIGHUP reopens it.
-    File(PathBuf),
-    /// Writes objects `PREFIX2026-11-22-10-15-00-UNIQUE` to this bucket, which is made if it does not exist.
-    Bucket {
-        /// Name of the bucket.
-        bucket: String,
-        /// Prefix of the objects' names; may be empty.
-        prefix: String,
-        /// How long lines are gathered before an object is written.
-        every: Duration,
-    },
-}
-
-impl FromStr for LogTarget {
-    type Err = String;
-
-    /// Parses `s3://BUCKET/PREFIX`, or the path of a file.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let Some(address) = text.strip_prefix("s3://") else {
-            return match text.is_empty() {
-                true => Err("expected a file, or s3://BUCKET/PREFIX".to_owned()),
-                false => Ok(Self::File(text.into())),
-            };
-        };
-        let (name, prefix) = address.split_once('/').unwrap_or((address, ""));
-        bucket::check_name(name).map_err(|error| error.to_string())?;
-        Ok(Self::Bucket {
-            bucket: name.to_owned(),
-            prefix: prefix.to_owned(),
-            every: Duration::from_secs(300),
-        })
-    }
 }
 
 /// Format of an access log.

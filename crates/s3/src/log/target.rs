@@ -4,16 +4,53 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use rand::RngExt as _;
-use store::{Key, Put, Store};
+use store::{Key, Put, Store, bucket};
 use time::OffsetDateTime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::LogTarget;
+/// Destination of an access log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogTarget {
+    /// Appends to this file, which only its owner may read. `%Y`, `%m`, `%d` and `%H` in its name are
+    /// replaced by the time (UTC) of writing. SIGHUP reopens it.
+    File(PathBuf),
+    /// Writes objects `PREFIX2026-11-22-10-15-00-UNIQUE` to this bucket, which is made if it does not exist.
+    Bucket {
+        /// Name of the bucket.
+        bucket: String,
+        /// Prefix of the objects' names; may be empty.
+        prefix: String,
+        /// How long lines are gathered before an object is written.
+        every: Duration,
+    },
+}
+
+impl FromStr for LogTarget {
+    type Err = String;
+
+    /// Parses `s3://BUCKET/PREFIX`, or the path of a file.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some(address) = text.strip_prefix("s3://") else {
+            return match text.is_empty() {
+                true => Err("expected a file, or s3://BUCKET/PREFIX".to_owned()),
+                false => Ok(Self::File(text.into())),
+            };
+        };
+        let (name, prefix) = address.split_once('/').unwrap_or((address, ""));
+        bucket::check_name(name).map_err(|error| error.to_string())?;
+        Ok(Self::Bucket {
+            bucket: name.to_owned(),
+            prefix: prefix.to_owned(),
+            every: Duration::from_secs(300),
+        })
+    }
+}
 
 /// Bytes gathered before they are written.
 const GATHERED_BYTES_MAX: usize = 1024 * 1024;

@@ -1,6 +1,6 @@
 //! Names of actions. A name that is not S3's is refused: a `Deny` of a misspelt action would deny nothing.
 
-use super::PolicyError;
+use super::error::PolicyError;
 use crate::glob;
 
 /// S3's actions on buckets and objects. Those of unimplemented operations have no effect, because the

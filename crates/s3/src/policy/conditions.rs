@@ -11,7 +11,7 @@ use ipnet::IpNet;
 use time::OffsetDateTime;
 use time::format_description::well_known::Iso8601;
 
-use super::PolicyError;
+use super::error::PolicyError;
 use super::json::{OneOrMany, Scalar};
 use crate::glob::fits;
 

@@ -10,11 +10,14 @@ use serde::Deserialize;
 
 mod actions;
 mod conditions;
+mod error;
 mod json;
 
 pub(crate) use conditions::{
     EXISTING_TAG, Facts, MAX_KEYS, REQUEST_TAG, SECURE, SOURCE_IP, TIME, header_keys,
 };
+
+pub(crate) use error::PolicyError;
 
 use crate::glob::fits;
 use conditions::Condition;
@@ -25,11 +28,6 @@ pub(crate) const BYTES_MAX: usize = 20 * 1024;
 
 /// Prefix of a resource before the bucket's name.
 const ARN: &str = "arn:aws:s3:::";
-
-/// Why a document is refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct PolicyError(String);
 
 /// Result of a policy for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

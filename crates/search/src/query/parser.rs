@@ -1,12 +1,22 @@
 //! From the pieces of a query to its clauses.
 
+use super::parsed::{Clause, Leaf, Parsed, Part, Phrase};
 use super::pieces::{Piece, reads_as_word};
-use super::{
-    BEGINNING_CHARS_MIN, CLAUSES_MAX, Clause, Leaf, Parsed, Part, Phrase, QUERY_BYTES_MAX, WORDS_MAX,
-};
 use crate::dates;
 use crate::note::{Note, NoteKind};
 use crate::words::{self, Words};
+
+/// Bytes of a query that are read.
+const QUERY_BYTES_MAX: usize = 8192;
+
+/// Words that are searched; keeps any sum of scores within what `rank` can add exactly.
+pub(crate) const WORDS_MAX: usize = 64;
+
+/// Filters and phrases together with the words; a bound on the work of odd queries.
+pub(super) const CLAUSES_MAX: usize = 128;
+
+/// Characters before a `*`, at least: fewer would be found in a great part of all words.
+const BEGINNING_CHARS_MIN: usize = 3;
 
 /// Notes of one query, at most.
 const NOTES_MAX: usize = 10;

@@ -1,7 +1,21 @@
 //! Cutting a query into pieces: words with what stands before them, and quoted texts.
 
-use super::FIELDS;
 use crate::note;
+
+/// Names before a colon.
+const FIELDS: [&str; 11] = [
+    "title",
+    "url",
+    "site",
+    "type",
+    "lang",
+    "language",
+    "year",
+    "from",
+    "to",
+    "collection",
+    "filetype",
+];
 
 /// A stretch of the query: a word with its prefixes, or a quoted text with its.
 #[derive(Debug, Default)]

@@ -164,7 +164,7 @@ fn long_queries_are_bounded() {
     let phrase = format!("\"{}\"", "word ".repeat(200));
     assert_eq!(parse(&phrase).phrases().next().unwrap().0.words.len(), WORDS_MAX);
     let filters = "lang:en ".repeat(1000);
-    assert_eq!(parse(&filters).clauses[0].times, CLAUSES_MAX as u32);
+    assert_eq!(parse(&filters).clauses[0].times, parser::CLAUSES_MAX as u32);
 }
 
 proptest! {

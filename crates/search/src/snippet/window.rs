@@ -1,12 +1,20 @@
 //! Which part of a text is shown: matches that stand close together, and where the part begins and ends.
 
-use super::Span;
+use std::ops::Range;
 
 /// Characters of a snippet, about.
 const CHARS: usize = 200;
 
 /// Characters before the first match, about.
 const CHARS_BEFORE: usize = 50;
+
+/// A match in the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) range: Range<usize>,
+    /// Index of the phrase.
+    pub(super) phrase: usize,
+}
 
 /// Matches that fit into one snippet.
 pub(super) struct Group {

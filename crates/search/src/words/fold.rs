@@ -5,8 +5,10 @@
 
 use std::sync::OnceLock;
 
-use super::WORD_BYTES_MAX;
 use super::script::is_mark;
+
+/// Longest word in bytes; what is longer is cut, in the index as in queries.
+pub(super) const WORD_BYTES_MAX: usize = 100;
 
 /// Adds a letter in lower case and without diacritics.
 pub(super) fn fold(c: char, word: &mut String) {

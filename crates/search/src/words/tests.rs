@@ -104,7 +104,7 @@ proptest! {
         let mut word = String::new();
         let mut before = 0;
         while let Some(range) = words.next_into(&mut word) {
-            prop_assert!(!word.is_empty() && word.len() <= WORD_BYTES_MAX);
+            prop_assert!(!word.is_empty() && word.len() <= fold::WORD_BYTES_MAX);
             prop_assert!(range.start >= before && range.end > range.start);
             prop_assert!(text.get(range.clone()).is_some());
             prop_assert!((range.start + 1..=range.end).contains(&words.first_end()));

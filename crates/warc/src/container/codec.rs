@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::entry::Defect;
+use crate::span::Defect;
 
 /// Decodes one compressed member or frame: bytes in, bytes out, an end, and a trailer.
 pub(crate) trait Decode: Send + Sync {

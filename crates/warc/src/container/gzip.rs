@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Read};
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, GzBuilder, Status};
 
 use super::codec::{Decode, Decoded, Encode, FrameHeader, Trailer};
-use super::{Container, Row};
+use super::row::{Container, Row};
 use crate::reason;
 
 pub(super) const ROW: Row = Row {

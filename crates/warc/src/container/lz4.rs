@@ -17,7 +17,7 @@ use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 use twox_hash::XxHash32;
 
 use super::codec::{Decode, Decoded, Encode, FrameHeader};
-use super::{Container, Row};
+use super::row::{Container, Row};
 
 pub(super) const ROW: Row = Row {
     container: Container::Lz4,

@@ -12,52 +12,19 @@ pub(crate) mod file_name;
 mod gzip;
 mod lz4;
 mod plain;
+mod row;
 pub(crate) mod skippable;
 pub(crate) mod stream;
 pub(crate) mod zstd;
 
 pub(crate) use gzip::compressed as gzip_member;
 
-use codec::{Decode, Encode, FrameHeader};
-
-/// The container of records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Container {
-    /// No container: records follow one another uncompressed.
-    Plain,
-    /// gzip members.
-    Gzip,
-    /// zstd frames as in `.warc.zst`, which may begin with a dictionary.
-    Zstd,
-    /// LZ4 frames.
-    Lz4,
-}
+use codec::Encode;
+pub use row::Container;
+pub(crate) use row::Row;
 
 /// The containers whose bytes are compressed.
 static COMPRESSED: [Row; 3] = [gzip::ROW, zstd::ROW, lz4::ROW];
-
-/// What the rest of the crate must know of a container with compressed bytes.
-pub(crate) struct Row {
-    container: Container,
-    /// The name in messages.
-    pub(crate) name: &'static str,
-    /// The extension of file names, without a dot.
-    extension: &'static str,
-    media_type: &'static str,
-    /// The first bytes of every frame, for searching.
-    pub(crate) magic: &'static [u8],
-    /// Returns whether a frame may begin with these bytes, which may be fewer than [`MAGIC_BYTES`].
-    begins: fn(&[u8]) -> bool,
-    /// Number of bytes that is enough for most frame headers.
-    pub(crate) header_bytes: usize,
-    /// Measures the header of the frame that begins here. The flag says whether the input has a dictionary.
-    pub(crate) header: fn(&[u8], bool) -> FrameHeader,
-    decoder: MakeDecoder,
-}
-
-/// Makes a decoder for the bytes after a frame header, with the dictionary of the input.
-type MakeDecoder = fn(Option<&[u8]>) -> io::Result<Box<dyn Decode>>;
 
 /// How a writer compresses records.
 #[derive(Debug, Clone)]

@@ -10,7 +10,8 @@ use zstd::stream::raw::{Decoder, Operation};
 use zstd::zstd_safe::CParameter;
 
 use super::codec::{Decode, Decoded, Encode, FrameHeader};
-use super::{Container, Row, skippable};
+use super::row::{Container, Row};
+use super::skippable;
 use crate::reason;
 
 pub(super) const ROW: Row = Row {

@@ -25,12 +25,12 @@ use std::collections::VecDeque;
 use crate::container::Container;
 use crate::container::codec::{Decode, End, Trailer};
 use crate::container::decoders::Decoders;
-use crate::entry::Defect;
 use crate::error::ReadError;
 use crate::frames::budget::Budget;
 use crate::frames::source::Source;
 use crate::reader::body::Buffer;
 use crate::reason;
+use crate::span::Defect;
 
 /// Number of compressed bytes fed to a decoder between two points whose position is recorded.
 pub(crate) const GRAIN_BYTES: usize = 16 << 10;

@@ -3,11 +3,11 @@
 use crate::container::codec::FrameHeader;
 use crate::container::zstd;
 use crate::container::{self, Begins, Container};
-use crate::entry::Defect;
 use crate::error::ReadError;
 use crate::frames::{Frames, Opened};
 use crate::reason;
 use crate::record::start::{self, Start};
+use crate::span::Defect;
 
 impl Frames {
     /// Reads the dictionary of a `.warc.zst`. It is in the first frame of the file, wherever reading is to

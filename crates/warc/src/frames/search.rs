@@ -4,11 +4,11 @@ use crate::container;
 use crate::container::codec::End;
 use crate::container::codec::FrameHeader;
 use crate::container::decoders::Decoders;
-use crate::entry::Defect;
 use crate::error::ReadError;
 use crate::frames::Frames;
 use crate::reason;
 use crate::record::start::{self, Search, Searcher, Start};
+use crate::span::Defect;
 
 impl Frames {
     /// Closes the open frame and returns the offset where its bytes end. After damage that is where the next

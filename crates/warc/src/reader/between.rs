@@ -1,13 +1,13 @@
 //! Inside a frame, between records: recognises what begins here, and skips what is no record.
 
 use crate::container::codec::End;
-use crate::entry::Defect;
 use crate::error::ReadError;
 use crate::frames::Opened;
 use crate::reader::Reader;
 use crate::reason;
 use crate::record::start::{self, Search, Searcher, Start};
 use crate::record::{arc, warc};
+use crate::span::Defect;
 
 /// Number of decoded bytes searched at once.
 const SEARCH_BYTES: usize = 64 << 10;

@@ -2,7 +2,6 @@
 
 use crate::container;
 use crate::container::codec::End;
-use crate::entry::Defect;
 use crate::error::ReadError;
 use crate::frames::Opened;
 use crate::reader::Reader;
@@ -13,6 +12,7 @@ use crate::record::head::{BlockLength, Head};
 use crate::record::payload::Checks;
 use crate::record::start::{self, Start};
 use crate::record::{Kind, is_http};
+use crate::span::Defect;
 
 /// Number of bytes of a block taken at once.
 const PIECE_BYTES: usize = 1 << 20;

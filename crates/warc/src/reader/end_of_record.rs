@@ -2,7 +2,7 @@
 
 use crate::container;
 use crate::container::codec::End;
-use crate::entry::{Defect, Entry};
+use crate::entry::Entry;
 use crate::error::ReadError;
 use crate::reader::Reader;
 use crate::reader::body::Body;
@@ -10,6 +10,7 @@ use crate::reason;
 use crate::record::Record;
 use crate::record::head::Head;
 use crate::record::start::Start;
+use crate::span::Defect;
 
 impl Reader {
     /// Finds the end of the record, and makes the record. In a compressed frame, the bytes between the block

@@ -1,7 +1,6 @@
 //! Reads the header of a record, in one frame or across several.
 
 use crate::container::codec::End;
-use crate::entry::Defect;
 use crate::error::ReadError;
 use crate::frames::Opened;
 use crate::reader::Reader;
@@ -9,6 +8,7 @@ use crate::reason;
 use crate::record::head::{Head, Parsed};
 use crate::record::headers::Headers;
 use crate::record::{arc, warc};
+use crate::span::Defect;
 
 /// The outcome of reading a header.
 pub(crate) enum HeaderRead {

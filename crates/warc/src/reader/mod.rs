@@ -18,13 +18,14 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::container::codec::End;
-use crate::entry::{Defect, Entry, Span};
+use crate::entry::Entry;
 use crate::error::ReadError;
 use crate::frames::source::{Input, Source};
 use crate::frames::{Frames, Opened};
 use crate::reader::settings::ReaderSettings;
 use crate::record::Record;
 use crate::record::headers::Headers;
+use crate::span::{Defect, Span};
 
 /// Largest body memory that is reused for the next record: a record in use should not hold much more memory
 /// than its body needs.

@@ -10,12 +10,9 @@ use crate::entry::Entry;
 use crate::error::ReadError;
 use crate::frames::source::Input;
 use crate::reader::Reader;
-use crate::reader::open_record::OpenRecord;
+use crate::reader::open_record::{BEYOND_BYTES, OpenRecord, no_record};
 use crate::reader::settings::ReaderSettings;
 use crate::record::{Format, Record};
-
-/// Number of bytes read beyond a record, to see that it ends there.
-pub(crate) const BEYOND_BYTES: u64 = 64 << 10;
 
 /// Reads the record at `offset`, of `length` bytes as stored, keeping at most 16 MiB of its block.
 ///
@@ -124,13 +121,6 @@ fn open(path: &Path) -> Result<(String, Arc<dyn Input>), ReadError> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|source| ReadError::io(&name, 0, source))?;
     Ok((name, Arc::new(file)))
-}
-
-pub(crate) fn no_record(name: &str, offset: u64) -> ReadError {
-    ReadError::NoRecord {
-        path: name.to_owned(),
-        offset,
-    }
 }
 
 /// The bytes of one record. They are read piece by piece.

@@ -15,12 +15,14 @@ use crate::frames::Opened;
 use crate::frames::source::Input;
 use crate::reader::Reader;
 use crate::reader::header::HeaderRead;
-use crate::reader::one_record::{BEYOND_BYTES, no_record};
 use crate::reader::settings::ReaderSettings;
 use crate::record::head::{BlockLength, Head};
 use crate::record::headers::Headers;
 use crate::record::start::Start;
 use crate::record::{Format, Kind, is_http};
+
+/// Number of bytes read beyond a record, to see that it ends there.
+pub(crate) const BEYOND_BYTES: u64 = 64 << 10;
 
 /// A record whose header was read. Its [`Read`] returns the block.
 pub struct OpenRecord {
@@ -181,5 +183,12 @@ impl Reader {
             HeaderRead::Head(head) => Some(head),
             HeaderRead::Bad(..) | HeaderRead::Settled => None,
         })
+    }
+}
+
+pub(crate) fn no_record(name: &str, offset: u64) -> ReadError {
+    ReadError::NoRecord {
+        path: name.to_owned(),
+        offset,
     }
 }

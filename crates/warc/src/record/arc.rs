@@ -8,13 +8,13 @@
 
 use memchr::memchr;
 
-use crate::entry::Defect;
 use crate::reason;
 use crate::record::date::parse_date;
 use crate::record::head::{BlockLength, Head, Parsed};
 use crate::record::headers::Headers;
 use crate::record::warc::{parse_length, trim_line_end};
 use crate::record::{Format, Kind};
+use crate::span::Defect;
 
 /// Longest header line accepted, with its line end, in bytes.
 pub(crate) const LINE_BYTES_MAX: usize = 1 << 16;

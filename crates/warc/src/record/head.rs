@@ -1,8 +1,8 @@
 //! The parsed header of a record, before its block is read.
 
-use crate::entry::Defect;
 use crate::record::headers::Headers;
 use crate::record::{Format, Kind};
+use crate::span::Defect;
 
 /// Largest header accepted, in bytes: enough for several URLs of 32 KiB and embedded JSON.
 pub(crate) const HEADER_BYTES_MAX: usize = 1 << 20;

@@ -10,8 +10,8 @@ pub(crate) mod payload;
 pub(crate) mod start;
 pub(crate) mod warc;
 
-use crate::entry::{Defect, Span};
 use crate::record::headers::Headers;
+use crate::span::{Defect, Span};
 
 /// One WARC or ARC record: its headers, and as much of the block as the reader was told to keep.
 #[derive(Debug, Clone)]

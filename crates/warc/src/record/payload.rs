@@ -4,12 +4,12 @@
 //! Archives compute the payload digest over the payload as stored or with the chunk sizes removed; both are
 //! accepted.
 
-use crate::entry::Defect;
 use crate::reason;
 use crate::record::digest::{Algorithm, Declared, Hasher, base32};
 use crate::record::headers::Headers;
 use crate::record::http::{Dechunker, HTTP_HEADER_BYTES_MAX, http_header_length, says_chunked};
 use crate::record::{Kind, Record};
+use crate::span::Defect;
 
 /// Returns the payload of a record whose body is complete, as stored: the part after the HTTP header for an
 /// HTTP record.

@@ -5,12 +5,12 @@
 
 use memchr::memchr;
 
-use crate::entry::Defect;
 use crate::reason;
 use crate::record::date::parse_date;
 use crate::record::head::{BlockLength, HEADER_BYTES_MAX, Head, Parsed};
 use crate::record::headers::{Field, Headers};
 use crate::record::{Format, Kind};
+use crate::span::Defect;
 
 /// Longest version line accepted, with its line end, in bytes.
 pub(crate) const VERSION_LINE_BYTES_MAX: usize = 64;

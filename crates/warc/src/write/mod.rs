@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::container::Compression;
 use crate::container::codec::Encode;
-use crate::entry::Span;
+use crate::span::Span;
 use crate::write::draft::Draft;
 
 /// Writes records to `W`, one after the other. It reuses the compressor and all memory.

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Damage;
+use super::damage::Damage;
 use crate::codec::{self, Corrupt};
 use crate::domain_of::DomainOf;
 use crate::error::{DumpError, SnapshotError};

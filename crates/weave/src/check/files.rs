@@ -9,7 +9,7 @@ use std::path::Path;
 use fjall::AbstractTree;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::Damage;
+use super::damage::Damage;
 use crate::tables::{Table, Tables};
 
 /// Every file that is not as it was written.

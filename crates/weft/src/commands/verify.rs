@@ -28,7 +28,7 @@ use crate::units::{count, counted};
 use crate::which_store::StoreArgs;
 use compare::{Comparing, Comparison};
 use fresh::Fresh;
-use scope::{Compared, Extent, Scope};
+use scope::{Compared, Extent, Scope, Unknown};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -129,22 +129,6 @@ struct Report {
     unknown: Vec<Unknown>,
     damages: Vec<DamageRow>,
     views: Vec<Comparison>,
-}
-
-/// An input whose records cannot be read any more as they were loaded.
-#[derive(Debug, Clone, Serialize)]
-struct Unknown {
-    input: String,
-    why: String,
-}
-
-impl Unknown {
-    fn of(row: &LedgerRow, why: String) -> Unknown {
-        Unknown {
-            input: row.input.clone(),
-            why,
-        }
-    }
 }
 
 fn status(archive: &Archive) -> anyhow::Result<(u64, StatusBody)> {

@@ -15,8 +15,7 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use super::Unknown;
-use super::scope::Extent;
+use super::scope::{Extent, Unknown};
 use crate::commands::status::ledger_rows;
 use crate::stop::Stop;
 

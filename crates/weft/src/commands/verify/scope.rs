@@ -8,6 +8,22 @@ use std::fmt;
 use archive::question::{Details, Dump, InputState, LedgerRow, View};
 use serde::Serialize;
 
+/// An input whose records cannot be read any more as they were loaded.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Unknown {
+    pub(super) input: String,
+    pub(super) why: String,
+}
+
+impl Unknown {
+    pub(super) fn of(row: &LedgerRow, why: String) -> Unknown {
+        Unknown {
+            input: row.input.clone(),
+            why,
+        }
+    }
+}
+
 /// How much of an input is in the views.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
@@ -46,7 +62,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    pub(super) fn of(rows: &[LedgerRow], unknown: &[super::Unknown]) -> Scope {
+    pub(super) fn of(rows: &[LedgerRow], unknown: &[Unknown]) -> Scope {
         let mut scope = Scope::default();
         for row in rows {
             match Extent::of(row) {
@@ -176,7 +192,7 @@ mod tests {
             row("d\t", "done", 9),
             row("e", "failed(x)", 0),
         ];
-        let unknown = super::super::Unknown {
+        let unknown = super::Unknown {
             input: "d\t".into(),
             why: String::new(),
         };

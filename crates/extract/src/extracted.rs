@@ -1,0 +1,158 @@
+//! What is extracted from a record: a capture with its page and links (docs/views.md), or the reason why there is
+//! none.
+
+use serde::{Deserialize, Serialize};
+
+/// What to extract from a record.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Which links are kept.
+    pub links: LinkScope,
+    /// Whether to extract the text of pages; not needed if search is off.
+    pub text: bool,
+}
+
+/// Which links of a page are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkScope {
+    /// Every link except those to the own key of the page.
+    #[default]
+    All,
+    /// Only links whose target has another registered domain than the page.
+    External,
+}
+
+impl LinkScope {
+    /// Returns the word for it on the command line and in responses.
+    pub fn name(self) -> &'static str {
+        match self {
+            LinkScope::All => "all",
+            LinkScope::External => "external",
+        }
+    }
+}
+
+impl std::fmt::Display for LinkScope {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The outcome for one record.
+#[derive(Debug)]
+pub enum Extracted {
+    /// The record is counted, but is no capture (warcinfo, request, dns, ...).
+    Counted,
+    /// A capture.
+    Capture(Box<Capture>),
+    /// The record should be a capture but cannot be: it goes to quarantine.
+    Unusable(warc::Defect),
+}
+
+/// One archived response for a URL at a time (docs/views.md).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Capture {
+    /// SURT form of `url`.
+    pub url_key: String,
+    /// The URL as archived.
+    pub url: String,
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    pub fetch_time_ms: i64,
+    /// Declared Content-Type without parameters, in lower case; `unk` if none is declared; `warc/revisit` for
+    /// a revisit.
+    pub mime: String,
+    /// HTTP status; 0 if there is none.
+    pub status: u16,
+    /// Payload digest without label: the declared one, or else the SHA-1 in Base32.
+    pub digest: String,
+    /// Offset of the record in its input, in stored bytes.
+    pub offset: u64,
+    /// Length of the record in its input, in stored bytes.
+    pub length: u64,
+    /// The kind of record that it comes from.
+    pub kind: CaptureKind,
+    /// The page, if the capture is HTML with status 2xx or is a resource (judged by the record itself or by
+    /// its WAT), or comes from WET.
+    pub page: Option<Page>,
+    /// For status 3xx: the target of `Location`, as the only link.
+    pub redirect: Option<Link>,
+    /// For status 3xx: whether the resolved `Location` has the same URL key as the capture, as from http to
+    /// https or from the apex to `www`. Such a capture is never current: it would hide the page behind its
+    /// own address.
+    #[serde(default)]
+    pub redirects_to_itself: bool,
+}
+
+/// The kind of record that a capture was made from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CaptureKind {
+    /// A WET `conversion`: only the text.
+    Wet,
+    /// A WAT `metadata` record, which describes a response.
+    Wat,
+    /// A WARC `revisit`: the payload is that of an earlier capture.
+    Revisit,
+    /// A document of an ARC file.
+    Arc,
+    /// A WARC `resource`.
+    Resource,
+    /// A WARC `response`.
+    #[default]
+    Response,
+}
+
+impl CaptureKind {
+    /// Returns the word for it in responses and dumps.
+    pub fn name(self) -> &'static str {
+        match self {
+            CaptureKind::Wet => "wet",
+            CaptureKind::Wat => "wat",
+            CaptureKind::Revisit => "revisit",
+            CaptureKind::Arc => "arc",
+            CaptureKind::Resource => "resource",
+            CaptureKind::Response => "response",
+        }
+    }
+}
+
+impl std::fmt::Display for CaptureKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The content of a page.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Page {
+    /// The title with collapsed white space, at most 1,024 characters; for WET the first line.
+    pub title: String,
+    /// The visible text, at most 1 MiB; empty if the source has none (WAT).
+    pub text: String,
+    /// Whether `text` was cut.
+    pub text_truncated: bool,
+    /// The language (BCP 47): the declared one, or else a detected one; empty if unknown.
+    pub language: String,
+    /// The target of `link rel=canonical`, resolved.
+    pub canonical: Option<String>,
+    /// The content of `meta name=robots` in lower case.
+    pub robots: Option<String>,
+    /// The links (docs/views.md), one per target key, in document order.
+    pub links: Vec<Link>,
+    /// The number of links not kept: those beyond 10,000 or longer than 64 KiB.
+    pub links_dropped: u32,
+}
+
+/// A link from the page to a URL.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// The URL key of the target.
+    pub url_key: String,
+    /// The resolved target, without fragment.
+    pub url: String,
+    /// The first anchor text that is not empty, at most 256 characters.
+    pub anchor: String,
+    /// Whether all occurrences are nofollow, ugc or sponsored.
+    pub nofollow: bool,
+}

@@ -1,0 +1,45 @@
+//! The head of a request, as s3s will read it.
+
+use http::{HeaderMap, Method, Uri};
+use url::form_urlencoded;
+
+/// The head of a request.
+#[derive(Clone, Copy)]
+pub(crate) struct Head<'a> {
+    pub(crate) method: &'a Method,
+    pub(crate) uri: &'a Uri,
+    pub(crate) headers: &'a HeaderMap,
+}
+
+impl<'a> Head<'a> {
+    /// The head of `request`.
+    pub(crate) fn of<B>(request: &'a http::Request<B>) -> Self {
+        Self {
+            method: request.method(),
+            uri: request.uri(),
+            headers: request.headers(),
+        }
+    }
+
+    /// Names and values of the query, decoded as s3s decodes them.
+    pub(super) fn query(
+        self,
+    ) -> impl Iterator<Item = (std::borrow::Cow<'a, str>, std::borrow::Cow<'a, str>)> {
+        form_urlencoded::parse(self.uri.query().unwrap_or_default().as_bytes())
+    }
+
+    pub(super) fn asks(self, name: &str) -> bool {
+        self.query().any(|(found, _)| found == name)
+    }
+
+    /// Whether s3s may take this for a browser's form. It covers more than real forms, because s3s has its
+    /// own parser for the type.
+    pub(super) fn is_form(self) -> bool {
+        let is_multipart = |value: &http::HeaderValue| {
+            let start = value.as_bytes().trim_ascii_start().get(..10);
+            start.is_some_and(|start| start.eq_ignore_ascii_case(b"multipart/"))
+        };
+        let mut types = self.headers.get_all(http::header::CONTENT_TYPE).iter();
+        *self.method == Method::POST && types.any(is_multipart)
+    }
+}

@@ -1,0 +1,41 @@
+//! What is known of one container.
+
+use std::io;
+
+use super::codec::{Decode, FrameHeader};
+
+/// The container of records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Container {
+    /// No container: records follow one another uncompressed.
+    Plain,
+    /// gzip members.
+    Gzip,
+    /// zstd frames as in `.warc.zst`, which may begin with a dictionary.
+    Zstd,
+    /// LZ4 frames.
+    Lz4,
+}
+
+/// What the rest of the crate must know of a container with compressed bytes.
+pub(crate) struct Row {
+    pub(super) container: Container,
+    /// The name in messages.
+    pub(crate) name: &'static str,
+    /// The extension of file names, without a dot.
+    pub(super) extension: &'static str,
+    pub(super) media_type: &'static str,
+    /// The first bytes of every frame, for searching.
+    pub(crate) magic: &'static [u8],
+    /// Returns whether a frame may begin with these bytes, which may be fewer than [`MAGIC_BYTES`].
+    pub(super) begins: fn(&[u8]) -> bool,
+    /// Number of bytes that is enough for most frame headers.
+    pub(crate) header_bytes: usize,
+    /// Measures the header of the frame that begins here. The flag says whether the input has a dictionary.
+    pub(crate) header: fn(&[u8], bool) -> FrameHeader,
+    pub(super) decoder: MakeDecoder,
+}
+
+/// Makes a decoder for the bytes after a frame header, with the dictionary of the input.
+pub(super) type MakeDecoder = fn(Option<&[u8]>) -> io::Result<Box<dyn Decode>>;
