@@ -296,7 +296,7 @@ pub(super) fn wanted(settings: &NodeSettings, ids: &[VolumeId]) -> Layout {
         Some(cluster) => cluster.first_layouts().current,
         None => Layout {
             number: 1,
-            seed: rand::random(),
+            seed: ambient::random(),
             roles: own_roles(settings, ids),
         },
     }

@@ -226,7 +226,7 @@ impl LayoutLog {
             }
             Err(failures.join("; "))
         };
-        tokio::task::spawn_blocking(write)
+        ambient::blocking(write)
             .await
             .map_err(|error| format!("write {FILE}: {error}"))?
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use contract::{
     Claim, Counters, Finish, Meta, Node, NodeError, NodeId, NodeStatus, Volume, VolumeError, VolumeId,
-    VolumeStatus, now_ms,
+    VolumeStatus,
 };
 use parking_lot::RwLock;
 use placement::{Layout, Layouts};
@@ -51,7 +51,7 @@ impl LocalNode {
             layout_log,
             promises,
             counters: Arc::default(),
-            started_ms: now_ms(),
+            started_ms: ambient::wall_ms(),
             store: RwLock::new(None),
             workers: RwLock::new(None),
         })

@@ -106,7 +106,7 @@ impl Promises {
         if self.places.is_empty() {
             return me.promise_now(&claims);
         }
-        tokio::task::spawn_blocking(move || me.promise_now(&claims))
+        ambient::blocking(move || me.promise_now(&claims))
             .await
             .map_err(|error| format!("write {FILE}: {error}"))?
     }

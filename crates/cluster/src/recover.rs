@@ -10,7 +10,6 @@
 //! only change is that some volumes count as being rebuilt, and the command can be run again. After that the
 //! next start writes them to the others.
 
-use contract::now_ms;
 use placement::{Layout, Layouts};
 
 use super::discovery::{Directory, DirectoryState};
@@ -39,7 +38,7 @@ pub async fn recover_layouts(settings: &NodeSettings) -> Result<Layouts, StartEr
     let ids = names(settings, &found)?;
     let layouts = Layouts {
         current: Layout {
-            number: now_ms() / 1000,
+            number: ambient::wall_ms() / 1000,
             ..wanted(settings, &ids)
         },
         older: Vec::new(),
@@ -59,7 +58,7 @@ pub async fn recover_layouts(settings: &NodeSettings) -> Result<Layouts, StartEr
         Ok::<_, StartError>((marked, layouts))
     };
     // Held open, and so locked, until the layouts are written.
-    let (_marked, layouts) = tokio::task::spawn_blocking(mark)
+    let (_marked, layouts) = ambient::blocking(mark)
         .await
         .map_err(|error| conflict(settings, format!("mark the volumes: {error}")))??;
     let written = layout_log.fill().await;

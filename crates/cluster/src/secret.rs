@@ -49,9 +49,9 @@ pub enum SecretError {
 }
 
 impl Secret {
-    /// A new secret.
+    /// A new secret, from the generator of the operating system (`ambient::random`).
     pub fn random() -> Self {
-        Self(Arc::new(rand::random::<[u8; SECRET_BYTES_MIN]>()))
+        Self(Arc::new(ambient::random::<[u8; SECRET_BYTES_MIN]>()))
     }
 
     /// Reads the secret in a file. If the file is absent, it is made with a new secret.
@@ -111,7 +111,7 @@ impl Secret {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         let secret = Self::random();
-        let temporary = path.with_extension(format!("{:016x}.tmp", rand::random::<u64>()));
+        let temporary = path.with_extension(format!("{:016x}.tmp", ambient::random::<u64>()));
         let written = write_private(&temporary, format!("{}\n", secret.to_hex()).as_bytes())
             // A hard link fails when the name is taken: of two processes that start at once, one makes it.
             .and_then(|()| fs::hard_link(&temporary, path));

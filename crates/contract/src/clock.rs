@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 mod wall;
 
 use wall::Wall;
-pub use wall::now_ms;
 
 /// How far ahead of this machine's clock a version from elsewhere may be, in milliseconds. A version further
 /// ahead is refused: one machine with a broken clock must not drag all others along. Signatures of requests

@@ -33,7 +33,7 @@ pub use ask::{OtherAnswer, VolumeAnswer, VolumeAsk};
 pub use block_set::{BlockSet, RANGES_MAX};
 pub use blocks::{BlockHasher, BlockTable, block_bytes, block_count, block_value};
 pub use change::{Change, Claim, Condition, Draft, Finish, Seen};
-pub use clock::{Clock, DRIFT_MS_MAX, DriftError, Term, Version, VersionError, now_ms};
+pub use clock::{Clock, DRIFT_MS_MAX, DriftError, Term, Version, VersionError};
 pub use count::{Counted, Counters, InFlight, LATENCY_MICROS, RequestCount};
 pub use fixity::{Cause, FixityEvent, NEWS};
 pub use held::{Head, Held, ListQuery, Pending, ReplicaRead, ReplicaState, Surveyed, Unsettled, Verdict};

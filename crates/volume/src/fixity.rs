@@ -15,7 +15,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use contract::{Cause, FixityEvent, Key, Version, VolumeId, now_ms};
+use contract::{Cause, FixityEvent, Key, Version, VolumeId};
 use parking_lot::Mutex;
 
 use super::disk::group::Grouped;
@@ -220,7 +220,7 @@ pub fn event(
     detail: impl Into<String>,
 ) -> FixityEvent {
     FixityEvent {
-        time_ms: now_ms(),
+        time_ms: ambient::wall_ms(),
         event: event.to_owned(),
         volume: volume.clone(),
         key: replica.map(|(key, _)| key.clone()),

@@ -6,7 +6,6 @@
 //! the signed description (`prepare`, `stage-whole`) before it becomes visible, and with the table when it is
 //! read.
 
-use contract::now_ms;
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, Mac as _};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -54,8 +53,8 @@ impl Signed {
         Self {
             caller: caller.to_owned(),
             under,
-            time_ms: now_ms(),
-            nonce: rand::random(),
+            time_ms: ambient::wall_ms(),
+            nonce: ambient::random(),
             ask: *blake3::hash(ask).as_bytes(),
         }
     }
@@ -132,12 +131,12 @@ impl Gate {
             .mac(&self.secret, method, path)
             .verify_slice(&signature)
             .ok()?;
-        (signed.time_ms.abs_diff(now_ms()) <= CLOCKS_APART_MS_MAX).then_some(signed)
+        (signed.time_ms.abs_diff(ambient::wall_ms()) <= CLOCKS_APART_MS_MAX).then_some(signed)
     }
 
     /// Whether a request that changes something arrives for the first time.
     pub(crate) fn admit(&self, signed: &Signed) -> bool {
-        let oldest_ms = now_ms().saturating_sub(CLOCKS_APART_MS_MAX);
+        let oldest_ms = ambient::wall_ms().saturating_sub(CLOCKS_APART_MS_MAX);
         self.nonces.admit(signed.time_ms, signed.nonce, oldest_ms)
     }
 }
@@ -180,7 +179,7 @@ mod tests {
     fn only_what_was_signed_passes() {
         let secret = Secret::random();
         let gate = Gate::new(secret.clone());
-        let signed = signed(now_ms());
+        let signed = signed(ambient::wall_ms());
         let headers = signed.headers(&secret, &Method::POST, "/v1/x?y=1");
         assert_eq!(
             gate.check(&Method::POST, "/v1/x?y=1", &headers),
@@ -218,7 +217,7 @@ mod tests {
     fn old_and_early_requests_are_refused() {
         let secret = Secret::random();
         let gate = Gate::new(secret.clone());
-        let now = now_ms();
+        let now = ambient::wall_ms();
         for (time_ms, passes) in [
             (now - CLOCKS_APART_MS_MAX - 1000, false),
             (now - CLOCKS_APART_MS_MAX + 60_000, true),

@@ -166,10 +166,11 @@ impl Link {
         loop {
             let left = limit.saturating_sub(begun.elapsed());
             tokio::select! {
-                () = sleep(left.min(PATIENCE)) => {}
+                biased;
                 Ok(reason) = down.wait_for(Option::is_some) => {
                     return reason.clone().unwrap_or_default();
                 }
+                () = sleep(left.min(PATIENCE)) => {}
             }
             if begun.elapsed() >= limit {
                 return format!("no answer within {} s", limit.as_secs());

@@ -6,7 +6,6 @@
 //! clock continues from the time before the jump.
 
 use std::fmt;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 
@@ -38,10 +37,10 @@ struct Seen {
 impl Wall {
     /// The wall clock of this machine.
     pub(super) fn of_machine() -> Self {
-        let began = Instant::now();
+        let began = ambient::now();
         Self::new(move || Reading {
-            wall_ms: now_ms(),
-            steady_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            wall_ms: ambient::wall_ms(),
+            steady_ms: u64::try_from(ambient::since(began).as_millis()).unwrap_or(u64::MAX),
         })
     }
 
@@ -91,13 +90,6 @@ impl fmt::Debug for Wall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.seen.lock().fmt(f)
     }
-}
-
-/// Milliseconds since 1970 by this machine's clock, with all its jumps.
-pub fn now_ms() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use contract::{
     Abandon, BLOCK_BYTES, ByteStream, Cause, FixityEvent, Head, Held, Key, ListQuery, Meta, Partition,
     Purpose, Receipt, ReplicaRead, Surveyed, Unsettled, UploadId, UploadRead, Verdict, Version, Volume,
-    VolumeAnswer, VolumeAsk, VolumeError, VolumeId, VolumeState, VolumeStatus, now_ms,
+    VolumeAnswer, VolumeAsk, VolumeError, VolumeId, VolumeState, VolumeStatus,
 };
 use futures_util::stream::{self, StreamExt};
 use parking_lot::MutexGuard;
@@ -41,7 +41,7 @@ impl MemoryVolume {
 
     fn event(&self, event: &str, key: &Key, version: Version, cause: Cause, detail: &str) -> FixityEvent {
         FixityEvent {
-            time_ms: now_ms(),
+            time_ms: ambient::wall_ms(),
             event: event.to_owned(),
             volume: self.id.clone(),
             key: Some(key.clone()),

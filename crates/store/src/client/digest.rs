@@ -8,7 +8,7 @@ use contract::{ByteStream, Digests};
 use futures_util::future::try_join3;
 use futures_util::stream::StreamExt;
 use sums::{Md5, Sha256};
-use tokio::task::{JoinError, spawn_blocking};
+use tokio::task::JoinError;
 
 use super::intake::{Sink, channel};
 
@@ -34,9 +34,9 @@ pub(super) async fn digest_whole(content: &Bytes) -> Result<Digests, JoinError> 
     }
     let (first, second, third) = (content.clone(), content.clone(), content.clone());
     let (md5, sha256, blake3) = try_join3(
-        spawn_blocking(move || Md5::of(&first)),
-        spawn_blocking(move || Sha256::of(&second)),
-        spawn_blocking(move || *blake3::hash(&third).as_bytes()),
+        ambient::blocking(move || Md5::of(&first)),
+        ambient::blocking(move || Sha256::of(&second)),
+        ambient::blocking(move || *blake3::hash(&third).as_bytes()),
     )
     .await?;
     Ok(Digests { md5, sha256, blake3 })
@@ -84,7 +84,7 @@ async fn fold<S: Send + 'static>(body: ByteStream, mut state: S, update: fn(&mut
     let mut waiting = body.ready_chunks(super::intake::SINK_PIECES);
     while let Some(pieces) = waiting.next().await {
         let pieces: Vec<Bytes> = pieces.into_iter().collect::<Result<_, _>>().ok()?;
-        let work = spawn_blocking(move || {
+        let work = ambient::blocking(move || {
             pieces.iter().for_each(|piece| update(&mut state, piece));
             state
         });

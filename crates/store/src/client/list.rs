@@ -352,6 +352,8 @@ impl<'a> Merge<'a> {
         let mut deadline = Instant::now() + self.store.patience().answer;
         while !waiting.is_empty() {
             tokio::select! {
+                // An answer that is here wins over a deadline that passes at the same moment.
+                biased;
                 Some((volume, answer)) = waiting.next() => {
                     late.remove(&volume);
                     answers.push((volume, answer));

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::Duration;
 
-use contract::{ByteStream, Condition, Key, Meta, now_ms};
+use contract::{ByteStream, Condition, Key, Meta};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 use sums::Md5;
@@ -106,10 +106,10 @@ impl Store {
         attributes: BTreeMap<String, String>,
     ) -> Result<Multipart, StoreError> {
         let multipart = Multipart {
-            id: format!("{:032x}", rand::random::<u128>()),
+            id: format!("{:032x}", ambient::random::<u128>()),
             key: key.clone(),
             attributes,
-            created_ms: now_ms(),
+            created_ms: ambient::wall_ms(),
         };
         let text = serde_json::to_string(&multipart).map_err(|error| lost(key, error))?;
         let put = Put {
@@ -265,7 +265,7 @@ impl Store {
     /// As [`Store::list`] and [`Store::delete`].
     pub async fn expire_multiparts(&self, age: Duration) -> Result<u64, StoreError> {
         let age_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
-        let before_ms = now_ms().saturating_sub(age_ms);
+        let before_ms = ambient::wall_ms().saturating_sub(age_ms);
         let (mut expired, mut open, mut after) = (0, BTreeSet::new(), None);
         loop {
             let page = self.list_multiparts("", after.as_deref(), PAGE).await?;

@@ -181,6 +181,8 @@ impl Store {
             staging.push(async move {
                 let volume = volume?;
                 tokio::select! {
+                    // A volume that has answered wins over one that has been given up at the same moment.
+                    biased;
                     receipt = volume.receive(upload, content) => receipt,
                     Ok(()) = given_up => Err(VolumeError::Unreachable {
                         volume: id,

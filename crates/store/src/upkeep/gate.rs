@@ -72,6 +72,7 @@ impl Gate {
     /// Sleeps. Returns false, at once, when the node stops.
     pub(super) async fn sleep(&self, time: Duration) -> bool {
         tokio::select! {
+            biased;
             () = self.stopped() => false,
             () = tokio::time::sleep(time) => true,
         }

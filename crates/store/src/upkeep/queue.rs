@@ -1,11 +1,11 @@
 //! Keys known to be damaged, waiting for repair: each once, retried with growing waits, bounded.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
 
 use contract::{Key, Partition};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tokio::time::{Duration, Instant};
 
 /// The queue. Pushing a key never waits and never fails: if a key does not fit, its partition is remembered
 /// instead, and a pass over that partition finds the key again. There are few partitions.

@@ -229,6 +229,7 @@ impl Reading<'_> {
                 return Ok(false);
             }
             tokio::select! {
+                biased;
                 () = self.gate.stopped() => return Ok(false),
                 () = self.throttle.take(size) => {}
             }

@@ -1,8 +1,7 @@
 //! A limit on bytes per second that several streams share.
 
-use std::time::{Duration, Instant};
-
 use parking_lot::Mutex;
+use tokio::time::{Duration, Instant};
 
 /// Hands out bytes at a steady rate. A large request is served at once, and the next caller waits for it.
 #[derive(Debug)]

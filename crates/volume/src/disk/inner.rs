@@ -77,7 +77,7 @@ pub(super) async fn blocking<T: Send + 'static>(
         drop(permit);
         result
     };
-    match tokio::task::spawn_blocking(working).await {
+    match ambient::blocking(working).await {
         Ok(result) => result,
         Err(error) => Err(VolumeError::Failed {
             volume,

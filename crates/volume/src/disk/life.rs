@@ -16,9 +16,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use contract::{Cause, VolumeError, VolumeState, now_ms};
+use contract::{Cause, VolumeError, VolumeState};
 
 use super::identity::Identity;
 use super::index::Index;
@@ -192,7 +192,7 @@ impl Inner {
         self.disk
             .step("begin_anew.before_identity")
             .map_err(|error| error.to_string())?;
-        let identity = Identity::new(&self.id, now_ms(), true);
+        let identity = Identity::new(&self.id, ambient::wall_ms(), true);
         identity
             .write(self.disk.as_ref(), &self.root)
             .map_err(|error| error.to_string())?;
@@ -257,12 +257,12 @@ pub(super) fn lock(root: &Path) -> Result<File, LockError> {
         .truncate(false)
         .write(true)
         .open(root.join(LOCK))?;
-    let end = Instant::now() + LOCK_PATIENCE;
+    let end = ambient::now() + LOCK_PATIENCE;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            Err(std::fs::TryLockError::WouldBlock) if Instant::now() < end => {
-                std::thread::sleep(Duration::from_millis(10));
+            Err(std::fs::TryLockError::WouldBlock) if ambient::now() < end => {
+                ambient::pause(Duration::from_millis(10));
             }
             Err(std::fs::TryLockError::WouldBlock) => return Err(LockError::Held),
             Err(std::fs::TryLockError::Error(error)) => return Err(error.into()),

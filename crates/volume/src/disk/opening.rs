@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use contract::{Cause, VolumeId, now_ms};
+use contract::{Cause, VolumeId};
 
 use super::DiskSettings;
 use super::identity::Identity;
@@ -157,7 +157,7 @@ impl Opening {
             });
         }
         let lost = self.settings.held_before || self.holds_partitions();
-        Ok((Identity::new(id, now_ms(), lost), lost))
+        Ok((Identity::new(id, ambient::wall_ms(), lost), lost))
     }
 
     /// Whether there are partitions. Without a `volume.json` they show that a volume was here.

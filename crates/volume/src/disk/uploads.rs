@@ -8,7 +8,7 @@
 //!  - any other end (a body's error, a full disk, a caller that goes away) removes the file;
 //!  - memory for one upload is two pieces of [`PIECE_BYTES`] and the block table.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub(super) struct Uploads(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
-    uploads: HashMap<UploadId, Upload>,
+    uploads: BTreeMap<UploadId, Upload>,
     /// Uploads prepared for a write and not committed yet, including those that are being committed.
     pending: BTreeMap<(Key, UploadId), Meta>,
     committed: VecDeque<UploadId>,
@@ -111,7 +111,7 @@ impl Uploads {
     }
 
     fn set(&self, upload: UploadId, progress: Progress) {
-        let touched = Instant::now();
+        let touched = ambient::now();
         let mut known = self.0.lock();
         if let Progress::Prepared(Prepared {
             meta,
@@ -174,7 +174,7 @@ impl Uploads {
         if known.uploads.contains_key(&upload) {
             return false;
         }
-        let (progress, touched) = (Progress::Busy, Instant::now());
+        let (progress, touched) = (Progress::Busy, ambient::now());
         known.uploads.insert(upload, Upload { progress, touched });
         true
     }
@@ -183,7 +183,7 @@ impl Uploads {
     fn take(&self, upload: UploadId) -> Option<Progress> {
         let mut known = self.0.lock();
         let entry = known.uploads.get_mut(&upload)?;
-        entry.touched = Instant::now();
+        entry.touched = ambient::now();
         Some(std::mem::replace(&mut entry.progress, Progress::Busy))
     }
 
@@ -199,7 +199,7 @@ impl Uploads {
     /// Notes that an upload is in use.
     fn touch(&self, upload: UploadId) {
         if let Some(entry) = self.0.lock().uploads.get_mut(&upload) {
-            entry.touched = Instant::now();
+            entry.touched = ambient::now();
         }
     }
 
@@ -356,7 +356,7 @@ impl Drop for Receiving {
         let discard = move || inner.discard(upload);
         // Removing a long file takes a while, so it does not run on a thread that serves others.
         match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn_blocking(discard)),
+            Ok(_) => drop(ambient::blocking(discard)),
             Err(_) => discard(),
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use contract::{
     Abandon, BlockSet, Cause, Key, Partition, ReplicaState, Surveyed, Verdict, Version, Volume, VolumeError,
-    VolumeId, now_ms,
+    VolumeId,
 };
 
 use super::copy::{self, CopyError, Job};
@@ -163,7 +163,7 @@ impl Reconciler {
     /// The plan for what was found, as of now.
     pub(crate) fn plan(&self, found: &Gathered) -> Plan {
         let rules = Rules {
-            now_ms: now_ms(),
+            now_ms: ambient::wall_ms(),
             tombstone_grace_ms: self.tombstone_grace_ms,
         };
         decide(found, &rules)

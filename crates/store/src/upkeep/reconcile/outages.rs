@@ -1,10 +1,10 @@
 //! Which volumes are away, and since when; which were full recently.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
 
 use contract::VolumeId;
 use parking_lot::Mutex;
+use tokio::time::{Duration, Instant};
 
 /// A full volume is not offered copies for this long. That gives a person time to make room, and is short
 /// enough that stand-ins go home soon afterwards.

@@ -9,11 +9,11 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use contract::{Partition, Surveyed, Volume, VolumeError, VolumeId};
 use futures_util::FutureExt;
 use futures_util::future::join_all;
+use tokio::time::{Duration, Instant};
 
 use super::gather::{self, Gathered};
 use super::outages::Outages;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
-use contract::{Key, Partition, WorkerState, WorkerStatus, now_ms};
+use contract::{Key, Partition, WorkerState, WorkerStatus};
 use parking_lot::Mutex;
 
 use crate::upkeep::gate::Wait;
@@ -87,7 +87,7 @@ impl Board {
 
     /// Ends a whole pass. Returns the time in milliseconds since 1970.
     pub(super) fn end(&self) -> u64 {
-        let ended_ms = now_ms();
+        let ended_ms = ambient::wall_ms();
         self.update(|status| {
             status.state = WorkerState::Idle;
             status.last_pass_ms = Some(ended_ms);

@@ -7,8 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io};
 
-use contract::now_ms;
-
 use super::Shared;
 use super::board::{About, Board};
 use crate::upkeep::scrub::in_any;
@@ -23,7 +21,7 @@ pub(super) async fn censuses(shared: Arc<Shared>, board: Board) {
     let every_ms = u64::try_from(every.as_millis()).unwrap_or(u64::MAX);
     while shared.gate.sleep(LOOK_EVERY.min(every)).await && shared.gate.pass().await {
         let last_ms = shared.census.lock().as_ref().map_or(0, |census| census.time_ms);
-        if now_ms().saturating_sub(last_ms) < every_ms || !shared.acts_for_all() {
+        if ambient::wall_ms().saturating_sub(last_ms) < every_ms || !shared.acts_for_all() {
             continue;
         }
         board.begin(None);
@@ -35,6 +33,7 @@ pub(super) async fn censuses(shared: Arc<Shared>, board: Board) {
             });
         };
         let taken = tokio::select! {
+            biased;
             () = shared.gate.stopped() => return,
             taken = census(&topology, &progress) => taken,
         };

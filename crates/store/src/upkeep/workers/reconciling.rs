@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Instant;
 
 use contract::{Partition, VolumeId};
 use futures_util::future::join_all;
+use tokio::time::Instant;
 
 use super::board::{About, Board};
 use super::pending::Urgency;
@@ -37,6 +37,7 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board) {
             looked = Some(Instant::now());
         }
         tokio::select! {
+            biased;
             () = shared.pending.arrival() => {}
             _ = shared.gate.sleep(shared.settings.watch_every) => {}
         }

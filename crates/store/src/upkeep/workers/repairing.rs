@@ -33,9 +33,11 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board) {
             board.idle();
         }
         tokio::select! {
+            biased;
             () = shared.gate.stopped() => break,
-            () = shared.queue.arrival() => {}
+            // Before arrivals: repairs go on only while this is polled.
             Some(()) = running.next() => {}
+            () = shared.queue.arrival() => {}
             () = tokio::time::sleep(wait) => {}
         }
     }

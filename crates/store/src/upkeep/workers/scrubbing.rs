@@ -1,9 +1,9 @@
 //! The scrub of one volume: a pass at regular intervals, a replica at a time, continued after a restart.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use contract::{PARTITIONS, Partition, Volume, VolumeError, VolumeId, now_ms};
+use contract::{PARTITIONS, Partition, Volume, VolumeError, VolumeId};
+use tokio::time::{Duration, Instant};
 
 use super::Shared;
 use super::board::{About, Board};
@@ -61,7 +61,7 @@ pub(super) async fn run(shared: Arc<Shared>, board: Board, id: VolumeId) {
 impl Scrub {
     fn is_due(&self) -> bool {
         let every_ms = u64::try_from(self.shared.settings.scrub_every.as_millis()).unwrap_or(u64::MAX);
-        let since = |started: u64| now_ms().saturating_sub(started);
+        let since = |started: u64| ambient::wall_ms().saturating_sub(started);
         self.state.partition.is_some()
             || self
                 .state
@@ -74,7 +74,7 @@ impl Scrub {
         let volume = self.volume()?;
         if self.state.partition.is_none() {
             self.state = ScrubState {
-                started_ms: Some(now_ms()),
+                started_ms: Some(ambient::wall_ms()),
                 partition: Some(Partition(0)),
                 last_pass_ms: self.state.last_pass_ms,
                 ..ScrubState::default()

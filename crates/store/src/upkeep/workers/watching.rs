@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use contract::{NEWS, Volume, VolumeId, VolumeState};
 use futures_util::future::join_all;
+use tokio::time::Instant;
 
 use super::board::Board;
 use super::pending::Urgency;
