@@ -37,7 +37,7 @@ pub use domains::{Domains, Width};
 pub use figures::{Figure, figures};
 pub use ids::{NodeId, VolumeId};
 pub use layout::{Layout, Layouts, NodeRole, Roles, VolumeRole};
-pub use partition::{PARTITIONS, Partition};
+pub use partition::{PARTITIONS, Partition, PartitionError};
 pub use placement::Placement;
 pub use plan::{Move, Plan, Share, Sizes, VolumePlan, plan};
 pub use rules::{REPLICAS_MAX, RolesError, VOLUMES_MAX};
