@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use extract::Capture;
+use invariant::{Broken, holds};
 
 use crate::bucket::inlinks_bucket;
 use crate::cut::Cut;
@@ -72,6 +73,12 @@ impl<'t> Chain<'t, '_> {
         let arrived_count = arrived.len() as u64;
         let mut captures = captures::apply(cut, &mut step.write, arrived)?;
         step.report.captures_new = captures.len() as u64;
+        holds!(
+            "weave.captures",
+            step.report.captures_new <= arrived_count,
+            "{} captures are new of {arrived_count}",
+            step.report.captures_new
+        );
         step.report.captures_known = arrived_count - step.report.captures_new;
         count_captures(&mut step.totals, &captures);
         ledger.count_captures(&captures)?;
@@ -93,9 +100,14 @@ impl<'t> Chain<'t, '_> {
         let mut step = self.begin();
         let (write, totals) = (&mut step.write, &mut step.totals);
         let before = &self.ledger[leaving.id.0 as usize - 1];
-        totals.captures -= leaving.rows.len() as u64;
-        totals.quarantined -= leaving.quarantined.len() as u64;
-        totals.records = totals.records + leaving.entry.records - before.records;
+        totals.captures = moved("captures", totals.captures, 0, leaving.rows.len() as u64)?;
+        totals.quarantined = moved(
+            "quarantined",
+            totals.quarantined,
+            0,
+            leaving.quarantined.len() as u64,
+        )?;
+        totals.records = moved("records", totals.records, leaving.entry.records, before.records)?;
         (totals.fetch_time_ms_first, totals.fetch_time_ms_last) = leaving.fetch_time_ms.unwrap_or_default();
         for row in leaving.rows {
             write.remove(Table::Captures, row);
@@ -142,18 +154,25 @@ impl<'t> Chain<'t, '_> {
 
         let links = links::apply(cut, write, versions)?;
         report.links_added = links.iter().filter(|l| l.added).count() as u64;
-        report.links_removed = links.len() as u64 - report.links_added;
-        // Added first: a sum must not fall below zero on the way.
-        totals.links = totals.links + report.links_added - report.links_removed;
+        report.links_removed = links.iter().filter(|l| !l.added).count() as u64;
+        totals.links = moved("links", totals.links, report.links_added, report.links_removed)?;
         clock.end("links");
 
         let number = &mut totals.next_number;
         let uris = uris::apply(cut, write, self.domain_of, versions, links, number)?;
-        count_uris(totals, report, &uris);
+        count_uris(totals, report, &uris)?;
         clock.end("uris");
 
         let domains = domains::apply(cut, write, &uris, rows_max)?;
-        totals.domains = totals.domains + domains.new - domains.gone;
+        totals.domains = moved("domains", totals.domains, domains.new, domains.gone)?;
+        holds!(
+            "weave.sums",
+            totals.pages <= totals.uris && totals.domains <= totals.uris,
+            "{} pages in {} domains, but {} URIs",
+            totals.pages,
+            totals.domains,
+            totals.uris
+        );
         clock.end("domains");
 
         let (uris_now, all) = (totals.uris, uris.iter().collect::<Vec<_>>());
@@ -226,6 +245,18 @@ impl StepClock {
     }
 }
 
+/// A sum that some come to and some go from. What goes was counted when it came.
+fn moved(what: &str, sum: u64, added: u64, removed: u64) -> Result<u64, Broken> {
+    // Added first: a sum must not fall below zero on the way.
+    let now = (sum + added).checked_sub(removed);
+    holds!(
+        "weave.totals",
+        now.is_some(),
+        "{what}: {removed} go of {sum} and {added} new ones"
+    );
+    Ok(now.unwrap_or_default())
+}
+
 fn count_captures(totals: &mut TotalsRow, captures: &[(InputId, Capture)]) {
     for (_, capture) in captures {
         let time = capture.fetch_time_ms;
@@ -244,13 +275,14 @@ fn count_captures(totals: &mut TotalsRow, captures: &[(InputId, Capture)]) {
     }
 }
 
-fn count_uris(totals: &mut TotalsRow, report: &mut EpochReport, uris: &[UriChange]) {
+fn count_uris(totals: &mut TotalsRow, report: &mut EpochReport, uris: &[UriChange]) -> Result<(), Broken> {
     for uri in uris {
-        let shift = |sum: u64, before: bool, after: bool| sum + u64::from(after) - u64::from(before);
-        totals.uris = shift(totals.uris, uri.before.is_some(), uri.after.is_some());
-        totals.pages = shift(totals.pages, uri.was_page, uri.is_page);
-        report.uris_new += u64::from(uri.before.is_none() && uri.after.is_some());
+        let (before, after) = (uri.before.is_some(), uri.after.is_some());
+        totals.uris = moved("uris", totals.uris, after.into(), before.into())?;
+        totals.pages = moved("pages", totals.pages, uri.is_page.into(), uri.was_page.into())?;
+        report.uris_new += u64::from(!before && after);
     }
+    Ok(())
 }
 
 /// Pages that look different now, or whose bucket of in-links changed, sorted by key.

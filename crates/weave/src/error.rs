@@ -5,6 +5,8 @@
 
 use std::path::Path;
 
+use invariant::Broken;
+
 use crate::ids::InputId;
 
 /// Why an index could not be opened.
@@ -109,6 +111,9 @@ pub enum SnapshotError {
         /// What happened.
         since: String,
     },
+    /// What was about to be written contradicts what is there: nothing is written until the index is opened again.
+    #[error(transparent)]
+    Broken(#[from] Broken),
 }
 
 /// Why an epoch or a registration was not committed.
@@ -221,6 +226,19 @@ pub(crate) fn probe_disk_full(dir: &Path) -> bool {
         file.sync_data()
     };
     probe().is_err_and(|e| is_full(&e))
+}
+
+impl From<Broken> for ApplyError {
+    fn from(broken: Broken) -> ApplyError {
+        ApplyError::Snapshot(broken.into())
+    }
+}
+
+impl ApplyError {
+    /// Whether an invariant of the index does not hold.
+    pub(crate) fn is_broken(&self) -> bool {
+        matches!(self, ApplyError::Snapshot(SnapshotError::Broken(_)))
+    }
 }
 
 impl OpenError {

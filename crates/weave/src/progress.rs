@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use extract::Capture;
+use invariant::holds;
 
 use crate::cut::Cut;
 use crate::error::ApplyError;
@@ -88,6 +89,14 @@ impl<'l> LedgerMoves<'l> {
     ) -> Result<Vec<(InputId, LedgerEntry)>, ApplyError> {
         for step in progress {
             let entry = self.entry(step.input)?;
+            holds!(
+                "weave.positions",
+                entry.bytes_done <= step.bytes_done,
+                "the position of input {} goes back from {} to {}",
+                step.input.0,
+                entry.bytes_done,
+                step.bytes_done
+            );
             // In the same batch as the captures before this position: neither is ever durable without the
             // other.
             entry.bytes_done = step.bytes_done;

@@ -4,7 +4,7 @@
 //! - one epoch at a time (the writer's lock), in one engine batch;
 //! - what readers see (`published`) is replaced only after the batch is durable;
 //! - after a failed commit or sync nothing more is written until the index was opened again ([`Weave::recover`]):
-//!   memory and disk may differ.
+//!   memory and disk may differ. The same after a broken invariant ([`invariant::holds`]).
 
 mod recover;
 mod take_back;
@@ -16,10 +16,12 @@ use std::sync::Arc;
 
 use extract::{Capture, LinkScope};
 use fjall::PersistMode;
+use invariant::holds;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 
 use crate::chain::{Chain, StepClock, Woven};
+use crate::codec::Corrupt;
 use crate::cut::Cut;
 use crate::domain_of::DomainOf;
 use crate::epoch::{Batch, EpochReport};
@@ -191,6 +193,7 @@ impl Weave {
         let Some(write) = woven.write.take() else {
             return Ok(woven.report);
         };
+        inner.poison_on_broken(writer.check_next(&woven.totals))?;
         crash::point("apply.before_commit");
         inner.poison_on_error(commit(&tables, write, "apply.before_sync"))?;
         crash::point("apply.before_publish");
@@ -200,6 +203,7 @@ impl Weave {
         for (id, entry) in woven.ledger {
             writer.ledger[id.0 as usize - 1] = entry;
         }
+        writer.check_sums();
         inner.publish(&tables, &writer);
         clock.end("commit");
         woven.report.step_times = clock.times;
@@ -243,7 +247,7 @@ impl Inner {
         retied: Vec<(InputId, Capture)>,
         clock: &mut StepClock,
     ) -> Result<Woven<'t>, ApplyError> {
-        self.chain(tables, writer, cut).weave(batch, retied, clock)
+        self.poison_on_broken(self.chain(tables, writer, cut).weave(batch, retied, clock))
     }
 
     fn chain<'t, 'w>(&self, tables: &'t Tables, writer: &'w mut Writer, cut: &'w Cut) -> Chain<'t, 'w> {
@@ -266,6 +270,7 @@ impl Inner {
         id: InputId,
         now: LedgerEntry,
     ) -> Result<(), ApplyError> {
+        self.poison_on_broken(writer.check_identity(id, &now))?;
         let index = id.0 as usize - 1;
         let old = writer.ledger.get(index).cloned();
         let cut = self.published.read().cut().clone();
@@ -327,6 +332,19 @@ impl Inner {
         }
     }
 
+    /// After a broken invariant memory is not trusted any more: nothing may be written until the index was opened
+    /// again. Nothing of the step was committed.
+    fn poison_on_broken<T>(&self, result: Result<T, ApplyError>) -> Result<T, ApplyError> {
+        result.inspect_err(|error| self.poison_if_broken(error))
+    }
+
+    fn poison_if_broken(&self, error: &ApplyError) {
+        if error.is_broken() {
+            tracing::error!(%error, "index refuses writes until it is opened again");
+            *self.poisoned.write() = Some(error.to_string());
+        }
+    }
+
     fn poison_on_error(&self, result: fjall::Result<()>) -> Result<(), ApplyError> {
         let Err(error) = result else { return Ok(()) };
         let dir = self.dir.display().to_string();
@@ -376,8 +394,17 @@ impl Writer {
     /// What tables hold, for the writer and for readers.
     fn read(dir: &Path, tables: Arc<Tables>) -> Result<(Writer, Snapshot), SnapshotError> {
         let cut = Cut::take(&tables);
-        let entries = ledger::read_all(&cut)?.into_iter();
-        let ledger: Vec<LedgerEntry> = entries.map(|(_, entry)| entry).collect();
+        let entries = ledger::read_all(&cut)?;
+        // The number of an entry is its place from here on.
+        for ((id, _), place) in entries.iter().zip(1..) {
+            let dense = if id.0 == place {
+                Ok(())
+            } else {
+                Err(Corrupt("an input is missing before it"))
+            };
+            cut.decode(Table::Inputs, &ledger::entry_key(*id), dense)?;
+        }
+        let ledger: Vec<LedgerEntry> = entries.into_iter().map(|(_, entry)| entry).collect();
         let by_digest = ledger
             .iter()
             .zip(1..)
@@ -393,6 +420,54 @@ impl Writer {
             domain_of: DomainOf::default(),
         };
         Ok((writer, Snapshot::new(dir, cut, totals)))
+    }
+
+    /// Epochs follow each other, each with all that the one before had given out.
+    fn check_next(&self, next: &TotalsRow) -> Result<(), ApplyError> {
+        let now = &self.totals;
+        holds!(
+            "weave.epochs",
+            next.epoch.0 == now.epoch.0 + 1 && next.next_number >= now.next_number,
+            "epoch {} (numbers up to {}) follows epoch {} (numbers up to {})",
+            next.epoch.0,
+            next.next_number,
+            now.epoch.0,
+            now.next_number
+        );
+        Ok(())
+    }
+
+    /// Inputs are numbered without gaps, and no two have the same digest.
+    fn check_identity(&self, id: InputId, entry: &LedgerEntry) -> Result<(), ApplyError> {
+        holds!(
+            "weave.inputs",
+            (1..=self.ledger.len() as u64 + 1).contains(&id.0.into()),
+            "input {} in a ledger of {}",
+            id.0,
+            self.ledger.len()
+        );
+        let holder = self.by_digest.get(&entry.digest);
+        holds!(
+            "weave.digests",
+            holder.is_none_or(|holder| *holder == id),
+            "inputs {holder:?} and {} have the digest {}",
+            id.0,
+            entry.digest
+        );
+        Ok(())
+    }
+
+    /// The sums over all are those of the inputs.
+    fn check_sums(&self) {
+        let sum = |count: fn(&LedgerEntry) -> u64| self.ledger.iter().map(count).sum::<u64>();
+        debug_assert!(
+            self.totals.captures == sum(|entry| entry.captures)
+                && self.totals.records == sum(|entry| entry.records)
+                && self.totals.quarantined == sum(|entry| entry.quarantined),
+            "epoch {}: {:?} is not the sum of the ledger",
+            self.totals.epoch.0,
+            self.totals
+        );
     }
 
     fn entry(&self, id: InputId) -> Result<&LedgerEntry, ApplyError> {

@@ -11,7 +11,7 @@ use crate::tables::{Table, Tables};
 pub(crate) struct Write<'t> {
     tables: &'t Tables,
     batch: OwnedWriteBatch,
-    #[cfg(test)]
+    #[cfg(debug_assertions)]
     seen: std::collections::HashSet<(Table, Vec<u8>)>,
 }
 
@@ -21,7 +21,7 @@ impl<'t> Write<'t> {
             tables,
             // To the system's buffers only: `weave::commit` syncs, with a crash point between the two.
             batch: tables.db.batch().durability(Some(PersistMode::Buffer)),
-            #[cfg(test)]
+            #[cfg(debug_assertions)]
             seen: std::collections::HashSet::new(),
         }
     }
@@ -38,7 +38,7 @@ impl<'t> Write<'t> {
         self.batch.remove(self.tables.space(table), key);
     }
 
-    #[cfg(test)]
+    #[cfg(debug_assertions)]
     fn check_once(&mut self, table: Table, key: &[u8]) {
         assert!(
             self.seen.insert((table, key.to_vec())),
@@ -48,7 +48,7 @@ impl<'t> Write<'t> {
         );
     }
 
-    #[cfg(not(test))]
+    #[cfg(not(debug_assertions))]
     fn check_once(&mut self, _table: Table, _key: &[u8]) {}
 
     /// Rows so far.

@@ -133,16 +133,17 @@ proptest! {
             .collect();
         for (step, number) in steps.iter().zip(1..) {
             let batch = step.captures.iter().map(|i| i.get(&captures).clone()).collect();
-            let mut moved = progress(inputs[0], number, InputState::Loading);
+            // Behind all captures, so that an input is always taken back and never forward.
+            let mut moved = inputs.map(|input| progress(input, 50 + number, InputState::Loading));
             if step.quarantined {
-                moved.quarantined.push(QuarantineEntry {
+                moved[0].quarantined.push(QuarantineEntry {
                     offset: number,
                     length: 1,
                     reason: "junk".into(),
                     detail: "odd\nbytes".into(),
                 });
             }
-            pair.apply_batch(batch, vec![moved]);
+            pair.apply_batch(batch, moved.to_vec());
             if let Some(renamed) = step.rename {
                 let input = inputs[renamed];
                 let name = format!("{}{number}.warc.gz", ["a", "d", "b"][(renamed + number as usize) % 3]);

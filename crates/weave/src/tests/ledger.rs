@@ -58,6 +58,7 @@ fn what_is_taken_back_leaves_every_view_and_what_it_replaced_comes_back() {
             page("http://d.net/", 6, &[]),
         ],
     );
+    pair.apply_batch(vec![], vec![progress(input, 9, InputState::Loading)]);
     let report = pair.take_back(input, 5);
     let changes = [
         PageChange::Upsert(key(A)),

@@ -1,5 +1,6 @@
 //! Tests of the whole index against the brute-force model.
 
+mod broken;
 mod crash;
 mod damage;
 mod full_disk;

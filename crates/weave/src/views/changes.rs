@@ -25,6 +25,11 @@ const EPOCHS_KEPT: u64 = 1024;
 
 /// Writes the changes of an epoch, sorted by URL key, and drops the oldest row.
 pub(crate) fn apply(write: &mut Write<'_>, epoch: Epoch, changes: &[PageChange]) {
+    debug_assert!(
+        changes.is_sorted_by(|a, b| key_of(a) < key_of(b)),
+        "epoch {}: a page is named twice, or out of order",
+        epoch.0
+    );
     if !changes.is_empty() {
         write.put(Table::Changes, epoch.0.to_be_bytes(), encode(changes));
     }
@@ -61,6 +66,12 @@ pub(crate) fn read(
             Err(e) => vec![Err(e)],
         }
     }))
+}
+
+fn key_of(change: &PageChange) -> &str {
+    match change {
+        PageChange::Upsert(key) | PageChange::Delete(key) => key,
+    }
 }
 
 fn encode(changes: &[PageChange]) -> Vec<u8> {

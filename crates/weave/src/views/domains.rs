@@ -4,6 +4,8 @@
 //! `inlinks_external` the sum of theirs. A domain whose last URI goes has no row. The row also holds the state
 //! of the domain's ranking (see [`super::rankings`]).
 
+use invariant::holds;
+
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::{Cut, Rows};
 use crate::error::SnapshotError;
@@ -50,7 +52,7 @@ pub(crate) fn apply(
         let before = read(cut, domain)?;
         let mut now = before.clone().unwrap_or_default();
         for change in &changes {
-            count(&mut now, change);
+            count(&mut now, change)?;
         }
         let scope = Scope::Domain(domain);
         rankings::apply(
@@ -75,21 +77,31 @@ pub(crate) fn apply(
     Ok(moved)
 }
 
-fn count(now: &mut DomainState, change: &UriChange) {
-    let shift = |value: u64, before: u64, after: u64| (value + after).saturating_sub(before);
+fn count(now: &mut DomainState, change: &UriChange) -> Result<(), SnapshotError> {
+    let shift = |value: u64, before: u64, after: u64| -> Result<u64, SnapshotError> {
+        let shifted = (value + after).checked_sub(before);
+        holds!(
+            "weave.domain_counts",
+            shifted.is_some(),
+            "{}: {before} go of {value} and {after} new ones",
+            change.domain
+        );
+        Ok(shifted.unwrap_or_default())
+    };
     let is_page_before = change.before.is_some() && change.was_page;
     let is_page_after = change.after.is_some() && change.is_page;
     now.uris = shift(
         now.uris,
         u64::from(change.before.is_some()),
         u64::from(change.after.is_some()),
-    );
-    now.pages = shift(now.pages, u64::from(is_page_before), u64::from(is_page_after));
+    )?;
+    now.pages = shift(now.pages, u64::from(is_page_before), u64::from(is_page_after))?;
     now.inlinks_external = shift(
         now.inlinks_external,
         change.before.map_or(0, |c| c.inlinks_external),
         change.after.map_or(0, |c| c.inlinks_external),
-    );
+    )?;
+    Ok(())
 }
 
 /// Key of a domain's row: the name closed by a NUL, so that no key is empty.

@@ -18,6 +18,8 @@
 
 use std::sync::Arc;
 
+use invariant::holds;
+
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::{Cut, Rows};
 use crate::domain_of::DomainOf;
@@ -121,7 +123,7 @@ pub(crate) fn apply(
         let was = row.as_deref().map(decode).transpose();
         let was = cut.decode(Table::Uris, url_key.as_bytes(), was)?;
         let domain = domain_of.get(&url_key);
-        let change = fold(write, url_key, domain, was, version, &incoming, next_number);
+        let change = fold(write, url_key, domain, was, version, &incoming, next_number)?;
         changes.extend(change);
     }
 }
@@ -159,16 +161,16 @@ fn fold<'a>(
     version: Option<&VersionChange>,
     incoming: &[Incoming<'a>],
     next_number: &mut u64,
-) -> Option<UriChange> {
+) -> Result<Option<UriChange>, SnapshotError> {
     let existed = was.is_some();
     let old = was.unwrap_or_default();
     let captured = version.map_or(old.captured, |v| !v.is_uncaptured);
     let is_page = version.map_or(old.is_page, |v| v.is_page);
     // The row would be the same: most captures of known pages end here, without a write.
     if incoming.is_empty() && existed && captured == old.captured && is_page == old.is_page {
-        return None;
+        return Ok(None);
     }
-    let counts = count(old.counts, &domain, incoming);
+    let counts = count(&url_key, old.counts, &domain, incoming)?;
     let now = UriState {
         captured,
         is_page,
@@ -181,29 +183,44 @@ fn fold<'a>(
     } else if existed {
         write.remove(Table::Uris, url_key.as_str());
     }
-    Some(UriChange {
+    holds!(
+        "weave.pages",
+        stays || !is_page,
+        "{url_key} is a page, but neither captured nor linked to"
+    );
+    Ok(Some(UriChange {
         url_key,
         domain,
         before: existed.then_some(old.counts),
         after: stays.then_some(counts),
         was_page: old.is_page,
         is_page,
-    })
+    }))
 }
 
-fn count(before: Counts, domain: &str, incoming: &[Incoming<'_>]) -> Counts {
-    let mut now = before;
+fn count(
+    url_key: &str,
+    before: Counts,
+    domain: &str,
+    incoming: &[Incoming<'_>],
+) -> Result<Counts, SnapshotError> {
+    let (mut added, mut removed) = (Counts::default(), Counts::default());
     for link in incoming {
-        let external = u64::from(**link.source_domain != *domain);
-        if link.added {
-            now.inlinks += 1;
-            now.inlinks_external += external;
-        } else {
-            now.inlinks = now.inlinks.saturating_sub(1);
-            now.inlinks_external = now.inlinks_external.saturating_sub(external);
-        }
+        let side = if link.added { &mut added } else { &mut removed };
+        side.inlinks += 1;
+        side.inlinks_external += u64::from(**link.source_domain != *domain);
     }
-    now
+    let inlinks = (before.inlinks + added.inlinks).checked_sub(removed.inlinks);
+    let external = (before.inlinks_external + added.inlinks_external).checked_sub(removed.inlinks_external);
+    holds!(
+        "weave.inlinks",
+        inlinks.is_some() && external.is_some() && external <= inlinks,
+        "{url_key} had {before:?}, {added:?} came and {removed:?} went"
+    );
+    Ok(Counts {
+        inlinks: inlinks.unwrap_or_default(),
+        inlinks_external: external.unwrap_or_default(),
+    })
 }
 
 /// Adds and removes sources: in the row as long as there are few, then as rows of their own.

@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 
 use extract::Capture;
+use invariant::{Broken, holds};
 
 use super::{Inner, Weave, Writer, commit};
 use crate::chain::{Leaving, StepClock};
@@ -60,6 +61,12 @@ pub enum TakeBackError {
     },
 }
 
+impl From<Broken> for TakeBackError {
+    fn from(broken: Broken) -> TakeBackError {
+        TakeBackError::Apply(broken.into())
+    }
+}
+
 impl From<SnapshotError> for TakeBackError {
     fn from(error: SnapshotError) -> TakeBackError {
         TakeBackError::Apply(error.into())
@@ -91,15 +98,22 @@ impl Weave {
             id,
             from: to.bytes_done,
         };
-        let leaving = taking.leaving(to, reread)?;
+        let leaving = taking.leaving(to, reread);
+        let leaving = leaving.inspect_err(|error| {
+            if let TakeBackError::Apply(error) = error {
+                inner.poison_if_broken(error);
+            }
+        })?;
         let mut clock = StepClock::start();
         let woven = inner
             .chain(&tables, &mut writer, cut)
-            .take_back(leaving, &mut clock)?;
+            .take_back(leaving, &mut clock);
+        let woven = inner.poison_on_broken(woven)?;
         let mut report = woven.report;
         let Some(write) = woven.write else {
             return Ok(report);
         };
+        inner.poison_on_broken(writer.check_next(&woven.totals))?;
         crash::point("take_back.before_commit");
         inner.poison_on_error(commit(&tables, write, "take_back.before_sync"))?;
         writer.totals = woven.totals;
@@ -109,6 +123,7 @@ impl Weave {
                 writer.by_digest.remove(&before.digest);
             }
         }
+        writer.check_sums();
         inner.publish(&tables, &writer);
         report.step_times = clock.times;
         Ok(report)
@@ -162,6 +177,26 @@ impl Taking<'_> {
             anew.extend(self.anew(url_key, &times, reread)?);
         }
         let quarantined = self.quarantined()?;
+        holds!(
+            "weave.positions",
+            to.bytes_done <= entry.bytes_done && to.records <= entry.records,
+            "input {} is taken back from {} ({} records) to {} ({} records)",
+            self.id.0,
+            entry.bytes_done,
+            entry.records,
+            to.bytes_done,
+            to.records
+        );
+        holds!(
+            "weave.taken_back",
+            entry.captures >= rows.len() as u64 && entry.quarantined >= quarantined.len() as u64,
+            "{} captures and {} in quarantine leave of input {}, which had {} and {}",
+            rows.len(),
+            quarantined.len(),
+            self.id.0,
+            entry.captures,
+            entry.quarantined
+        );
         entry.bytes_done = to.bytes_done;
         entry.records = to.records;
         entry.captures -= rows.len() as u64;
