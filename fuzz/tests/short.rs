@@ -68,6 +68,16 @@ fn replica() {
     check(&fuzz::targets::replica::TARGET, 50_000);
 }
 
+#[test]
+fn node_frames() {
+    check(&fuzz::targets::node_frames::TARGET, 20_000);
+}
+
+#[test]
+fn s3_body() {
+    check(&fuzz::targets::s3_body::TARGET, 1_000);
+}
+
 /// cargo-fuzz finds a target by its file.
 #[test]
 fn every_target_has_its_file() {

@@ -50,3 +50,5 @@ pub use settings::{
 };
 pub use start::{OpenVolume, Opener, RunningNode, StartError, start, start_with};
 pub use trust::Tls;
+#[doc(hidden)]
+pub use wire::fuzzing;

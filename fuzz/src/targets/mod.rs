@@ -1,8 +1,10 @@
 //! What is tried, one module a target, each with `run(bytes)`.
 
 pub mod extract;
+pub mod node_frames;
 pub mod query;
 pub mod replica;
+pub mod s3_body;
 pub mod url_key;
 pub mod warc_reader;
 
@@ -29,4 +31,6 @@ pub const TARGETS: &[&Target] = &[
     &url_key::TARGET,
     &query::TARGET,
     &replica::TARGET,
+    &node_frames::TARGET,
+    &s3_body::TARGET,
 ];

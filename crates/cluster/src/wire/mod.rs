@@ -20,6 +20,7 @@ pub(super) mod auth;
 pub(super) mod body;
 pub(super) mod client;
 pub(super) mod frame;
+pub mod fuzzing;
 pub(super) mod link;
 pub(super) mod nonces;
 pub(super) mod remote_node;

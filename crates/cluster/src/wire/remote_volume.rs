@@ -53,6 +53,10 @@ impl RemoteVolume {
         Ok(found)
     }
 
+    fn content(&self, answer: Response<Incoming>) -> ByteStream {
+        self.peer.link.clone().content(answer.into_body())
+    }
+
     fn path(&self, manner: Manner) -> String {
         format!("/v1/volume/{}/{}", self.id, manner.operation)
     }
@@ -77,40 +81,38 @@ impl RemoteVolume {
             detail: detail.to_string(),
         }
     }
+}
 
-    /// The answer to a `read-staged`: head, content.
-    async fn opened_upload(&self, answer: Response<Incoming>) -> io::Result<UploadRead> {
-        let mut pieces = Pieces::new(self.peer.link.clone().content(answer.into_body()));
-        let head: UploadHead = serde_json::from_slice(&pieces.head().await?)?;
-        Ok(UploadRead {
-            size: head.size,
-            bytes: pieces.rest(head.size),
-        })
-    }
+/// The answer to a `read-staged`: head, content.
+pub(super) async fn opened_upload(content: ByteStream) -> io::Result<UploadRead> {
+    let mut pieces = Pieces::new(content);
+    let head: UploadHead = serde_json::from_slice(&pieces.head().await?)?;
+    Ok(UploadRead {
+        size: head.size,
+        bytes: pieces.rest(head.size),
+    })
+}
 
-    /// The answer to a `read`: head, table unless it is known, blocks.
-    async fn opened(
-        &self,
-        answer: Response<Incoming>,
-        blocks: Range<u64>,
-        known: Option<Arc<BlockTable>>,
-    ) -> io::Result<ReplicaRead> {
-        let mut pieces = Pieces::new(self.peer.link.clone().content(answer.into_body()));
-        let head: ReadHead = serde_json::from_slice(&pieces.head().await?)?;
-        if head.table_bytes > TABLE_BYTES_MAX {
-            let detail = format!("a table of {} bytes is too long", head.table_bytes);
-            return Err(io::Error::new(io::ErrorKind::InvalidData, detail));
-        }
-        let table = pieces.take(head.table_bytes as usize).await?;
-        let table = known.unwrap_or_else(|| Arc::new(table_of(&table)));
-        self.peer.peers.tables.put(&head.meta, &table);
-        let length = span(&blocks, head.meta.size);
-        Ok(ReplicaRead {
-            meta: head.meta,
-            table,
-            bytes: pieces.rest(length),
-        })
+/// The answer to a `read`: head, table unless it is known, blocks.
+pub(super) async fn opened(
+    content: ByteStream,
+    blocks: Range<u64>,
+    known: Option<Arc<BlockTable>>,
+) -> io::Result<ReplicaRead> {
+    let mut pieces = Pieces::new(content);
+    let head: ReadHead = serde_json::from_slice(&pieces.head().await?)?;
+    if head.table_bytes > TABLE_BYTES_MAX {
+        let detail = format!("a table of {} bytes is too long", head.table_bytes);
+        return Err(io::Error::new(io::ErrorKind::InvalidData, detail));
     }
+    let table = pieces.take(head.table_bytes as usize).await?;
+    let table = known.unwrap_or_else(|| Arc::new(table_of(&table)));
+    let length = span(&blocks, head.meta.size);
+    Ok(ReplicaRead {
+        meta: head.meta,
+        table,
+        bytes: pieces.rest(length),
+    })
 }
 
 /// Bytes in some blocks of an object of this size.
@@ -216,7 +218,7 @@ impl Volume for RemoteVolume {
         let manner = ask.manner();
         let answer = self.peer.ask_raw(manner, &self.path(manner), &ask).await;
         let answer = answer.map_err(|failure| self.error(failure))?;
-        let opened = self.opened_upload(answer).await;
+        let opened = opened_upload(self.content(answer)).await;
         opened.map_err(|error| self.unreachable(error))
     }
 
@@ -237,7 +239,9 @@ impl Volume for RemoteVolume {
         let manner = ask.manner();
         let answer = self.peer.ask_raw(manner, &self.path(manner), &ask).await;
         let answer = answer.map_err(|failure| self.error(failure))?;
-        let opened = self.opened(answer, blocks, known).await;
-        opened.map_err(|error| self.unreachable(error))
+        let opened = opened(self.content(answer), blocks, known).await;
+        let read = opened.map_err(|error| self.unreachable(error))?;
+        self.peer.peers.tables.put(&read.meta, &read.table);
+        Ok(read)
     }
 }

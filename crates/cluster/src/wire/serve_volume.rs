@@ -239,7 +239,7 @@ fn is_ours(error: &VolumeError) -> bool {
     status_of(error).is_server_error()
 }
 
-fn upload_of(query: &str) -> Option<UploadId> {
+pub(super) fn upload_of(query: &str) -> Option<UploadId> {
     let digits = query
         .strip_prefix("upload=")
         .filter(|digits| digits.len() == 32)?;

@@ -1,0 +1,102 @@
+//! The readers of what other nodes send, for programs that try hostile bytes on them.
+//!
+//! Each function is the code that a running node uses, without the connection below it. What was understood is
+//! returned as it would be sent, so that a caller can compare both.
+
+use std::fmt::Debug;
+use std::io;
+use std::ops::Range;
+
+use bytes::Bytes;
+use contract::{ByteStream, ReplicaRead, UploadRead, VolumeAsk};
+use http::{HeaderMap, Method};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use store::LayoutTag;
+
+use super::ask::{NodeAsk, StreamAsk, WholeHead};
+use super::auth::{Gate, Signed};
+use super::{frame, remote_volume, serve_volume};
+use crate::Secret;
+
+/// What a request carries as JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ask {
+    /// A question to a volume.
+    Volume,
+    /// A question to a volume whose answer is a stream.
+    Stream,
+    /// A question to a node.
+    Node,
+}
+
+/// Reads an ask and writes it again.
+///
+/// # Errors
+/// If it is none.
+pub fn ask(kind: Ask, json: &[u8]) -> io::Result<Vec<u8>> {
+    match kind {
+        Ask::Volume => again::<VolumeAsk>(json),
+        Ask::Stream => again::<StreamAsk>(json),
+        Ask::Node => again::<NodeAsk>(json),
+    }
+}
+
+fn again<T: DeserializeOwned + Serialize>(json: &[u8]) -> io::Result<Vec<u8>> {
+    let value: T = serde_json::from_slice(json)?;
+    Ok(serde_json::to_vec(&value)?)
+}
+
+/// Joins a description with content, as `stage-whole` is sent.
+///
+/// # Errors
+/// If the description is too long.
+pub fn join(description: &[u8], content: &[u8]) -> io::Result<Bytes> {
+    Ok([&frame::head(description)?, content].concat().into())
+}
+
+/// Splits a `stage-whole` into its description, as it came and as it was understood, and its content.
+///
+/// # Errors
+/// If it is cut short, or its description is none.
+pub fn stage_whole(body: Bytes) -> io::Result<(Bytes, Vec<u8>, Bytes)> {
+    let (description, content) = frame::split(body)?;
+    let understood = again::<WholeHead>(&description)?;
+    Ok((description, understood, content))
+}
+
+/// The upload that the query of a `stage` names.
+pub fn upload_of(query: &str) -> Option<contract::UploadId> {
+    serve_volume::upload_of(query)
+}
+
+/// Reads the answer to a `read` of these blocks.
+///
+/// # Errors
+/// If it is cut short or malformed; its content fails later, if that is too short or too long.
+pub async fn read_answer(content: ByteStream, blocks: Range<u64>) -> io::Result<ReplicaRead> {
+    remote_volume::opened(content, blocks, None).await
+}
+
+/// Reads the answer to a `read-staged`.
+///
+/// # Errors
+/// As [`read_answer`].
+pub async fn upload_answer(content: ByteStream) -> io::Result<UploadRead> {
+    remote_volume::opened_upload(content).await
+}
+
+/// The headers of a signed request.
+pub fn sign(secret: &Secret, method: &Method, path: &str, ask: &[u8]) -> HeaderMap {
+    Signed::now("fuzz", LayoutTag::NONE, ask).headers(secret, method, path)
+}
+
+/// What a node takes from a request with these headers; `None` if it refuses it.
+pub fn signed(
+    secret: &Secret,
+    method: &Method,
+    path: &str,
+    headers: &HeaderMap,
+) -> Option<impl PartialEq + Debug + use<>> {
+    Gate::new(secret.clone()).check(method, path, headers)
+}

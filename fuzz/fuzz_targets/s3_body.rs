@@ -1,0 +1,4 @@
+//! `s3_body` for cargo-fuzz; the target itself is in `src/targets`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::targets::s3_body::run(bytes));
