@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use extract::LinkScope;
 use parking_lot::RwLock;
@@ -178,7 +178,7 @@ impl Archive {
                     JobState::Interrupted if !cancelled => break,
                     _ => return Ok((epoch, job)),
                 }
-                std::thread::sleep(LOOK_INTERVAL);
+                ambient::pause(LOOK_INTERVAL);
                 (epoch, job) = match self.ask(Job { id: job.id }) {
                     // A new owner does not know this job, so request the load again.
                     Err(error) if error.code == ErrorCode::NotFound && !cancelled => break,
@@ -190,11 +190,11 @@ impl Archive {
 
     /// Requests a load. While the owner is ending, it tries again.
     fn submit(&self, request: &LoadRequest) -> Result<(u64, JobBody), AskError> {
-        let deadline = Instant::now() + HELD_TIME_MAX;
+        let deadline = ambient::now() + HELD_TIME_MAX;
         loop {
             match self.ask(request.clone()) {
-                Err(error) if error.code == ErrorCode::Unavailable && Instant::now() < deadline => {
-                    std::thread::sleep(RETRY_INTERVAL);
+                Err(error) if error.code == ErrorCode::Unavailable && ambient::now() < deadline => {
+                    ambient::pause(RETRY_INTERVAL);
                 }
                 answer => return answer.map(|answer| (answer.epoch, answer.body)),
             }
@@ -204,12 +204,12 @@ impl Archive {
     fn with_retry<T>(&self, mut call: impl FnMut(&Role) -> Result<T, ClientError>) -> Result<T, AskError> {
         // If short-lived commands own the archive one after another, the next owner may be gone as well, so
         // try until the deadline.
-        let deadline = Instant::now() + HELD_TIME_MAX;
+        let deadline = ambient::now() + HELD_TIME_MAX;
         let outcome = loop {
             let outcome = call(&self.shared.role.read());
             match outcome {
-                Err(ClientError::Lost(_)) if Instant::now() < deadline => {
-                    std::thread::sleep(RETRY_INTERVAL);
+                Err(ClientError::Lost(_)) if ambient::now() < deadline => {
+                    ambient::pause(RETRY_INTERVAL);
                     self.reopen()?;
                 }
                 other => break other,
@@ -255,7 +255,7 @@ fn find_role(layout: &Layout, settings: &OpenSettings, sources: &Sources) -> Res
     } else {
         HELD_TIME_MAX
     };
-    let begun = Instant::now();
+    let begun = ambient::now();
     loop {
         if let Some(owner) = try_own(layout, create, settings.read_only, sources)? {
             return Ok(Role::Owner(owner));
@@ -279,14 +279,14 @@ fn find_role(layout: &Layout, settings: &OpenSettings, sources: &Sources) -> Res
             return Ok(Role::Owner(owner));
         }
         if let Some(readers) = readers
-            && begun.elapsed() >= OWNED_TIME_MAX
+            && ambient::since(begun) >= OWNED_TIME_MAX
         {
             return Err(OpenError::Read {
                 dir: layout.dir().display().to_string(),
                 readers,
             });
         }
-        if begun.elapsed() >= patience {
+        if ambient::since(begun) >= patience {
             let owner = Lock::owner(&layout.lock());
             return Err(OpenError::Owned {
                 dir: layout.dir().display().to_string(),
@@ -294,7 +294,7 @@ fn find_role(layout: &Layout, settings: &OpenSettings, sources: &Sources) -> Res
                 hint,
             });
         }
-        std::thread::sleep(RETRY_INTERVAL);
+        ambient::pause(RETRY_INTERVAL);
     }
 }
 

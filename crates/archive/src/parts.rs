@@ -96,7 +96,7 @@ impl Parts {
         let snapshot = self.weave.snapshot();
         let outcome = feed::catch_up(&self.search, &snapshot);
         *self.search_failure.lock() = match &outcome {
-            Err(FeedError::Search(error)) => Some((Instant::now(), error.message.clone())),
+            Err(FeedError::Search(error)) => Some((ambient::now(), error.message.clone())),
             _ => None,
         };
         outcome?;
@@ -109,7 +109,7 @@ impl Parts {
     /// is full, it answers with the epoch it covers.
     pub(crate) fn freshen_search(&self) -> Result<(), FeedError> {
         let failed_lately =
-            matches!(&*self.search_failure.lock(), Some((at, _)) if at.elapsed() < RETRY_INTERVAL);
+            matches!(&*self.search_failure.lock(), Some((at, _)) if ambient::since(*at) < RETRY_INTERVAL);
         if self.jobs.active() > 0 || failed_lately {
             return Ok(());
         }

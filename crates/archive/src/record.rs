@@ -58,7 +58,7 @@ impl Interrupt {
     /// An interrupt that comes by itself after `time`.
     pub fn after(time: Duration) -> Interrupt {
         Interrupt {
-            until: Instant::now().checked_add(time),
+            until: ambient::now().checked_add(time),
             ..Interrupt::default()
         }
     }
@@ -70,7 +70,7 @@ impl Interrupt {
 
     /// Whether the reading is to end.
     pub fn is_over(&self) -> bool {
-        self.asked.load(Ordering::Relaxed) || self.until.is_some_and(|until| Instant::now() >= until)
+        self.asked.load(Ordering::Relaxed) || self.until.is_some_and(|until| ambient::now() >= until)
     }
 }
 

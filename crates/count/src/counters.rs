@@ -37,7 +37,7 @@ impl Counters {
         Counted {
             _in_flight: self.in_flight_now(),
             operation: self.operations.of(operation),
-            begun: Instant::now(),
+            begun: ambient::now(),
             failed: AtomicBool::new(false),
         }
     }
@@ -72,7 +72,8 @@ impl Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.operation.ended(self.begun.elapsed(), *self.failed.get_mut());
+        self.operation
+            .ended(ambient::since(self.begun), *self.failed.get_mut());
     }
 }
 

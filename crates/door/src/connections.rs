@@ -23,7 +23,7 @@ use std::future::pending;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
@@ -89,7 +89,7 @@ impl Door {
 
     fn admit(self: &Arc<Self>, peer: SocketAddr, place: Option<OwnedSemaphorePermit>) -> Option<Pass> {
         let network = Network::of(peer.ip());
-        if let Err(refusal) = self.book.lock().enter(network, Instant::now()) {
+        if let Err(refusal) = self.book.lock().enter(network, ambient::now()) {
             self.refused.fetch_add(1, Ordering::Relaxed);
             tracing::debug!(%peer, ?refusal, "refused a connection");
             return None;
@@ -98,7 +98,7 @@ impl Door {
         Some(Pass(Arc::new(Inside {
             door: Arc::clone(self),
             network,
-            activity: Mutex::new(Activity::new(Instant::now())),
+            activity: Mutex::new(Activity::new(ambient::now())),
             _place: place,
         })))
     }
@@ -137,7 +137,7 @@ impl Pass {
         // trusted only once.
         let mut activity = self.0.activity.lock();
         if activity.standing == Standing::Stranger {
-            self.0.door.book.lock().trust(self.0.network, Instant::now());
+            self.0.door.book.lock().trust(self.0.network, ambient::now());
             activity.standing = Standing::Trusted;
         }
     }
@@ -145,9 +145,9 @@ impl Pass {
     /// Returns once the connection has asked for nothing for longer than `patience` allows, counted from now
     /// on. It never returns once the client has done what `patience` waits for.
     pub async fn outstayed(&self, patience: Patience) {
-        self.0.activity.lock().set_usable(Instant::now());
+        self.0.activity.lock().set_usable(ambient::now());
         loop {
-            let left = self.0.activity.lock().left(patience, Instant::now());
+            let left = self.0.activity.lock().left(patience, ambient::now());
             match left {
                 None => pending::<()>().await,
                 Some(Duration::ZERO) => return,
@@ -161,7 +161,7 @@ impl Pass {
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.0.0.activity.lock().end(Instant::now());
+        self.0.0.activity.lock().end(ambient::now());
     }
 }
 
@@ -172,7 +172,7 @@ impl Drop for Inside {
         self.door
             .book
             .lock()
-            .leave(self.network, standing, Instant::now());
+            .leave(self.network, standing, ambient::now());
     }
 }
 

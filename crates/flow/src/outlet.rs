@@ -1,7 +1,7 @@
 //! Where a stage's results go: the queue or queues of the next stage.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::control::Control;
 use crate::queue::Queue;
@@ -98,9 +98,9 @@ impl<'a, T: Item> Out<'a, T> {
     pub fn send(&mut self, item: T) -> Result<(), StageError> {
         match &mut self.to {
             To::Next(outlet) => {
-                let start = Instant::now();
+                let start = ambient::now();
                 let sent = outlet.send(item);
-                self.blocked += start.elapsed();
+                self.blocked += ambient::since(start);
                 sent?;
             }
             To::Kept(kept) => kept.push(item),

@@ -12,7 +12,6 @@ use door::{Hosts, Misaddressed};
 use http::header::{self, HeaderName};
 use http::{HeaderValue, Request, Response, StatusCode};
 use listen::Connection;
-use rand::RngExt as _;
 use s3s::Body;
 use s3s::service::S3Service;
 use store::{Counters, Store};
@@ -186,8 +185,7 @@ fn misaddressed(why: Misaddressed) -> Refusal {
 }
 
 fn request_id() -> String {
-    let mut rng = rand::rng();
-    let character = |_| char::from(ID_ALPHABET[rng.random_range(0..ID_ALPHABET.len())]);
+    let character = |_| char::from(ID_ALPHABET[ambient::random_range(0..ID_ALPHABET.len())]);
     (0..16).map(character).collect()
 }
 

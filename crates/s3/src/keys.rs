@@ -30,7 +30,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use rand::RngExt;
 use serde::Deserialize;
 
 use crate::glob::fits_stars;
@@ -170,7 +169,7 @@ impl Keys {
         let state = State {
             file: Arc::new(file),
             stamp,
-            looked: Instant::now(),
+            looked: ambient::now(),
         };
         let keys = Self {
             path: path.to_owned(),
@@ -259,8 +258,8 @@ impl Keys {
     /// The keys, read again if the file has changed.
     fn current(&self) -> Arc<KeysFile> {
         let mut state = self.state.lock();
-        if state.looked.elapsed() >= LOOK_INTERVAL {
-            state.looked = Instant::now();
+        if ambient::since(state.looked) >= LOOK_INTERVAL {
+            state.looked = ambient::now();
             self.look(&mut state);
         }
         state.file.clone()
@@ -345,10 +344,10 @@ fn warn_if_others_may_read(path: &Path) {
     }
 }
 
+/// Characters for access keys and their secrets, so chance must be that of `ambient`, fit for secrets.
 fn random(alphabet: &[u8], length: usize) -> String {
-    let mut random = rand::rng();
     (0..length)
-        .map(|_| char::from(alphabet[random.random_range(0..alphabet.len())]))
+        .map(|_| char::from(alphabet[ambient::random_range(0..alphabet.len())]))
         .collect()
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn answer(
     forced: Option<Mode>,
     text_of: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Results, SearchError> {
-    let started = Instant::now();
+    let started = ambient::now();
     let mut parsed = query::parse(&query.text);
     let mut cursor = query.after.as_deref().and_then(Cursor::decode);
     if query.after.is_some() && cursor.is_none() {
@@ -111,7 +111,7 @@ pub(crate) fn answer(
 }
 
 fn milliseconds(started: Instant) -> f64 {
-    started.elapsed().as_secs_f64() * 1000.0
+    ambient::since(started).as_secs_f64() * 1000.0
 }
 
 fn collect_matches(

@@ -19,7 +19,6 @@ mod shared;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex, RwLock};
 use prepare::{covered_epoch, prepare};
@@ -76,7 +75,7 @@ impl SearchIndex {
                 writer: Some(writer),
                 applied: epoch,
                 committed: epoch,
-                committed_at: Instant::now(),
+                committed_at: ambient::now(),
                 failure: None,
                 stopping: false,
             }),

@@ -1,8 +1,7 @@
 //! The one who writes: documents in, commits out.
 
 use std::path::Path;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tantivy::directory::MmapDirectory;
@@ -55,11 +54,11 @@ impl Writer {
             // One merge at a time: a second would take a core from the load.
             .num_merge_threads(1)
             .build();
-        let deadline = Instant::now() + LOCK_TIME_MAX;
+        let deadline = ambient::now() + LOCK_TIME_MAX;
         let writer: IndexWriter<Queued> = loop {
             match index.writer_with_options(options.clone()) {
-                Err(TantivyError::LockFailure(LockError::LockBusy, _)) if Instant::now() < deadline => {
-                    sleep(LOCK_INTERVAL);
+                Err(TantivyError::LockFailure(LockError::LockBusy, _)) if ambient::now() < deadline => {
+                    ambient::pause(LOCK_INTERVAL);
                 }
                 opened => break opened?,
             }

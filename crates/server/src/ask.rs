@@ -4,7 +4,6 @@
 //! even if the requests that asked have given up, because the permit stays with the call.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use archive::question::{Answer, Ask, Body, Question};
 use archive::{Archive, AskError, Sources};
@@ -100,7 +99,7 @@ impl Asker {
             .await
             .map_err(|_| Failure::unavailable("the server is shutting down"))?;
         let source = Arc::clone(&self.source);
-        let task = tokio::task::spawn_blocking(move || {
+        let task = ambient::blocking(move || {
             // Held until the call ends, even if the request has been dropped by then.
             let _permit = permit;
             work(source.as_ref())
@@ -151,10 +150,10 @@ impl<A: Ask, B: Ask, C: Ask> Together<3> for (A, B, C) {
 }
 
 fn ask_measured(source: &dyn Answers, question: &Question, counters: &Counters) -> Result<Answer, AskError> {
-    let begun = Instant::now();
+    let begun = ambient::now();
     let answer = source.ask(question);
     if matches!(question, Question::Search(_)) {
-        counters.search_took(begun.elapsed());
+        counters.search_took(ambient::since(begun));
     }
     answer
 }

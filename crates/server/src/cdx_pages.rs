@@ -34,14 +34,14 @@ impl PageLists {
     /// The list of what `question` matches.
     pub(crate) async fn of(&self, question: &CdxQuestion) -> Arc<Mutex<List>> {
         let mut lists = self.0.lock().await;
-        lists.retain(|list| list.made.elapsed() < AGE_MAX);
+        lists.retain(|list| ambient::since(list.made) < AGE_MAX);
         let same = |list: &Remembered| list.url == question.url && list.match_type == question.match_type;
         let found = match lists.iter().position(same) {
             Some(n) => lists.remove(n),
             None => Remembered {
                 url: question.url.clone(),
                 match_type: question.match_type,
-                made: Instant::now(),
+                made: ambient::now(),
                 list: Arc::new(Mutex::new(List::new(question))),
             },
         };

@@ -44,7 +44,7 @@ struct Route {
 impl Counters {
     pub(crate) fn new() -> Counters {
         Counters {
-            started: Instant::now(),
+            started: ambient::now(),
             in_flight: AtomicU64::new(0),
             answered: AtomicU64::new(0),
             search: Histogram::new(&BOUNDS_US),
@@ -90,7 +90,7 @@ impl Counters {
 
     /// Writes all counters as Prometheus reads them.
     pub(crate) fn write(&self, text: &mut Text) {
-        text.one(&UP_SECONDS, self.started.elapsed().as_secs());
+        text.one(&UP_SECONDS, ambient::since(self.started).as_secs());
         text.one(&HTTP_IN_FLIGHT, self.in_flight());
         let routes = lock(&self.routes);
         let mut requests = text.begin(&HTTP_REQUESTS);

@@ -2,7 +2,6 @@
 //! of every answer, entity tags and compression.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State as Shared};
@@ -88,7 +87,7 @@ fn is_record(headers: &HeaderMap) -> bool {
 async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next) -> Response {
     let (method, asked) = (request.method().clone(), request.headers().clone());
     let _in_flight = state.counters.begin();
-    let begun = Instant::now();
+    let begun = ambient::now();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let for_programs = is_for_programs(request.uri().path());
     let mut response = match refusal(&state, &request) {
@@ -117,7 +116,7 @@ async fn around(Shared(state): Shared<Arc<State>>, request: Request, next: Next)
     }
     let response = fresh::tagged(&method, &asked, response).await;
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
-    let took = begun.elapsed();
+    let took = ambient::since(begun);
     state.counters.answered(route, response.status().as_u16(), took);
     tracing::debug!(
         route,

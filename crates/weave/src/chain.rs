@@ -233,13 +233,13 @@ pub(crate) struct StepClock {
 impl StepClock {
     pub(crate) fn start() -> StepClock {
         StepClock {
-            last: Instant::now(),
+            last: ambient::now(),
             times: Vec::with_capacity(8),
         }
     }
 
     pub(crate) fn end(&mut self, step: &'static str) {
-        let now = Instant::now();
+        let now = ambient::now();
         self.times.push((step, now - self.last));
         self.last = now;
     }

@@ -161,7 +161,7 @@ impl Tables {
         {
             // Gives `Poisoned` where a background thread has failed.
             self.db.persist(fjall::PersistMode::Buffer)?;
-            std::thread::sleep(Duration::from_millis(2));
+            ambient::pause(Duration::from_millis(2));
         }
         Ok(())
     }
@@ -182,7 +182,7 @@ impl Tables {
             .any(|space| space.tree.sealed_memtable_count() > 0)
         {
             self.db.persist(fjall::PersistMode::Buffer)?;
-            std::thread::sleep(Duration::from_millis(2));
+            ambient::pause(Duration::from_millis(2));
         }
         Ok(())
     }

@@ -80,7 +80,7 @@ impl Stop {
     pub(crate) fn end_within(time: Duration, code: u8) -> anyhow::Result<()> {
         let name = std::thread::Builder::new().name("end".into());
         name.spawn(move || {
-            std::thread::sleep(time);
+            ambient::pause(time);
             progress_line("stopped without waiting any longer");
             std::process::exit(code.into());
         })

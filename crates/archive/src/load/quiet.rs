@@ -1,7 +1,7 @@
 //! Whether a file is still being written, as far as its times tell.
 
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use super::chunk::Growing;
 use super::context::Context;
@@ -32,15 +32,15 @@ pub(super) fn growing(place: &Place) -> Growing {
 /// `false` as soon as it changes, is no longer `size` bytes long, or the load is stopped.
 pub(super) fn is_left_alone(context: &Context, path: &Path, size: u64, modified: SystemTime) -> bool {
     // Wait by this process's clock: the clock of another machine may have written a time in the future.
-    let (begun, patience) = (Instant::now(), RECENT.saturating_sub(age(modified)));
+    let (begun, patience) = (ambient::now(), RECENT.saturating_sub(age(modified)));
     while is_unchanged(path, size, modified) {
-        if begun.elapsed() >= patience {
+        if ambient::since(begun) >= patience {
             return true;
         }
         if context.job.is_stopped() {
             return false;
         }
-        std::thread::sleep(LOOK_INTERVAL);
+        ambient::pause(LOOK_INTERVAL);
     }
     false
 }
@@ -52,5 +52,5 @@ fn is_unchanged(path: &Path, size: u64, modified: SystemTime) -> bool {
 
 /// Time since `modified`; zero if that is in the future.
 fn age(modified: SystemTime) -> Duration {
-    SystemTime::now().duration_since(modified).unwrap_or_default()
+    ambient::wall().duration_since(modified).unwrap_or_default()
 }

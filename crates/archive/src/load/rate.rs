@@ -21,19 +21,19 @@ impl Rate {
     pub(super) fn new(pages_per_s: f64) -> Rate {
         Rate {
             pages_per_s,
-            paid_until: Mutex::new(Instant::now()),
+            paid_until: Mutex::new(ambient::now()),
         }
     }
 
     /// Takes `pages` and waits until the rate allows them, or until `stopped`.
     pub(super) fn take(&self, pages: u64, stopped: impl Fn() -> bool) {
-        let until = self.book(pages, Instant::now());
+        let until = self.book(pages, ambient::now());
         while !stopped() {
-            let left = until.saturating_duration_since(Instant::now());
+            let left = until.saturating_duration_since(ambient::now());
             if left.is_zero() {
                 return;
             }
-            std::thread::sleep(left.min(SLICE));
+            ambient::pause(left.min(SLICE));
         }
     }
 

@@ -104,7 +104,7 @@ fn accept_loop(listener: &UnixListener, shared: &Arc<Shared>, parts: &Arc<dyn An
             tracing::warn!(%error, "a connection to the archive's socket was not answered");
             // File descriptors have probably run out. Wait for other connections to end before the next
             // attempt.
-            std::thread::sleep(std::time::Duration::from_millis(50));
+            ambient::pause(std::time::Duration::from_millis(50));
         }
     }
 }

@@ -43,7 +43,10 @@ pub(super) fn of_request(headers: &HeaderMap, uri: &Uri, user: Option<&str>, pee
         add(SOURCE_IP, peer.address.to_string());
         add(SECURE, peer.secure.to_string());
     }
-    add(TIME, OffsetDateTime::now_utc().unix_timestamp().to_string());
+    add(
+        TIME,
+        OffsetDateTime::from(ambient::wall()).unix_timestamp().to_string(),
+    );
     if let Some(tags) = headers.get("x-amz-tagging") {
         facts.extend(request_tags(form_urlencoded::parse(tags.as_bytes())));
     }

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use rand::RngExt as _;
 use store::{Key, Put, Store, bucket};
 use time::OffsetDateTime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -86,7 +85,7 @@ impl Writer {
     pub(super) async fn open(target: LogTarget, store: Store) -> io::Result<Self> {
         let place = match target {
             LogTarget::File(pattern) => {
-                let path = dated(&pattern, OffsetDateTime::now_utc());
+                let path = dated(&pattern, OffsetDateTime::from(ambient::wall()));
                 let file = append(&path)?;
                 Place::File {
                     pattern,
@@ -123,7 +122,7 @@ impl Writer {
         self.gathered.push_str(line);
         self.gathered.push('\n');
         self.lines += 1;
-        self.since.get_or_insert_with(Instant::now);
+        self.since.get_or_insert_with(ambient::now);
     }
 
     /// Lines lost since the last call.
@@ -164,7 +163,7 @@ impl Writer {
             return;
         }
         // A failed object is retried after another full interval.
-        self.since = Some(Instant::now());
+        self.since = Some(ambient::now());
         if let Err(error) = self.place.write(&self.gathered).await {
             tracing::warn!(%error, "write the S3 access log");
             if self.gathered.len() >= KEPT_BYTES_MAX / 2 {
@@ -187,7 +186,7 @@ impl Place {
     async fn write(&mut self, lines: &str) -> Result<(), String> {
         match self {
             Self::File { pattern, open, .. } => {
-                let path = dated(pattern, OffsetDateTime::now_utc());
+                let path = dated(pattern, OffsetDateTime::from(ambient::wall()));
                 let file = match open {
                     Some((opened, file)) if *opened == path => file,
                     _ => {
@@ -207,7 +206,7 @@ impl Place {
             } => {
                 let made = store.make_bucket(bucket, Default::default()).await;
                 made.map_err(|error| error.to_string())?;
-                let name = object_name(prefix, OffsetDateTime::now_utc());
+                let name = object_name(prefix, OffsetDateTime::from(ambient::wall()));
                 let key = Key::new(bucket, &name).map_err(|error| error.to_string())?;
                 let content = Bytes::copy_from_slice(lines.as_bytes());
                 let put = Put {
@@ -246,7 +245,7 @@ fn dated(pattern: &Path, now: OffsetDateTime) -> PathBuf {
 /// The name that S3 would give to an object of an access log.
 fn object_name(prefix: &str, now: OffsetDateTime) -> String {
     let (date, time) = (now.date(), now.time());
-    let unique: u64 = rand::rng().random();
+    let unique: u64 = ambient::random();
     format!(
         "{prefix}{:04}-{:02}-{:02}-{:02}-{:02}-{:02}-{unique:016X}",
         date.year(),

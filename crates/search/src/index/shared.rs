@@ -138,7 +138,7 @@ impl Shared {
         let epoch = state.applied;
         let committed = self.writer(state).and_then(|writer| writer.commit(epoch));
         // Also after a failure: the next try waits for the interval too.
-        state.committed_at = Instant::now();
+        state.committed_at = ambient::now();
         if let Err(error) = committed {
             return Err(self.fail(state, error));
         }
@@ -195,7 +195,7 @@ impl Shared {
                 continue;
             }
             let due = state.committed_at + COMMIT_INTERVAL;
-            if Instant::now() < due {
+            if ambient::now() < due {
                 self.changed.wait_until(&mut state, due);
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Puts a report together: asks every node of the layouts in force at once, and stops waiting after a while.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use store::{
     Cluster, NodeRole, NodeStatus, PARTITIONS, Partition, Topology, VolumeId, VolumeRole, VolumeState,
@@ -35,7 +35,7 @@ pub async fn gather(cluster: &Cluster) -> StoreReport {
         );
     }
     StoreReport {
-        time_ms: now_ms(),
+        time_ms: ambient::wall_ms(),
         layout: topology.layouts.current.number,
         layouts_older: topology
             .layouts
@@ -173,9 +173,4 @@ fn shares(topology: &Topology) -> BTreeMap<VolumeId, f64> {
         .into_iter()
         .map(|(volume, count)| (volume, share(count)))
         .collect()
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -52,12 +52,12 @@ impl Watch {
     pub(crate) async fn report(&self) -> Arc<StoreReport> {
         let mut last = self.last.lock().await;
         if let Some((at, report)) = last.as_ref()
-            && at.elapsed() < REPORT_AGE_MAX
+            && ambient::since(*at) < REPORT_AGE_MAX
         {
             return Arc::clone(report);
         }
         let report = Arc::new(self.source.report().await);
-        *last = Some((Instant::now(), Arc::clone(&report)));
+        *last = Some((ambient::now(), Arc::clone(&report)));
         report
     }
 
@@ -68,7 +68,7 @@ impl Watch {
         loop {
             ticks.tick().await;
             let report = self.report().await;
-            self.history.add(Instant::now(), &report);
+            self.history.add(ambient::now(), &report);
         }
     }
 }

@@ -134,7 +134,7 @@ async fn keep_file(
 ) -> anyhow::Result<String> {
     let key = Key::new(bucket, &object_name(name)).with_context(|| format!("keep {name}"))?;
     let digested = path.to_owned();
-    let (sha256, size) = tokio::task::spawn_blocking(move || digest(&digested))
+    let (sha256, size) = ambient::blocking(move || digest(&digested))
         .await?
         .with_context(|| format!("read {name}"))?;
     let store = session.store();

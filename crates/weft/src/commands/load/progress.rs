@@ -58,7 +58,7 @@ impl Progress {
         };
         Progress {
             kind,
-            last: Instant::now(),
+            last: ambient::now(),
             pace: Pace::default(),
             waited_for: HashSet::new(),
         }
@@ -120,9 +120,9 @@ impl Progress {
 
 /// Whether `interval` has passed since `last`, which then becomes now.
 fn due(last: &mut Instant, interval: Duration) -> bool {
-    let due = last.elapsed() >= interval;
+    let due = ambient::since(*last) >= interval;
     if due {
-        *last = Instant::now();
+        *last = ambient::now();
     }
     due
 }
