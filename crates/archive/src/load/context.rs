@@ -17,6 +17,8 @@ pub(super) struct Context {
     pub(super) extract: extract::Settings,
     pub(super) rate: Option<Rate>,
     pub(super) chunk_entries_max: usize,
+    /// An epoch closes after this many bytes of captures.
+    pub(super) epoch_bytes: u64,
     /// Earlier inputs that an input of this load may continue.
     pub(super) earlier: Earlier,
     /// Room for copies of inputs that come over a network.

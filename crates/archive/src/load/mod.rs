@@ -107,6 +107,7 @@ fn context(parts: &Arc<Parts>, job: &Arc<Job>, found: &[Found]) -> Context {
         extract: parts.extract_settings(),
         rate: request.rate_pages_per_s.map(Rate::new),
         chunk_entries_max: read::chunk_entries_max(request.rate_pages_per_s),
+        epoch_bytes: request.epoch_bytes.unwrap_or(EPOCH_BYTES).clamp(1, EPOCH_BYTES),
         earlier: Earlier::of(&parts.weave, found),
         spool_room: SpoolRoom::of(parts.layout.dir()),
     }
@@ -115,12 +116,6 @@ fn context(parts: &Arc<Parts>, job: &Arc<Job>, found: &[Found]) -> Context {
 fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pipeline), FlowError> {
     let threads = threads(context.job.request.threads);
     let readers = threads.min(inputs).clamp(1, READERS_MAX);
-    let epoch_bytes = context
-        .job
-        .request
-        .epoch_bytes
-        .unwrap_or(EPOCH_BYTES)
-        .clamp(1, EPOCH_BYTES);
     let few = |name| StageSettings::new(name).queue(4, u64::MAX);
     let flow = Flow::<Found, Found>::new()
         .ordered(
@@ -156,7 +151,7 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pip
             stage(context, OptionalStage::Weave).queue(4096, EPOCH_BYTES),
             Batch {
                 items_max: 4096,
-                bytes_max: epoch_bytes,
+                bytes_max: context.epoch_bytes,
                 age_max: EPOCH_AGE,
             },
             with(context, |context| {

@@ -2,7 +2,8 @@
 //!
 //! Invariants:
 //!  - the chunks of an input follow one another without gap from the ledger's `bytes_done`;
-//!  - only the last chunk of an input carries a state other than `loading`;
+//!  - only the last chunk of an input carries a state other than `loading`, and an entry that reaches the end of
+//!    the file is in that chunk;
 //! - what is woven of a file is the content that was digested. When reading ends, a file that was written to,
 //!   renamed or replaced meanwhile is digested again as far as it was read. If the digest differs, everything
 //!   woven of the input is taken back and the input has failed;
@@ -108,7 +109,13 @@ impl<'a> Reading<'a> {
                 }
                 Err(error) => return Ok(End::Failed(error.to_string())),
             }
-            if self.chunk.entries.len() >= self.context.chunk_entries_max || self.chunk.bytes >= CHUNK_BYTES {
+            // An epoch consists of whole chunks, so a load that asks for small epochs needs small chunks.
+            let bytes_max = CHUNK_BYTES.min(self.context.epoch_bytes);
+            let is_full =
+                self.chunk.entries.len() >= self.context.chunk_entries_max || self.chunk.bytes >= bytes_max;
+            // The last entry may be cut off. Killed between its epoch and that of the state, the input would look as if
+            // it could be read on from the middle of a record.
+            if is_full && self.chunk.bytes_done < size {
                 self.send(out)?;
             }
         }

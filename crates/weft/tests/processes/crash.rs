@@ -147,6 +147,48 @@ fn aborted_while_a_cut_input_is_taken_back() {
     }
 }
 
+/// A file that ends in the middle of a record is loaded, and the load is aborted after each of its epochs in turn. Then
+/// the whole file is there. Where the cut record had been woven before the input was done, the next load took its middle
+/// for the beginning of a record.
+#[test]
+fn aborted_around_the_cut_end_of_an_input_that_goes_on() {
+    let record = |number: usize| {
+        let block = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>page {number}</title>");
+        let length = block.len();
+        format!(
+            "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:x:{number}>\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n\
+             WARC-Target-URI: http://a.com/{number}\r\nContent-Type: application/http\r\nContent-Length: {length}\r\n\r\n\
+             {block}\r\n\r\n"
+        )
+    };
+    let whole: String = (0..4).map(record).collect();
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let load = |archive: &Path| weft(root, archive, &["load", "--epoch-bytes", "1", "x.warc"]);
+    let write = |length: usize| write_old(&root.join("x.warc"), &whole.as_bytes()[..length]);
+    let calm = root.join("calm");
+    write(whole.len());
+    run(load(&calm), &[0]);
+    let expected = dumps(root, &calm);
+    for nth in 1.. {
+        let archive = root.join(nth.to_string());
+        write(whole.len() - 20);
+        let mut aborted = load(&archive);
+        aborted.env("WEFT_CRASH_POINT", format!("apply.before_publish:{nth}"));
+        if aborted.output().unwrap().status.code().is_some() {
+            assert!(nth > 4, "an epoch for every record");
+            break;
+        }
+        write(whole.len());
+        run(load(&archive), &[0]);
+        assert_same(
+            &dumps(root, &archive),
+            &expected,
+            &format!("aborted after epoch {nth}"),
+        );
+    }
+}
+
 /// Writes a file that nobody writes to any more.
 fn write_old(path: &Path, bytes: &[u8]) {
     std::fs::write(path, bytes).unwrap();
