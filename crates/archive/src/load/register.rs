@@ -59,15 +59,20 @@ pub(super) fn register(
         .and_then(|content| context.earlier.continued_by(&found, content, &absent, claimed));
     let mut continues = earlier.map(|(id, _)| *id);
     if let Some((id, entry)) = earlier {
+        let is_known = is_known_elsewhere(context, *id, &digest);
         match undo_end(context, (*id, entry), (&digest, size), &found, copy.as_ref()) {
             Ok(stays) => continues = continues.filter(|_| stays),
             Err(Failure::Index(error)) => return Err(error.into()),
             Err(failure) => {
                 context.parts.weave.note_missing(*id, &failure.to_string())?;
-                claimed.insert(*id);
                 context.job.touch(*id, entry.bytes_done);
-                context.job.counters.inputs_failed.add(1);
-                return Ok(());
+                if !is_known {
+                    claimed.insert(*id);
+                    context.job.counters.inputs_failed.add(1);
+                    return Ok(());
+                }
+                // It stays beside the input that has this content, and its own file may come later in this load.
+                continues = None;
             }
         }
     }
@@ -99,6 +104,12 @@ pub(super) fn register(
     })
 }
 
+/// Whether another input than `id` has this content.
+fn is_known_elsewhere(context: &Context, id: InputId, digest: &str) -> bool {
+    let known = context.parts.weave.input_of(digest);
+    known.is_some_and(|known| known != id)
+}
+
 /// Prepares an earlier input to be continued by content of this digest and size. Returns `false` if the input
 /// no longer exists, because another input already has exactly that content.
 fn undo_end(
@@ -117,12 +128,7 @@ fn undo_end(
             }
         }
     };
-    if context
-        .parts
-        .weave
-        .input_of(digest)
-        .is_some_and(|known| known != id)
-    {
+    if is_known_elsewhere(context, id, digest) {
         take_back::into_nothing(&context.parts, &context.extract, id, Some(&input()?))?;
         return Ok(false);
     }

@@ -233,3 +233,34 @@ fn a_part_whose_file_is_gone_can_be_forgotten_by_its_digest() {
     case.load();
     case.assert_holds_only(&content, "forgotten and loaded");
 }
+
+/// A file and its beginning are loaded. The beginning cannot be taken back, because a capture that was replaced by it
+/// cannot be read again: it stays, and goes on beside the whole file. It was left as it was, as often as both were loaded
+/// together.
+#[test]
+fn a_beginning_that_cannot_be_taken_back_is_read_on_beside_the_whole() {
+    let case = Case::new();
+    let root = case.root.path();
+    let whole = crawl("alpha");
+    let end_of = |number: usize| whole.match_indices("WARC/1.0").nth(number).unwrap().0;
+    fs::write(root.join("old.warc"), &crawl("older")[..end_of(1)]).unwrap();
+    fs::write(root.join("whole.warc"), &whole).unwrap();
+    fs::write(root.join("part.warc.open"), &whole[..end_of(5)]).unwrap();
+    for name in ["old.warc", "whole.warc", "part.warc.open"] {
+        load(&case.archive, &data::request(root, &[name]));
+    }
+    fs::remove_file(root.join("old.warc")).unwrap();
+    fs::write(root.join("part.warc.open"), &whole[..end_of(7)]).unwrap();
+    let job = load(
+        &case.archive,
+        &data::request(root, &["whole.warc", "part.warc.open"]),
+    );
+    assert_eq!((job.inputs_known, job.inputs_failed), (1, 0), "{job:#?}");
+    let rows = case.ledger();
+    let part = rows.iter().find(|row| row.input == "part.warc.open").unwrap();
+    assert_eq!(
+        (rows.len(), part.bytes_done as usize, part.captures),
+        (3, end_of(7), 7),
+        "{rows:#?}"
+    );
+}
