@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 use search::{Change, Document, SearchIndex};
 use weave::{EpochReport, PageChange, Snapshot, SnapshotError};
 
+use crate::crash;
+
 /// Why the search index could not be fed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FeedError {
@@ -45,6 +47,7 @@ pub(crate) fn feed(
         newest = Some(snapshot);
     }
     let Some(snapshot) = newest else { return Ok(()) };
+    crash::point("feed.before_apply");
     let fed = apply(search, &snapshot, changes.into_values().map(Ok));
     match fed {
         Err(FeedError::Search(error)) => {

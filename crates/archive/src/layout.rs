@@ -15,6 +15,7 @@ use extract::LinkScope;
 use serde::{Deserialize, Serialize};
 
 use crate::OpenError;
+use crate::crash;
 use crate::read_only::Overlay;
 
 /// Format of archive directories that this program reads and writes.
@@ -159,7 +160,9 @@ impl Layout {
             // The content must be on disk before the rename, and the rename before anything else: after a
             // crash the file is either missing or complete.
             file.sync_all()?;
+            crash::point("settings.before_rename");
             fs::rename(&aside, self.settings())?;
+            crash::point("settings.after_rename");
             fs::File::open(&self.dir)?.sync_all()
         };
         write().map_err(|source| OpenError::io("write", &self.settings(), source))

@@ -15,6 +15,7 @@ mod archive;
 mod as_text;
 mod ask;
 pub mod cdx;
+mod crash;
 mod error;
 mod feed;
 mod inputs;
@@ -31,6 +32,7 @@ pub mod snippet_html;
 mod socket;
 
 pub use archive::{Archive, OpenSettings};
+pub use crash::CRASH_POINTS;
 pub use error::{AskError, ErrorCode, OpenError};
 pub use inputs::{FoundInput, InputSource, Sources, Stat, found_inputs, is_address, path_of, path_text};
 pub use record::{Interrupt, RecordError, open_record, raw_record};

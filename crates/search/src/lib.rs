@@ -17,6 +17,7 @@ mod cacm;
 mod check;
 mod collect;
 mod compile;
+mod crash;
 mod cursor;
 mod dates;
 mod document;
@@ -39,6 +40,7 @@ mod view;
 mod words;
 mod writer;
 
+pub use crash::CRASH_POINTS;
 pub use document::{Change, Document};
 pub use error::{ApplyError, OpenError, SearchError};
 pub use index::SearchIndex;

@@ -9,6 +9,7 @@ use tantivy::directory::error::LockError;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, UserOperation};
 use tantivy::{Index, IndexWriter, TantivyError, Term};
 
+use crate::crash;
 use crate::fence::{Fence, Fenced};
 use crate::queue::Queued;
 use crate::schema;
@@ -104,9 +105,13 @@ impl Writer {
         // The epoch travels in the commit's own payload, so that no crash can part the two.
         let payload = serde_json::to_string(&covered)
             .map_err(|error| TantivyError::InternalError(error.to_string()))?;
+        crash::point("search.before_prepare");
         let mut prepared = self.writer.prepare_commit()?;
         prepared.set_payload(&payload);
-        prepared.commit().map(drop)
+        crash::point("search.before_commit");
+        prepared.commit()?;
+        crash::point("search.after_commit");
+        Ok(())
     }
 
     /// Removes files that no commit names.

@@ -11,10 +11,11 @@
 //! | `apply.before_sync` | the epoch in the journal, perhaps not yet durable | the journal holds it whole or, cut short, not at all: positions and captures move together |
 //! | `take_back.before_commit` | the input as it was | the caller takes it back again |
 //! | `take_back.before_sync` | the step in the journal, perhaps not yet durable | rows, views and position leave together or not at all; in either case the caller goes on from what the ledger says |
+//! | `take_back.before_publish` | the step, durable | opening shows it; the caller goes on from what the ledger says |
 //! | `apply.before_publish` | the epoch, durable | opening shows it; the captures, should they come again, are known |
 
 /// Names of all crash points.
-pub const CRASH_POINTS: [&str; 10] = [
+pub const CRASH_POINTS: [&str; 11] = [
     "create.before_rename",
     "create.after_rename",
     "register.before_commit",
@@ -25,6 +26,7 @@ pub const CRASH_POINTS: [&str; 10] = [
     "apply.before_publish",
     "take_back.before_commit",
     "take_back.before_sync",
+    "take_back.before_publish",
 ];
 
 /// Ends the process here if the environment says so.

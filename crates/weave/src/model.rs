@@ -130,6 +130,13 @@ impl Model {
             .map(|(_, c)| text(c))
     }
 
+    /// URL key and title of every page.
+    pub fn pages(&self) -> Vec<(String, String)> {
+        let pages = self.versions().into_iter().filter(|(_, c)| is_page(c));
+        let title = |c: &Capture| c.page.as_ref().map_or(String::new(), |page| page.title.clone());
+        pages.map(|(key, c)| (key.to_owned(), title(c))).collect()
+    }
+
     /// Greatest fetch time of the version, of later revisits and of later redirects to the key itself.
     pub fn last_seen_ms(&self, url_key: &str) -> Option<i64> {
         let version = *self.versions().get(url_key)?;

@@ -7,6 +7,7 @@ use weave::{InputId, InputState, LedgerEntry};
 
 use super::ledger::is_named;
 use crate::AskError;
+use crate::crash;
 use crate::load::forget_input;
 use crate::parts::Parts;
 use crate::question::{Body, ForgottenBody};
@@ -20,6 +21,7 @@ pub(super) fn forget(parts: &Parts, names: &[String]) -> Result<Body, AskError> 
         let found = found(parts, names)?;
         for (id, _) in &found {
             forget_input(parts, *id).map_err(AskError::internal)?;
+            crash::point("forget.before_next");
         }
         parts.catch_up_search().map_err(AskError::internal)?;
         let sum = |count: fn(&LedgerEntry) -> u64| found.iter().map(|(_, entry)| count(entry)).sum();

@@ -18,6 +18,7 @@ use weave::{InputId, InputState, LedgerEntry, NO_CONTENT};
 use super::chunk::{Digested, Registered};
 use super::context::Context;
 use super::take_back::{self, Failure};
+use crate::crash;
 use crate::inputs::{Found, Spool};
 
 /// Why an input cannot be read on if its file was replaced or rewritten.
@@ -61,7 +62,10 @@ pub(super) fn register(
     if let Some((id, entry)) = earlier {
         let is_known = is_known_elsewhere(context, *id, &digest);
         match undo_end(context, (*id, entry), (&digest, size), &found, copy.as_ref()) {
-            Ok(stays) => continues = continues.filter(|_| stays),
+            Ok(stays) => {
+                crash::point("continue.before_register");
+                continues = continues.filter(|_| stays);
+            }
             Err(Failure::Index(error)) => return Err(error.into()),
             Err(failure) => {
                 context.parts.weave.note_missing(*id, &failure.to_string())?;

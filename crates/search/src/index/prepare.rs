@@ -5,6 +5,7 @@ use std::path::Path;
 use tantivy::directory::MmapDirectory;
 use tantivy::{Index, IndexSettings};
 
+use crate::crash;
 use crate::error::OpenError;
 use crate::schema;
 use crate::writer::Covered;
@@ -34,6 +35,7 @@ pub(super) fn prepare(dir: &Path) -> Result<(), OpenError> {
         ..IndexSettings::default()
     };
     let (wanted, _) = schema::schema();
+    crash::point("search.before_create");
     Index::create(directory, wanted, settings).map_err(failed)?;
     Ok(())
 }

@@ -116,6 +116,7 @@ impl Weave {
         inner.poison_on_broken(writer.check_next(&woven.totals))?;
         crash::point("take_back.before_commit");
         inner.poison_on_error(commit(&tables, write, "take_back.before_sync"))?;
+        crash::point("take_back.before_publish");
         writer.totals = woven.totals;
         for (id, entry) in woven.ledger {
             let before = std::mem::replace(&mut writer.ledger[id.0 as usize - 1], entry);

@@ -1,0 +1,24 @@
+//! Crash points: where a test may end the process, and why every one of them is harmless (see [`crashpoint`]). Those
+//! within a step of the index or of the search index are in their crates.
+//!
+//! | point | what is on disk | why it is harmless |
+//! |---|---|---|
+//! | `settings.before_rename` | the settings under another name | there is no archive yet; opening with `create` begins again |
+//! | `settings.after_rename` | an archive without an index | opening creates the index |
+//! | `continue.before_register` | an earlier input at the end of its last whole record | the next load finds that its content goes on, and reads on from there |
+//! | `forget.before_next` | some of the inputs forgotten, all gone from the views | each was one step of the index; the others are forgotten when they are named again |
+//! | `feed.before_apply` | an epoch that search does not have | opening finds that search is behind, and catches up |
+
+/// Names of all crash points.
+pub const CRASH_POINTS: [&str; 5] = [
+    "settings.before_rename",
+    "settings.after_rename",
+    "continue.before_register",
+    "forget.before_next",
+    "feed.before_apply",
+];
+
+/// Ends the process here if the environment says so.
+pub(crate) fn point(name: &'static str) {
+    crashpoint::pass(&CRASH_POINTS, name);
+}
