@@ -36,6 +36,10 @@ struct Arguments {
 const ROUND: u64 = 100;
 
 fn main() -> anyhow::Result<ExitCode> {
+    // This may be a process that a simulation has started.
+    if let Some(code) = simulate::index::serve() {
+        return Ok(code);
+    }
     let arguments = Arguments::parse();
     let chosen = chosen(&arguments.simulations)?;
     if arguments.list {

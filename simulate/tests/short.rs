@@ -30,8 +30,14 @@ fn store() {
     }
 }
 
+/// The program that simulations of the index start again and again.
+fn set_program() {
+    simulate::index::set_program(env!("CARGO_BIN_EXE_simulate").into());
+}
+
 #[test]
 fn index() {
+    set_program();
     for simulation in simulate::index::SIMULATIONS {
         check(simulation);
     }
@@ -40,6 +46,7 @@ fn index() {
 /// A seed gives the same trace every time, byte for byte.
 #[test]
 fn a_seed_replays_its_run() {
+    set_program();
     for simulation in simulations() {
         for seed in first_seed()..first_seed() + 3 {
             let (once, again) = (try_seed(simulation, seed), try_seed(simulation, seed));

@@ -1,0 +1,151 @@
+//! Whether an archive holds what its ledger says, and nothing else: every view, every total, every word in search.
+
+use std::collections::BTreeSet;
+
+use archive::Archive;
+use archive::question::{
+    Check, Dump, DumpFormat, LedgerRow, LinkScope, SearchQuestion, Status, StatusBody, View,
+};
+use weave::model::Model;
+
+use super::expected::{Expected, expected};
+use super::order::ledger;
+use super::web::EVERYWHERE;
+use super::world::World;
+
+/// What an archive was found to hold.
+pub(super) struct Found {
+    pub(super) epoch: u64,
+    pub(super) rows: Vec<LedgerRow>,
+}
+
+/// Compares an archive with what its ledger says. With `whole` the index itself is looked through as well.
+pub(super) fn check(
+    archive: &Archive,
+    world: &World,
+    links: LinkScope,
+    whole: bool,
+) -> Result<Found, String> {
+    let (epoch, rows) = ledger(archive).map_err(|error| error.message)?;
+    let expected = expected(world, &rows, links)?;
+    check_views(archive, &expected.model)?;
+    // Search first: it catches up.
+    check_search(archive, world, &expected.model, epoch)?;
+    check_totals(archive, &expected)?;
+    if whole {
+        let check = archive.ask(Check {}).map_err(|error| error.message)?.body;
+        if !check.damages.is_empty() {
+            return Err(format!("the index contradicts itself: {:?}", check.damages));
+        }
+    }
+    Ok(Found { epoch, rows })
+}
+
+fn check_views(archive: &Archive, model: &Model) -> Result<(), String> {
+    for view in View::ALL {
+        let (mut found, mut wanted) = (Vec::new(), Vec::new());
+        let dumped = archive.dump(Dump::View(view), DumpFormat::Tsv, &mut found);
+        dumped.map_err(|error| format!("view {}: {}", view.name(), error.message))?;
+        model
+            .dump(view, DumpFormat::Tsv, &mut wanted)
+            .map_err(|error| error.to_string())?;
+        if found != wanted {
+            let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+            return Err(difference(view.name(), &text(&found), &text(&wanted)));
+        }
+    }
+    Ok(())
+}
+
+/// The first line that differs.
+fn difference(view: &str, found: &str, wanted: &str) -> String {
+    let (mut found, mut wanted) = (found.lines(), wanted.lines());
+    loop {
+        match (found.next(), wanted.next()) {
+            (found, wanted) if found != wanted => {
+                return format!("view {view} has the row\n  {found:?}\nwhere the model has\n  {wanted:?}");
+            }
+            (None, None) => return format!("view {view} differs in its line ends"),
+            _ => {}
+        }
+    }
+}
+
+fn check_totals(archive: &Archive, expected: &Expected) -> Result<(), String> {
+    let status: StatusBody = archive.ask(Status {}).map_err(|error| error.message)?.body;
+    let rows = |view| -> u64 {
+        let mut out = Vec::new();
+        let dumped = expected.model.dump(view, DumpFormat::Tsv, &mut out);
+        dumped.unwrap_or_default()
+    };
+    let totals = [
+        ("records", status.records, expected.records),
+        ("captures", status.captures, rows(View::Captures)),
+        ("pages", status.pages, rows(View::Pages)),
+        ("links", status.links, rows(View::Links)),
+        ("uris", status.uris, rows(View::Uris)),
+        ("domains", status.domains, rows(View::Domains)),
+        ("quarantined", status.quarantined, rows(View::Quarantine)),
+        ("inputs", status.inputs, rows(View::Ledger)),
+        ("documents in search", status.search_documents, rows(View::Pages)),
+    ];
+    for (what, found, wanted) in totals {
+        if found != wanted {
+            return Err(format!("the total of {what} is {found}, the model's {wanted}"));
+        }
+    }
+    let times = expected
+        .fetch_times_ms
+        .map(|(first, last)| (civil::iso(first), civil::iso(last)));
+    if status
+        .fetch_time_first
+        .clone()
+        .zip(status.fetch_time_last.clone())
+        != times
+    {
+        let found = (status.fetch_time_first, status.fetch_time_last);
+        return Err(format!(
+            "first and last fetch time are {found:?}, the model's {times:?}"
+        ));
+    }
+    Ok(())
+}
+
+fn check_search(archive: &Archive, world: &World, model: &Model, epoch: u64) -> Result<(), String> {
+    let pages: Vec<(String, BTreeSet<String>)> = model
+        .pages()
+        .into_iter()
+        .map(|(key, title)| {
+            let text = format!("{title} {}", model.text(&key).unwrap_or_default());
+            let words = text.split(|c: char| !c.is_alphanumeric()).map(str::to_owned);
+            (key, words.collect())
+        })
+        .collect();
+    for word in world.words().chain([EVERYWHERE]) {
+        let question = SearchQuestion {
+            query: word.to_owned(),
+            limit: 100,
+            ..SearchQuestion::default()
+        };
+        let found = archive
+            .ask(question)
+            .map_err(|error| format!("search {word}: {}", error.message))?
+            .body;
+        let with_word = pages.iter().filter(|(_, words)| words.contains(word));
+        let wanted: BTreeSet<&str> = with_word.map(|(key, _)| key.as_str()).collect();
+        let keys: BTreeSet<&str> = found.hits.iter().map(|hit| hit.url_key.as_str()).collect();
+        if keys != wanted || found.total != wanted.len() as u64 || found.hits.len() != wanted.len() {
+            return Err(format!(
+                "search for {word} finds {keys:?} ({} in all), not {wanted:?}",
+                found.total
+            ));
+        }
+        if found.search_epoch != epoch {
+            return Err(format!(
+                "search covers epoch {}, the views {epoch}",
+                found.search_epoch
+            ));
+        }
+    }
+    Ok(())
+}

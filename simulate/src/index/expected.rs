@@ -1,0 +1,163 @@
+//! What an archive must hold, computed from its ledger and from the contents of its inputs.
+//!
+//! An input is in the archive up to the position that its row in the ledger says. What that means is read here with the
+//! plain reader, one record after the other, without any of the load's machinery; the views are the brute-force model's.
+
+use std::collections::BTreeSet;
+
+use archive::question::{InputState, LedgerRow, LinkScope};
+use extract::{Extracted, Settings};
+use warc::{Defect, Entry, Reader, ReaderSettings, reason};
+use weave::model::Model;
+use weave::{Batch, InputProgress, LedgerEntry, NO_CONTENT, QuarantineEntry};
+
+use super::world::{Beginning, World};
+
+/// The archive that the ledger tells of.
+pub(super) struct Expected {
+    pub(super) model: Model,
+    pub(super) records: u64,
+    /// Least and greatest fetch time.
+    pub(super) fetch_times_ms: Option<(i64, i64)>,
+}
+
+/// Computes what an archive with these rows holds.
+pub(super) fn expected(world: &World, rows: &[LedgerRow], links: LinkScope) -> Result<Expected, String> {
+    let mut expected = Expected {
+        model: Model::default(),
+        records: 0,
+        fetch_times_ms: None,
+    };
+    for row in rows {
+        expected.add(world, row, links)?;
+    }
+    Ok(expected)
+}
+
+/// Where the complete records end of which a content of this length consists, if more is still to come.
+pub(super) fn whole_part(world: &World, beginning: Beginning) -> u64 {
+    let mut settings = ReaderSettings::default();
+    settings.growing = true;
+    let mut reader = reader(world, beginning, settings);
+    while let Ok(Some(_)) = reader.next_entry() {}
+    reader.position()
+}
+
+fn reader(world: &World, beginning: Beginning, settings: ReaderSettings) -> Reader {
+    let bytes: Vec<u8> = world.bytes(beginning).to_vec();
+    Reader::from_input(Box::new(bytes), "content", settings).expect("memory can be read")
+}
+
+impl Expected {
+    fn add(&mut self, world: &World, row: &LedgerRow, links: LinkScope) -> Result<(), String> {
+        let wrong = |what: String| Err(format!("ledger row of {} ({}): {what}", row.input, row.digest));
+        let mut entry =
+            LedgerEntry::pending(&row.input, &row.location, &row.digest, row.size, &row.collection);
+        entry.state = row.state.clone();
+        entry.missing = row.missing.clone();
+        if row.digest.starts_with(NO_CONTENT) {
+            if (row.bytes_done, row.captures) != (0, 0) {
+                return wrong(format!("{} bytes are woven of no content", row.bytes_done));
+            }
+            self.model.register_input(entry, None);
+            return Ok(());
+        }
+        let Some(beginning) = world.of_digest(&row.digest) else {
+            return wrong("no file ever had this content".to_owned());
+        };
+        if beginning.1 != row.size {
+            return wrong(format!(
+                "the size is {}, the content has {} bytes",
+                row.size, beginning.1
+            ));
+        }
+        let input = self.model.register_input(entry, None);
+        let mut batch = Batch::default();
+        let mut progress = InputProgress {
+            input,
+            bytes_done: row.bytes_done,
+            records: 0,
+            quarantined: Vec::new(),
+            state: row.state.clone(),
+            cut: None,
+        };
+        let mut reader = reader(world, beginning, ReaderSettings::default());
+        let mut ends = BTreeSet::from([0]);
+        let mut cut = String::new();
+        while let Some(entry) = reader.next_entry().map_err(|error| error.to_string())? {
+            let span = entry.span();
+            ends.insert(span.end());
+            if span.end() > row.bytes_done {
+                break;
+            }
+            if span.end() >= row.size && row.state == InputState::Done {
+                cut = cut_of(&entry);
+            }
+            let mut quarantine = |defect: Defect| {
+                progress.quarantined.push(QuarantineEntry {
+                    offset: span.offset,
+                    length: span.length,
+                    reason: defect.reason.to_owned(),
+                    detail: defect.detail,
+                });
+            };
+            match entry {
+                Entry::Quarantined(_, defect) => quarantine(defect),
+                Entry::Record(record) => {
+                    progress.records += 1;
+                    match extract::extract(&record, &Settings { links, text: true }) {
+                        Extracted::Counted => {}
+                        Extracted::Unusable(defect) => quarantine(defect),
+                        Extracted::Capture(capture) => {
+                            let time = capture.fetch_time_ms;
+                            let (first, last) = self.fetch_times_ms.unwrap_or((time, time));
+                            self.fetch_times_ms = Some((first.min(time), last.max(time)));
+                            batch.captures.push((input, *capture));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        if !ends.contains(&row.bytes_done) {
+            return wrong(format!(
+                "position {} is within a record ({ends:?})",
+                row.bytes_done
+            ));
+        }
+        if row.state == InputState::Done && row.bytes_done != row.size {
+            return wrong(format!("done at {} of {} bytes", row.bytes_done, row.size));
+        }
+        if row.state == InputState::Pending && row.bytes_done != 0 {
+            return wrong(format!("pending at {} bytes", row.bytes_done));
+        }
+        if row.cut != cut {
+            return wrong(format!("its end is cut off by {:?}, not by {cut:?}", row.cut));
+        }
+        self.records += progress.records;
+        batch.progress.push(progress);
+        self.model.apply(batch);
+        Ok(())
+    }
+}
+
+/// How an entry at the end of a content is cut off.
+fn cut_of(entry: &Entry) -> String {
+    let defects: &[Defect] = match entry {
+        Entry::Record(record) => &record.defects,
+        Entry::Quarantined(_, defect) => std::slice::from_ref(defect),
+        _ => &[],
+    };
+    let reasons = [
+        reason::TRUNCATED_MEMBER,
+        reason::TRUNCATED_RECORD,
+        reason::TRUNCATED_HEADER,
+    ];
+    let cut = defects
+        .iter()
+        .rev()
+        .find(|defect| reasons.contains(&defect.reason));
+    cut.map_or(String::new(), |defect| {
+        format!("{}: {}", defect.reason, defect.detail)
+    })
+}

@@ -1,0 +1,272 @@
+//! A history of an archive: files come and change, loads are killed and continued, and in the end everything is there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use archive::question::{InputState, LedgerRow, LinkScope};
+use rig::Dice;
+
+use super::check::check;
+use super::expected::whole_part;
+use super::journal;
+use super::order::{self, Action, Ended, Order, Seen, carry_out};
+use super::plan::{self, Fault};
+use super::positions::never_back;
+use super::process::{self, Outcome};
+use super::world::World;
+use crate::Trace;
+
+/// Steps of a history, and so many more at most.
+const STEPS_MIN: u64 = 3;
+const STEPS_SPREAD: u64 = 6;
+
+/// Runs the history that a seed decides.
+pub(super) fn run(seed: u64, trace: &Trace) -> Result<(), String> {
+    let home = tempfile::Builder::new()
+        .prefix("weft-simulate-")
+        .tempdir_in(temporary());
+    let home = home.map_err(|error| format!("make a folder: {error}"))?;
+    let mut dice = Dice(seed);
+    let links = [LinkScope::All, LinkScope::External][dice.roll(2) as usize];
+    trace.line(format!("links {links}"));
+    let mut history = History {
+        world: World::new(home.path().join("inputs")),
+        archive: home.path().join("a"),
+        links,
+        dice,
+        trace,
+        rows: Vec::new(),
+        forgotten: Vec::new(),
+        epoch: 0,
+        synced: None,
+    };
+    let steps = STEPS_MIN + history.dice.roll(STEPS_SPREAD);
+    for number in 1..=steps {
+        history
+            .step(number)
+            .map_err(|what| format!("step {number}: {what}"))?;
+    }
+    history.end().map_err(|what| format!("at the end: {what}"))
+}
+
+/// Memory where there is some, because syncing to a disk is slow.
+fn temporary() -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    let is_writable = fs::metadata(memory).is_ok_and(|metadata| !metadata.permissions().readonly());
+    if is_writable {
+        memory.to_owned()
+    } else {
+        std::env::temp_dir()
+    }
+}
+
+struct History<'t> {
+    world: World,
+    archive: PathBuf,
+    links: LinkScope,
+    dice: Dice,
+    trace: &'t Trace,
+    /// The ledger as it was seen last.
+    rows: Vec<LedgerRow>,
+    /// Names of inputs that somebody wanted to forget since then.
+    forgotten: Vec<String>,
+    /// The greatest epoch that was seen.
+    epoch: u64,
+    /// The journal, and how much of it is synced.
+    synced: Option<(PathBuf, u64)>,
+}
+
+impl History<'_> {
+    fn step(&mut self, number: u64) -> Result<(), String> {
+        for _ in 0..1 + self.dice.roll(3) {
+            self.world.change(&mut self.dice, self.trace);
+        }
+        if self.dice.roll(16) == 0 {
+            self.trace.count("search index removed");
+            self.trace.line("the search index is removed");
+            let _ = fs::remove_dir_all(self.archive.join("search"));
+        }
+        let action = plan::action(&self.world, self.links, &mut self.dice);
+        let fault = plan::fault(&action, number < 3, &mut self.dice);
+        self.trace.line(format!("{}; {fault}", plan::told(&action)));
+        self.trace.count(match action {
+            Action::Load(_) => "load",
+            Action::Cancel(..) => "load cancelled",
+            Action::Forget(_) => "forget",
+            Action::Search => "search",
+        });
+        let order = Order {
+            archive: self.archive.clone(),
+            links: self.links,
+            action,
+            abort_after_epochs: match fault {
+                Fault::Abort { epochs } => Some(epochs),
+                _ => None,
+            },
+            make_room: matches!(fault, Fault::Full { make_room: true, .. }),
+        };
+        let outcome = self.carry_out(&order, &fault)?;
+        let forgotten = match &order.action {
+            Action::Forget(names) => names.clone(),
+            _ => Vec::new(),
+        };
+        self.take_in(outcome.seen, forgotten)?;
+        // Decided in any case: what comes later must not depend on how this ended.
+        let (tears, mut tearing, checks) = (
+            self.dice.roll(2) == 0,
+            Dice(self.dice.roll(1 << 62)),
+            self.dice.roll(3),
+        );
+        match &outcome.ended {
+            None => {
+                self.trace.count(&match fault {
+                    Fault::Kill { point, .. } => format!("killed at {point}"),
+                    _ => "killed after some epochs".to_owned(),
+                });
+                if let Some((journal, synced)) = self.synced.as_ref().filter(|_| tears)
+                    && let Some(what) = journal::tear(journal, *synced, &mut tearing)
+                {
+                    self.trace.count(&format!("journal {what}"));
+                }
+            }
+            Some(ended) => self.judge(&order, &fault, ended)?,
+        }
+        match checks {
+            0 => Ok(()),
+            checks => self.check(checks == 1),
+        }
+    }
+
+    fn carry_out(&mut self, order: &Order, fault: &Fault) -> Result<Outcome, String> {
+        let file_bytes_max = match fault {
+            Fault::None => {
+                let mut seen = Vec::new();
+                let ended = Some(carry_out(order, &mut |now| seen.push(now)));
+                return Ok(Outcome { seen, ended });
+            }
+            Fault::Full { bytes, .. } => {
+                self.trace.count("full disk");
+                let end = journal::end(&self.archive.join("index")).map_or(0, |(_, end)| end);
+                Some(end + bytes)
+            }
+            Fault::Kill { .. } | Fault::Abort { .. } => None,
+        };
+        process::run(order, fault, file_bytes_max)
+    }
+
+    /// Takes in what readers saw, each time at least what was seen before. At the first time the action, which forgets
+    /// inputs of these names, has not begun.
+    fn take_in(&mut self, seen: Vec<Seen>, forgotten: Vec<String>) -> Result<(), String> {
+        for seen in seen {
+            self.see(seen.epoch, seen.rows)?;
+            self.synced = seen.journal;
+            self.forgotten.clone_from(&forgotten);
+        }
+        self.forgotten.extend(forgotten);
+        Ok(())
+    }
+
+    fn see(&mut self, epoch: u64, rows: Vec<LedgerRow>) -> Result<(), String> {
+        if epoch < self.epoch {
+            return Err(format!("epoch {epoch} after epoch {} was seen", self.epoch));
+        }
+        never_back(&self.world, &self.rows, &rows, &self.forgotten)?;
+        (self.epoch, self.rows) = (epoch, rows);
+        self.forgotten.clear();
+        Ok(())
+    }
+
+    /// Whether an action that came to its end did what it should.
+    fn judge(&self, order: &Order, fault: &Fault, ended: &Ended) -> Result<(), String> {
+        let Some(why) = ended.failure() else {
+            return match &order.action {
+                Action::Load(request) => {
+                    self.all_loaded(&request.inputs.iter().map(|i| &*i.name).collect::<Vec<_>>())
+                }
+                _ => Ok(()),
+            };
+        };
+        let other_links = matches!(&order.action, Action::Load(request) | Action::Cancel(request, _)
+            if request.links.is_some_and(|links| links != self.links));
+        let refuses = ["is loaded to its end", "no input ", "cannot be read again"];
+        let is_expected = match (&order.action, fault) {
+            // Both are told at once, if both are so.
+            _ if other_links && why.contains("links") => true,
+            (Action::Forget(_), _) if refuses.iter().any(|words| why.contains(words)) => true,
+            // Only a load opens the index again.
+            (Action::Forget(_), Fault::Full { .. }) if why.contains("refuses writes") => true,
+            (_, Fault::Full { make_room, .. }) => {
+                self.trace.count("full disk: refused");
+                !make_room
+            }
+            _ => false,
+        };
+        match is_expected {
+            true => Ok(()),
+            false => Err(format!("it failed: {why}")),
+        }
+    }
+
+    /// Whether these files are loaded as far as they go.
+    fn all_loaded(&self, names: &[&str]) -> Result<(), String> {
+        for (name, beginning) in self.world.files() {
+            if !names.contains(&".") && !names.contains(&name.as_str()) {
+                continue;
+            }
+            let digest = self.world.digest(*beginning);
+            let row = self.rows.iter().find(|row| row.digest == digest);
+            let is_loaded = match row {
+                // What it would leave to the views cannot be read any more, as its row or that of the earlier input says.
+                None => self.world.is_anything_gone && self.rows.iter().any(|row| !row.missing.is_empty()),
+                Some(row) => match row.state {
+                    InputState::Done => row.bytes_done == row.size,
+                    InputState::Failed { .. } => row.captures == 0,
+                    // More may come.
+                    _ => row.bytes_done >= whole_part(&self.world, *beginning),
+                },
+            };
+            // Of several files with one content the first decides whether more may come.
+            let is_closed = self
+                .world
+                .files()
+                .iter()
+                .all(|(name, other)| other != beginning || !name.ends_with(".open"));
+            let is_unfinished = row.is_some_and(|row| row.state == InputState::Loading);
+            if !is_loaded || is_unfinished && is_closed {
+                return Err(format!("{name} is not loaded: {row:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, whole: bool) -> Result<(), String> {
+        self.trace.count("check");
+        let archive = order::open(&self.archive, self.links)?;
+        let found = check(&archive, &self.world, self.links, whole)?;
+        drop(archive);
+        self.see(found.epoch, found.rows)?;
+        self.synced = journal::end(&self.archive.join("index"));
+        Ok(())
+    }
+
+    /// Nothing goes wrong any more, and everything is loaded.
+    fn end(&mut self) -> Result<(), String> {
+        // Seen before the files change: what is in the archive now must still be told from contents.
+        self.check(false)?;
+        self.world.complete();
+        let order = Order {
+            archive: self.archive.clone(),
+            links: self.links,
+            action: Action::Load(plan::load_all(&self.world)),
+            abort_after_epochs: None,
+            make_room: false,
+        };
+        let outcome = self.carry_out(&order, &Fault::None)?;
+        self.take_in(outcome.seen, Vec::new())?;
+        if let Some(why) = outcome.ended.and_then(|ended| ended.failure()) {
+            return Err(format!("it failed: {why}"));
+        }
+        self.all_loaded(&["."])?;
+        self.check(true)
+    }
+}

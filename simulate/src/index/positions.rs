@@ -1,0 +1,116 @@
+//! Positions never go back: what a reader saw of the ledger holds at any later time, whatever happened between.
+//!
+//! Two things may take an input back, and only so far: a cut input that goes on, to the end of the last record that was
+//! complete before, and a forgotten one, whose row goes.
+
+use archive::question::{InputState, LedgerRow};
+
+use super::expected::whole_part;
+use super::world::World;
+
+/// Compares what was seen of the ledger earlier with what is seen later. `forgotten` are names of inputs that somebody
+/// wanted to forget meanwhile.
+pub(super) fn never_back(
+    world: &World,
+    before: &[LedgerRow],
+    after: &[LedgerRow],
+    forgotten: &[String],
+) -> Result<(), String> {
+    before.iter().try_for_each(|row| {
+        check(world, row, before, after, forgotten).map_err(|what| {
+            let rows: Vec<String> = after.iter().map(told).collect();
+            format!(
+                "{} was seen, but {what}; the ledger has now\n  {}",
+                told(row),
+                rows.join("\n  ")
+            )
+        })
+    })
+}
+
+/// A row in words.
+fn told(row: &LedgerRow) -> String {
+    let digest = row.digest.get(..15).unwrap_or(&row.digest);
+    format!(
+        "{} ({digest}): {}, {} of {} bytes",
+        row.input, row.state, row.bytes_done, row.size
+    )
+}
+
+fn check(
+    world: &World,
+    row: &LedgerRow,
+    before: &[LedgerRow],
+    after: &[LedgerRow],
+    forgotten: &[String],
+) -> Result<(), String> {
+    let may_be_forgotten = row.captures == 0 || row.state != InputState::Done;
+    let is_forgotten = may_be_forgotten && forgotten.contains(&row.input);
+    // Forgotten and loaded again, it begins anew.
+    if is_forgotten {
+        return Ok(());
+    }
+    let to = lowest(world, row);
+    let same = after.iter().find(|now| now.digest == row.digest);
+    if let Some(now) = same {
+        // Between being taken back and being registered with its new content it is as it was, but for this.
+        let is_reopened = now.state == InputState::Loading && row.state != InputState::Loading;
+        if now.bytes_done >= row.bytes_done || is_reopened && now.bytes_done >= to {
+            return Ok(());
+        }
+    }
+    let Some((content, length)) = world.of_digest(&row.digest) else {
+        // Nothing was ever read of it, so anything may take its place.
+        return if row.captures == 0 {
+            Ok(())
+        } else {
+            Err("no file ever had this content".to_owned())
+        };
+    };
+    let goes_on = |now: &&LedgerRow| {
+        let beginning = world.of_digest(&now.digest);
+        beginning.is_some_and(|(other, longer)| other == content && longer > length)
+    };
+    let was_there = |now: &LedgerRow| before.iter().any(|row| row.digest == now.digest);
+    // Of inputs that come to have one content one is left: one that was there, one with another name, or the row of
+    // another of them, which went on.
+    let is_other = |now: &LedgerRow| {
+        let mut gone = before.iter().filter(|other| {
+            let is_gone = after.iter().all(|now| now.digest != other.digest);
+            let beginning = world.of_digest(&other.digest);
+            is_gone && other.digest != row.digest && beginning.is_some_and(|(other, _)| other == content)
+        });
+        gone.any(|other| now.bytes_done >= lowest(world, other))
+    };
+    let is_merged = same.is_none()
+        && after
+            .iter()
+            .filter(goes_on)
+            .any(|now| was_there(now) || name(now) != name(row) || is_other(now));
+    // Where a longer file goes on with its row, a shorter one may begin anew.
+    let has_gone_on = after
+        .iter()
+        .filter(goes_on)
+        .any(|now| !was_there(now) && now.bytes_done >= to);
+    match same {
+        _ if is_merged || has_gone_on => Ok(()),
+        Some(now) => Err(format!("it went back to {}", now.bytes_done)),
+        None if row.captures == 0 => Ok(()),
+        None => Err("it is gone, and nothing goes on from there".to_owned()),
+    }
+}
+
+/// The name of an input, whether it was found in the folder or by itself, and whether more is to come or not.
+fn name(row: &LedgerRow) -> &str {
+    let name = row.input.strip_prefix("./").unwrap_or(&row.input);
+    name.strip_suffix(".open").unwrap_or(name)
+}
+
+/// How far an input may be taken back because it goes on.
+fn lowest(world: &World, row: &LedgerRow) -> u64 {
+    let had_ended = matches!(row.state, InputState::Done | InputState::Failed { .. });
+    let beginning = world.of_digest(&row.digest).filter(|_| had_ended);
+    beginning.map_or(row.bytes_done, |beginning| {
+        whole_part(world, beginning).min(row.bytes_done)
+    })
+}

@@ -1,0 +1,227 @@
+//! The files that are loaded, and all contents that they ever had.
+//!
+//! Files change only between two steps. The ledger names contents by digest, so every content that a file ever had is
+//! remembered by its digest.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use data_encoding::HEXLOWER;
+use rig::Dice;
+use sha2::{Digest, Sha256};
+
+use super::web::{self, Content};
+use crate::Trace;
+
+/// The beginning of a content: its number, and how many bytes.
+pub(super) type Beginning = (usize, u64);
+
+/// Files and contents.
+pub(super) struct World {
+    folder: PathBuf,
+    contents: Vec<Content>,
+    /// What is in each file now.
+    files: BTreeMap<String, Beginning>,
+    /// Every name that a file ever had.
+    names: Vec<String>,
+    known: HashMap<String, Beginning>,
+    /// Whether a file was removed or got another content, so that what was loaded from it cannot be read again.
+    pub(super) is_anything_gone: bool,
+}
+
+impl World {
+    /// With no files, in a folder that is made.
+    pub(super) fn new(folder: PathBuf) -> World {
+        fs::create_dir_all(&folder).expect("a folder in the temporary one can be made");
+        World {
+            folder,
+            contents: Vec::new(),
+            files: BTreeMap::new(),
+            names: Vec::new(),
+            known: HashMap::new(),
+            is_anything_gone: false,
+        }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(super) fn files(&self) -> &BTreeMap<String, Beginning> {
+        &self.files
+    }
+
+    /// Every name that a file ever had, in the order of their making.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The content that has this digest.
+    pub(super) fn of_digest(&self, digest: &str) -> Option<Beginning> {
+        self.known.get(digest).copied()
+    }
+
+    pub(super) fn bytes(&self, (content, length): Beginning) -> &[u8] {
+        &self.contents[content].bytes[..length as usize]
+    }
+
+    pub(super) fn digest(&self, beginning: Beginning) -> String {
+        format!(
+            "sha256:{}",
+            HEXLOWER.encode(&Sha256::digest(self.bytes(beginning)))
+        )
+    }
+
+    /// Words of all contents; each is in one capture.
+    pub(super) fn words(&self) -> impl Iterator<Item = &str> {
+        self.contents
+            .iter()
+            .flat_map(|content| &content.words)
+            .map(String::as_str)
+    }
+
+    /// Changes one file, or some.
+    pub(super) fn change(&mut self, dice: &mut Dice, trace: &Trace) {
+        match dice.roll(16) {
+            _ if self.files.is_empty() => self.add(dice, trace),
+            0..5 => self.add(dice, trace),
+            5..7 => self.copy(dice, trace),
+            7..11 => self.grow(dice, trace),
+            11..13 => self.finish(dice, trace),
+            13 => self.replace(dice, trace),
+            14 => self.remove(dice, trace),
+            _ => {}
+        }
+    }
+
+    /// Gives all files the names and the lengths that they are to have in the end.
+    pub(super) fn complete(&mut self) {
+        for (name, (content, _)) in self.files.clone() {
+            let whole = self.contents[content].bytes.len() as u64;
+            self.files.remove(&name);
+            fs::remove_file(self.folder.join(&name)).expect("the file is there");
+            let done = name.strip_suffix(".open").unwrap_or(&name);
+            self.write(done.to_owned(), (content, whole));
+        }
+    }
+
+    fn add(&mut self, dice: &mut Dice, trace: &Trace) {
+        let content = self.make(dice);
+        self.place(content, dice, trace, "new");
+    }
+
+    fn make(&mut self, dice: &mut Dice) -> usize {
+        let number = self.contents.len();
+        self.contents.push(web::content(number, dice));
+        number
+    }
+
+    /// A content that is somewhere already, under another name, too.
+    fn copy(&mut self, dice: &mut Dice, trace: &Trace) {
+        let (_, (content, _)) = self.any(dice);
+        self.place(content, dice, trace, "copy");
+    }
+
+    fn place(&mut self, content: usize, dice: &mut Dice, trace: &Trace, what: &str) {
+        let open = if dice.roll(4) == 0 { ".open" } else { "" };
+        let name = format!(
+            "{:02}.{}{open}",
+            self.names.len(),
+            self.contents[content].extension
+        );
+        let length = self.length(content, 0, dice);
+        trace.count(if length < self.contents[content].bytes.len() as u64 {
+            "file cut"
+        } else {
+            "file whole"
+        });
+        trace.line(format!(
+            "{name}: {what}, {length} of {} bytes of content {content}{}",
+            self.contents[content].bytes.len(),
+            self.contents[content].damage
+        ));
+        self.write(name, (content, length));
+    }
+
+    /// Longer than `from`, if there is more; often the whole.
+    fn length(&self, content: usize, from: u64, dice: &mut Dice) -> u64 {
+        let whole = self.contents[content].bytes.len() as u64;
+        let least = from
+            .max(self.contents[content].unique_bytes as u64 * 3 / 4)
+            .min(whole);
+        match dice.roll(2) {
+            0 => whole,
+            _ => least + dice.roll(whole - least + 1),
+        }
+    }
+
+    fn grow(&mut self, dice: &mut Dice, trace: &Trace) {
+        let (name, (content, from)) = self.any(dice);
+        let length = self.length(content, from, dice);
+        if length > from {
+            trace.count("file grown");
+            trace.line(format!("{name}: grows from {from} to {length} bytes"));
+            self.write(name, (content, length));
+        }
+    }
+
+    /// A file that is being written gets its name and more bytes.
+    fn finish(&mut self, dice: &mut Dice, trace: &Trace) {
+        let open = self.files.iter().find(|(name, _)| name.ends_with(".open"));
+        let Some((name, (content, from))) = open.map(|(name, now)| (name.clone(), *now)) else {
+            return self.grow(dice, trace);
+        };
+        let length = self.length(content, from, dice);
+        let done = name.strip_suffix(".open").unwrap_or(&name).to_owned();
+        trace.count("file closed");
+        trace.line(format!("{name}: becomes {done}, {length} bytes"));
+        self.files.remove(&name);
+        fs::remove_file(self.folder.join(&name)).expect("the file is there");
+        self.write(done, (content, length));
+    }
+
+    fn replace(&mut self, dice: &mut Dice, trace: &Trace) {
+        let (name, _) = self.any(dice);
+        let content = self.make(dice);
+        let length = self.length(content, 0, dice);
+        trace.count("file replaced");
+        trace.line(format!("{name}: replaced by {length} bytes of content {content}"));
+        self.is_anything_gone = true;
+        self.write(name, (content, length));
+    }
+
+    fn remove(&mut self, dice: &mut Dice, trace: &Trace) {
+        let (name, _) = self.any(dice);
+        trace.count("file removed");
+        trace.line(format!("{name}: removed"));
+        self.is_anything_gone = true;
+        self.files.remove(&name);
+        fs::remove_file(self.folder.join(&name)).expect("the file is there");
+    }
+
+    /// Any file; there must be one.
+    fn any(&self, dice: &mut Dice) -> (String, Beginning) {
+        let at = dice.roll(self.files.len() as u64) as usize;
+        let (name, now) = self.files.iter().nth(at).expect("a number below their count");
+        (name.clone(), *now)
+    }
+
+    fn write(&mut self, name: String, beginning: Beginning) {
+        let path = self.folder.join(&name);
+        fs::write(&path, self.bytes(beginning)).expect("there is room for a small file");
+        // Long ago, so that no load waits for a cut file to grow.
+        let file = File::options()
+            .write(true)
+            .open(&path)
+            .expect("it was just written");
+        file.set_modified(SystemTime::now() - Duration::from_secs(3600))
+            .expect("it is ours");
+        self.known.insert(self.digest(beginning), beginning);
+        if !self.names.contains(&name) {
+            self.names.push(name.clone());
+        }
+        self.files.insert(name, beginning);
+    }
+}
