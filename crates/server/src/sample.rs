@@ -32,7 +32,7 @@ pub fn samples() -> Vec<(&'static str, Answer)> {
                 next: next(),
             }),
         ),
-        ("page", Body::Page(Box::new(page()))),
+        ("page", Body::Page(page())),
         (
             "links",
             Body::Links(LinksBody {

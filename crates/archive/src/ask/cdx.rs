@@ -5,14 +5,15 @@
 //! only the rows returned.
 
 use urlkey::url_ranges;
-use weave::{CaptureRow, KeyRange, Snapshot};
+use weave::{CaptureRow, KeyRange};
 
+use super::basis::Basis;
 use super::cdx_walk::{Place, Walk};
 use super::limit::clamp;
 use super::{cursor, key, time};
 use crate::AskError;
 use crate::cdx::{Collapsing, FilterError, Filters};
-use crate::question::{Body, CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion, CdxRow, MatchType};
+use crate::question::{CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion, CdxRow, MatchType};
 
 /// Most captures that are looked at for one answer.
 const LOOKED_AT_MAX: usize = 200_000;
@@ -20,7 +21,7 @@ const LOOKED_AT_MAX: usize = 200_000;
 /// Most blocks in one answer.
 const BLOCKS_MAX: usize = 100;
 
-pub(super) fn cdx(snapshot: &Snapshot, question: &CdxQuestion) -> Result<Body, AskError> {
+pub(super) fn cdx(basis: &Basis<'_>, question: &CdxQuestion) -> Result<CdxBody, AskError> {
     let limit = clamp(question.limit);
     let times = Times::new(question)?;
     let filters = Filters::new(&question.filters)?;
@@ -29,7 +30,7 @@ pub(super) fn cdx(snapshot: &Snapshot, question: &CdxQuestion) -> Result<Body, A
     let last = after.as_ref().map(|place| place.collapsed.clone());
     let mut collapsing = Collapsing::new(&question.collapse, last.unwrap_or_default());
     let ranges = ranges(&question.url, question.match_type)?;
-    let mut walk = Walk::new(snapshot, ranges, &question.order, after)?;
+    let mut walk = Walk::new(&basis.snapshot, ranges, &question.order, after)?;
     let mut rows = Vec::new();
     for looked_at in 0.. {
         let mut before = walk.place();
@@ -61,21 +62,21 @@ pub(super) fn cdx(snapshot: &Snapshot, question: &CdxQuestion) -> Result<Body, A
         }
         rows.push(row);
     }
-    Ok(Body::Cdx(CdxBody { rows, next: None }))
+    Ok(CdxBody { rows, next: None })
 }
 
 /// An answer whose cursor continues after `before`, the place just before the first row that is not returned.
-fn page(rows: Vec<CdxRow>, before: Place) -> Body {
+fn page(rows: Vec<CdxRow>, before: Place) -> CdxBody {
     let next = Some(cursor::encode(&before));
-    Body::Cdx(CdxBody { rows, next })
+    CdxBody { rows, next }
 }
 
 /// Finds where blocks of captures end, without reading the captures.
-pub(super) fn blocks(snapshot: &Snapshot, question: &CdxBlocksQuestion) -> Result<Body, AskError> {
+pub(super) fn blocks(basis: &Basis<'_>, question: &CdxBlocksQuestion) -> Result<CdxBlocksBody, AskError> {
     let rows = question.rows.clamp(1, LOOKED_AT_MAX);
     let ranges = ranges(&question.url, question.match_type)?;
     let after = cursor::decode::<Place>(question.after.as_deref())?;
-    let mut walk = Walk::new(snapshot, ranges, &Default::default(), after)?;
+    let mut walk = Walk::new(&basis.snapshot, ranges, &Default::default(), after)?;
     let mut ends = Vec::new();
     for _ in 0..BLOCKS_MAX.min(LOOKED_AT_MAX.div_ceil(rows)) {
         let passed = walk.skip_rows(rows)?;
@@ -83,11 +84,11 @@ pub(super) fn blocks(snapshot: &Snapshot, question: &CdxBlocksQuestion) -> Resul
             ends.push(cursor::encode(&walk.place()));
         }
         if passed < rows {
-            return Ok(Body::CdxBlocks(CdxBlocksBody { ends, next: None }));
+            return Ok(CdxBlocksBody { ends, next: None });
         }
     }
     let next = ends.last().cloned();
-    Ok(Body::CdxBlocks(CdxBlocksBody { ends, next }))
+    Ok(CdxBlocksBody { ends, next })
 }
 
 /// Last part of a path or an address. In the address of a web server the part after a question mark is

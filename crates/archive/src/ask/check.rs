@@ -2,14 +2,16 @@
 
 use weave::{DumpError, Snapshot};
 
+use super::basis::Basis;
 use crate::AskError;
 use crate::parts::Parts;
-use crate::question::{Body, CheckBody, DamageRow};
+use crate::question::{Check, CheckBody, DamageRow};
 
 /// Advice for a damaged index.
 const LOAD_AGAIN: &str = "restore a copy of the archive, or load its inputs into a new one";
 
-pub(super) fn check(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskError> {
+pub(super) fn check(basis: &Basis<'_>, _: &Check) -> Result<CheckBody, AskError> {
+    let Basis { parts, snapshot } = basis;
     let damages = snapshot.check().map_err(|error| match error {
         DumpError::Snapshot(error) => AskError::internal(error),
         other => AskError::unavailable(other),
@@ -26,7 +28,7 @@ pub(super) fn check(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskError
         body.notes
             .push("the search index was not checked: it follows from the index".to_owned());
     }
-    Ok(Body::Check(body))
+    Ok(body)
 }
 
 fn check_search(parts: &Parts, snapshot: &Snapshot, body: &mut CheckBody) {

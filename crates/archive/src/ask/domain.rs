@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use weave::Snapshot;
 
+use super::basis::Basis;
 use super::limit::{clamp, page_of};
 use super::{cursor, key};
 use crate::AskError;
-use crate::question::{Body, DomainBody, LinkingDomain, TopBody, TopRow};
+use crate::question::{Domain, DomainBody, LinkingDomain, Top, TopBody, TopRow};
 
 /// Number of URIs shown with a domain.
 const TOP_OF_DOMAIN: usize = 20;
@@ -21,14 +22,15 @@ const LINKING_MAX: usize = 50;
 /// A place in a ranking: rank, external in-links, in-links, key.
 type Place = (u64, u64, u64, String);
 
-pub(super) fn domain(snapshot: &Snapshot, name: &str) -> Result<Body, AskError> {
-    let name = registered(name)?;
+pub(super) fn domain(basis: &Basis<'_>, question: &Domain) -> Result<DomainBody, AskError> {
+    let snapshot = &basis.snapshot;
+    let name = registered(&question.name)?;
     let row = snapshot.domain(&name)?;
     let row = row.ok_or_else(|| AskError::not_found(format!("no URI of domain {name}")))?;
     let ranked = snapshot.top(Some(&name), None, TOP_OF_DOMAIN)?;
     let (linking_domains, seen) = linking_domains(snapshot, &name, &ranked)?;
     let top = top_rows(snapshot, ranked, 0)?;
-    Ok(Body::Domain(DomainBody {
+    Ok(DomainBody {
         linking_domains_complete: seen == row.inlinks_external && linking_domains.len() <= LINKING_MAX,
         linking_domains: linking_domains.into_iter().take(LINKING_MAX).collect(),
         domain: row.domain,
@@ -36,7 +38,7 @@ pub(super) fn domain(snapshot: &Snapshot, name: &str) -> Result<Body, AskError> 
         pages: row.pages,
         inlinks_external: row.inlinks_external,
         top,
-    }))
+    })
 }
 
 /// The registered domain of a domain, a host or a URL.
@@ -74,15 +76,11 @@ fn linking_domains(
     Ok((domains, seen))
 }
 
-pub(super) fn top(
-    snapshot: &Snapshot,
-    domain: Option<&str>,
-    after: Option<&str>,
-    limit: usize,
-) -> Result<Body, AskError> {
-    let after: Option<Place> = cursor::decode(after)?;
-    let limit = clamp(limit);
-    let domain = domain.map(registered).transpose()?;
+pub(super) fn top(basis: &Basis<'_>, question: &Top) -> Result<TopBody, AskError> {
+    let snapshot = &basis.snapshot;
+    let after: Option<Place> = cursor::decode(question.after.as_deref())?;
+    let limit = clamp(question.limit);
+    let domain = question.domain.as_deref().map(registered).transpose()?;
     let rank = after.as_ref().map_or(0, |(rank, ..)| *rank);
     let after = after.map(|(_, inlinks_external, inlinks, url_key)| weave::TopRow {
         url_key,
@@ -102,10 +100,10 @@ pub(super) fn top(
     {
         return Err(AskError::not_found(format!("no URI of domain {domain}")));
     }
-    Ok(Body::Top(TopBody {
+    Ok(TopBody {
         rows: top_rows(snapshot, ranked, rank)?,
         next,
-    }))
+    })
 }
 
 fn top_rows(snapshot: &Snapshot, ranked: Vec<weave::TopRow>, rank: u64) -> Result<Vec<TopRow>, AskError> {

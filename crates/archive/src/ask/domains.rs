@@ -9,22 +9,19 @@ use std::collections::BTreeMap;
 
 use weave::Snapshot;
 
+use super::basis::Basis;
 use super::cursor;
 use super::limit::{clamp, page_of};
 use crate::AskError;
-use crate::question::{Body, DomainOrder, DomainRow, DomainsBody};
+use crate::question::{DomainOrder, DomainRow, Domains, DomainsBody};
 
 /// A row's place in the order of a count: the highest count first, then by name.
 type Place = (Reverse<u64>, String);
 
-pub(super) fn domains(
-    snapshot: &Snapshot,
-    order: DomainOrder,
-    after: Option<&str>,
-    limit: usize,
-) -> Result<Body, AskError> {
-    let limit = clamp(limit);
-    let (rows, next) = match order {
+pub(super) fn domains(basis: &Basis<'_>, question: &Domains) -> Result<DomainsBody, AskError> {
+    let (snapshot, after) = (&basis.snapshot, question.after.as_deref());
+    let limit = clamp(question.limit);
+    let (rows, next) = match question.order {
         DomainOrder::Name => by_name(snapshot, after, limit)?,
         DomainOrder::Pages => by_count(snapshot, after, limit, |row| row.pages)?,
         DomainOrder::Inlinks => by_count(snapshot, after, limit, |row| row.inlinks_external)?,
@@ -35,10 +32,10 @@ pub(super) fn domains(
         pages: row.pages,
         inlinks_external: row.inlinks_external,
     };
-    Ok(Body::Domains(DomainsBody {
+    Ok(DomainsBody {
         rows: rows.into_iter().map(row).collect(),
         next,
-    }))
+    })
 }
 
 /// Rows, and the cursor after them if there are more.

@@ -5,16 +5,18 @@
 
 use weave::{InputId, InputState, LedgerEntry};
 
+use super::basis::Basis;
 use super::ledger::is_named;
 use crate::AskError;
 use crate::crash;
 use crate::load::forget_input;
 use crate::parts::Parts;
-use crate::question::{Body, ForgottenBody};
+use crate::question::{Forget, ForgottenBody};
 
 /// Removes the inputs with one of these names. If a name has no input that may be removed, nothing is removed
 /// at all.
-pub(super) fn forget(parts: &Parts, names: &[String]) -> Result<Body, AskError> {
+pub(super) fn forget(basis: &Basis<'_>, question: &Forget) -> Result<ForgottenBody, AskError> {
+    let (parts, names) = (basis.parts, &question.inputs);
     parts.writable()?;
     // No load may run meanwhile, because it might be reading one of these inputs.
     parts.jobs.while_idle(|| {
@@ -25,11 +27,11 @@ pub(super) fn forget(parts: &Parts, names: &[String]) -> Result<Body, AskError> 
         }
         parts.catch_up_search().map_err(AskError::internal)?;
         let sum = |count: fn(&LedgerEntry) -> u64| found.iter().map(|(_, entry)| count(entry)).sum();
-        Ok(Body::Forgotten(ForgottenBody {
+        Ok(ForgottenBody {
             captures: sum(|entry| entry.captures),
             quarantined: sum(|entry| entry.quarantined),
             inputs: found.into_iter().map(|(_, entry)| entry.input).collect(),
-        }))
+        })
     })?
 }
 

@@ -2,12 +2,14 @@
 
 use weave::Snapshot;
 
+use super::basis::Basis;
 use crate::parts::Parts;
-use crate::question::{Body, JobBody, JobsBody, LinkScope, LoadRequest, StagesBody};
-use crate::{AskError, jobs::Job};
+use crate::question::{Cancel, Job, JobBody, Jobs, JobsBody, LinkScope, LoadRequest, Stages, StagesBody};
+use crate::{AskError, jobs};
 
 /// Checks a load and queues it.
-pub(super) fn load(parts: &Parts, request: &LoadRequest) -> Result<Body, AskError> {
+pub(super) fn load(basis: &Basis<'_>, request: &LoadRequest) -> Result<JobBody, AskError> {
+    let parts = basis.parts;
     parts.writable()?;
     if request.inputs.is_empty() {
         return Err(AskError::bad_request("no inputs to load"));
@@ -22,7 +24,7 @@ pub(super) fn load(parts: &Parts, request: &LoadRequest) -> Result<Body, AskErro
             "a rate of {rate} pages per second"
         )));
     }
-    Ok(Body::Job(parts.jobs.submit(request.clone())?))
+    parts.jobs.submit(request.clone())
 }
 
 /// Refuses another scope of links than the archive was created with, because it could not tell which links
@@ -37,27 +39,34 @@ fn check_links(parts: &Parts, links: LinkScope) -> Result<(), AskError> {
     )))
 }
 
-pub(super) fn jobs(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskError> {
-    let ledger = snapshot.ledger()?;
-    let rows: Vec<JobBody> = parts.jobs.all().iter().map(|job| job.body(&ledger)).collect();
-    Ok(Body::Jobs(JobsBody { rows }))
+pub(super) fn jobs(basis: &Basis<'_>, _: &Jobs) -> Result<JobsBody, AskError> {
+    let ledger = basis.snapshot.ledger()?;
+    let rows: Vec<JobBody> = basis
+        .parts
+        .jobs
+        .all()
+        .iter()
+        .map(|job| job.body(&ledger))
+        .collect();
+    Ok(JobsBody { rows })
 }
 
-pub(super) fn job(parts: &Parts, snapshot: &Snapshot, id: u64) -> Result<Body, AskError> {
-    body(&*parts.jobs.get(id)?, snapshot)
+pub(super) fn job(basis: &Basis<'_>, question: &Job) -> Result<JobBody, AskError> {
+    body(&*basis.parts.jobs.get(question.id)?, &basis.snapshot)
 }
 
-pub(super) fn cancel(parts: &Parts, snapshot: &Snapshot, id: u64) -> Result<Body, AskError> {
-    body(&*parts.jobs.cancel(id)?, snapshot)
+pub(super) fn cancel(basis: &Basis<'_>, question: &Cancel) -> Result<JobBody, AskError> {
+    body(&*basis.parts.jobs.cancel(question.id)?, &basis.snapshot)
 }
 
-fn body(job: &Job, snapshot: &Snapshot) -> Result<Body, AskError> {
-    Ok(Body::Job(job.body(&snapshot.ledger()?)))
+fn body(job: &jobs::Job, snapshot: &Snapshot) -> Result<JobBody, AskError> {
+    Ok(job.body(&snapshot.ledger()?))
 }
 
 /// Stages of the load that is running or ran last.
-pub(super) fn stages(parts: &Parts) -> Body {
-    Body::Stages(StagesBody {
-        stages: parts.jobs.current().map(|job| job.stages()).unwrap_or_default(),
+pub(super) fn stages(basis: &Basis<'_>, _: &Stages) -> Result<StagesBody, AskError> {
+    let current = basis.parts.jobs.current();
+    Ok(StagesBody {
+        stages: current.map(|job| job.stages()).unwrap_or_default(),
     })
 }

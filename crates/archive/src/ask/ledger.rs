@@ -1,22 +1,21 @@
 //! Inputs, and the parts of them that could not be used.
 
-use weave::{InputId, InputState, LedgerEntry, QuarantineEntry, Snapshot};
+use weave::{InputId, InputState, LedgerEntry, QuarantineEntry};
 
+use super::basis::Basis;
 use super::cursor;
 use super::limit::{clamp, page_of};
 use crate::AskError;
-use crate::question::{Body, LedgerBody, LedgerRow, LedgerState, QuarantineBody, QuarantineRow};
+use crate::question::{
+    Ledger, LedgerBody, LedgerRow, LedgerState, Quarantine, QuarantineBody, QuarantineRow,
+};
 
 /// Rows sorted by name, then digest. With `state`, only inputs in that state.
-pub(super) fn ledger(
-    snapshot: &Snapshot,
-    state: Option<LedgerState>,
-    after: Option<&str>,
-    limit: usize,
-) -> Result<Body, AskError> {
-    let after: Option<(String, String)> = cursor::decode(after)?;
-    let limit = clamp(limit);
-    let mut entries: Vec<LedgerEntry> = snapshot.ledger()?.into_iter().map(|(_, entry)| entry).collect();
+pub(super) fn ledger(basis: &Basis<'_>, question: &Ledger) -> Result<LedgerBody, AskError> {
+    let after: Option<(String, String)> = cursor::decode(question.after.as_deref())?;
+    let (state, limit) = (question.state, clamp(question.limit));
+    let ledger = basis.snapshot.ledger()?;
+    let mut entries: Vec<LedgerEntry> = ledger.into_iter().map(|(_, entry)| entry).collect();
     let place = |entry: &LedgerEntry| (entry.input.clone(), entry.digest.clone());
     entries.retain(|entry| {
         let is_wanted = state.is_none_or(|state| is_in(entry, state));
@@ -24,10 +23,10 @@ pub(super) fn ledger(
     });
     entries.sort_by_cached_key(place);
     let next = page_of(&mut entries, limit, |entry| cursor::encode(&place(entry)));
-    Ok(Body::Ledger(LedgerBody {
+    Ok(LedgerBody {
         rows: entries.iter().map(LedgerRow::from).collect(),
         next,
-    }))
+    })
 }
 
 fn is_in(entry: &LedgerEntry, state: LedgerState) -> bool {
@@ -50,14 +49,10 @@ pub(super) fn is_named(entry: &LedgerEntry, name: &str) -> bool {
 }
 
 /// Rows by input, in the order of loading, then offset.
-pub(super) fn quarantine(
-    snapshot: &Snapshot,
-    input: Option<&str>,
-    after: Option<&str>,
-    limit: usize,
-) -> Result<Body, AskError> {
-    let after: Option<(InputId, QuarantineEntry)> = cursor::decode(after)?;
-    let limit = clamp(limit);
+pub(super) fn quarantine(basis: &Basis<'_>, question: &Quarantine) -> Result<QuarantineBody, AskError> {
+    let (snapshot, input) = (&basis.snapshot, question.input.as_deref());
+    let after: Option<(InputId, QuarantineEntry)> = cursor::decode(question.after.as_deref())?;
+    let limit = clamp(question.limit);
     let ledger = snapshot.ledger()?;
     let name = |id: InputId| {
         ledger
@@ -95,8 +90,8 @@ pub(super) fn quarantine(
         reason: entry.reason,
         detail: entry.detail,
     });
-    Ok(Body::Quarantine(QuarantineBody {
+    Ok(QuarantineBody {
         rows: rows.collect(),
         next,
-    }))
+    })
 }

@@ -2,23 +2,20 @@
 
 use weave::{Snapshot, SnapshotError};
 
+use super::basis::Basis;
 use super::limit::{clamp, page_of};
 use super::{cursor, key};
 use crate::AskError;
-use crate::question::{Body, LinkRow, LinksBody};
+use crate::question::{Inlinks, LinkRow, LinksBody, Outlinks};
 
-pub(super) fn inlinks(
-    snapshot: &Snapshot,
-    url: &str,
-    after: Option<&str>,
-    limit: usize,
-) -> Result<Body, AskError> {
-    let url_key = key::url_key(url)?;
-    let after: Option<String> = cursor::decode(after)?;
-    let limit = clamp(limit);
+pub(super) fn inlinks(basis: &Basis<'_>, question: &Inlinks) -> Result<LinksBody, AskError> {
+    let snapshot = &basis.snapshot;
+    let url_key = key::url_key(&question.url)?;
+    let after: Option<String> = cursor::decode(question.after.as_deref())?;
+    let limit = clamp(question.limit);
     let uri = snapshot
         .uri(&url_key)?
-        .ok_or_else(|| key::unknown(url, &url_key))?;
+        .ok_or_else(|| key::unknown(&question.url, &url_key))?;
     // One row more than the limit shows whether the list continues.
     let mut links = snapshot.inlinks(&url_key, after.as_deref(), limit + 1)?;
     let next = page_of(&mut links, limit, |link| cursor::encode(&link.source_key));
@@ -27,26 +24,22 @@ pub(super) fn inlinks(
         Ok(row(link, source_url, source_title))
     });
     let rows = rows.collect::<Result<_, AskError>>()?;
-    Ok(Body::Links(LinksBody {
+    Ok(LinksBody {
         url_key,
         rows,
         total: uri.inlinks,
         next,
-    }))
+    })
 }
 
-pub(super) fn outlinks(
-    snapshot: &Snapshot,
-    url: &str,
-    after: Option<&str>,
-    limit: usize,
-) -> Result<Body, AskError> {
-    let url_key = key::url_key(url)?;
-    let after: Option<String> = cursor::decode(after)?;
-    let limit = clamp(limit);
+pub(super) fn outlinks(basis: &Basis<'_>, question: &Outlinks) -> Result<LinksBody, AskError> {
+    let snapshot = &basis.snapshot;
+    let url_key = key::url_key(&question.url)?;
+    let after: Option<String> = cursor::decode(question.after.as_deref())?;
+    let limit = clamp(question.limit);
     let version = snapshot.version(&url_key)?;
     if version.is_none() && snapshot.uri(&url_key)?.is_none() {
-        return Err(key::unknown(url, &url_key));
+        return Err(key::unknown(&question.url, &url_key));
     }
     let mut links = snapshot.outlinks(&url_key, after.as_deref(), limit + 1)?;
     let next = page_of(&mut links, limit, |link| cursor::encode(&link.target_key));
@@ -58,12 +51,12 @@ pub(super) fn outlinks(
         .into_iter()
         .map(|link| row(link, url.clone(), title.clone()))
         .collect();
-    Ok(Body::Links(LinksBody {
+    Ok(LinksBody {
         url_key,
         rows,
         total,
         next,
-    }))
+    })
 }
 
 fn row(link: weave::LinkRow, source_url: String, source_title: String) -> LinkRow {

@@ -4,6 +4,7 @@
 //! - everything in an answer belongs to the epoch it names (a search names the epoch that it covers);
 //! - lists continue by key, never by count: a cursor names the last row returned.
 
+mod basis;
 mod cdx;
 mod cdx_walk;
 mod check;
@@ -26,12 +27,10 @@ use std::io::Write;
 
 use weave::{DumpError, SnapshotError};
 
+use self::basis::Basis;
 use crate::AskError;
 use crate::parts::Parts;
-use crate::question::{
-    Answer, Cancel, Domain, Domains, Dump, DumpFormat, Forget, Inlinks, Job, Ledger, Outlinks, Page,
-    Quarantine, Question, Record, Top,
-};
+use crate::question::{Answer, Body, Dump, DumpFormat, Question, questions};
 
 /// Answers a question.
 pub(crate) fn answer(parts: &Parts, question: &Question) -> Result<Answer, AskError> {
@@ -39,60 +38,39 @@ pub(crate) fn answer(parts: &Parts, question: &Question) -> Result<Answer, AskEr
     // it is not, so ask again. A load begins once and ends once, so this loop ends.
     loop {
         let phases = parts.jobs.phases();
-        let answer = answer_at_once(parts, question)?;
+        let basis = Basis {
+            parts,
+            snapshot: parts.weave.snapshot(),
+        };
+        let body = answer_at_once(&basis, question)?;
         let about_jobs = matches!(
             question,
             Question::Jobs(_) | Question::Job(_) | Question::Cancel(_)
         );
         if !about_jobs || parts.jobs.phases() == phases {
-            return Ok(answer);
+            return Ok(Answer {
+                epoch: basis.snapshot.epoch().0,
+                body,
+            });
         }
     }
 }
 
-fn answer_at_once(parts: &Parts, question: &Question) -> Result<Answer, AskError> {
-    let snapshot = parts.weave.snapshot();
-    let body = match question {
-        Question::Status(_) => status::status(parts, &snapshot),
-        Question::Check(_) => check::check(parts, &snapshot),
-        Question::Stages(_) => Ok(jobs::stages(parts)),
-        Question::Ledger(Ledger { state, after, limit }) => {
-            ledger::ledger(&snapshot, *state, after.as_deref(), *limit)
+/// Defines [`answer_at_once`] from the table of questions, which names the function for each.
+macro_rules! dispatch {
+    ($(
+        $(#[$doc:meta])*
+        $kind:ident($answer:ty) { $($variant:ident($question:ty) => $module:ident::$function:ident),+ $(,)? }
+    )*) => {
+        fn answer_at_once(basis: &Basis<'_>, question: &Question) -> Result<Body, AskError> {
+            Ok(match question {
+                $($(Question::$variant(question) => Body::$kind($module::$function(basis, question)?),)+)*
+            })
         }
-        Question::Quarantine(Quarantine { input, after, limit }) => {
-            ledger::quarantine(&snapshot, input.as_deref(), after.as_deref(), *limit)
-        }
-        Question::Page(Page { url }) => page::page(&snapshot, url),
-        Question::Inlinks(Inlinks { url, after, limit }) => {
-            links::inlinks(&snapshot, url, after.as_deref(), *limit)
-        }
-        Question::Outlinks(Outlinks { url, after, limit }) => {
-            links::outlinks(&snapshot, url, after.as_deref(), *limit)
-        }
-        Question::Domain(Domain { name }) => domain::domain(&snapshot, name),
-        Question::Domains(Domains { order, after, limit }) => {
-            domains::domains(&snapshot, *order, after.as_deref(), *limit)
-        }
-        Question::Top(Top { domain, after, limit }) => {
-            domain::top(&snapshot, domain.as_deref(), after.as_deref(), *limit)
-        }
-        Question::Cdx(cdx) => cdx::cdx(&snapshot, cdx),
-        Question::CdxBlocks(blocks) => cdx::blocks(&snapshot, blocks),
-        Question::Search(query) => search::search(parts, &snapshot, query),
-        Question::Record(Record { url, at, capture }) => {
-            record::record(&snapshot, url, at.as_deref(), capture.as_deref())
-        }
-        Question::Load(request) => jobs::load(parts, request),
-        Question::Jobs(_) => jobs::jobs(parts, &snapshot),
-        Question::Job(Job { id }) => jobs::job(parts, &snapshot, *id),
-        Question::Cancel(Cancel { id }) => jobs::cancel(parts, &snapshot, *id),
-        Question::Forget(Forget { inputs }) => forget::forget(parts, inputs),
-    }?;
-    Ok(Answer {
-        epoch: snapshot.epoch().0,
-        body,
-    })
+    };
 }
+
+questions!(dispatch);
 
 /// Writes a whole view, or details (which are always tab-separated).
 pub(crate) fn dump(

@@ -2,9 +2,10 @@
 
 use weave::Snapshot;
 
+use super::basis::Basis;
 use super::{cdx, key, record};
 use crate::AskError;
-use crate::question::{Body, CdxRow, PageBody};
+use crate::question::{CdxRow, Page, PageBody};
 
 /// Most captures listed for a page, newest first.
 const CAPTURES_MAX: usize = 1000;
@@ -12,7 +13,8 @@ const CAPTURES_MAX: usize = 1000;
 /// Characters of text in the preview.
 const PREVIEW_CHARS: usize = 2000;
 
-pub(super) fn page(snapshot: &Snapshot, url: &str) -> Result<Body, AskError> {
+pub(super) fn page(basis: &Basis<'_>, Page { url }: &Page) -> Result<PageBody, AskError> {
+    let snapshot = &basis.snapshot;
     let url_key = key::url_key(url)?;
     let captures = snapshot.captures_newest(&url_key, CAPTURES_MAX)?;
     let uri = snapshot.uri(&url_key)?;
@@ -42,7 +44,7 @@ pub(super) fn page(snapshot: &Snapshot, url: &str) -> Result<Body, AskError> {
         body.url = link.map_or(body.url, |link| link.target_url);
     }
     body.url_key = url_key;
-    Ok(Body::Page(Box::new(body)))
+    Ok(body)
 }
 
 /// Adds the current version, if there is one. A URL with captures of errors only has none.

@@ -3,23 +3,20 @@
 use extract::CaptureKind;
 use weave::{CaptureRow, KeyRange, Snapshot};
 
+use super::basis::Basis;
 use super::{cdx, key, time};
 use crate::AskError;
-use crate::question::{Body, RecordBody};
+use crate::question::{Record, RecordBody};
 
 /// Most captures of one key that are read to find the nearest in time.
 const LOOKED_AT_MAX: usize = 100_000;
 
-/// `capture` names a capture exactly, `at` by its time. Without either, the current version is meant.
-pub(super) fn record(
-    snapshot: &Snapshot,
-    url: &str,
-    at: Option<&str>,
-    name: Option<&str>,
-) -> Result<Body, AskError> {
+/// The capture that the question names exactly, or by its time. Without either, the current version is meant.
+pub(super) fn record(basis: &Basis<'_>, question: &Record) -> Result<RecordBody, AskError> {
+    let (snapshot, url) = (&basis.snapshot, question.url.as_str());
     let url_key = key::url_key(url)?;
-    let at = at.map(time::check_ms).transpose()?;
-    let capture = match (name, at) {
+    let at = question.at.as_deref().map(time::check_ms).transpose()?;
+    let capture = match (question.capture.as_deref(), at) {
         (Some(name), _) => named(snapshot, &url_key, url, name)?,
         (None, Some(at)) => nearest(snapshot, &url_key, url, at)?,
         (None, None) => newest(snapshot, &url_key)?,
@@ -39,7 +36,7 @@ pub(super) fn record(
     };
     let mut body = located(capture);
     body.original = original.map(|original| Box::new(located(original)));
-    Ok(Body::Record(body))
+    Ok(body)
 }
 
 fn located(capture: CaptureRow) -> RecordBody {

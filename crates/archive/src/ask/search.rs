@@ -3,15 +3,12 @@
 use search::{Hit, Query};
 use weave::Snapshot;
 
+use super::basis::Basis;
 use crate::AskError;
-use crate::parts::Parts;
-use crate::question::{Body, Facet, FacetValue, SearchBody, SearchHit, SearchQuestion};
+use crate::question::{Facet, FacetValue, SearchBody, SearchHit, SearchQuestion};
 
-pub(super) fn search(
-    parts: &Parts,
-    snapshot: &Snapshot,
-    question: &SearchQuestion,
-) -> Result<Body, AskError> {
+pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<SearchBody, AskError> {
+    let Basis { parts, snapshot } = basis;
     parts.freshen_search().map_err(AskError::internal)?;
     let query = Query {
         text: question.query.clone(),
@@ -29,7 +26,7 @@ pub(super) fn search(
         ))
     })?;
     let hits = results.hits.into_iter().map(|hit| search_hit(snapshot, hit));
-    Ok(Body::Search(SearchBody {
+    Ok(SearchBody {
         query: question.query.clone(),
         hits: hits.collect::<Result<_, AskError>>()?,
         understood: results.understood,
@@ -39,7 +36,7 @@ pub(super) fn search(
         took_ms: results.took_ms,
         facets: results.facets.into_iter().map(facet).collect(),
         next: results.next,
-    }))
+    })
 }
 
 fn search_hit(snapshot: &Snapshot, hit: Hit) -> Result<SearchHit, AskError> {

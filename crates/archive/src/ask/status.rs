@@ -1,19 +1,19 @@
 //! Totals and state of the archive.
 
-use weave::Snapshot;
-
+use super::basis::Basis;
 use crate::AskError;
 use crate::layout::bytes_below;
 use crate::parts::Parts;
-use crate::question::{Body, StatusBody};
+use crate::question::{Status, StatusBody};
 
 /// If the disk has less room than this and the search index is behind, the disk was most likely full: an
 /// unfinished segment has already been removed when somebody asks.
 const ROOM_BYTES_MIN: u64 = 64 << 20;
 
-pub(super) fn status(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskError> {
+pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskError> {
+    let Basis { parts, snapshot } = basis;
     let totals = snapshot.totals()?;
-    Ok(Body::Status(StatusBody {
+    Ok(StatusBody {
         archive: parts.layout.dir().display().to_string(),
         version: crate::VERSION.to_owned(),
         links_scope: parts.settings.links,
@@ -40,7 +40,7 @@ pub(super) fn status(parts: &Parts, snapshot: &Snapshot) -> Result<Body, AskErro
         read_only: parts.layout.is_read_only(),
         search_failure: search_failure(parts, totals.epoch.0),
         refuses_writes: parts.weave.refuses_writes().unwrap_or_default(),
-    }))
+    })
 }
 
 /// Why search is behind, if its index cannot be written. The room on the disk decides, because the search

@@ -1,165 +1,123 @@
 //! Any question and any answer, in the form that the socket carries.
-//!
-//! This is the only list of questions: each line connects a variant of [`Question`] with its struct and its
-//! answer.
 
 use serde::{Deserialize, Serialize};
 
 use super::*;
 
-/// Defines [`Question`] and connects each of its structs with its answer.
+/// The one list of questions. Each entry has a kind of answer, its variant of [`Body`] and its type; then the
+/// questions that are answered so, each with its variant of [`Question`], its struct, and the function of
+/// `crate::ask` that answers it. `$with` is a macro that makes something of the whole list.
 macro_rules! questions {
-    ($($variant:ident($question:ty) -> $answer:ty,)*) => {
+    ($with:ident) => {
+        $with! {
+            /// Totals and state of the archive.
+            Status(StatusBody) { Status(Status) => status::status }
+            /// Whether the index is intact.
+            Check(CheckBody) { Check(Check) => check::check }
+            /// Statistics of the stages of loading.
+            Stages(StagesBody) { Stages(Stages) => jobs::stages }
+            /// Inputs and how far each was loaded.
+            Ledger(LedgerBody) { Ledger(Ledger) => ledger::ledger }
+            /// Records and spans of bytes that could not be used.
+            Quarantine(QuarantineBody) { Quarantine(Quarantine) => ledger::quarantine }
+            /// Everything known about one URL.
+            Page(PageBody) { Page(Page) => page::page }
+            /// Links to a URL, or links of a page.
+            Links(LinksBody) { Inlinks(Inlinks) => links::inlinks, Outlinks(Outlinks) => links::outlinks }
+            /// One domain.
+            Domain(DomainBody) { Domain(Domain) => domain::domain }
+            /// A list of domains.
+            Domains(DomainsBody) { Domains(Domains) => domains::domains }
+            /// URIs ranked by in-links.
+            Top(TopBody) { Top(Top) => domain::top }
+            /// Captures with the fields of CDXJ.
+            Cdx(CdxBody) { Cdx(CdxQuestion) => cdx::cdx }
+            /// Where blocks of captures end.
+            CdxBlocks(CdxBlocksBody) { CdxBlocks(CdxBlocksQuestion) => cdx::blocks }
+            /// Results of a search.
+            Search(SearchBody) { Search(SearchQuestion) => search::search }
+            /// Where the bytes of a record are.
+            Record(RecordBody) { Record(Record) => record::record }
+            /// One load.
+            Job(JobBody) {
+                Load(LoadRequest) => jobs::load,
+                Job(Job) => jobs::job,
+                Cancel(Cancel) => jobs::cancel,
+            }
+            /// All loads since the archive was opened.
+            Jobs(JobsBody) { Jobs(Jobs) => jobs::jobs }
+            /// What was removed from the ledger.
+            Forgotten(ForgottenBody) { Forget(Forget) => forget::forget }
+        }
+    };
+}
+pub(crate) use questions;
+
+/// Defines [`Question`] and [`Body`], and connects each question with its answer.
+macro_rules! define {
+    ($(
+        $(#[$doc:meta])*
+        $kind:ident($answer:ty) { $($variant:ident($question:ty) => $module:ident::$function:ident),+ $(,)? }
+    )*) => {
         /// Any of the questions.
         #[derive(Debug, Clone, Serialize, Deserialize)]
         #[serde(tag = "ask", rename_all = "snake_case")]
         pub enum Question {
-            $(
+            $($(
                 #[doc = concat!("[`", stringify!($question), "`], answered by [`", stringify!($answer), "`].")]
                 $variant($question),
-            )*
+            )+)*
+        }
+
+        /// Any of the answers.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "answer", rename_all = "snake_case")]
+        #[expect(
+            clippy::large_enum_variant,
+            reason = "there is one for each request, and it is written as JSON at once"
+        )]
+        pub enum Body {
+            $($(#[$doc])* $kind($answer),)*
         }
 
         $(
-            impl From<$question> for Question {
-                fn from(question: $question) -> Question {
-                    Question::$variant(question)
+            impl From<$answer> for Body {
+                fn from(answer: $answer) -> Body {
+                    Body::$kind(answer)
                 }
             }
 
-            impl Ask for $question {
-                type Answer = $answer;
-            }
-        )*
-    };
-}
-
-/// Any of the answers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "answer", rename_all = "snake_case")]
-pub enum Body {
-    /// Totals and state of the archive.
-    Status(StatusBody),
-    /// Whether the index is intact.
-    Check(CheckBody),
-    /// Statistics of the stages of loading.
-    Stages(StagesBody),
-    /// Inputs and how far each was loaded.
-    Ledger(LedgerBody),
-    /// Records and spans of bytes that could not be used.
-    Quarantine(QuarantineBody),
-    /// Everything known about one URL.
-    Page(Box<PageBody>),
-    /// Links to a URL, or links of a page.
-    Links(LinksBody),
-    /// One domain.
-    Domain(DomainBody),
-    /// A list of domains.
-    Domains(DomainsBody),
-    /// URIs ranked by in-links.
-    Top(TopBody),
-    /// Captures with the fields of CDXJ.
-    Cdx(CdxBody),
-    /// Where blocks of captures end.
-    CdxBlocks(CdxBlocksBody),
-    /// Results of a search.
-    Search(SearchBody),
-    /// Where the bytes of a record are.
-    Record(RecordBody),
-    /// One load.
-    Job(JobBody),
-    /// All loads since the archive was opened.
-    Jobs(JobsBody),
-    /// What was removed from the ledger.
-    Forgotten(ForgottenBody),
-}
-
-/// Defines the conversions from each struct to [`Body`] and back.
-macro_rules! bodies {
-    ($($variant:ident($body:ty),)*) => {
-        $(
-            impl From<$body> for Body {
-                fn from(body: $body) -> Body {
-                    Body::$variant(body)
-                }
-            }
-
-            impl TryFrom<Body> for $body {
+            impl TryFrom<Body> for $answer {
                 type Error = Body;
 
-                fn try_from(body: Body) -> Result<$body, Body> {
+                fn try_from(body: Body) -> Result<$answer, Body> {
                     match body {
-                        Body::$variant(body) => Ok(body),
+                        Body::$kind(answer) => Ok(answer),
                         other => Err(other),
                     }
                 }
             }
+
+            $(
+                impl From<$question> for Question {
+                    fn from(question: $question) -> Question {
+                        Question::$variant(question)
+                    }
+                }
+
+                impl Ask for $question {
+                    type Answer = $answer;
+                }
+            )+
         )*
     };
 }
 
-impl From<PageBody> for Body {
-    fn from(page: PageBody) -> Body {
-        Body::Page(Box::new(page))
-    }
-}
-
-impl TryFrom<Body> for PageBody {
-    type Error = Body;
-
-    fn try_from(body: Body) -> Result<PageBody, Body> {
-        match body {
-            Body::Page(page) => Ok(*page),
-            other => Err(other),
-        }
-    }
-}
+questions!(define);
 
 /// A question whose kind is known only at run time gets an answer whose kind is known only at run time.
 impl Ask for Question {
     type Answer = Body;
-}
-
-questions! {
-    Status(Status) -> StatusBody,
-    Check(Check) -> CheckBody,
-    Stages(Stages) -> StagesBody,
-    Ledger(Ledger) -> LedgerBody,
-    Quarantine(Quarantine) -> QuarantineBody,
-    Page(Page) -> PageBody,
-    Inlinks(Inlinks) -> LinksBody,
-    Outlinks(Outlinks) -> LinksBody,
-    Domain(Domain) -> DomainBody,
-    Domains(Domains) -> DomainsBody,
-    Top(Top) -> TopBody,
-    Cdx(CdxQuestion) -> CdxBody,
-    CdxBlocks(CdxBlocksQuestion) -> CdxBlocksBody,
-    Search(SearchQuestion) -> SearchBody,
-    Record(Record) -> RecordBody,
-    Load(LoadRequest) -> JobBody,
-    Jobs(Jobs) -> JobsBody,
-    Job(Job) -> JobBody,
-    Cancel(Cancel) -> JobBody,
-    Forget(Forget) -> ForgottenBody,
-}
-
-bodies! {
-    Status(StatusBody),
-    Check(CheckBody),
-    Stages(StagesBody),
-    Ledger(LedgerBody),
-    Quarantine(QuarantineBody),
-    Links(LinksBody),
-    Domain(DomainBody),
-    Domains(DomainsBody),
-    Top(TopBody),
-    Cdx(CdxBody),
-    CdxBlocks(CdxBlocksBody),
-    Search(SearchBody),
-    Record(RecordBody),
-    Job(JobBody),
-    Jobs(JobsBody),
-    Forgotten(ForgottenBody),
 }
 
 #[cfg(test)]

@@ -19,26 +19,16 @@ mod status;
 
 use serde::{Deserialize, Serialize};
 
-pub use cdx::{CdxBlocksBody, CdxBlocksQuestion, CdxBody, CdxQuestion};
-pub use domains::{Domain, DomainBody, DomainOrder, DomainRow, Domains, DomainsBody, LinkingDomain};
-pub use domains::{Top, TopBody, TopRow};
-pub use dump::{Details, Dump, DumpFormat, View};
+pub use self::{
+    cdx::*, domains::*, dump::*, ledger::*, links::*, load::*, page::*, record::*, search::*, status::*,
+};
+pub use crate::cdx::{CdxRow, MatchType};
+pub(crate) use envelope::questions;
 pub use envelope::{Body, Question};
 pub use extract::{CaptureKind, LinkScope};
-pub use ledger::{Forget, ForgottenBody, Ledger, LedgerBody, LedgerRow, LedgerState};
-pub use ledger::{Quarantine, QuarantineBody, QuarantineRow};
-pub use links::{Inlinks, LinkRow, LinksBody, Outlinks};
-pub use load::{Cancel, Job, JobBody, JobStage, JobState, Jobs, JobsBody, SkippedFile};
-pub use load::{LoadInput, LoadRequest, OptionalStage};
-pub use page::{Page, PageBody};
-pub use record::{Record, RecordBody};
-pub use search::{Facet, FacetValue, SearchBody, SearchHit, SearchNote, SearchNoteKind, SearchQuestion};
-pub use search::{Snippet, SnippetPart};
-pub use status::{Check, CheckBody, DamageRow, StageRow, Stages, StagesBody, Status, StatusBody};
 pub use weave::InputState;
 
 use crate::AskError;
-pub use crate::cdx::{CdxRow, MatchType};
 
 /// A question that knows the type of its answer.
 pub trait Ask: Into<Question> {

@@ -57,7 +57,7 @@ fn found(archive: &Archive, at: Option<&str>, capture: Option<&str>) -> Result<C
 
 fn page(archive: &Archive) -> PageBody {
     match ask(archive, Question::Page(Page { url: URL.into() })) {
-        Body::Page(page) => *page,
+        Body::Page(page) => page,
         other => panic!("{other:?}"),
     }
 }

@@ -153,7 +153,7 @@ fn cdx_filters_by_time_and_collection() {
 
 fn page(archive: &Archive, url: &str) -> PageBody {
     match data::ask(archive, Question::Page(Page { url: url.into() })) {
-        Body::Page(page) => *page,
+        Body::Page(page) => page,
         other => panic!("{other:?}"),
     }
 }

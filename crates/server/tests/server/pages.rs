@@ -179,10 +179,10 @@ async fn a_page_stands_when_parts_of_it_have_no_answer() {
     let router = router(|question| match question {
         Question::Page(_) => Ok(Answer {
             epoch: 1,
-            body: Body::Page(Box::new(PageBody {
+            body: Body::Page(PageBody {
                 url: "http://a/".into(),
                 ..PageBody::default()
-            })),
+            }),
         }),
         Question::Status(_) => sample(question),
         _ => Err(error(ErrorCode::Unavailable)),
@@ -215,11 +215,11 @@ async fn links_to_the_live_web_are_only_http() {
         router(move |question| match question {
             Question::Page(_) => Ok(Answer {
                 epoch: 1,
-                body: Body::Page(Box::new(PageBody {
+                body: Body::Page(PageBody {
                     url: url.into(),
                     captured: true,
                     ..PageBody::default()
-                })),
+                }),
             }),
             _ => Err(error(ErrorCode::NotFound)),
         })
@@ -271,10 +271,10 @@ async fn a_url_that_is_only_linked_to_has_no_empty_column() {
     let router = router(|question| match question {
         Question::Page(_) => Ok(Answer {
             epoch: 1,
-            body: Body::Page(Box::new(PageBody {
+            body: Body::Page(PageBody {
                 url: "http://a/".into(),
                 ..PageBody::default()
-            })),
+            }),
         }),
         other => sample(other),
     });
@@ -303,7 +303,7 @@ async fn a_page_at_a_date_shows_the_capture_of_that_time() {
     let router = router(move |question| match question {
         Question::Page(_) => Ok(Answer {
             epoch: 1,
-            body: Body::Page(Box::new(PageBody {
+            body: Body::Page(PageBody {
                 url: "http://a/".into(),
                 captured: true,
                 fetch_time: Some("20160101000000".into()),
@@ -311,7 +311,7 @@ async fn a_page_at_a_date_shows_the_capture_of_that_time() {
                 current: Some(captures[0].clone()),
                 captures: captures.clone(),
                 ..PageBody::default()
-            })),
+            }),
         }),
         Question::Record(Record { at, capture, .. }) => {
             assert_eq!((at.as_deref(), capture), (Some("20140126"), &None));
@@ -360,7 +360,7 @@ async fn captures_of_one_second_have_addresses_of_their_own() {
     let router = router(move |question| match question {
         Question::Page(_) => Ok(Answer {
             epoch: 1,
-            body: Body::Page(Box::new(PageBody {
+            body: Body::Page(PageBody {
                 url: "http://a/".into(),
                 captured: true,
                 status: 200,
@@ -369,7 +369,7 @@ async fn captures_of_one_second_have_addresses_of_their_own() {
                 current: Some(captures[0].clone()),
                 captures: captures.to_vec(),
                 ..PageBody::default()
-            })),
+            }),
         }),
         Question::Record(Record { capture, .. }) => {
             let named = captures.iter().find(|row| Some(row.name()) == *capture);
