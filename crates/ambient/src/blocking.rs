@@ -1,5 +1,7 @@
 //! Work that blocks: disks, digests, the index. It must not run on the threads that serve tasks.
 
+#![expect(clippy::disallowed_methods, reason = "this is the way to the machine")]
+
 use tokio::task::JoinHandle;
 
 /// Runs `work` on a thread of tokio's that may block. Must be called within a tokio runtime.

@@ -3,6 +3,8 @@
 //! The numbers are fit for secrets: they come from rand's generator of the thread (ChaCha, seeded and reseeded by the
 //! operating system), unless a test has entered a simulation.
 
+#![expect(clippy::disallowed_methods, reason = "this is the way to the machine")]
+
 use rand::distr::uniform::{SampleRange, SampleUniform};
 use rand::distr::{Distribution, StandardUniform};
 

@@ -1,5 +1,7 @@
 //! The two clocks: a steady one for durations and deadlines, and the wall clock for dates.
 
+#![expect(clippy::disallowed_methods, reason = "this is the way to the machine")]
+
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// This moment by the steady clock, which never goes back.

@@ -12,6 +12,8 @@
 //!
 //! Code that sleeps or sets deadlines with tokio takes the time from `tokio::time::Instant`, which tests can pause.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 #[cfg(feature = "blocking")]
 mod blocking;
 mod chance;

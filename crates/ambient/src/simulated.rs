@@ -37,6 +37,10 @@ pub struct Simulated {
 
 impl Simulated {
     /// Sets this thread apart from the machine. It must not be set apart already.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "only differences to this moment are ever seen"
+    )]
     pub fn enter(seed: u64) -> Self {
         let world = Rc::new(World {
             began: Instant::now(),

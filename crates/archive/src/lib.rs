@@ -11,6 +11,8 @@
 //!   from it;
 //! - one load runs at a time; if it is killed at any moment, the next load of the same inputs continues it.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod archive;
 mod as_text;
 mod ask;

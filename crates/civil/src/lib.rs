@@ -6,6 +6,8 @@
 //!
 //! What is not done here: reading dates out of archives, which are lenient in their own ways (`warc::parse_date`).
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 use time::{Date, Month};
 
 /// Milliseconds of a day.

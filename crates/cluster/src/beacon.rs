@@ -73,7 +73,7 @@ impl Beacon {
     pub(super) fn remove(&self, volume_dir: &Path) {
         if Self::read(volume_dir).is_ok_and(|beacon| beacon.as_ref() == Some(self)) {
             // Left behind, it does no harm.
-            let _ = std::fs::remove_file(durable_file::path_of(volume_dir, FILE));
+            let _ = durable_file::remove(&durable_file::path_of(volume_dir, FILE));
         }
     }
 }

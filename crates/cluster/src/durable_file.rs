@@ -7,6 +7,11 @@
 //! which the next `replace` removes); after it the old or the new text, each whole; after the sync of the
 //! directory the new one.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this is the way to the node's own files"
+)]
+
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -33,7 +38,7 @@ pub(super) fn replace(path: &Path, value: &impl Serialize) -> io::Result<()> {
     make_dir(dir)?;
     let temporary = path.with_extension("json.new");
     // A crash may have left one behind, and `write_private` refuses a file that exists.
-    match fs::remove_file(&temporary) {
+    match remove(&temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
@@ -41,6 +46,11 @@ pub(super) fn replace(path: &Path, value: &impl Serialize) -> io::Result<()> {
     fs::rename(&temporary, path)?;
     // A rename is durable only after its directory is synced.
     File::open(dir)?.sync_all()
+}
+
+/// Removes a file. A crash may bring it back.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    fs::remove_file(path)
 }
 
 /// The content of a file; `None` if there is none.

@@ -14,6 +14,8 @@
 //!
 //! It does not know what clients speak (S3), nor how a replica lies on its disk.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod apply;
 mod beacon;
 mod cluster_file;

@@ -12,6 +12,8 @@
 //!
 //! Nothing here touches a disk or the network.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod ask;
 mod block_set;
 mod blocks;

@@ -8,6 +8,8 @@
 //! Counting never fails and never waits, except at an operation's first request. Only people read the
 //! numbers; no decision depends on them.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod counters;
 mod histogram;
 mod metric;

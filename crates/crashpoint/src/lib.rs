@@ -3,6 +3,8 @@
 //! `WEFT_CRASH_POINT=name` (or `name:3` for the third time) aborts the process at that point. Who writes durable steps
 //! lists the names of its points, and says beside them why each is harmless.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -9,6 +9,8 @@
 //!
 //! This crate knows nothing of protocols beyond the request's head, of signatures, or of TLS.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod book;
 mod connections;
 mod hosts;

@@ -9,6 +9,8 @@
 //! - every record has exactly one outcome. If it should be a capture and cannot be, the outcome has the
 //!   reason, one of the words of [`reason`].
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod capture;
 mod charset;
 mod digest;

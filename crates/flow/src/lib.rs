@@ -30,6 +30,8 @@
 //!
 //! What it does not do: it has no async runtime, no priorities, and does not restart anything.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod control;
 mod error;
 mod flow;

@@ -8,6 +8,8 @@
 //!
 //! `WEFT_BREAK_INVARIANT=place` (or `place:3` for the third time) makes the check at a place fail, to see what follows.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 

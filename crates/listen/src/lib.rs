@@ -12,6 +12,8 @@
 //!
 //! This crate does not know what requests mean, who may send them, or what is counted.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod connection;
 mod lingering;
 mod port;

@@ -61,6 +61,7 @@ impl Port {
     ///
     /// # Errors
     /// Fails if the address is in use, does not belong to this machine, or is not allowed.
+    #[expect(clippy::disallowed_methods, reason = "this is the way to a port")]
     pub async fn bind(address: SocketAddr, door: Arc<Door>) -> io::Result<Port> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;

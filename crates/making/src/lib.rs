@@ -6,6 +6,8 @@
 //!
 //! This crate prints nothing and knows no archive: flags, progress bars and messages belong to the program.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod demo;
 pub mod pack;
 pub mod synth;

@@ -14,6 +14,8 @@
 //! Everything here is integer arithmetic on plain values. This crate does not know objects, disks, or who
 //! moves data.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod assign;
 mod capacity;
 mod deciders;

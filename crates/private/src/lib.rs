@@ -2,6 +2,8 @@
 //!
 //! What an earlier version made with the usual permissions is closed when it is met again ([`close`]).
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};

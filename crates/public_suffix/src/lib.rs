@@ -6,6 +6,8 @@
 //!
 //! This crate knows nothing of URLs or keys.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 use psl::Psl as _;
 
 /// Bytes of the public suffix of a host name, dots included; `labels` begin at the top (`uk`, `co`, `example`). A name

@@ -10,6 +10,8 @@
 //!  - after a temporary failure the request is retried from the byte reached;
 //!  - an opened input holds at most [`READ_AHEAD_BYTES`] of memory; an input that is not read does not fetch.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod address;
 mod bucket;
 mod download;

@@ -3,6 +3,7 @@
 //!
 //! Used by tests alone. What the production crates do not know of each other, a rig joins.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![expect(
     missing_docs,
     reason = "doubles of documented traits, for tests that read as sentences"

@@ -15,6 +15,8 @@
 //! Modules: `face` has the operations; `access`, `keys`, `acl`, `policy` the rights; `serve`, `answer`,
 //! `body` the port and its traffic.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod access;
 mod acl;
 mod answer;

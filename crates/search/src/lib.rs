@@ -10,6 +10,8 @@
 //! It knows nothing of archives: it is fed plain [`Document`]s, and asks its caller for the text of
 //! the few pages it shows a snippet of.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod answer;
 mod beginning;
 #[cfg(test)]

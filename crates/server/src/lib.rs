@@ -12,6 +12,8 @@
 //! It does not know how an archive is stored, and it changes none, with one exception: a load requested from
 //! this machine, if the settings allow it.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 use axum::Router;
 
 mod api;

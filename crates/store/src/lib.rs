@@ -13,6 +13,8 @@
 //!  - a copy is dropped only after R copies of the same or a newer version were verified on the partition's
 //!    volumes.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod bucket;
 pub mod object;
 pub mod upkeep;

@@ -4,6 +4,8 @@
 //! done at full optimisation, whatever the crates above choose (MD5 without it is several times slower).
 //! Nothing in here may be inlined into them.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 use md5::Digest;
 
 /// MD5, being computed.

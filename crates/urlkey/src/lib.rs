@@ -22,6 +22,8 @@
 //! assert_eq!(urlkey::host_of_key(&url_key), "archive.org");
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod canonical;
 mod domain;
 mod error;

@@ -9,6 +9,11 @@
 //!   line is lost;
 //! - losses and repairs are synced before the call returns; verifications reach the disk some time later.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the log tells of replicas; none depends on it"
+)]
+
 use std::collections::{HashSet, VecDeque};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};

@@ -12,6 +12,8 @@
 //!
 //! This crate does not know which replicas should be here, who else holds them, or which node serves them.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod disk;
 pub mod fixity;
 pub mod replica;

@@ -4,6 +4,8 @@
 //! Invariant: the `length`s of all [`Entry`]s of an input add up to the size of the file, and each
 //! entry begins where the one before it ended.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod container;
 mod entry;
 mod error;

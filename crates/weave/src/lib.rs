@@ -10,6 +10,8 @@
 //!
 //! Not here: reading inputs, extracting captures, search. The engine (fjall) is known to this crate alone.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod bucket;
 mod chain;
 mod check;

@@ -6,6 +6,8 @@
 //! Exit codes (the only three): 0 done; 1 done with losses or differences, or not done at all;
 //! 2 wrong use.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 use std::process::ExitCode;
 
 use clap::CommandFactory as _;

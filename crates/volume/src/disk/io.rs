@@ -4,6 +4,8 @@
 //! Everything that a volume writes goes through here, except its index (a cache that can be lost) and the
 //! fixity log (other volumes have copies of it).
 
+#![expect(clippy::disallowed_methods, reason = "this is the way to the disk")]
+
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};

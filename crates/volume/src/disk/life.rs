@@ -251,6 +251,10 @@ pub(super) enum LockError {
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Locks a volume's directory for this process.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a lock belongs to the process and is not stored"
+)]
 pub(super) fn lock(root: &Path) -> Result<File, LockError> {
     let file = private::file()
         .create(true)

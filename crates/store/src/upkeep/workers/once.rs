@@ -76,6 +76,10 @@ pub(super) fn last_census(dirs: &[PathBuf]) -> Option<Census> {
 }
 
 /// Saves a census for display. It is not synced: if a crash loses it, another is taken.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a census for display; if it is lost, another is taken"
+)]
 fn keep(dirs: &[PathBuf], census: &Census) -> io::Result<()> {
     let text = serde_json::to_vec(census)?;
     in_any(dirs, |dir| {

@@ -142,6 +142,10 @@ impl Http {
     }
 
     /// Returns the body of a page that must exist.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "one request to the server of this process, with limits of time"
+    )]
     fn get(&self, path: &str) -> anyhow::Result<String> {
         let mut stream = TcpStream::connect_timeout(&self.address, ANSWER_TIMEOUT).context("connect")?;
         stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
