@@ -64,6 +64,7 @@ impl Arguments {
             known,
             given: Vec::new(),
         };
+        // Paths first: a query must not give what the path has given.
         for (name, value) in path {
             arguments.take(Place::Path, name, value)?;
         }
@@ -106,6 +107,7 @@ impl Arguments {
                 }
             )));
         };
+        // Before the check for repetition: a form may send a name twice, once without a value.
         if value.trim().is_empty() {
             return Ok(());
         }

@@ -63,6 +63,7 @@ impl Asker {
         let answer = self
             .blocking(move |source| ask_measured(source, &question, &counters))
             .await?;
+        // An owner of another version could answer another question; this is the one place that looks.
         Ok(answer?.to::<Q>()?)
     }
 
@@ -152,6 +153,7 @@ impl<A: Ask, B: Ask, C: Ask> Together<3> for (A, B, C) {
 fn ask_measured(source: &dyn Answers, question: &Question, counters: &Counters) -> Result<Answer, AskError> {
     let begun = ambient::now();
     let answer = source.ask(question);
+    // Searches have a metric of their own, because what strangers type decides how long they take.
     if matches!(question, Question::Search(_)) {
         counters.search_took(ambient::since(begun));
     }

@@ -46,6 +46,7 @@ impl PageLists {
             },
         };
         let list = Arc::clone(&found.list);
+        // At the end, as the one used last, so that the first is the one to forget.
         lists.push(found);
         if lists.len() > LISTS_MAX {
             lists.remove(0);
@@ -96,6 +97,7 @@ impl List {
 
     /// Asks until `blocks` are known or there are no more. What was learned is kept if the client gives up.
     async fn learn(&mut self, asker: &Asker, blocks: usize) -> Result<(), Failure> {
+        // Each answer has some hundred ends at most, so that no question holds a thread for long.
         while !self.blocks.knows(blocks) {
             if self.blocks.is_full() {
                 return Err(Failure::bad_request(

@@ -72,6 +72,7 @@ impl Counters {
     pub(crate) fn answered(&self, route: &str, status: u16, took: Duration) {
         self.answered.fetch_add(1, Ordering::Relaxed);
         let mut routes = lock(&self.routes);
+        // Not `entry`, which would copy the name for every request although the route is nearly always known.
         let entry = match routes.get_mut(route) {
             Some(entry) => entry,
             None => routes.entry(route.to_owned()).or_insert_with(|| Route {
@@ -115,6 +116,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 /// A request under way.
 pub(crate) struct InFlight<'a>(&'a AtomicU64);
 
+// A guard, because a request that is dropped (its client went away) never comes to a line that counts it off.
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);

@@ -83,6 +83,8 @@ impl History {
     /// Takes a sample every `interval`, until the task is aborted.
     pub(crate) async fn sample_forever(&self, asker: &Asker, counters: &Counters, interval: Duration) {
         let mut ticks = tokio::time::interval(interval.max(Duration::from_millis(100)));
+        // Points must be an interval apart: after a pause, no burst of samples makes up for those that were
+        // missed.
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
         loop {
             ticks.tick().await;
@@ -132,6 +134,7 @@ impl History {
 fn rates(point: &mut Point, last: &Seen, counts: &BTreeMap<u64, OfLoad>, now: Instant) {
     let seconds = last.seconds_to(now);
     for (id, counts) in counts {
+        // A load that began since the last sample counts from 0, because it was not there then.
         let was = last.counts.get(id).copied().unwrap_or_default();
         point.pages_per_s += counts.pages.saturating_sub(was.pages) as f64 / seconds;
         point.links_per_s += counts.links.saturating_sub(was.links) as f64 / seconds;

@@ -108,12 +108,15 @@ pub(crate) fn with(path: &str, parameters: &[(&str, Option<&str>)]) -> String {
 
 /// `url` if a browser may follow it. Only http and https are allowed, never `javascript:` or similar schemes.
 pub(crate) fn outside(url: &str) -> Option<&str> {
+    // An http URL may be shorter than 8 bytes. `get` also returns nothing where a character would be cut in
+    // two.
     let head = url
         .get(..8)
         .or_else(|| url.get(..7))
         .unwrap_or("")
         .to_ascii_lowercase();
     let web = head.starts_with("http://") || head.starts_with("https://");
+    // Browsers remove line ends and tabs before they read the scheme (WHATWG URL, section 4.4).
     (web && !url.chars().any(char::is_control)).then_some(url)
 }
 

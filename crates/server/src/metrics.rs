@@ -90,6 +90,8 @@ pub(crate) async fn page(state: &State) -> Response {
         .value(&[("version", env!("CARGO_PKG_VERSION"))], 1);
     state.counters.write(&mut text);
     text.one(&HTTP_REFUSED, state.door.refused());
+    // A monitor must still see that the server runs when the archive does not answer, so what the archive
+    // would say is left out, and the answer is 200.
     if let Ok((status, stages)) = state.asker.ask_together((Status {}, Stages {})).await {
         if let Ok(answer) = status {
             text.one(&EPOCH, answer.epoch);

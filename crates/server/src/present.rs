@@ -47,6 +47,7 @@ impl Moment {
             minute: part(10, 2).unwrap_or(0),
             second: part(12, 2).unwrap_or(0),
         };
+        // `MONTHS` is indexed by the month; the day is only shown, so 31 February does no harm.
         ((1..=12).contains(&moment.month) && (1..=31).contains(&moment.day)).then_some(moment)
     }
 
@@ -119,6 +120,8 @@ fn shown_control(c: char, blank: char) -> char {
 
 /// Embeddings, overrides and isolates: marks whose effect may reach beyond their own text.
 fn is_direction_mark(c: char) -> bool {
+    // Not U+200E and U+200F: those act like a letter of no width, so their effect ends with their neighbours, and
+    // right-to-left text needs them.
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
@@ -130,6 +133,8 @@ pub(crate) fn cut(text: &str, max: usize) -> (&str, bool) {
     let head = &text[..end];
     let end = head
         .rfind(char::is_whitespace)
+        // A text without spaces, or with one near its start, is cut in the middle of a word: half a line says
+        // more than none.
         .filter(|at| *at > end / 2)
         .unwrap_or(end);
     (&text[..end], true)

@@ -19,6 +19,7 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Archive> {
 
 /// Opens the archive with settings.
 pub(crate) fn open_with(context: &Context, mut settings: OpenSettings) -> anyhow::Result<Archive> {
+    // The flag of the whole program can only forbid more than the command does.
     settings.read_only |= context.read_only;
     if settings.read_only && settings.create {
         return Err(WrongUse("--read-only changes nothing, and this command would".into()).into());
@@ -83,6 +84,7 @@ pub(crate) fn parse_moment(text: &str) -> Result<String, String> {
     }
     let mut digits = parse_time(text)?;
     let fraction = text.split_once('.').map_or("", |(_, rest)| rest);
+    // A fraction belongs to a whole time only: "2014.5" has none.
     if digits.len() == 14 {
         digits.extend(fraction.chars().take_while(char::is_ascii_digit).take(3));
     }

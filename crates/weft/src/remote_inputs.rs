@@ -33,6 +33,8 @@ impl RemoteInputs {
         };
         let store: Arc<Mutex<Option<ConnectSettings>>> = Arc::default();
         let given = store.clone();
+        // The store is looked up when the first `store://` address is opened, which is after the flags were
+        // read.
         let remote = Remote::with_store(settings, move || {
             let given = given.lock().clone();
             own_store(given).boxed()
@@ -80,6 +82,7 @@ async fn own_store(given: Option<ConnectSettings>) -> Result<OwnStore, String> {
             }
             .boxed()
         }),
+        // Taken out, so that closing twice does nothing the second time.
         close: Arc::new(move || {
             let connection = connection.lock().take();
             async move {

@@ -16,6 +16,7 @@ pub(crate) struct Style {
 impl Style {
     /// Returns colours for a terminal, unless `NO_COLOR` is set and not empty, or the terminal is dumb.
     pub(crate) fn new(terminal: bool) -> Style {
+        // no-color.org: an empty value does not count.
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
         Style {
@@ -77,6 +78,8 @@ pub(crate) fn clean_lines(text: &str) -> String {
 }
 
 fn is_harmful(c: char) -> bool {
+    // C1 controls (U+009B is CSI) are controls too; the ranges are the marks, separators and isolates that
+    // reorder or break a line.
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
@@ -91,6 +94,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
         return text.to_owned();
     }
     let mut kept = String::new();
+    // Counted in columns, because a Chinese character takes two.
     let mut used = 1; // the ellipsis
     for c in text.chars() {
         used += c.width().unwrap_or(0);
@@ -105,6 +109,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
 
 /// Returns `text` as one word of a shell command, quoted only if needed.
 pub(crate) fn shell_word(text: &str) -> String {
+    // Only characters that no shell treats as its own.
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();

@@ -117,9 +117,11 @@ pub(crate) fn of_environment() -> Result<ConnectSettings, WrongUse> {
 }
 
 fn of_text(text: &str) -> Result<ConnectSettings, WrongUse> {
+    // A name that ends so is meant as a file even if it is not there, so that the error says that.
     if Path::new(text).is_file() || text.ends_with(".toml") {
         return Ok(ConnectSettings::Node(PathBuf::from(text)));
     }
+    // Colons stand between directories as in PATH; a directory with a colon in its name needs a node.toml.
     let volumes: Result<Vec<VolumeSettings>, String> = text.split(':').map(parse_volume).collect();
     volumes
         .map(ConnectSettings::Volumes)

@@ -2,6 +2,10 @@
 //!
 //! Names that begin with a dot match only patterns that begin with one. Names are bytes: a byte that is not
 //! part of valid UTF-8 counts as a character of its own.
+//!
+//! These are the shell's rules, because the same pattern may reach us unexpanded. `globset` 0.4 has others: there
+//! `*` matches `.a`, `?` does not match `é` (it is one byte), an unclosed `[` is an error instead of itself, and
+//! braces are alternatives. Half of this file is the walk, which it does not have.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;

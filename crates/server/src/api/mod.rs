@@ -52,6 +52,7 @@ pub(crate) fn handler(endpoint: &'static Endpoint) -> MethodRouter<Arc<State>> {
         ),
         Serves::Metrics => get(
             move |state: Context, path: RawPathParams, query: RawQuery| async move {
+                // There are no parameters, but a mistyped one is refused as at every other route.
                 arguments(query, path)?;
                 Ok::<_, Failure>(crate::metrics::page(&state).await)
             },
@@ -84,6 +85,7 @@ pub(crate) fn json(mut answer: Answer) -> Response {
     match &mut answer.body {
         Body::Record(record) => hide_place(record),
         Body::Ledger(LedgerBody { rows, .. }) => rows.iter_mut().for_each(|row| row.location.clear()),
+        // A job lists rows of the ledger among its problems, so it needs the same care.
         Body::Job(job) => job.problems.iter_mut().for_each(|row| row.location.clear()),
         Body::Jobs(JobsBody { rows }) => {
             let problems = rows.iter_mut().flat_map(|job| &mut job.problems);

@@ -57,6 +57,7 @@ fn cell(url: &str, newest: &Moment, count: usize, is_shown: bool) -> Markup {
     let address = match count {
         1 => link::page_at(url, &link::At::time(&newest.digits())),
         _ => {
+            // Both bounds are the same month: `to` covers all that begins so.
             let month = &newest.digits()[..6];
             link::with(
                 "/captures",
@@ -105,6 +106,7 @@ fn years(captures: &[CdxRow]) -> BTreeMap<u32, [Month; 12]> {
     if let (Some((&first, _)), Some((&last, _))) = (years.first_key_value(), years.last_key_value())
         && last - first < YEARS_MAX
     {
+        // Both ends have captures already.
         for year in first..last {
             years.entry(year).or_default();
         }

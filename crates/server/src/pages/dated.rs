@@ -45,6 +45,7 @@ pub(super) async fn find(
     let (_, record) = record::locate(&state.asker, page.url.clone(), at, name).await?;
     let capture = record.capture.clone();
     let title = match &page.current {
+        // The title of the newest version is in the index; that of any other must be read from its record.
         Some(current) if current.name() == capture.name() => Some(page.title.clone()),
         _ => sandbox::title(state, record).await,
     };
@@ -66,11 +67,14 @@ pub(super) fn at(page: &PageBody, capture: &CdxRow) -> At {
 
 fn place(page: &PageBody, capture: &CdxRow) -> Option<usize> {
     let is_it = |row: &CdxRow| (row.offset, &row.filename) == (capture.offset, &capture.filename);
+    // Offset and input name one capture; times do not, because a URL may be captured twice in a millisecond.
     page.captures.iter().position(is_it)
 }
 
 /// A year or a month means its beginning.
 fn padded(at: &str) -> Option<Moment> {
+    // A time may be cut anywhere: `2014` and `20140` both get the rest from here, and what gives no date then
+    // is shown as it was typed.
     let defaults = "00000101000000";
     let at = format!("{at}{}", defaults.get(at.len()..).unwrap_or(""));
     Moment::parse(&at)
@@ -79,6 +83,7 @@ fn padded(at: &str) -> Option<Moment> {
 /// The page's content for one capture. `asked` is the time in the address.
 pub(super) fn content(page: &PageBody, dated: &Dated, asked: Option<&str>) -> Markup {
     let capture = &dated.capture;
+    // A year was met by any capture in it.
     let missed = asked.filter(|asked| !digits(&capture.fetch_time).starts_with(asked));
     html! {
         article.page {
@@ -139,6 +144,7 @@ fn head(page: &PageBody, dated: &Dated) -> Markup {
 pub(super) fn neighbours(page: &PageBody, capture: &CdxRow) -> Markup {
     let of = |row: &CdxRow| link::page_at(&page.url, &at(page, row));
     let place = place(page, capture);
+    // The list has the newest capture first.
     let earlier = place.and_then(|place| page.captures.get(place + 1));
     let later = place.and_then(|place| page.captures.get(place.checked_sub(1)?));
     html! {

@@ -49,6 +49,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         query: query.text("q"),
         after: query.owned("after"),
         explain: query.get("explain").is_some_and(|value| value != "0"),
+        // Only for the numbers beside the results: the cursor alone decides which results these are.
         before: query.get("before").and_then(|n| n.parse().ok()).unwrap_or(0),
     };
     if asked.query.is_empty() {
@@ -59,6 +60,7 @@ pub(super) async fn show(context: Context, query: Query) -> Shown {
         limit: HITS,
         after: asked.after.clone(),
         explain: asked.explain,
+        // Facets count all results, so they are the same on every page of a search.
         facets: true,
     };
     let Answer { epoch, body: found } = context.asker.ask(question).await?;
@@ -158,6 +160,7 @@ fn summary(asked: &Asked, found: &SearchBody) -> Markup {
         @if asked.before > 0 && !found.hits.is_empty() {
             ", " (present::count(asked.before + 1)) " to " (present::count(shown))
         }
+        // Never "0 ms", which reads as if nothing had been searched.
         span.soft { " \u{b7} " (format!("{:.0}", found.took_ms.max(1.0))) " ms" }
         @if !found.hits.is_empty() {
             span.soft { " \u{b7} " }
@@ -183,6 +186,7 @@ fn notes(found: &SearchBody) -> Markup {
 }
 
 fn no_hits(asked: &Asked) -> Markup {
+    // People paste addresses into search boxes.
     let address = asked.query.contains('.') && !asked.query.contains(char::is_whitespace);
     parts::nothing(
         if asked.after.is_some() {

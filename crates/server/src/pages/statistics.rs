@@ -42,6 +42,7 @@ pub(super) async fn live(context: Context) -> Shown {
 async fn live_part(state: &State) -> Result<(u64, Markup), super::PageFailure> {
     let (status, stages) = state.asker.ask_together((Status {}, Stages {})).await?;
     let Answer { epoch, body: status } = status?;
+    // The page is of use without its stages, but not without the totals.
     let stages = beside(stages).map(|stages| stages.stages);
     let content = html! {
         (charts(&state.history.points(), state.settings.sample_interval))

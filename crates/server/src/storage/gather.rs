@@ -17,6 +17,8 @@ const ANSWER_TIME: Duration = Duration::from_secs(3);
 pub async fn gather(cluster: &Cluster) -> StoreReport {
     let topology = cluster.topology();
     let roles = node_roles(&topology);
+    // All nodes are asked before the first answer is awaited, so the whole report takes [`ANSWER_TIME`] at
+    // most and not that for each node that is out.
     let asked: Vec<_> = roles
         .iter()
         .map(|role| tokio::spawn(ask(std::sync::Arc::clone(&topology), role.clone())))
@@ -24,6 +26,7 @@ pub async fn gather(cluster: &Cluster) -> StoreReport {
     let mut nodes = Vec::with_capacity(roles.len());
     let mut statuses = BTreeMap::new();
     for (role, asked) in roles.iter().zip(asked) {
+        // A panic while one node was asked is a problem of that node's row, not of the report.
         let answer = asked.await.unwrap_or_else(|error| Err(error.to_string()));
         nodes.push(node_report(role, &answer));
         let Ok(status) = answer else { continue };
@@ -61,6 +64,7 @@ async fn ask(topology: std::sync::Arc<Topology>, role: NodeRole) -> Result<NodeS
 /// Every node of the layouts in force once, sorted by name, as the newest layout describes it.
 fn node_roles(topology: &Topology) -> Vec<NodeRole> {
     let mut roles = BTreeMap::new();
+    // The current layout comes first: it knows the address that a node moved to.
     for layout in std::iter::once(&topology.layouts.current).chain(&topology.layouts.older) {
         for node in &layout.roles.nodes {
             roles.entry(node.id.clone()).or_insert_with(|| node.clone());
@@ -125,11 +129,13 @@ fn volume_report(
         id: role.id.to_string(),
         node: role.node.to_string(),
         zone: role.zone.clone(),
+        // An older layout still has the weight that the volume had before it was taken out.
         weight: if leaving { 0 } else { role.weight },
         share,
         ..VolumeReport::default()
     };
     let Some(status) = status else {
+        // A node that answers without this volume has another problem than a node that is silent.
         let node = nodes
             .iter()
             .find(|node| node.id == report.node && !node.reachable);
@@ -168,6 +174,7 @@ fn shares(topology: &Topology) -> BTreeMap<VolumeId, f64> {
         }
     }
     let all: u64 = counts.values().sum();
+    // A layout without volumes has no replicas to share.
     let share = |count: u64| count as f64 / all.max(1) as f64;
     counts
         .into_iter()

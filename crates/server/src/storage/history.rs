@@ -86,10 +86,12 @@ impl History {
         let mut inner = self.lock();
         let mut point = Point::default();
         if let Some(last) = &inner.last {
+            // Rates are divided by this, and two samples may be of the same moment.
             let seconds = now.saturating_duration_since(last.at).as_secs_f64().max(0.001);
             let steps = steps(&last.counts, &seen.counts);
             point = point_of(&steps, seconds);
             point.upkeep_bytes_per_s = upkeep_step(last, &seen) as f64 / seconds;
+            // A put over S3 is several requests to nodes, so the two are never added.
             let (s3, nodes): (Vec<_>, Vec<_>) = steps.into_iter().partition(|(source, _)| source == S3);
             inner.nodes = rates(nodes, seconds);
             inner.s3 = rates(s3, seconds);
@@ -142,6 +144,8 @@ fn steps(
             source.0.clone(),
             RequestCount {
                 operation: now.operation.clone(),
+                // A smaller count means that the node began anew: there is no step to show. The other counts
+                // only grow with this one; where they were read a moment apart they must not wrap.
                 count: now.count.checked_sub(was.count)?,
                 failures: now.failures.saturating_sub(was.failures),
                 bytes_in: now.bytes_in.saturating_sub(was.bytes_in),

@@ -197,6 +197,7 @@ pub(crate) fn write(text: &mut Text, report: &StoreReport) {
         .flat_map(|node| node.requests.iter().map(|count| (Some(node.id.as_str()), count)))
         .collect();
     write_requests(text, &NODE_REQUESTS, &of_nodes);
+    // Without an S3 face its metrics are left out: zeros would say that it is there and idle.
     let s3: Vec<_> = report.s3.iter().map(|count| (None, count)).collect();
     if !s3.is_empty() {
         write_requests(text, &S3_REQUESTS, &s3);
@@ -238,6 +239,8 @@ fn write_requests(text: &mut Text, metrics: &RequestMetrics, counts: &[(Option<&
             lines.value(&labels(*node, count), value(count));
         }
     }
+    // All lines of one metric must stand together, after its one declaration; so each metric goes through all
+    // counts, and not each count through all metrics.
     let mut lines = text.begin(&metrics.seconds);
     for (node, count) in counts {
         lines.buckets(
@@ -257,6 +260,7 @@ fn labels<'a>(node: Option<&'a str>, count: &'a RequestCount) -> Vec<(&'static s
 }
 
 fn write_census(text: &mut Text, census: &Census) {
+    // Prometheus counts times in seconds.
     text.one(&CENSUS_TIME, census.time_ms as f64 / 1000.0);
     text.one(&CENSUS_OBJECTS, census.objects);
     let states = [

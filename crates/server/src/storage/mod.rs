@@ -50,6 +50,8 @@ impl Watch {
 
     /// A report of now, or one that is at most [`REPORT_AGE_MAX`] old.
     pub(crate) async fn report(&self) -> Arc<StoreReport> {
+        // Held while the nodes are asked: whoever comes meanwhile waits for this report and makes no second
+        // one.
         let mut last = self.last.lock().await;
         if let Some((at, report)) = last.as_ref()
             && ambient::since(*at) < REPORT_AGE_MAX
@@ -64,6 +66,8 @@ impl Watch {
     /// Takes a sample every `interval`, until the task is aborted.
     pub(crate) async fn sample_forever(&self, interval: Duration) {
         let mut ticks = tokio::time::interval(interval.max(Duration::from_millis(100)));
+        // A report may take longer than an interval. The next one then comes a whole interval later, because
+        // nodes that are slow must not be asked without a pause.
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;

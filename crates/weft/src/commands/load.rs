@@ -142,6 +142,7 @@ fn parse_rate(text: &str) -> Result<f64, String> {
 /// Runs `weft load`.
 pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> {
     let mut request = request(&args)?;
+    // Before anything is looked up: from here on a `store://` input means this store.
     context.remote_inputs.use_given(&args.place);
     let mut unkept = 0;
     if args.keep {
@@ -153,10 +154,12 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         }
     }
     let mut settings = OpenSettings::default();
+    // An archive that does not exist has nothing to try again.
     settings.create = !args.retry;
     settings.links = args.links.map(LinkScope::from);
     let archive = ask::open_with(context, settings)?;
     let stop = Stop::listen()?;
+    // With --keep the inputs are addresses by now, and the warning was given before.
     if !args.keep {
         warn_of_empty_folders(&request, context);
     }
@@ -164,6 +167,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> anyhow::Result<Outcome> 
         return run_retry(&archive, &request, &stop, context);
     }
     let outcome = run_request(&archive, &request, &stop, context)?;
+    // What could not be kept was not loaded either, even if all the rest was.
     Ok(if unkept == 0 { outcome } else { Outcome::Losses })
 }
 

@@ -103,6 +103,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome>
             quarantine: Some(input),
             ..
         } => {
+            // The name is read as the shell gave it: names are bytes, and may be typed as they are shown.
             let answer = all_quarantine(&archive, input.as_deref().map(ask::input_name))?;
             if let Some(answer) = shown(answer, context)? {
                 print_quarantine(&answer.body.rows, context)?;

@@ -94,6 +94,7 @@ fn question(arguments: &Arguments, dialect: Dialect) -> Result<CdxQuestion, Fail
 fn order(arguments: &Arguments, dialect: Dialect) -> Order {
     match (arguments.text("sort"), arguments.owned("closest")) {
         (Some("closest"), Some(time)) => Order::Closest(time),
+        // The Internet Archive ignores `closest` unless it is asked to sort by it.
         (None, Some(time)) if dialect == Dialect::Pywb => Order::Closest(time),
         (Some("reverse"), _) => Order::Reverse,
         _ => Order::Forward,

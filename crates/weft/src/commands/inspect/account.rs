@@ -107,6 +107,7 @@ impl Account {
 
     /// Number of bytes in no entry (or in two): always 0 unless Weft has a bug.
     fn unaccounted(&self) -> u64 {
+        // Either way round: a byte in two entries is as wrong as one in none.
         self.size.abs_diff(self.total_bytes())
     }
 

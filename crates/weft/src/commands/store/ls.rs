@@ -70,8 +70,10 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         let mut sums = Sums::default();
         each_page(session, list, async |page| {
             print(page, prefix.is_none(), &mut sums, context)?;
+            // A long list is seen as it comes, also through a pipe.
             context.out.flush()?;
             match &prefix {
+                // Only at the end of the list: a page may be empty and not the last.
                 Some(prefix) if page.next.is_none() && sums.is_empty() => nothing(session, prefix).await,
                 _ => Ok(()),
             }

@@ -46,12 +46,15 @@ pub(super) fn run(args: &Args, place: ConnectSettings, context: &mut Context) ->
         }
         let options = RepairOptions {
             bytes_per_s: args.rate,
+            // Somebody who repairs by hand does not want to wait until a volume may have come back.
             unreachable_grace: Duration::ZERO,
+            // Not shortened: a volume that was away may still hold what the tombstone deletes.
             tombstone_grace: UpkeepSettings::default().tombstone_grace,
         };
         let store = session.store();
         let report = repair_all(store.cluster(), &options, &|progress| pass.show(progress)).await;
         let elapsed_ms = pass.elapsed_ms();
+        // The progress line is removed before anything is printed.
         drop(pass);
         if context.json {
             context.out.json(&report)?;

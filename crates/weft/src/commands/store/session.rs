@@ -74,6 +74,7 @@ pub(crate) fn with_store<T>(
     begin: Begin,
     work: impl AsyncFnOnce(&Session) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
+    // Before anything is opened, because opening makes volumes of empty directories.
     let fresh = fresh_volumes(&place)?;
     if !fresh.is_empty() && begin != Begin::Allowed {
         let message = format!(
@@ -86,6 +87,7 @@ pub(crate) fn with_store<T>(
     let runtime = threads::start("store")?;
     runtime.block_on(async {
         let connection = tokio::select! {
+            // A cluster that does not answer is waited for; the user may end that wait.
             connection = reach(place, begin) => connection?,
             () = stop.stopped() => bail!("stopped"),
         };
@@ -98,13 +100,18 @@ pub(crate) fn with_store<T>(
             progress_line(&begun(&session.topology()));
         }
         let result = tokio::select! {
+            // The work sees the stop too and may end by itself, with a result. After the grace period it is
+            // dropped where it waits.
             result = work(&session) => result,
             () = grace_after(&session.stop) => Err(anyhow::anyhow!("stopped")),
         };
         tokio::select! {
+            // Other commands may work through this process, and closing would cut them off. After a stop
+            // nobody is waited for.
             () = session.connection.quiet() => {}
             () = session.stop.stopped() => {}
         }
+        // Also after an error and after a stop, so that the volumes are always left in order.
         session.connection.close().await;
         result
     })
@@ -129,6 +136,7 @@ fn fresh_volumes(place: &ConnectSettings) -> anyhow::Result<Vec<String>> {
         ConnectSettings::Node(file) => NodeSettings::read(file)?.volumes,
         ConnectSettings::Cluster { .. } => Vec::new(),
     };
+    // One volume with content is enough: then the empty ones are new disks of a store that exists.
     let empty = volumes.iter().all(|volume| holds_nothing(&volume.path));
     let shown = |volume: &VolumeSettings| volume.path.display().to_string();
     Ok(if empty {
@@ -141,6 +149,7 @@ fn fresh_volumes(place: &ConnectSettings) -> anyhow::Result<Vec<String>> {
 /// Whether the directory is missing or empty, apart from what a file system itself puts there.
 fn holds_nothing(path: &Path) -> bool {
     match std::fs::read_dir(path) {
+        // ext4 makes this folder in every new file system.
         Ok(entries) => entries.flatten().all(|entry| entry.file_name() == "lost+found"),
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     }
