@@ -1,20 +1,22 @@
 //! Questions to a volume and their answers, as they travel. Content that is streamed is not among them.
 //!
-//! An operation is written in three places: a variant here, a method of [`crate::Volume`] that asks it, and
-//! the code of a volume that answers it. Layers in between (a guard, a fault in a test) pass questions on.
-//! The wire must know only the time limit of each, whether it writes, and the type of its answer.
+//! An operation is written in three places: here (a variant, and a row that says how it is carried and what
+//! answers it), as a method of [`crate::Volume`] that asks it, and as the code of a volume that answers it.
+//! Layers in between (a guard, the wire, a fault in a test) pass questions on and know none of them.
 
 use placement::{Partition, VolumeId};
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeSeed;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::clock::Version;
 use crate::fixity::{Cause, FixityEvent};
 use crate::held::{Head, Held, ListQuery, Surveyed, Unsettled, Verdict};
 use crate::key::Key;
+use crate::manner::{DURABLE, LONG, Manner, QUICK};
 use crate::meta::Meta;
 use crate::upload::{Abandon, Purpose, UploadId};
-use crate::volume::VolumeStatus;
 use crate::volume_error::VolumeError;
+use crate::volume_status::VolumeStatus;
 
 /// A question to a volume. The method of [`crate::Volume`] of the same name says what it means.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,8 +105,52 @@ pub enum VolumeAsk {
     Status,
 }
 
-/// The answer to a [`VolumeAsk`]. It travels as its value alone: the caller knows which type to read. It must
-/// not be read as an untagged enum: serde supports no numbers of 128 bits there (a [`UploadId`] is one) and
+/// Implements what the wire needs of every question: how it is carried ([`VolumeAsk::manner`]), and the type
+/// of its answer.
+macro_rules! operations {
+    ($($variant:ident: $kind:ident($name:literal, $limit:ident) -> $answer:ty;)*) => {
+        impl VolumeAsk {
+            /// How the wire carries it.
+            pub fn manner(&self) -> Manner {
+                match self {
+                    $(Self::$variant { .. } => Manner::$kind($name, $limit),)*
+                }
+            }
+        }
+
+        /// Reads the answer to this question.
+        impl<'de> DeserializeSeed<'de> for &VolumeAsk {
+            type Value = VolumeAnswer;
+
+            fn deserialize<D: Deserializer<'de>>(self, answer: D) -> Result<VolumeAnswer, D::Error> {
+                match self {
+                    $(VolumeAsk::$variant { .. } => <$answer>::deserialize(answer).map(VolumeAnswer::from),)*
+                }
+            }
+        }
+    };
+}
+
+operations! {
+    Prepare: writes("prepare", DURABLE) -> ();
+    Commit: writes("commit", DURABLE) -> ();
+    // Quick, because nothing is synced: what is left behind is removed at the next opening.
+    Abort: writes("abort", QUICK) -> ();
+    Head: reads("head", QUICK) -> Head;
+    Unsettled: reads("unsettled", QUICK) -> Unsettled;
+    List: reads("list", QUICK) -> Vec<Held>;
+    Survey: reads("survey", LONG) -> Vec<Vec<Surveyed>>;
+    // It writes: what it finds is marked in the index and logged.
+    Verify: writes("verify", LONG) -> Verdict;
+    Remove: writes("remove", DURABLE) -> ();
+    SettleStray: writes("settle-stray", LONG) -> ();
+    Rebuilt: writes("rebuilt", DURABLE) -> ();
+    Fixity: reads("fixity", LONG) -> Vec<FixityEvent>;
+    Status: reads("status", QUICK) -> VolumeStatus;
+}
+
+/// The answer to a [`VolumeAsk`]. It travels as its value alone: the question says which type to
+/// read. It must not be read as an untagged enum: serde supports no numbers of 128 bits there (a [`UploadId`] is one) and
 /// would take the first type that fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
@@ -209,6 +255,33 @@ mod tests {
             assert_eq!(serde_json::to_string(&ask).unwrap(), text);
             assert_eq!(serde_json::from_str::<VolumeAsk>(text).unwrap(), ask);
         }
+    }
+
+    /// The path of a request names the operation by the name that the question itself has in JSON.
+    #[test]
+    fn an_operation_has_one_name() {
+        let path = String::new();
+        for (ask, name) in [
+            (VolumeAsk::Status, r#""status""#),
+            (VolumeAsk::SettleStray { path }, r#"{"settle-stray":{"path":""}}"#),
+        ] {
+            assert_eq!(serde_json::to_string(&ask).unwrap(), name);
+            assert!(name.contains(ask.manner().operation), "{ask:?}");
+        }
+    }
+
+    /// What the other side reads is the bare value, as the type that the question asks for.
+    #[test]
+    fn an_answer_is_read_as_its_question_says() {
+        let read = |ask: &VolumeAsk, text: &str| {
+            let mut text = serde_json::Deserializer::from_str(text);
+            ask.deserialize(&mut text)
+        };
+        assert_eq!(read(&VolumeAsk::Rebuilt, "null").unwrap(), VolumeAnswer::Done(()));
+        let fixity = VolumeAsk::Fixity { key: None, limit: 3 };
+        assert_eq!(read(&fixity, "[]").unwrap(), VolumeAnswer::Fixity(Vec::new()));
+        assert!(read(&fixity, "null").is_err());
+        assert!(read(&VolumeAsk::Status, "null").is_err());
     }
 
     /// What the other side reads is the bare value.

@@ -12,12 +12,8 @@ use serde::{Deserialize, Serialize};
 
 mod wall;
 
+pub use wall::DRIFT_MS_MAX;
 use wall::Wall;
-
-/// How far ahead of this machine's clock a version from elsewhere may be, in milliseconds. A version further
-/// ahead is refused: one machine with a broken clock must not drag all others along. Signatures of requests
-/// allow the same difference between two clocks.
-pub const DRIFT_MS_MAX: u64 = 5 * 60 * 1000;
 
 /// A turn of one node at deciding the writes of a partition. A later turn of any node is greater.
 ///

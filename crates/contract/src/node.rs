@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::change::{Claim, Finish};
 use crate::meta::Meta;
 use crate::node_error::NodeError;
-use crate::volume::VolumeStatus;
+use crate::volume_status::VolumeStatus;
 use crate::worker::WorkerStatus;
 
 /// How a node is doing.

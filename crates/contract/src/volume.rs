@@ -5,7 +5,6 @@ use std::ops::Range;
 use async_trait::async_trait;
 use bytes::Bytes;
 use placement::{Partition, VolumeId};
-use serde::{Deserialize, Serialize};
 
 use crate::ask::{VolumeAnswer, VolumeAsk, value};
 use crate::clock::Version;
@@ -16,48 +15,10 @@ use crate::meta::Meta;
 use crate::stream::ByteStream;
 use crate::upload::{Abandon, Purpose, Receipt, UploadId, UploadRead};
 use crate::volume_error::VolumeError;
+use crate::volume_status::VolumeStatus;
 
 /// A survey stops after the partition in which it reaches this many entries: some 2 MB of JSON.
 pub const SURVEY_ENTRIES: usize = 4096;
-
-/// How a volume is doing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VolumeStatus {
-    /// Its name.
-    pub id: VolumeId,
-    /// Directory on its node.
-    pub path: String,
-    /// In service or not.
-    pub state: VolumeState,
-    /// Size of its file system.
-    pub capacity_bytes: u64,
-    /// Room for content on its file system: what is free, less a reserve.
-    pub free_bytes: u64,
-    /// Live replicas held.
-    pub replicas: u64,
-    /// Bytes of content in them.
-    pub replica_bytes: u64,
-    /// Tombstones held.
-    pub tombstones: u64,
-    /// Replicas marked bad.
-    pub bad: u64,
-    /// Uploads under way at this moment.
-    #[serde(rename = "staged")]
-    pub uploads: u64,
-}
-
-/// Whether a volume takes part.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum VolumeState {
-    /// Reads and writes.
-    InService,
-    /// It was found empty and has started again; "not found" means "not known" until repair has been through
-    /// all of it.
-    Rebuilding,
-    /// Neither read nor written, with the reason: a failed sync, an unreadable directory.
-    Out(String),
-}
 
 /// Asks a volume and takes the value out of its answer.
 async fn answer<T: TryFrom<VolumeAnswer>>(
@@ -199,7 +160,7 @@ pub trait Volume: Send + Sync + 'static {
     }
 
     /// Tells the volume that repair has been through everything it should hold. This ends
-    /// [`VolumeState::Rebuilding`].
+    /// [`Rebuilding`](crate::VolumeState::Rebuilding).
     async fn rebuilt(&self) -> Result<(), VolumeError> {
         answer(self, VolumeAsk::Rebuilt).await
     }

@@ -1,8 +1,7 @@
-//! What can be asked of a volume and of a node, as it travels.
+//! What can be asked of a node, and what a volume answers with a stream, as it travels. The other questions to
+//! a volume are [`contract::VolumeAsk`].
 
-use std::time::Duration;
-
-use contract::{Claim, Finish, Key, Meta, UploadId, Version, VolumeAsk};
+use contract::{Claim, DURABLE, Finish, JOINT, Key, LONG, Manner, Meta, QUICK, UploadId, Version};
 use placement::{Layout, Layouts};
 use serde::{Deserialize, Serialize};
 
@@ -61,68 +60,28 @@ pub(crate) struct UploadHead {
     pub(crate) size: u64,
 }
 
-/// How the wire treats an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Manner {
-    /// Its name in the path, in counters and logs.
-    pub(crate) operation: &'static str,
-    /// Whether it changes anything. If so, a request is carried out once, however often it arrives.
-    pub(crate) writes: bool,
-    /// Longest time for the whole answer (of a stream: for its head).
-    pub(crate) limit: Duration,
-}
+/// Raw content into an upload.
+pub(crate) const RECEIVE: Manner = Manner::writes("stage", LONG);
 
-/// Limit for reading an index or a table in memory.
-const QUICK: Duration = Duration::from_secs(10);
+/// Small content with its description.
+pub(crate) const PREPARE_WHOLE: Manner = Manner::writes("stage-whole", DURABLE);
 
-/// Limit for an operation that syncs; a disk with a full queue takes seconds for it.
-const DURABLE: Duration = Duration::from_secs(30);
+/// Content of an upload.
+const READ_UPLOAD: Manner = Manner::reads("read-staged", QUICK);
 
-/// Limit for an operation that asks other nodes for something durable.
-const JOINT: Duration = Duration::from_secs(60);
+/// Blocks of a replica.
+const READ: Manner = Manner::reads("read", QUICK);
 
-/// Limit for reading whole partitions or objects, or receiving an upload. Pings find a dead node long before.
-const LONG: Duration = Duration::from_secs(24 * 60 * 60);
-
-impl Manner {
-    /// Raw content into an upload.
-    pub(crate) const RECEIVE: Self = writes("stage", LONG);
-    /// Small content with its description.
-    pub(crate) const PREPARE_WHOLE: Self = writes("stage-whole", DURABLE);
-    /// Content of an upload.
-    pub(crate) const READ_UPLOAD: Self = reads("read-staged", QUICK);
-    /// Blocks of a replica.
-    pub(crate) const READ: Self = reads("read", QUICK);
-    /// Whether the process lives.
-    pub(crate) const PING: Self = reads("ping", QUICK);
-}
+/// Whether the process lives.
+pub(crate) const PING: Manner = Manner::reads("ping", QUICK);
 
 impl StreamAsk {
     /// How the wire treats it.
     pub(crate) fn manner(&self) -> Manner {
         match self {
-            Self::ReadUpload { .. } => Manner::READ_UPLOAD,
-            Self::Read { .. } => Manner::READ,
+            Self::ReadUpload { .. } => READ_UPLOAD,
+            Self::Read { .. } => READ,
         }
-    }
-}
-
-/// How the wire treats a question to a volume.
-pub(crate) fn manner_of(ask: &VolumeAsk) -> Manner {
-    match ask {
-        VolumeAsk::Prepare { .. } => writes("prepare", DURABLE),
-        VolumeAsk::Commit { .. } => writes("commit", DURABLE),
-        VolumeAsk::Abort { .. } => writes("abort", QUICK),
-        VolumeAsk::Head { .. } => reads("head", QUICK),
-        VolumeAsk::Unsettled { .. } => reads("unsettled", QUICK),
-        VolumeAsk::List(_) => reads("list", QUICK),
-        VolumeAsk::Survey { .. } => reads("survey", LONG),
-        VolumeAsk::Verify { .. } => writes("verify", LONG),
-        VolumeAsk::Remove { .. } => writes("remove", DURABLE),
-        VolumeAsk::SettleStray { .. } => writes("settle-stray", LONG),
-        VolumeAsk::Rebuilt => writes("rebuilt", DURABLE),
-        VolumeAsk::Fixity { .. } => reads("fixity", LONG),
-        VolumeAsk::Status => reads("status", QUICK),
     }
 }
 
@@ -130,34 +89,18 @@ impl NodeAsk {
     /// How the wire treats it.
     pub(crate) fn manner(&self) -> Manner {
         match self {
-            Self::Finish(_) => writes("finish", JOINT),
-            Self::Promise { .. } => writes("promise", DURABLE),
-            Self::Layouts => reads("layouts", QUICK),
-            Self::Propose(_) => writes("propose", DURABLE),
-            Self::Accepted => reads("accepted", QUICK),
-            Self::Adopt(_) => writes("adopt", DURABLE),
-            Self::Status => reads("node-status", QUICK),
+            Self::Finish(_) => Manner::writes("finish", JOINT),
+            Self::Promise { .. } => Manner::writes("promise", DURABLE),
+            Self::Layouts => Manner::reads("layouts", QUICK),
+            Self::Propose(_) => Manner::writes("propose", DURABLE),
+            Self::Accepted => Manner::reads("accepted", QUICK),
+            Self::Adopt(_) => Manner::writes("adopt", DURABLE),
+            Self::Status => Manner::reads("node-status", QUICK),
         }
     }
 
     /// Whether it is refused under another layout than the one in force: its result depends on the layout.
     pub(crate) fn needs_layout(&self) -> bool {
         matches!(self, Self::Finish(_) | Self::Promise { .. })
-    }
-}
-
-const fn reads(operation: &'static str, limit: Duration) -> Manner {
-    Manner {
-        operation,
-        writes: false,
-        limit,
-    }
-}
-
-const fn writes(operation: &'static str, limit: Duration) -> Manner {
-    Manner {
-        operation,
-        writes: true,
-        limit,
     }
 }

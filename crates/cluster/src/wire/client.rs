@@ -2,19 +2,20 @@
 //! ones.
 
 use std::collections::{BTreeMap, HashMap};
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use contract::NodeId;
+use contract::{Manner, NodeId};
 use http::{Response, StatusCode};
 use hyper::body::Incoming;
 use parking_lot::Mutex;
 use placement::{Layouts, NodeRole};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, DeserializeSeed};
 use store::LayoutTag;
 
-use super::ask::{Manner, NodeAsk};
+use super::ask::NodeAsk;
 use super::body::{self, Body};
 use super::link::{Caller, Link, NoAnswer, Sending};
 use super::secure::{Http, Wire, http};
@@ -184,10 +185,22 @@ impl Peer {
         &self,
         answer: Response<Incoming>,
     ) -> Result<T, Failure<E>> {
+        self.json_as(PhantomData, answer).await
+    }
+
+    /// A JSON answer, of the type that `seed` says.
+    pub(crate) async fn json_as<T, E>(
+        &self,
+        seed: impl for<'de> DeserializeSeed<'de, Value = T>,
+        answer: Response<Incoming>,
+    ) -> Result<T, Failure<E>> {
         let text = self.link.whole(answer.into_body(), ANSWER_BYTES_MAX).await;
         let text = text.map_err(|error| Failure::Unreachable(error.to_string()))?;
-        serde_json::from_slice(&text)
-            .map_err(|error| Failure::Unreachable(format!("unreadable answer: {error}")))
+        let mut json = serde_json::Deserializer::from_slice(&text);
+        let answer = seed.deserialize(&mut json);
+        // Nothing may follow the value.
+        let answer = answer.and_then(|answer| json.end().map(|()| answer));
+        answer.map_err(|error| Failure::Unreachable(format!("unreadable answer: {error}")))
     }
 
     /// Reads the error that the node sent instead of an answer.

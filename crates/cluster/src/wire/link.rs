@@ -13,7 +13,7 @@ use std::io;
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
-use contract::{ByteStream, NodeId};
+use contract::{ByteStream, Manner, NodeId};
 use futures_util::stream;
 use http::{Method, Request, Response};
 use hyper::body::Incoming;
@@ -22,7 +22,7 @@ use store::LayoutTag;
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant, sleep, timeout};
 
-use super::ask::Manner;
+use super::ask::PING;
 use super::auth::Signed;
 use super::body::{self, Body};
 use super::secure::{Wire, advice};
@@ -197,7 +197,7 @@ impl Link {
     /// One ping.
     async fn ping(self: &Arc<Self>) -> Result<(), String> {
         let what = Sending {
-            manner: Manner::PING,
+            manner: PING,
             path: "/v1/ping",
             under: LayoutTag::NONE,
             ask: b"",
@@ -222,7 +222,7 @@ impl Link {
     /// `http` or `https`: found out with a ping where a node may speak either.
     async fn scheme(&self) -> &'static str {
         let what = Sending {
-            manner: Manner::PING,
+            manner: PING,
             path: "/v1/ping",
             under: LayoutTag::NONE,
             ask: b"",

@@ -8,19 +8,17 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use contract::{
-    BLOCK_BYTES, BlockTable, ByteStream, FixityEvent, Head, Held, Key, Meta, Purpose, Receipt, ReplicaRead,
-    Surveyed, Unsettled, UploadId, UploadRead, Verdict, Version, Volume, VolumeAnswer, VolumeAsk,
-    VolumeError, VolumeId, VolumeStatus,
+    BLOCK_BYTES, BlockTable, ByteStream, Key, Manner, Meta, Purpose, Receipt, ReplicaRead, Surveyed,
+    UploadId, UploadRead, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
 };
 use futures_util::future::{Either, select};
 use futures_util::{StreamExt as _, stream};
 use http::Response;
 use hyper::body::Incoming;
 use parking_lot::Mutex;
-use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-use super::ask::{Manner, ReadHead, StreamAsk, UploadHead, WholeHead, manner_of};
+use super::ask::{PREPARE_WHOLE, RECEIVE, ReadHead, StreamAsk, UploadHead, WholeHead};
 use super::body;
 use super::client::{Failure, Peer};
 use super::frame::{self, Pieces};
@@ -36,12 +34,6 @@ impl RemoteVolume {
     /// A volume of this node.
     pub(crate) fn new(id: VolumeId, peer: Peer) -> Self {
         Self { id, peer }
-    }
-
-    async fn ask<T: DeserializeOwned>(&self, ask: &VolumeAsk) -> Result<T, VolumeError> {
-        let manner = manner_of(ask);
-        let answer = self.peer.ask(manner, &self.path(manner), ask).await;
-        answer.map_err(|failure| self.error(failure))
     }
 
     /// Checks that a survey has at least one partition (if any was asked for) and at most `most`.
@@ -154,32 +146,25 @@ impl Volume for RemoteVolume {
     }
 
     async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
-        Ok(match &ask {
-            VolumeAsk::Head { .. } => self.ask::<Head>(&ask).await?.into(),
-            VolumeAsk::Unsettled { .. } => self.ask::<Unsettled>(&ask).await?.into(),
-            VolumeAsk::List(_) => self.ask::<Vec<Held>>(&ask).await?.into(),
-            VolumeAsk::Survey { partitions } => {
-                let found = self.ask::<Vec<Vec<Surveyed>>>(&ask).await?;
-                self.checked(found, partitions.len())?.into()
+        let manner = ask.manner();
+        let asked = async {
+            let answer = self.peer.ask_raw(manner, &self.path(manner), &ask).await?;
+            self.peer.json_as(&ask, answer).await
+        };
+        match (&ask, asked.await.map_err(|failure| self.error(failure))?) {
+            (VolumeAsk::Survey { partitions }, VolumeAnswer::Survey(found)) => {
+                Ok(self.checked(found, partitions.len())?.into())
             }
-            VolumeAsk::Verify { .. } => self.ask::<Verdict>(&ask).await?.into(),
-            VolumeAsk::Fixity { .. } => self.ask::<Vec<FixityEvent>>(&ask).await?.into(),
-            VolumeAsk::Status => self.ask::<VolumeStatus>(&ask).await?.into(),
-            VolumeAsk::Prepare { .. }
-            | VolumeAsk::Commit { .. }
-            | VolumeAsk::Abort { .. }
-            | VolumeAsk::Remove { .. }
-            | VolumeAsk::SettleStray { .. }
-            | VolumeAsk::Rebuilt => self.ask::<()>(&ask).await?.into(),
-        })
+            (_, answer) => Ok(answer),
+        }
     }
 
     async fn receive(&self, upload: UploadId, content: ByteStream) -> Result<Receipt, VolumeError> {
         let source = Source::default();
-        let path = format!("{}?upload={upload}", self.path(Manner::RECEIVE));
+        let path = format!("{}?upload={upload}", self.path(RECEIVE));
         let (body, handing) = body::handed(source.watch(content), IDLE_MAX);
         let asking = async {
-            let answer = self.peer.send(Manner::RECEIVE, &path, b"", body).await?;
+            let answer = self.peer.send(RECEIVE, &path, b"", body).await?;
             self.peer.json(answer).await
         };
         let asked = match select(pin!(asking), pin!(handing)).await {
@@ -205,7 +190,7 @@ impl Volume for RemoteVolume {
             serde_json::to_vec(&WholeHead { upload, meta }).map_err(|error| self.unreachable(error))?;
         let frame = frame::head(&head).map_err(|error| self.unreachable(error))?;
         let body = body::headed(vec![frame, content], Box::pin(stream::empty()));
-        let manner = Manner::PREPARE_WHOLE;
+        let manner = PREPARE_WHOLE;
         let work = async {
             let answer = self.peer.send(manner, &self.path(manner), &head, body).await?;
             self.peer.json(answer).await

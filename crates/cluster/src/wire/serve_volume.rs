@@ -17,7 +17,7 @@ use serde::Serialize;
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
-use super::ask::{Manner, ReadHead, StreamAsk, UploadHead, WholeHead, manner_of};
+use super::ask::{PREPARE_WHOLE, RECEIVE, ReadHead, StreamAsk, UploadHead, WholeHead};
 use super::body::{self, Body};
 use super::server::{Admitted, Service, bad, json, plain, read_ask, refused, unknown, with_body};
 use super::{FAREWELL, IDLE_MAX, UPLOAD_IDLE_MAX, WHOLE_BYTES_MAX, frame};
@@ -59,7 +59,7 @@ impl Service {
         if !self.gate.admit(&admitted.signed) {
             return refused();
         }
-        let counted = Arc::new(self.node.counters.begin(Manner::RECEIVE.operation));
+        let counted = Arc::new(self.node.counters.begin(RECEIVE.operation));
         let (content, left) = keep_rest(body::arriving(admitted.body, UPLOAD_IDLE_MAX));
         let content = counting(content, {
             let counted = counted.clone();
@@ -92,7 +92,7 @@ impl Service {
             Ok(head) => head,
             Err(error) => return bad(&error.into()),
         };
-        let counted = self.node.counters.begin(Manner::PREPARE_WHOLE.operation);
+        let counted = self.node.counters.begin(PREPARE_WHOLE.operation);
         counted.received(content.len() as u64);
         let prepared = volume.prepare_whole(upload, &meta, content).await;
         if prepared.as_ref().is_err_and(is_ours) {
@@ -119,7 +119,7 @@ impl Service {
             Ok(ask) => ask,
             Err(answer) => return answer,
         };
-        let manner = manner_of(&ask);
+        let manner = ask.manner();
         if manner.operation != operation {
             return unknown(operation);
         }

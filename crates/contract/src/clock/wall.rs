@@ -9,7 +9,10 @@ use std::fmt;
 
 use parking_lot::Mutex;
 
-use super::DRIFT_MS_MAX;
+/// How far ahead of this machine's clock a version from elsewhere may be, in milliseconds. A version further
+/// ahead is refused: one machine with a broken clock must not drag all others along. Signatures of requests
+/// allow the same difference between two clocks.
+pub const DRIFT_MS_MAX: u64 = 5 * 60 * 1000;
 
 /// Both clocks of a machine at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
