@@ -10,8 +10,8 @@ use contract::{NodeId, VolumeId};
 use placement::{Layout, Layouts, NodeRole, Roles, VolumeRole};
 use serde::Deserialize;
 
-use super::Tls;
-use super::settings::{REPLICAS_MAX, SettingsError, check_name, one, read_toml};
+use super::config_file::{REPLICAS_MAX, SettingsError, check_name, one, read_toml};
+use super::trust::Tls;
 
 /// A cluster file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -1,25 +1,26 @@
 //! How a short command reaches a store: through the process that has its volumes open, or, when there is
 //! none, as a node of its own without background workers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use contract::{Node as _, NodeId};
-use futures_util::future::join_all;
-use placement::{Layout, Layouts, NodeRole, Roles};
-use store::{Cluster, LayoutTag, Store};
-use tokio::time::{Duration, Instant, sleep, timeout};
+use contract::NodeId;
+use placement::{Layouts, NodeRole};
+use store::{Cluster, Store};
+use tokio::time::{Duration, Instant, sleep};
 
+use super::ask_nodes::layouts_of;
 use super::beacon::Beacon;
+use super::cluster_file::ClusterFile;
+use super::config_file::SettingsError;
 use super::connector::Connector;
 use super::layout_log::LayoutLog;
+use super::secret::Secret;
+use super::settings::{NodeSettings, VolumeSettings};
+use super::start::{RunningNode, start};
+use super::start_error::StartError;
 use super::trust::Trust;
 use super::wire::client::Peers;
-use super::wire::remote_node::RemoteNode;
-use super::{
-    ClusterFile, NodeSettings, RunningNode, Secret, SettingsError, StartError, VolumeSettings, start,
-};
 
 /// How long a command waits for a node that is starting or ending: its volumes are locked but it does not
 /// answer.
@@ -31,9 +32,6 @@ const SETTLE_STEP: Duration = Duration::from_millis(50);
 /// A command that sent no request for this long has ended: between two requests it only reads or prints a
 /// little.
 const QUIET_FOR: Duration = Duration::from_millis(300);
-
-/// Longest wait for the layouts of other nodes.
-const TELL_MAX: Duration = Duration::from_secs(3);
 
 /// What a command was told about the store it is to work on.
 #[derive(Debug, Clone)]
@@ -201,60 +199,6 @@ fn client(layouts: Layouts, trust: Trust, addresses: BTreeMap<NodeId, String>) -
     // The handles that the cluster holds keep the log alive.
     layout_log.tell(&cluster);
     Store::new(cluster)
-}
-
-/// What other nodes answered about their layouts.
-pub(super) struct Told {
-    /// The newest layouts in force.
-    pub(super) layouts: Layouts,
-    /// The node that sent them.
-    pub(super) by: NodeId,
-    /// Whether any of the nodes holds a replica or a tombstone.
-    pub(super) holds: bool,
-}
-
-/// Asks nodes for their layouts, all at once; `None` when none answers.
-pub(super) async fn layouts_of<'a>(nodes: impl Iterator<Item = &'a NodeRole>, trust: &Trust) -> Option<Told> {
-    let layout_log = LayoutLog::new(no_layouts(), Vec::new(), Vec::new());
-    let peers = Peers::new("newcomer", trust.clone(), BTreeMap::new(), layout_log);
-    let told = join_all(nodes.map(|node| timeout(TELL_MAX, told_by(&peers, node)))).await;
-    let told: Vec<_> = told.into_iter().filter_map(|told| told.ok().flatten()).collect();
-    let holds = told.iter().any(|told| told.holds);
-    let newest = told.into_iter().max_by_key(|told| told.layouts.current.number)?;
-    Some(Told { holds, ..newest })
-}
-
-/// The layouts of a process that has not asked any node yet.
-fn no_layouts() -> Layouts {
-    let roles = Roles {
-        replicas: 1,
-        nodes: Vec::new(),
-        volumes: Vec::new(),
-        retired: BTreeSet::new(),
-    };
-    let current = Layout {
-        number: 0,
-        seed: 0,
-        roles,
-    };
-    Layouts {
-        current,
-        older: Vec::new(),
-    }
-}
-
-async fn told_by(peers: &Arc<Peers>, role: &NodeRole) -> Option<Told> {
-    let node = RemoteNode(peers.peer(LayoutTag::NONE, role));
-    let (layouts, status) = (node.layouts().await.ok()?, node.status().await.ok()?);
-    let holds = status
-        .volumes
-        .iter()
-        .any(|volume| volume.replicas + volume.tombstones > 0);
-    Some(Told {
-        layouts,
-        by: status.id,
-        holds,
-    })
 }
 
 impl Connection {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use contract::VolumeId;
 use volume::DiskVolume;
 
-use super::NodeSettings;
 use super::layout_log::LayoutsFile;
+use super::settings::NodeSettings;
 
 /// One directory.
 pub(super) struct Directory {
@@ -73,6 +73,12 @@ impl Directory {
             DirectoryState::Unreadable(detail) => format!("{path} cannot be read ({detail})"),
         }
     }
+}
+
+/// What directories show, in words.
+pub(super) fn told(directories: &[Directory]) -> String {
+    let told: Vec<_> = directories.iter().map(Directory::told).collect();
+    told.join(", ")
 }
 
 fn state_of(path: &Path) -> DirectoryState {

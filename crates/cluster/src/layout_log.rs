@@ -60,6 +60,16 @@ struct State {
 }
 
 impl LayoutsFile {
+    /// The file of a volume.
+    pub(super) fn new(volume: VolumeId, layouts: Layouts, accepted: Vec<Layout>) -> Self {
+        Self {
+            format: FORMAT,
+            volume,
+            layouts,
+            accepted,
+        }
+    }
+
     /// Reads the layout file of the volume in this directory; `None` if there is none yet.
     pub(super) fn read(volume_dir: &Path) -> Result<Option<Self>, String> {
         let path = durable_file::path_of(volume_dir, FILE);
@@ -242,12 +252,7 @@ fn write_if_there(volume: &VolumeId, dir: &Path, state: &State) -> Result<(), St
 
 fn write_one(volume: &VolumeId, dir: &Path, state: &State) -> io::Result<()> {
     let path = durable_file::path_of(dir, FILE);
-    let file = LayoutsFile {
-        format: FORMAT,
-        volume: volume.clone(),
-        layouts: state.layouts.clone(),
-        accepted: state.accepted.clone(),
-    };
+    let file = LayoutsFile::new(volume.clone(), state.layouts.clone(), state.accepted.clone());
     // An equal file is not replaced, which saves two syncs.
     if durable_file::read::<LayoutsFile>(&path).is_ok_and(|there| there.as_ref() == Some(&file)) {
         return Ok(());

@@ -22,7 +22,8 @@ use parking_lot::RwLock;
 use volume::{FixityLog, fixity};
 
 use super::layout_log::{LayoutLog, LayoutsFile};
-use super::{OpenVolume, Opener, StartError};
+use super::open::{OpenVolume, Opener};
+use super::start_error::StartError;
 
 /// What is needed to open a volume.
 #[derive(Clone)]

@@ -17,18 +17,20 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod apply;
+mod ask_nodes;
 mod beacon;
 mod cluster_file;
+mod config_file;
 mod connect;
 mod connector;
 mod discovery;
 mod durable_file;
 mod event_log;
 mod guarded;
-mod join;
 mod layout_log;
 mod lazy_volume;
 mod local;
+mod membership;
 mod node_files;
 mod open;
 mod promises;
@@ -36,21 +38,23 @@ mod recover;
 mod secret;
 mod settings;
 mod start;
+mod start_error;
 mod trust;
 mod wire;
 
 pub use apply::{ApplyError, apply_layout};
 pub use cluster_file::{ClusterFile, MemberNode, MemberVolume};
+pub use config_file::{REPLICAS_MAX, SettingsError};
 pub use connect::{ConnectError, ConnectSettings, Connection, connect, connect_or_begin};
 pub use guarded::Guarded;
-pub use join::wanted_roles;
+pub use membership::wanted_roles;
+pub use open::{OpenVolume, Opener};
 pub use promises::Promises;
 pub use recover::recover_layouts;
 pub use secret::{SECRET_BYTES_MIN, Secret, SecretError};
-pub use settings::{
-    ConnectionSettings, LOCAL_NODE, NodeSettings, REPLICAS_MAX, SettingsError, VolumeSettings,
-};
-pub use start::{OpenVolume, Opener, RunningNode, StartError, start, start_with};
+pub use settings::{ConnectionSettings, LOCAL_NODE, NodeSettings, VolumeSettings};
+pub use start::{RunningNode, start, start_with};
+pub use start_error::StartError;
 pub use trust::Tls;
 #[doc(hidden)]
 pub use wire::fuzzing;

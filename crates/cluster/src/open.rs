@@ -3,10 +3,30 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use contract::VolumeId;
-use volume::{DiskSettings, DiskVolume, FixityLog, OpenVolumeError};
+use contract::{Volume, VolumeId};
+use volume::{DiskSettings, DiskVolume, FixityLog, Furnish, OpenVolumeError};
 
-use super::{OpenVolume, Opener, StartError};
+use super::start_error::StartError;
+
+/// A volume to be opened.
+#[derive(Clone)]
+pub struct OpenVolume {
+    /// Its name in the cluster.
+    pub id: VolumeId,
+    /// Its directory.
+    pub path: PathBuf,
+    /// Whether it took part before: if so, an empty directory has lost its content.
+    pub held_before: bool,
+    /// Whether its directory is made if it is absent (its parent must be there).
+    pub makes_directory: bool,
+    /// Whether a directory that is not a volume yet is made one.
+    pub begins: bool,
+    /// Writes the files that the node keeps on each of its volumes; given to the volume, which calls it.
+    pub furnish: Option<Furnish>,
+}
+
+/// Opens volumes. It is called on a thread that may block.
+pub type Opener = Arc<dyn Fn(OpenVolume) -> Result<Arc<dyn Volume>, StartError> + Send + Sync>;
 
 /// Opens directories of this machine, with one fixity log for all of them.
 pub(super) fn directories(fixity: Arc<FixityLog>) -> Opener {

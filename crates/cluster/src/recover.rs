@@ -10,89 +10,46 @@
 //! only change is that some volumes count as being rebuilt, and the command can be run again. After that the
 //! next start writes them to the others.
 
-use placement::{Layout, Layouts};
+use placement::Layouts;
 
-use super::discovery::{Directory, DirectoryState};
-use super::join::{Others, names, newest, wanted};
 use super::layout_log::LayoutLog;
-use super::start::conflict;
-use super::{NodeSettings, StartError, open};
+use super::membership::{Found, Recovery, decide_recovery};
+use super::open;
+use super::settings::NodeSettings;
+use super::start_error::StartError;
 
 /// Makes a new layout for volumes that were used before and of which none knows the layouts any more. No
 /// process may have them open; they are closed again when this returns.
 ///
-/// What the command does:
-///  - the number is the time in seconds since 1970. Layouts are numbered from 1, one more at each change: no
-///    earlier one has it, and the next change counts on from it;
-///  - every volume that was used before counts as being rebuilt: its "not found" means "not known", so that
-///    reads ask everybody, until repair has moved every replica to its place;
-///  - the fixity log says so on every volume.
+/// What it does, and when it refuses, are the rules of `membership/recovery.rs`. The fixity log says so on every
+/// volume.
 ///
 /// # Errors
 /// [`StartError`] when the layouts are not lost, or when a volume that may know them cannot be read or
 /// opened. The layouts are then unchanged.
 pub async fn recover_layouts(settings: &NodeSettings) -> Result<Layouts, StartError> {
-    settings.check().map_err(|detail| conflict(settings, detail))?;
-    let found = Directory::all(settings);
-    may_recover(settings, &found).await?;
-    let ids = names(settings, &found)?;
-    let layouts = Layouts {
-        current: Layout {
-            number: ambient::wall_ms() / 1000,
-            ..wanted(settings, &ids)
-        },
-        older: Vec::new(),
-    };
-    let used = found.iter().zip(ids).filter(|(found, _)| !found.is_new());
-    let used: Vec<_> = used.map(|(found, id)| (id, found.path.clone())).collect();
-    let layout_log = LayoutLog::new(layouts.clone(), Vec::new(), used.clone());
-    let mark = move || {
-        let detail = format!(
-            "all its layouts were lost: layout {} is new",
-            layouts.current.number
-        );
-        let mut marked = Vec::new();
-        for (id, path) in used {
-            marked.push(open::distrusted(id, path, &detail)?);
+    let refused = |detail| StartError::conflict(&settings.id, detail);
+    let mut found = Found::look(settings);
+    let (layouts, used) = loop {
+        match decide_recovery(&found, ambient::wall_ms())? {
+            Recovery::AskOthers => found.ask_others().await,
+            Recovery::Make { layouts, used } => break (layouts, used),
         }
-        Ok::<_, StartError>((marked, layouts))
+    };
+    let layout_log = LayoutLog::new(layouts.clone(), Vec::new(), used.clone());
+    let detail = format!(
+        "all its layouts were lost: layout {} is new",
+        layouts.current.number
+    );
+    let mark = move || {
+        let used = used.into_iter();
+        let marked = used.map(|(id, path)| open::distrusted(id, path, &detail));
+        marked.collect::<Result<Vec<_>, StartError>>()
     };
     // Held open, and so locked, until the layouts are written.
-    let (_marked, layouts) = ambient::blocking(mark)
+    let _marked = ambient::blocking(mark)
         .await
-        .map_err(|error| conflict(settings, format!("mark the volumes: {error}")))??;
-    let written = layout_log.fill().await;
-    written.map_err(|detail| conflict(settings, detail))?;
+        .map_err(|error| refused(format!("mark the volumes: {error}")))??;
+    layout_log.fill().await.map_err(refused)?;
     Ok(layouts)
-}
-
-/// Refuses if layouts are known, or may be known by a volume that cannot be read.
-async fn may_recover(settings: &NodeSettings, found: &[Directory]) -> Result<(), StartError> {
-    let refused = |detail: String| Err(conflict(settings, detail));
-    if let Some(layouts) = newest(settings, found)? {
-        let number = layouts.current.number;
-        return refused(format!("nothing is lost: its volumes know layout {number}"));
-    }
-    if found.iter().all(Directory::is_new) {
-        return Err(StartError::no_store(found));
-    }
-    let hidden = |found: &&Directory| {
-        matches!(
-            found.state,
-            DirectoryState::Absent | DirectoryState::Unreadable(_)
-        )
-    };
-    if let Some(hidden) = found.iter().find(hidden) {
-        return refused(format!(
-            "{}: it may know the layouts; bring it back, or leave it out if it is gone for good",
-            hidden.told()
-        ));
-    }
-    match Others::ask(settings).await {
-        Others::Told(told) => refused(format!(
-            "nothing is lost: node {} knows layout {}, which this node takes over when it starts",
-            told.by, told.layouts.current.number
-        )),
-        Others::None | Others::Silent(_) => Ok(()),
-    }
 }

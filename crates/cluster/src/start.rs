@@ -10,22 +10,23 @@ use listen::Port;
 use placement::Layouts;
 use store::upkeep::workers::{Workers, WorkersConfig};
 use store::{Cluster, Store};
-use volume::{FixityLog, Furnish, NODE_DIR, fixity};
+use volume::{FixityLog, NODE_DIR, fixity};
 
 use super::beacon::Beacon;
 use super::connector::Connector;
-use super::discovery::Directory;
 use super::event_log::EventLog;
-use super::join::{Joined, join};
 use super::layout_log::LayoutLog;
 use super::lazy_volume::{LazyVolume, Opening};
 use super::local::LocalNode;
+use super::membership::{Membership, join};
 use super::node_files::NodeFiles;
+use super::open::{self, OpenVolume, Opener};
 use super::promises::Promises;
+use super::settings::{ConnectionSettings, NodeSettings};
+use super::start_error::StartError;
 use super::trust::Trust;
 use super::wire::client::Peers;
 use super::wire::server::{Serving, door};
-use super::{ConnectionSettings, NodeSettings, SettingsError, open};
 
 /// A node that serves its volumes until it is shut down. Its volumes are closed when it is shut down and all
 /// clones of its store are dropped.
@@ -38,101 +39,6 @@ pub struct RunningNode {
     _news: Option<EventLog>,
     serving: Option<Serving>,
 }
-
-/// Why a node does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// Settings that cannot be right.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-    /// Settings that contradict each other or the volumes.
-    #[error("node {node}: {detail}")]
-    Conflict {
-        /// The node.
-        node: String,
-        /// What is contradictory, and what to do.
-        detail: String,
-    },
-    /// The address is taken or not this machine's.
-    #[error("listen on {address}: {error}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// What failed.
-        error: std::io::Error,
-    },
-    /// Another process has the volume open.
-    #[error("volume {path} is in use: {detail}")]
-    InUse {
-        /// Its directory.
-        path: PathBuf,
-        /// By whom.
-        detail: String,
-    },
-    /// A directory that is another volume or no volume at all: correct the settings.
-    #[error("{detail}")]
-    WrongDirectory {
-        /// The directory.
-        path: PathBuf,
-        /// What it is.
-        detail: String,
-    },
-    /// A volume that cannot be opened at present. The node starts without it if another volume opens.
-    #[error("open volume {path}: {detail}")]
-    Volume {
-        /// Its directory.
-        path: PathBuf,
-        /// What failed.
-        detail: String,
-    },
-    /// No layouts are found, but the volumes were used before: a person must confirm that they are lost.
-    #[error("the layouts of this store are not to be found, so nothing can be either: {found}. {advice}")]
-    LayoutsLost {
-        /// What each directory shows.
-        found: String,
-        /// What to do.
-        advice: String,
-    },
-    /// None of the directories is a volume.
-    #[error("there is no store: {found}")]
-    NoStore {
-        /// What each directory shows.
-        found: String,
-    },
-}
-
-impl StartError {
-    /// [`StartError::NoStore`] of these directories.
-    pub(super) fn no_store(found: &[Directory]) -> Self {
-        Self::NoStore { found: told(found) }
-    }
-}
-
-/// What directories show, in words.
-pub(super) fn told(found: &[Directory]) -> String {
-    let told: Vec<_> = found.iter().map(Directory::told).collect();
-    told.join(", ")
-}
-
-/// A volume to be opened.
-#[derive(Clone)]
-pub struct OpenVolume {
-    /// Its name in the cluster.
-    pub id: VolumeId,
-    /// Its directory.
-    pub path: PathBuf,
-    /// Whether it took part before: if so, an empty directory has lost its content.
-    pub held_before: bool,
-    /// Whether its directory is made if it is absent (its parent must be there).
-    pub makes_directory: bool,
-    /// Whether a directory that is not a volume yet is made one.
-    pub begins: bool,
-    /// Writes the files that the node keeps on each of its volumes; given to the volume, which calls it.
-    pub furnish: Option<Furnish>,
-}
-
-/// Opens volumes. It is called on a thread that may block.
-pub type Opener = Arc<dyn Fn(OpenVolume) -> Result<Arc<dyn Volume>, StartError> + Send + Sync>;
 
 /// Opens the volumes, agrees on the layouts, listens, and starts the background workers.
 ///
@@ -157,9 +63,13 @@ async fn start_node(
     log: Option<Arc<FixityLog>>,
 ) -> Result<RunningNode, StartError> {
     let trust = settings.trust()?;
-    let joined = join(&settings).await?;
-    let places = joined.places();
-    let layout_log = LayoutLog::new(joined.layouts.clone(), joined.accepted.clone(), places.clone());
+    let membership = join(&settings).await?;
+    let places = membership.places();
+    let layout_log = LayoutLog::new(
+        membership.layouts.clone(),
+        membership.accepted.clone(),
+        places.clone(),
+    );
     let promises = Promises::read(places.clone());
     let node_files = NodeFiles::new(layout_log.clone(), promises.clone());
     let opening = Opening {
@@ -171,11 +81,11 @@ async fn start_node(
     let event_log = opening.log.as_deref().map(EventLog::of);
     // Before the layouts are written below: an open volume is locked, so no other process changes it any
     // more.
-    let volumes = open_all(&joined, &node_files, opening).await?;
+    let volumes = open_all(&membership, &node_files, opening).await?;
     let port = listen(settings.listen, settings.connections).await?;
     let address = port.address();
     let filled = layout_log.fill().await;
-    filled.map_err(|detail| conflict(&settings, detail))?;
+    filled.map_err(|detail| StartError::conflict(&settings.id, detail))?;
     let node = LocalNode::new(
         settings.id.clone(),
         volumes,
@@ -183,7 +93,7 @@ async fn start_node(
         layout_log.clone(),
         promises,
     );
-    let store = store_of(&node, &trust, address, joined.layouts.clone());
+    let store = store_of(&node, &trust, address, membership.layouts.clone());
     let workers = workers_of(&node, &settings, &store);
     // Before the beacons are written and requests are served: from then on commands find this node and
     // ask it.
@@ -197,7 +107,7 @@ async fn start_node(
         store,
         address,
         node_files,
-        unplaced: joined.unplaced,
+        unplaced: membership.unplaced,
         _news: event_log,
         serving: Some(serving),
     })
@@ -207,11 +117,11 @@ async fn start_node(
 /// Wrong settings and volumes that another process has open are still errors: two processes must not divide
 /// the volumes of a store between them.
 async fn open_all(
-    joined: &Joined,
+    membership: &Membership,
     node_files: &Arc<NodeFiles>,
     opening: Opening,
 ) -> Result<BTreeMap<VolumeId, Arc<dyn Volume>>, StartError> {
-    let given = joined.volumes.iter().map(|volume| OpenVolume {
+    let given = membership.volumes.iter().map(|volume| OpenVolume {
         furnish: Some(node_files.furnish(&volume.id)),
         ..volume.clone()
     });
@@ -309,13 +219,6 @@ fn workers_of(node: &Arc<LocalNode>, settings: &NodeSettings, store: &Store) -> 
         state_dirs,
         load: Arc::new(move || counters.in_flight()),
     }))
-}
-
-pub(super) fn conflict(settings: &NodeSettings, detail: String) -> StartError {
-    StartError::Conflict {
-        node: settings.id.to_string(),
-        detail,
-    }
 }
 
 impl RunningNode {

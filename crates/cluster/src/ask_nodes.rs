@@ -1,0 +1,108 @@
+//! Asks other nodes for the layouts in force, and whether they hold anything.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use contract::{Node as _, NodeId};
+use futures_util::future::join_all;
+use placement::{Layout, Layouts, NodeRole, Roles};
+use store::LayoutTag;
+use tokio::time::{Duration, timeout};
+
+use super::cluster_file::ClusterFile;
+use super::layout_log::LayoutLog;
+use super::settings::NodeSettings;
+use super::trust::Trust;
+use super::wire::client::Peers;
+use super::wire::remote_node::RemoteNode;
+
+/// Longest wait for the layouts of other nodes.
+const TELL_MAX: Duration = Duration::from_secs(3);
+
+/// The other nodes of the cluster file, asked for their layouts.
+pub(super) enum Others {
+    /// There are none.
+    Alone,
+    /// At least one answered.
+    Told(Told),
+    /// None answered, at these addresses.
+    Silent(String),
+}
+
+impl Others {
+    /// Asks the other nodes of the cluster file, and waits for all answers.
+    pub(super) async fn ask(settings: &NodeSettings) -> Self {
+        let roles = settings.cluster.as_ref().map(ClusterFile::roles);
+        let nodes = roles.map(|roles| roles.nodes).unwrap_or_default();
+        let others: Vec<_> = nodes.into_iter().filter(|node| node.id != settings.id).collect();
+        if others.is_empty() {
+            return Self::Alone;
+        }
+        let told = match settings.trust() {
+            Ok(trust) => layouts_of(others.iter(), &trust).await,
+            // The node cannot start without its keys either, and reports that error.
+            Err(_) => None,
+        };
+        match told {
+            Some(told) => Self::Told(told),
+            None => {
+                let addresses: Vec<_> = others.iter().map(|node| node.address.as_str()).collect();
+                Self::Silent(addresses.join(", "))
+            }
+        }
+    }
+}
+
+/// What other nodes answered about their layouts.
+pub(super) struct Told {
+    /// The newest layouts in force.
+    pub(super) layouts: Layouts,
+    /// The node that sent them.
+    pub(super) by: NodeId,
+    /// Whether any of the nodes holds a replica or a tombstone.
+    pub(super) holds: bool,
+}
+
+/// Asks nodes for their layouts, all at once; `None` when none answers.
+pub(super) async fn layouts_of<'a>(nodes: impl Iterator<Item = &'a NodeRole>, trust: &Trust) -> Option<Told> {
+    let layout_log = LayoutLog::new(no_layouts(), Vec::new(), Vec::new());
+    let peers = Peers::new("newcomer", trust.clone(), BTreeMap::new(), layout_log);
+    let told = join_all(nodes.map(|node| timeout(TELL_MAX, told_by(&peers, node)))).await;
+    let told: Vec<_> = told.into_iter().filter_map(|told| told.ok().flatten()).collect();
+    let holds = told.iter().any(|told| told.holds);
+    let newest = told.into_iter().max_by_key(|told| told.layouts.current.number)?;
+    Some(Told { holds, ..newest })
+}
+
+/// The layouts of a process that has not asked any node yet.
+fn no_layouts() -> Layouts {
+    let roles = Roles {
+        replicas: 1,
+        nodes: Vec::new(),
+        volumes: Vec::new(),
+        retired: BTreeSet::new(),
+    };
+    let current = Layout {
+        number: 0,
+        seed: 0,
+        roles,
+    };
+    Layouts {
+        current,
+        older: Vec::new(),
+    }
+}
+
+async fn told_by(peers: &Arc<Peers>, role: &NodeRole) -> Option<Told> {
+    let node = RemoteNode(peers.peer(LayoutTag::NONE, role));
+    let (layouts, status) = (node.layouts().await.ok()?, node.status().await.ok()?);
+    let holds = status
+        .volumes
+        .iter()
+        .any(|volume| volume.replicas + volume.tombstones > 0);
+    Some(Told {
+        layouts,
+        by: status.id,
+        holds,
+    })
+}

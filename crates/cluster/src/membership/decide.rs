@@ -1,0 +1,178 @@
+//! What a starting node takes part in: a pure function of what was found.
+//!  1. Settings that are wrong whatever the volumes hold are refused.
+//!  2. Every volume has a name ([`names`]); a directory of another node or under two names is refused.
+//!  3. The newest layouts that a volume keeps count. Volumes of two stores, which differ in the seed or have
+//!     two layouts of one number, are refused. Layouts that are accepted and newer are taken from the volume
+//!     that knows the newest of them.
+//!  4. If no volume keeps layouts, those of the other nodes count; whether these hold anything is asked too.
+//!  5. If no other node tells any, the node makes layout 1, but only if none of its volumes was ever used:
+//!     otherwise their layouts are lost or on an absent volume, and the start is refused
+//!     ([`crate::recover_layouts`] says why). Where no volumes may be made, there is no store.
+//!  6. A volume of a layout in force held something before, if the store did: an empty directory has lost it.
+//!  7. An absent directory is made only if it cannot be an unmounted disk, where writing would fill the disk
+//!     below: if no volume here keeps layouts (the node is new, or replaces a lost machine), or if all volumes of the
+//!     node were given and this one is in no layout.
+//!  8. A directory that is no volume becomes one if volumes may be made, or if a layout in force names it.
+
+use std::path::PathBuf;
+
+use contract::VolumeId;
+use placement::{Layout, Layouts};
+use store::merge;
+
+use super::found::Found;
+use super::roles::{first_layout, names};
+use crate::ask_nodes::Others;
+use crate::discovery::{Directory, told};
+use crate::layout_log::LayoutsFile;
+use crate::open::OpenVolume;
+use crate::start_error::StartError;
+
+/// What to do at a start.
+pub(crate) enum Decision {
+    /// Nothing can be decided before the other nodes were asked.
+    AskOthers,
+    /// Take part.
+    Join(Box<Membership>),
+}
+
+/// What a node takes part in.
+pub(crate) struct Membership {
+    /// Its volumes, in the order of the settings.
+    pub(crate) volumes: Vec<OpenVolume>,
+    /// The layouts in force.
+    pub(crate) layouts: Layouts,
+    /// Layouts that are accepted and newer than those in force.
+    pub(crate) accepted: Vec<Layout>,
+    /// Volumes that are in no layout in force.
+    pub(crate) unplaced: Vec<VolumeId>,
+    /// Volumes of this node in the current layout that it was not given.
+    pub(crate) not_given: Vec<VolumeId>,
+}
+
+impl Membership {
+    /// Returns the volumes with their directories.
+    pub(crate) fn places(&self) -> Vec<(VolumeId, PathBuf)> {
+        let places = self.volumes.iter();
+        places
+            .map(|volume| (volume.id.clone(), volume.path.clone()))
+            .collect()
+    }
+}
+
+/// Decides what a node takes part in.
+///
+/// # Errors
+/// [`StartError`] when the rules refuse the start.
+pub(crate) fn decide(found: &Found<'_>) -> Result<Decision, StartError> {
+    let settings = found.settings;
+    let wrong = |detail| StartError::conflict(&settings.id, detail);
+    settings.check().map_err(wrong)?;
+    let ids = names(settings, &found.directories)?;
+    let (layouts, held_before) = match (newest(found)?, &found.others) {
+        (Some(layouts), _) => (layouts, true),
+        (None, None) => return Ok(Decision::AskOthers),
+        (None, Some(Others::Told(told))) => (told.layouts.clone(), told.holds),
+        (None, Some(Others::Silent(addresses))) => (first(found, &ids, Some(addresses))?, false),
+        (None, Some(Others::Alone)) => (first(found, &ids, None)?, false),
+    };
+    let placed = |id: &VolumeId| {
+        let mut all = std::iter::once(&layouts.current).chain(&layouts.older);
+        all.any(|layout| layout.roles.volumes.iter().any(|volume| volume.id == *id))
+    };
+    let ours = layouts.current.roles.volumes.iter();
+    let ours = ours.filter(|volume| volume.node == settings.id && !ids.contains(&volume.id));
+    let not_given: Vec<_> = ours.map(|volume| volume.id.clone()).collect();
+    let new_here = layouts_files(found).next().is_none();
+    // If a volume of this node was not given, an absent directory may be that volume under a new path.
+    let makes_directory = |id: &VolumeId| new_here || (not_given.is_empty() && !placed(id));
+    let volumes = settings.volumes.iter().zip(&ids);
+    let volumes = volumes.map(|(volume, id)| OpenVolume {
+        id: id.clone(),
+        path: volume.path.clone(),
+        held_before: held_before && placed(id),
+        makes_directory: settings.makes_volumes && makes_directory(id),
+        begins: settings.makes_volumes || placed(id),
+        furnish: None,
+    });
+    Ok(Decision::Join(Box::new(Membership {
+        volumes: volumes.collect(),
+        accepted: accepted(found, layouts.current.number),
+        unplaced: ids.iter().filter(|id| !placed(id)).cloned().collect(),
+        not_given,
+        layouts,
+    })))
+}
+
+/// Returns the newest layouts that the volumes keep.
+pub(super) fn newest(found: &Found<'_>) -> Result<Option<Layouts>, StartError> {
+    let mut newest: Option<Layouts> = None;
+    for file in layouts_files(found) {
+        let Some(layouts) = &mut newest else {
+            newest = Some(file.layouts.clone());
+            continue;
+        };
+        let (ours, theirs) = (&layouts.current, &file.layouts.current);
+        // A store keeps its seed for ever, and never has two layouts of one number.
+        if ours.seed != theirs.seed || (ours.number == theirs.number && ours != theirs) {
+            let detail = format!("volume {} is of another store than those before it", file.volume);
+            return Err(StartError::conflict(&found.settings.id, detail));
+        }
+        if let Some(merged) = merge(layouts, file.layouts.clone()) {
+            *layouts = merged;
+        }
+    }
+    Ok(newest)
+}
+
+/// Returns the accepted layouts that are newer than the one in force, from the volume that knows the newest.
+fn accepted(found: &Found<'_>, in_force: u64) -> Vec<Layout> {
+    let lists = layouts_files(found).map(|file| &file.accepted);
+    let newest = lists.max_by_key(|list| list.last().map(|layout| layout.number));
+    let newest = newest.into_iter().flatten();
+    newest
+        .filter(|layout| layout.number > in_force)
+        .cloned()
+        .collect()
+}
+
+/// Returns layout 1 for a node that hears of no layouts. `silent` are the addresses of other nodes that do not
+/// answer.
+fn first(found: &Found<'_>, ids: &[VolumeId], silent: Option<&String>) -> Result<Layouts, StartError> {
+    if !found.directories.iter().all(Directory::is_new) {
+        return Err(lost(found, silent));
+    }
+    if !found.settings.makes_volumes {
+        return Err(StartError::NoStore {
+            found: told(&found.directories),
+        });
+    }
+    Ok(Layouts {
+        current: first_layout(found.settings, ids, found.seed),
+        older: Vec::new(),
+    })
+}
+
+/// The error for volumes that were used before and whose layouts are not found.
+fn lost(found: &Found<'_>, silent: Option<&String>) -> StartError {
+    let first = match silent {
+        Some(addresses) => {
+            format!("Start another node first, which may know them (none answers at {addresses}).")
+        }
+        None => "Bring back the volume that knows them, if one is away.".to_owned(),
+    };
+    StartError::LayoutsLost {
+        found: told(&found.directories),
+        advice: format!(
+            "{first} If they are lost for good: weft store layout recover makes a new one, with the same --volume or --config"
+        ),
+    }
+}
+
+/// The layout files of the volumes that have one.
+fn layouts_files<'a>(found: &'a Found<'_>) -> impl Iterator<Item = &'a LayoutsFile> {
+    found
+        .directories
+        .iter()
+        .filter_map(|directory| directory.file.as_ref())
+}

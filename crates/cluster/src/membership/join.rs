@@ -1,0 +1,45 @@
+//! Looks, decides, asks the other nodes if the decision needs it, and warns.
+
+use super::decide::{Decision, Membership, decide};
+use super::found::Found;
+use crate::settings::NodeSettings;
+use crate::start_error::StartError;
+
+/// Warning for a volume that is in no layout.
+const UNPLACED: &str = "is in no layout and holds nothing: weft store layout apply takes it in";
+
+/// Warning for a volume that a layout has left out.
+const RETIRED: &str = "was retired when a layout left it out, and is not used: it may hold objects that were deleted \
+                       since. Leave it out; to use the disk again, empty the directory and give it a new name (name=NEW), then weft \
+                       store layout apply";
+
+/// Finds out what a node of these settings takes part in.
+pub(crate) async fn join(settings: &NodeSettings) -> Result<Box<Membership>, StartError> {
+    let mut found = Found::look(settings);
+    let membership = loop {
+        match decide(&found)? {
+            // Only now, because silent nodes cost seconds. Their answer is always decided on.
+            Decision::AskOthers => found.ask_others().await,
+            Decision::Join(membership) => break membership,
+        }
+    };
+    warn(&membership);
+    Ok(membership)
+}
+
+/// Warns of volumes that were given but are in no layout, and of those in the layout that were not given.
+fn warn(membership: &Membership) {
+    let current = &membership.layouts.current;
+    for volume in &membership.unplaced {
+        let retired = current.roles.retired.contains(volume);
+        let what = if retired { RETIRED } else { UNPLACED };
+        tracing::warn!("volume {volume} {what}");
+    }
+    for volume in &membership.not_given {
+        tracing::warn!(
+            %volume,
+            layout = current.number,
+            "the volume is in the layout but was not given to this node: its replicas cannot be reached"
+        );
+    }
+}

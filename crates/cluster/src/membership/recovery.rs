@@ -1,0 +1,92 @@
+//! Whether a store may be given a new layout: a pure function of what was found.
+//!  1. Settings that are wrong whatever the volumes hold are refused.
+//!  2. If a volume keeps layouts, nothing is lost.
+//!  3. If no directory was ever used, there is no store.
+//!  4. A directory that is absent or cannot be read may know the layouts.
+//!  5. Another node may know them: it is asked.
+//!  6. Otherwise the new layout has the time in seconds since 1970 as its number. Layouts are numbered from 1, one
+//!     more at each change: no earlier one has it, and the next change counts on from it.
+//!  7. Every volume that was used before counts as being rebuilt: its "not found" means "not known", so that
+//!     reads ask everybody, until repair has moved every replica to its place.
+
+use std::path::PathBuf;
+
+use contract::VolumeId;
+use placement::{Layout, Layouts};
+
+use super::decide::newest;
+use super::found::Found;
+use super::roles::{first_layout, names};
+use crate::ask_nodes::Others;
+use crate::discovery::{Directory, DirectoryState, told};
+use crate::start_error::StartError;
+
+/// What to do when a person says that the layouts are lost.
+pub(crate) enum Recovery {
+    /// Nothing can be decided before the other nodes were asked.
+    AskOthers,
+    /// Mark the used volumes as being rebuilt, then write the layouts.
+    Make {
+        /// The new layout.
+        layouts: Layouts,
+        /// The volumes that were used before.
+        used: Vec<(VolumeId, PathBuf)>,
+    },
+}
+
+/// Decides whether a new layout is made, at this time.
+///
+/// # Errors
+/// [`StartError`] when the rules refuse it.
+pub(crate) fn decide_recovery(found: &Found<'_>, now_ms: u64) -> Result<Recovery, StartError> {
+    let (settings, directories) = (found.settings, &found.directories);
+    let refused = |detail: String| Err(StartError::conflict(&settings.id, detail));
+    if let Err(detail) = settings.check() {
+        return refused(detail);
+    }
+    if let Some(layouts) = newest(found)? {
+        let number = layouts.current.number;
+        return refused(format!("nothing is lost: its volumes know layout {number}"));
+    }
+    if directories.iter().all(Directory::is_new) {
+        return Err(StartError::NoStore {
+            found: told(directories),
+        });
+    }
+    let hidden = |directory: &&Directory| {
+        matches!(
+            directory.state,
+            DirectoryState::Absent | DirectoryState::Unreadable(_)
+        )
+    };
+    if let Some(hidden) = directories.iter().find(hidden) {
+        return refused(format!(
+            "{}: it may know the layouts; bring it back, or leave it out if it is gone for good",
+            hidden.told()
+        ));
+    }
+    match &found.others {
+        None => return Ok(Recovery::AskOthers),
+        Some(Others::Told(told)) => {
+            return refused(format!(
+                "nothing is lost: node {} knows layout {}, which this node takes over when it starts",
+                told.by, told.layouts.current.number
+            ));
+        }
+        Some(Others::Alone | Others::Silent(_)) => {}
+    }
+    let ids = names(settings, directories)?;
+    let current = Layout {
+        number: now_ms / 1000,
+        ..first_layout(settings, &ids, found.seed)
+    };
+    let used = directories.iter().zip(ids);
+    let used = used.filter(|(directory, _)| !directory.is_new());
+    Ok(Recovery::Make {
+        layouts: Layouts {
+            current,
+            older: Vec::new(),
+        },
+        used: used.map(|(directory, id)| (id, directory.path.clone())).collect(),
+    })
+}

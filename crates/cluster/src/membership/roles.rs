@@ -1,0 +1,122 @@
+//! Who takes part, as the settings of a node say: the names of its volumes, and the roles that they ask for.
+
+use std::collections::BTreeSet;
+
+use contract::VolumeId;
+use placement::{Layout, NodeRole, Roles, VolumeRole};
+
+use crate::cluster_file::volume_id;
+use crate::discovery::Directory;
+use crate::settings::{NodeSettings, VolumeSettings};
+use crate::start_error::StartError;
+
+/// The roles that settings ask for: those of the cluster file, or of the volumes given. A layout is planned
+/// and applied from them.
+///
+/// # Errors
+/// [`StartError`] when the settings are wrong or two directories claim to be the same volume.
+pub fn wanted_roles(settings: &NodeSettings) -> Result<Roles, StartError> {
+    let wrong = |detail| StartError::conflict(&settings.id, detail);
+    settings.check().map_err(wrong)?;
+    match &settings.cluster {
+        Some(cluster) => Ok(cluster.roles()),
+        None => Ok(own_roles(settings, &names(settings, &Directory::all(settings))?)),
+    }
+}
+
+/// Returns the names of the volumes: the name given, else the one in the directory, else one made from its
+/// path.
+pub(super) fn names(settings: &NodeSettings, found: &[Directory]) -> Result<Vec<VolumeId>, StartError> {
+    let node = settings.id.0.as_ref();
+    let mut taken = BTreeSet::new();
+    let mut ids = Vec::new();
+    // Volumes that have a name go first, so that a new name never takes one of theirs.
+    for (volume, found) in settings.volumes.iter().zip(found) {
+        let given = volume.name.as_ref().map(|name| volume_id(node, name));
+        let before = found.id.clone();
+        if let (Some(given), Some(before)) = (&given, &before)
+            && given != before
+        {
+            let path = volume.path.display();
+            return Err(StartError::conflict(
+                &settings.id,
+                format!("directory {path} is volume {before}, not {given}"),
+            ));
+        }
+        let id = given.or(before);
+        if let Some(id) = &id {
+            let path = volume.path.display();
+            if !id.0.strip_prefix(node).is_some_and(|rest| rest.starts_with('/')) {
+                return Err(StartError::conflict(
+                    &settings.id,
+                    format!("directory {path} is volume {id} of another node"),
+                ));
+            }
+            if !taken.insert(id.clone()) {
+                return Err(StartError::conflict(
+                    &settings.id,
+                    format!("two directories are volume {id}: {path} and another"),
+                ));
+            }
+        }
+        ids.push(id);
+    }
+    let named = ids.into_iter().zip(&settings.volumes);
+    Ok(named
+        .map(|(id, volume)| id.unwrap_or_else(|| new_name(node, volume, &mut taken)))
+        .collect())
+}
+
+/// Makes a name from the last part of the path that is not in `taken`.
+fn new_name(node: &str, volume: &VolumeSettings, taken: &mut BTreeSet<VolumeId>) -> VolumeId {
+    let last = volume.path.file_name().unwrap_or_default().to_string_lossy();
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let mut name: String = last.chars().filter(|c| allowed(*c)).take(50).collect();
+    if name.is_empty() {
+        name = "volume".to_owned();
+    }
+    let numbered = (2..).map(|number| volume_id(node, &format!("{name}-{number}")));
+    let mut names = std::iter::once(volume_id(node, &name)).chain(numbered);
+    // The numbers do not end, so a free name is always found.
+    names
+        .find(|id| taken.insert(id.clone()))
+        .unwrap_or_else(|| volume_id(node, &name))
+}
+
+/// Makes layout 1 from the settings. A cluster file has its own seed, because all nodes must make the same one.
+pub(super) fn first_layout(settings: &NodeSettings, ids: &[VolumeId], seed: u64) -> Layout {
+    match &settings.cluster {
+        Some(cluster) => cluster.first_layouts().current,
+        None => Layout {
+            number: 1,
+            seed,
+            roles: own_roles(settings, ids),
+        },
+    }
+}
+
+fn own_roles(settings: &NodeSettings, ids: &[VolumeId]) -> Roles {
+    let listens = settings.listen.map(|address| address.to_string());
+    let address = settings.advertise.clone().or(listens);
+    let node = NodeRole {
+        id: settings.id.clone(),
+        zone: settings.id.to_string(),
+        // A free port changes at each start, so this address is never used: callers take the real one from
+        // the beacons.
+        address: address.unwrap_or_else(|| "127.0.0.1:0".to_owned()),
+    };
+    let volumes = settings.volumes.iter().zip(ids).map(|(volume, id)| VolumeRole {
+        id: id.clone(),
+        node: settings.id.clone(),
+        zone: volume.zone.clone().unwrap_or_else(|| id.to_string()),
+        weight: volume.weight,
+    });
+    let mut volumes: Vec<_> = volumes.collect();
+    volumes.sort_by(|a, b| a.id.cmp(&b.id));
+    Roles {
+        replicas: settings.replicas.unwrap_or(if volumes.len() > 1 { 2 } else { 1 }),
+        nodes: vec![node],
+        volumes,
+        retired: BTreeSet::new(),
+    }
+}

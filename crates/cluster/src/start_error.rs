@@ -1,0 +1,80 @@
+//! Why a node does not start.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use contract::NodeId;
+
+use super::config_file::SettingsError;
+
+/// Why a node does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Settings that cannot be right.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// Settings that contradict each other or the volumes.
+    #[error("node {node}: {detail}")]
+    Conflict {
+        /// The node.
+        node: String,
+        /// What is contradictory, and what to do.
+        detail: String,
+    },
+    /// The address is taken or not this machine's.
+    #[error("listen on {address}: {error}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What failed.
+        error: std::io::Error,
+    },
+    /// Another process has the volume open.
+    #[error("volume {path} is in use: {detail}")]
+    InUse {
+        /// Its directory.
+        path: PathBuf,
+        /// By whom.
+        detail: String,
+    },
+    /// A directory that is another volume or no volume at all: correct the settings.
+    #[error("{detail}")]
+    WrongDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// What it is.
+        detail: String,
+    },
+    /// A volume that cannot be opened at present. The node starts without it if another volume opens.
+    #[error("open volume {path}: {detail}")]
+    Volume {
+        /// Its directory.
+        path: PathBuf,
+        /// What failed.
+        detail: String,
+    },
+    /// No layouts are found, but the volumes were used before: a person must confirm that they are lost.
+    #[error("the layouts of this store are not to be found, so nothing can be either: {found}. {advice}")]
+    LayoutsLost {
+        /// What each directory shows.
+        found: String,
+        /// What to do.
+        advice: String,
+    },
+    /// None of the directories is a volume.
+    #[error("there is no store: {found}")]
+    NoStore {
+        /// What each directory shows.
+        found: String,
+    },
+}
+
+impl StartError {
+    /// Settings of this node that contradict each other or the volumes.
+    pub(super) fn conflict(node: &NodeId, detail: String) -> Self {
+        Self::Conflict {
+            node: node.to_string(),
+            detail,
+        }
+    }
+}
