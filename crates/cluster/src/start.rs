@@ -8,7 +8,7 @@ use std::sync::Arc;
 use contract::{Cause, Counters, NodeStatus, Volume, VolumeId};
 use listen::Port;
 use placement::Layouts;
-use store::upkeep::workers::{Workers, WorkersConfig};
+use store::upkeep::{Workers, WorkersConfig};
 use store::{Cluster, Store};
 use volume::{FixityLog, NODE_DIR, fixity};
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::workers::Load;
+/// Returns the number of requests in flight on this node. Scrub and rebalance wait while there are many.
+pub type Load = Arc<dyn Fn() -> usize + Send + Sync>;
 
 /// A gate. Cheap to clone; clones stop and pause together.
 #[derive(Clone)]

@@ -13,28 +13,29 @@
 //!    kept;
 //!  - every step may be repeated or broken off anywhere; the next pass continues from what it finds.
 
-pub mod census;
-pub mod fixity;
+mod census;
+mod fixity;
 mod gate;
 mod moved;
-pub mod queue;
+mod queue;
 mod rebuild;
 pub mod reconcile;
-pub mod repair;
-pub mod scrub;
-pub mod settings;
+mod repair;
+mod scrub;
+mod settings;
 #[cfg(test)]
 mod tests;
 mod throttle;
-pub mod workers;
+mod workers;
 
 pub use census::{Census, census};
 pub use fixity::{ObjectDigests, digests, fixity};
+pub use gate::Load;
 pub use queue::RepairQueue;
 pub use repair::{RepairOptions, RepairReport, repair_all};
 pub use scrub::{ScrubFiles, ScrubReport, ScrubState, scrub_all};
 pub use settings::UpkeepSettings;
-pub use workers::{Load, Workers, WorkersConfig};
+pub use workers::{Workers, WorkersConfig};
 
 /// How far a pass over the store has come, for display.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -15,17 +15,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract::{Key, NodeId, PARTITIONS, Partition, VolumeId, WorkerState, WorkerStatus};
+#[cfg(test)]
+use contract::Key;
+use contract::{VolumeId, WorkerState, WorkerStatus};
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 
-use self::board::{About, Board};
+use self::board::Board;
 use self::pending::Pending;
-use super::gate::Gate;
-use super::reconcile::{Done, Reconciler};
+use self::shared::Shared;
+#[cfg(test)]
+use self::shared::all_partitions;
+use super::gate::{Gate, Load};
+use super::reconcile::Reconciler;
 use super::{Census, RepairQueue, ScrubFiles, UpkeepSettings};
 use crate::client::Store;
-use crate::cluster::{Cluster, Topology};
 
 mod board;
 mod once;
@@ -33,13 +37,11 @@ pub(super) mod pending;
 mod reconciling;
 mod repairing;
 mod scrubbing;
+mod shared;
 mod watching;
 
 /// How long a worker may take to stop before it is aborted. The next pass finds an aborted step again.
 const SHUTDOWN_WITHIN: Duration = Duration::from_secs(10);
-
-/// Returns the number of requests in flight on this node. Scrub and rebalance wait while there are many.
-pub type Load = Arc<dyn Fn() -> usize + Send + Sync>;
 
 /// What a node gives its workers.
 pub struct WorkersConfig {
@@ -62,21 +64,6 @@ pub struct WorkersConfig {
 pub struct Workers {
     shared: Arc<Shared>,
     tasks: Arc<Mutex<Vec<JoinHandle<()>>>>,
-}
-
-/// State shared by the workers.
-struct Shared {
-    store: Store,
-    local: Vec<VolumeId>,
-    settings: UpkeepSettings,
-    state_dirs: Vec<PathBuf>,
-    reconciler: Reconciler,
-    gate: Gate,
-    queue: Arc<RepairQueue>,
-    pending: Pending,
-    scrub_files: ScrubFiles,
-    census: Mutex<Option<Census>>,
-    boards: Mutex<Vec<Board>>,
 }
 
 impl Workers {
@@ -195,54 +182,4 @@ impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
-}
-
-impl Shared {
-    fn cluster(&self) -> &Arc<Cluster> {
-        self.store.cluster()
-    }
-
-    /// Clears the failures of a partition's keys after it was looked at, except keys that are lost or that
-    /// failed again.
-    fn put_right(&self, partition: Partition, done: &Done) {
-        let fails = |key: &Key| {
-            let failed = |(what, _): &(String, String)| *what == key.to_string();
-            done.lost.iter().any(|(lost, _)| lost == key) || done.failures.iter().any(failed)
-        };
-        let is_over =
-            |about: &About| matches!(about, About::Key(key) if key.partition() == partition && !fails(key));
-        self.boards.lock().iter().for_each(|board| board.over(is_over));
-    }
-
-    /// Whether this node looks after a partition now.
-    fn looks_after(&self, topology: &Topology, partition: Partition) -> bool {
-        let Some(me) = self.cluster().me() else {
-            return true;
-        };
-        let home = topology.home(partition);
-        let reachable = home
-            .iter()
-            .find(|volume| !self.reconciler.outages.is_away(volume));
-        let acting = reachable
-            .or(home.first())
-            .and_then(|volume| node_of(topology, volume));
-        acting == Some(me)
-    }
-
-    /// Whether this node does the tasks that only one node of a cluster does.
-    fn acts_for_all(&self) -> bool {
-        self.looks_after(&self.cluster().topology(), Partition(0))
-    }
-}
-
-fn node_of<'a>(topology: &'a Topology, volume: &VolumeId) -> Option<&'a NodeId> {
-    let volumes = &topology.layouts.current.roles.volumes;
-    volumes
-        .iter()
-        .find(|role| role.id == *volume)
-        .map(|role| &role.node)
-}
-
-fn all_partitions() -> impl Iterator<Item = Partition> {
-    (0..PARTITIONS).map(Partition)
 }

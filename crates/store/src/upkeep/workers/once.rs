@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io};
 
-use super::Shared;
 use super::board::{About, Board};
+use super::shared::Shared;
 use crate::upkeep::scrub::in_any;
 use crate::upkeep::{Census, census};
 

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::board::{About, Board};
 use super::pending::Urgency;
-use super::{Shared, all_partitions};
+use super::shared::{Shared, all_partitions};
 use crate::cluster::Topology;
 use crate::upkeep::moved::Moved;
 use crate::upkeep::rebuild;

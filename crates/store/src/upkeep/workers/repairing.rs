@@ -7,8 +7,8 @@ use contract::Key;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
-use super::Shared;
 use super::board::{About, Board};
+use super::shared::Shared;
 
 /// Interval between checks of the queue if nothing is added.
 const LOOK_EVERY: Duration = Duration::from_mins(1);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use contract::{PARTITIONS, Partition, Volume, VolumeError, VolumeId};
 use tokio::time::{Duration, Instant};
 
-use super::Shared;
 use super::board::{About, Board};
+use super::shared::Shared;
 use crate::upkeep::ScrubState;
 use crate::upkeep::scrub::{Reading, Replica};
 use crate::upkeep::throttle::Throttle;

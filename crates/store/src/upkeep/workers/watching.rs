@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::board::Board;
 use super::pending::Urgency;
-use super::{Shared, all_partitions};
+use super::shared::{Shared, all_partitions};
 use crate::cluster::{Topology, announce};
 use crate::upkeep::rebuild::partitions_of;
 use crate::upkeep::reconcile::gather::within;
