@@ -78,16 +78,19 @@ struct History<'t> {
 
 impl History<'_> {
     fn step(&mut self, number: u64) -> Result<(), String> {
+        let mut grown = None;
         for _ in 0..1 + self.dice.roll(3) {
-            self.world.change(&mut self.dice, self.trace);
+            grown = self.world.change(&mut self.dice, self.trace).or(grown);
         }
+        // It may have been renamed, replaced or removed after it grew.
+        grown = grown.filter(|name| self.world.files().contains_key(name));
         if self.dice.roll(16) == 0 {
             self.trace.count("search index removed");
             self.trace.line("the search index is removed");
             let _ = fs::remove_dir_all(self.archive.join("search"));
         }
-        let action = plan::action(&self.world, self.links, &mut self.dice);
-        let fault = plan::fault(&action, number < 3, &mut self.dice);
+        let action = plan::action(&self.world, self.links, grown.as_deref(), &mut self.dice);
+        let fault = plan::fault(&action, number < 3, grown.is_some(), &mut self.dice);
         self.trace.line(format!("{}; {fault}", plan::told(&action)));
         self.trace.count(match action {
             Action::Load(_) => "load",

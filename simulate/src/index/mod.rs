@@ -28,6 +28,6 @@ use crate::Simulation;
 pub const SIMULATIONS: &[Simulation] = &[Simulation {
     name: "index",
     about: "archives whose loads are killed and continued, with full disks and odd inputs",
-    seeds_short: 100,
+    seeds_short: 250,
     run: history::run,
 }];

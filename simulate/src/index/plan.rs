@@ -50,25 +50,48 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Chooses an action.
-pub(super) fn action(world: &World, links: LinkScope, dice: &mut Dice) -> Action {
+/// Chooses an action. What a file that has grown just now does is looked at more often.
+pub(super) fn action(world: &World, links: LinkScope, grown: Option<&str>, dice: &mut Dice) -> Action {
     match dice.roll(20) {
-        0..14 => Action::Load(load(world, links, dice)),
-        14 => Action::Cancel(load(world, links, dice), 1 + dice.roll(8)),
-        15..19 => Action::Forget(
-            (0..1 + dice.roll(2))
-                .map(|_| world.names()[dice.roll(world.names().len() as u64) as usize].clone())
-                .collect(),
-        ),
+        0..14 => Action::Load(load(world, links, grown, dice)),
+        14 => Action::Cancel(load(world, links, grown, dice), 1 + dice.roll(8)),
+        15..19 => Action::Forget((0..1 + dice.roll(2)).map(|_| forgettable(world, dice)).collect()),
         _ => Action::Search,
     }
 }
 
-/// Chooses what goes wrong with an action. `is_young`: the archive may not be complete yet.
-pub(super) fn fault(action: &Action, is_young: bool, dice: &mut Dice) -> Fault {
+/// Any name, mostly of a file that is not closed: what is loaded to its end cannot be forgotten.
+fn forgettable(world: &World, dice: &mut Dice) -> String {
+    let open: Vec<&String> = world
+        .names()
+        .iter()
+        .filter(|name| name.ends_with(".open"))
+        .collect();
+    let names = match dice.roll(4) {
+        1.. if !open.is_empty() => open,
+        _ => world.names().iter().collect(),
+    };
+    names[dice.roll(names.len() as u64) as usize].clone()
+}
+
+/// Chooses what goes wrong with an action. `is_young`: the archive may not be complete yet;
+/// `has_grown`: a file has grown, so that its end is taken back.
+pub(super) fn fault(action: &Action, is_young: bool, has_grown: bool, dice: &mut Dice) -> Fault {
+    let is_taken_back = match action {
+        Action::Load(_) | Action::Cancel(..) => has_grown,
+        Action::Forget(_) => true,
+        Action::Search => false,
+    };
     match dice.roll(20) {
         0..10 => {
-            let points = points(action, is_young);
+            let mut points = points(action, is_young);
+            if is_taken_back && dice.roll(2) == 0 {
+                points.retain(|point| {
+                    ["take_back.", "continue.", "forget."]
+                        .iter()
+                        .any(|area| point.starts_with(area))
+                });
+            }
             let point = points[dice.roll(points.len() as u64) as usize];
             // The points of an epoch are passed many times, the others seldom more than once.
             let nth = match (point.split_once('.'), dice.roll(4)) {
@@ -114,9 +137,9 @@ fn points(action: &Action, is_young: bool) -> Vec<&'static str> {
     all_points().filter(is_passed).collect()
 }
 
-fn load(world: &World, links: LinkScope, dice: &mut Dice) -> LoadRequest {
+fn load(world: &World, links: LinkScope, grown: Option<&str>, dice: &mut Dice) -> LoadRequest {
     let names: Vec<&String> = world.files().keys().collect();
-    let inputs = match dice.roll(4) {
+    let mut inputs = match dice.roll(4) {
         _ if names.is_empty() => vec![folder(world.folder())],
         0 => vec![folder(world.folder())],
         // A name may come twice.
@@ -124,6 +147,9 @@ fn load(world: &World, links: LinkScope, dice: &mut Dice) -> LoadRequest {
             .map(|_| file(world.folder(), names[dice.roll(names.len() as u64) as usize]))
             .collect(),
     };
+    if let Some(name) = grown.filter(|_| dice.roll(4) > 0) {
+        inputs.push(file(world.folder(), name));
+    }
     let refused = match links {
         LinkScope::All => LinkScope::External,
         LinkScope::External => LinkScope::All,

@@ -82,18 +82,19 @@ impl World {
             .map(String::as_str)
     }
 
-    /// Changes one file, or some.
-    pub(super) fn change(&mut self, dice: &mut Dice, trace: &Trace) {
+    /// Changes one file, or none; returns the name of one that has grown.
+    pub(super) fn change(&mut self, dice: &mut Dice, trace: &Trace) -> Option<String> {
         match dice.roll(16) {
             _ if self.files.is_empty() => self.add(dice, trace),
             0..5 => self.add(dice, trace),
             5..7 => self.copy(dice, trace),
-            7..11 => self.grow(dice, trace),
-            11..13 => self.finish(dice, trace),
+            7..11 => return self.grow(dice, trace),
+            11..13 => return self.finish(dice, trace),
             13 => self.replace(dice, trace),
             14 => self.remove(dice, trace),
             _ => {}
         }
+        None
     }
 
     /// Gives all files the names and the lengths that they are to have in the end.
@@ -157,18 +158,20 @@ impl World {
         }
     }
 
-    fn grow(&mut self, dice: &mut Dice, trace: &Trace) {
+    fn grow(&mut self, dice: &mut Dice, trace: &Trace) -> Option<String> {
         let (name, (content, from)) = self.any(dice);
         let length = self.length(content, from, dice);
-        if length > from {
-            trace.count("file grown");
-            trace.line(format!("{name}: grows from {from} to {length} bytes"));
-            self.write(name, (content, length));
+        if length == from {
+            return None;
         }
+        trace.count("file grown");
+        trace.line(format!("{name}: grows from {from} to {length} bytes"));
+        self.write(name.clone(), (content, length));
+        Some(name)
     }
 
     /// A file that is being written gets its name and more bytes.
-    fn finish(&mut self, dice: &mut Dice, trace: &Trace) {
+    fn finish(&mut self, dice: &mut Dice, trace: &Trace) -> Option<String> {
         let open = self.files.iter().find(|(name, _)| name.ends_with(".open"));
         let Some((name, (content, from))) = open.map(|(name, now)| (name.clone(), *now)) else {
             return self.grow(dice, trace);
@@ -179,7 +182,8 @@ impl World {
         trace.line(format!("{name}: becomes {done}, {length} bytes"));
         self.files.remove(&name);
         fs::remove_file(self.folder.join(&name)).expect("the file is there");
-        self.write(done, (content, length));
+        self.write(done.clone(), (content, length));
+        Some(done)
     }
 
     fn replace(&mut self, dice: &mut Dice, trace: &Trace) {
