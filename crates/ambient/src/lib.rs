@@ -13,6 +13,7 @@
 //! Code that sleeps or sets deadlines with tokio takes the time from `tokio::time::Instant`, which tests can pause.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 #[cfg(feature = "blocking")]
 mod blocking;

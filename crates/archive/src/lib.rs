@@ -12,6 +12,7 @@
 //! - one load runs at a time; if it is killed at any moment, the next load of the same inputs continues it.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod archive;
 mod as_text;

@@ -7,6 +7,7 @@
 //! What is not done here: reading dates out of archives, which are lenient in their own ways (`warc::parse_date`).
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 use time::{Date, Month};
 

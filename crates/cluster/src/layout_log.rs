@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 
 use contract::{NEWS, VolumeId};
+use invariant::{Broken, holds};
 use parking_lot::RwLock;
 use placement::{Layout, Layouts};
 use serde::{Deserialize, Serialize};
@@ -162,6 +163,7 @@ impl LayoutLog {
         }
         let mut next = state.clone();
         next.accepted.push(layout.clone());
+        check_follows(&state, &next).map_err(|broken| broken.to_string())?;
         self.save(&next).await?;
         // Only after the save: a layout must be durable before its acceptance is answered.
         *state = next;
@@ -176,8 +178,17 @@ impl LayoutLog {
             return;
         };
         let number = merged.current.number;
-        state.accepted.retain(|accepted| accepted.number > number);
-        state.layouts = merged.clone();
+        let mut next = State {
+            layouts: merged.clone(),
+            accepted: state.accepted.clone(),
+        };
+        next.accepted.retain(|accepted| accepted.number > number);
+        if let Err(broken) = check_follows(&state, &next) {
+            // The layouts in force stay: requests under others are refused.
+            tracing::error!(%broken, "layouts are not adopted");
+            return;
+        }
+        *state = next;
         if let Err(error) = self.save(&state).await {
             tracing::error!(
                 layout = number,
@@ -240,6 +251,28 @@ impl LayoutLog {
             .await
             .map_err(|error| format!("write {FILE}: {error}"))?
     }
+}
+
+/// Layout numbers only grow, and two layouts never share one.
+fn check_follows(before: &State, next: &State) -> Result<(), Broken> {
+    let (old, new) = (&before.layouts.current, &next.layouts.current);
+    holds!(
+        "cluster.layouts",
+        old.number < new.number || old == new,
+        "layout {} ({}) would follow layout {} ({})",
+        new.number,
+        new.digest(),
+        old.number,
+        old.digest()
+    );
+    let numbers = || std::iter::once(new.number).chain(next.accepted.iter().map(|layout| layout.number));
+    holds!(
+        "cluster.accepted",
+        numbers().is_sorted_by(|a, b| a < b),
+        "layouts {:?} would be in force or accepted, in this order",
+        Vec::from_iter(numbers())
+    );
+    Ok(())
 }
 
 fn write_if_there(volume: &VolumeId, dir: &Path, state: &State) -> Result<(), String> {

@@ -15,6 +15,7 @@
 //! It does not know what clients speak (S3), nor how a replica lies on its disk.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod apply;
 mod ask_nodes;

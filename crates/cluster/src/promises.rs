@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use contract::{Claim, Key, Meta, PARTITIONS, Partition, Pending, Term, UploadId, VolumeError, VolumeId};
+use invariant::{Broken, holds};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
@@ -126,6 +127,7 @@ impl Promises {
             }
             *promised = claim.term.max(*promised);
         }
+        check_risen(&self.table.lock().terms, &terms).map_err(|broken| broken.to_string())?;
         if terms != self.table.lock().terms {
             self.save(&terms)?;
         }
@@ -239,6 +241,19 @@ impl Drop for Entered {
             table.under_way.swap_remove(at);
         }
     }
+}
+
+/// A promised term only ever rises, and no promise is forgotten.
+fn check_risen(before: &BTreeMap<Partition, Term>, now: &BTreeMap<Partition, Term>) -> Result<(), Broken> {
+    let fallen = before
+        .iter()
+        .find(|(partition, term)| now.get(partition).is_none_or(|now| now < *term));
+    holds!(
+        "cluster.promises",
+        fallen.is_none(),
+        "the promise {fallen:?} is taken back"
+    );
+    Ok(())
 }
 
 fn write_if_there(volume: &VolumeId, dir: &Path, terms: &BTreeMap<Partition, Term>) -> Result<(), String> {

@@ -88,8 +88,10 @@ impl Clock {
     pub fn now(&self) -> Version {
         let wall = self.wall.now_ms();
         let mut last = self.last.lock();
+        let before = *last;
         // A wall clock that went back does not matter: the counter goes on from the last version.
         *last = if wall > last.0 { (wall, 0) } else { next(*last) };
+        debug_assert!(before < *last, "version {last:?} after {before:?}");
         Version {
             term: Term::NONE,
             millis: last.0,
@@ -105,6 +107,10 @@ impl Clock {
             // from it.
             let _ = self.observe(before);
         }
+        debug_assert!(
+            before.is_none_or(|before| before.term <= term),
+            "a version of term {term:?} after {before:?}"
+        );
         let now = Version { term, ..self.now() };
         match before {
             Some(before) if before >= now => {

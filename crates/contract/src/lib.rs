@@ -13,6 +13,7 @@
 //! Nothing here touches a disk or the network.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod ask;
 mod block_set;

@@ -9,6 +9,7 @@
 //! numbers; no decision depends on them.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod counters;
 mod histogram;

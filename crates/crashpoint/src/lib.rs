@@ -4,6 +4,7 @@
 //! lists the names of its points, and says beside them why each is harmless.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

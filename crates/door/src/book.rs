@@ -107,6 +107,7 @@ impl Book {
         }
         self.strangers += 1;
         *self.by_network.entry(network).or_insert(0) += 1;
+        self.check();
         Ok(())
     }
 
@@ -147,6 +148,18 @@ impl Book {
             self.by_network.remove(&network);
         }
         self.strangers -= 1;
+        self.check();
+    }
+
+    /// Strangers are counted once for all and once for their network.
+    fn check(&self) {
+        debug_assert!(
+            self.strangers == self.by_network.values().sum()
+                && self.by_network.values().all(|held| *held > 0),
+            "{} strangers, by network {:?}",
+            self.strangers,
+            self.by_network
+        );
     }
 
     /// Forgets networks that are no longer known. If that is not enough, forgets the one that left longest

@@ -10,6 +10,7 @@
 //! This crate knows nothing of protocols beyond the request's head, of signatures, or of TLS.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod book;
 mod connections;

@@ -10,6 +10,7 @@
 //!   reason, one of the words of [`reason`].
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod capture;
 mod charset;

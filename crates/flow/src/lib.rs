@@ -31,6 +31,7 @@
 //! What it does not do: it has no async runtime, no priorities, and does not restart anything.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod control;
 mod error;

@@ -68,6 +68,7 @@ impl<T: Item> Queue<T> {
         }
         state.bytes += bytes;
         state.items.push_back((item, bytes));
+        state.check(self.items_max, self.bytes_max);
         drop(state);
         self.filled.notify_one();
         Ok(())
@@ -122,11 +123,27 @@ impl<T> State<T> {
         self.items.len() < items_max && (alone || self.bytes + bytes <= bytes_max)
     }
 
+    /// Bounded by items and by bytes, and the bytes are those of the items.
+    fn check(&self, items_max: usize, bytes_max: u64) {
+        debug_assert!(
+            self.items.len() <= items_max && (self.bytes <= bytes_max || self.items.len() == 1),
+            "{} items of {} bytes in a queue of {items_max} and {bytes_max}",
+            self.items.len(),
+            self.bytes
+        );
+        debug_assert_eq!(
+            self.bytes,
+            self.items.iter().map(|(_, bytes)| bytes).sum::<u64>(),
+            "bytes in the queue"
+        );
+    }
+
     fn take(&mut self) -> Option<(u64, T)> {
         if self.cancelled {
             return None;
         }
         let (item, bytes) = self.items.pop_front()?;
+        debug_assert!(bytes <= self.bytes, "{bytes} bytes go of {}", self.bytes);
         let number = self.taken;
         self.taken += 1;
         self.bytes -= bytes;

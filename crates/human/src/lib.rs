@@ -1,6 +1,7 @@
 //! Counts, sizes, durations and rates as people read them, the same on the terminal and in the browser.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 /// `1234567` as `1,234,567`.
 pub fn count(number: u64) -> String {

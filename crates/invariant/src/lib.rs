@@ -9,6 +9,7 @@
 //! `WEFT_BREAK_INVARIANT=place` (or `place:3` for the third time) makes the check at a place fail, to see what follows.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -13,6 +13,7 @@
 //! This crate does not know what requests mean, who may send them, or what is counted.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod connection;
 mod lingering;

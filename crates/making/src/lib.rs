@@ -7,6 +7,7 @@
 //! This crate prints nothing and knows no archive: flags, progress bars and messages belong to the program.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod demo;
 pub mod pack;

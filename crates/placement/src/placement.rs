@@ -41,6 +41,14 @@ impl Placement {
         if tree.copies > 0 {
             deciders::order(&tree, &draws, &mut picks);
         }
+        debug_assert!(
+            picks.len() == tree.copies * usize::from(PARTITIONS)
+                && picks.chunks(tree.copies.max(1)).all(are_different),
+            "layout {}: {} picks for {} copies of each partition, or a volume twice",
+            layout.number,
+            picks.len(),
+            tree.copies
+        );
         let id = |pick: &u32| tree.members[*pick as usize].id.clone();
         Self {
             seed: layout.seed,
@@ -110,4 +118,11 @@ impl Placement {
         }
         hasher.finalize().to_hex().to_string()
     }
+}
+
+fn are_different(picks: &[u32]) -> bool {
+    picks
+        .iter()
+        .zip(1..)
+        .all(|(pick, next)| !picks[next..].contains(pick))
 }

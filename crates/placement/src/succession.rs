@@ -31,6 +31,14 @@ impl Layouts {
         roles.retired.extend(gone);
         roles.retired.extend(self.current.roles.retired.iter().cloned());
         let current = Layout::new(self.current.number + 1, self.current.seed, roles)?;
+        debug_assert!(
+            current.number > self.current.number && current.seed == self.current.seed,
+            "layout {} of seed {} follows layout {} of seed {}",
+            current.number,
+            current.seed,
+            self.current.number,
+            self.current.seed
+        );
         let older = std::iter::once(&self.current)
             .chain(&self.older)
             .cloned()

@@ -3,6 +3,7 @@
 //! What an earlier version made with the usual permissions is closed when it is met again ([`close`]).
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io;

@@ -7,6 +7,7 @@
 //! This crate knows nothing of URLs or keys.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 use psl::Psl as _;
 

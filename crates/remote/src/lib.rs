@@ -11,6 +11,7 @@
 //!  - an opened input holds at most [`READ_AHEAD_BYTES`] of memory; an input that is not read does not fetch.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod address;
 mod bucket;

@@ -18,6 +18,7 @@ use store::{Counters, Store};
 
 use crate::access::Peer;
 use crate::body::{Incoming, Outgoing};
+use crate::chunks::Chunks;
 use crate::cors;
 use crate::exchange::Exchange;
 use crate::gate::{self, Head};
@@ -111,8 +112,10 @@ fn receive(
         .saturating_add(64 * 1024);
     let payload = request.headers().get("x-amz-content-sha256");
     let chunked = payload.is_some_and(|payload| payload.as_bytes().starts_with(b"STREAMING-"));
+    let signed = payload.is_some_and(|payload| !payload.as_bytes().starts_with(b"STREAMING-UNSIGNED-"));
+    let chunks = chunked.then(|| Chunks::new(signed));
     let bounds = (limits.idle_time_max, bytes_max);
-    request.map(|body| Incoming::new(body, exchange.clone(), bounds, chunked))
+    request.map(|body| Incoming::new(body, exchange.clone(), bounds, chunks))
 }
 
 async fn respond(

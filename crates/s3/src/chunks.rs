@@ -1,74 +1,145 @@
-//! Whether a body framed in chunks (`aws-chunked`) has its last, empty chunk.
+//! The framing of a body in chunks (`aws-chunked`), followed as the body passes.
 //!
-//! s3s verifies the chunks that arrive and accepts a body that ends early. But each chunk's signature covers
-//! only the chunks before it, so an attacker could cut a body off at any chunk. This walks over the framing
-//! alone; s3s checks content and form of the chunks.
+//! s3s verifies the chunks; this is for what it does not do:
+//!  - it accepts a body that ends after any chunk. Each chunk's signature covers only the chunks before it, so an
+//!    attacker could cut a body off: here the last, empty chunk is missed;
+//!  - it holds a chunk in memory until it is whole, and a chunk may be as long as the object. So a signed chunk has a
+//!    longest length, and a body of unsigned chunks is handed on in chunks as long as the pieces that arrive.
+//!
+//! A size is read exactly as s3s reads it, or refused: the two must never disagree on where a chunk ends.
+
+use std::io::Write as _;
+
+use bytes::Bytes;
+
+/// Longest signed chunk in bytes. Clients send 64 KiB to 1 MiB.
+const SIGNED_BYTES_MAX: u32 = 16 << 20;
+
+/// Digits of a size; s3s ignores more.
+const DIGITS_MAX: u8 = 8;
+
+/// Why a framing is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ChunkError {
+    /// It cannot be read.
+    #[error("a chunk is malformed")]
+    Malformed,
+    /// A signed chunk would have to be held in memory.
+    #[error("a signed chunk has {0} bytes, at most {SIGNED_BYTES_MAX} are possible")]
+    TooLong(u32),
+}
 
 /// Position in the framing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
-    /// In the size of a chunk (hexadecimal digits); the value so far.
-    Size(u64),
+    /// In the size of a chunk: the value so far, and how many digits it has.
+    Size(u32, u8),
     /// In the rest of the size's line; the chunk's size.
-    Line(u64),
-    /// In the chunk's bytes and the line end after them; the number left.
-    Bytes(u64),
-    /// After the line of the empty chunk.
+    Line(u32),
+    /// In the chunk's bytes; the number left.
+    Bytes(u32),
+    /// Before the CR LF after a chunk's bytes.
+    End,
+    /// Within that CR LF.
+    EndLine,
+    /// After the line of the empty chunk: trailers.
     Last,
 }
 
-/// Detects the last chunk as a body passes.
+/// Follows the framing of one body.
 #[derive(Debug)]
-pub(crate) struct LastChunk(At);
+pub(crate) struct Chunks {
+    at: At,
+    signed: bool,
+}
 
-impl LastChunk {
-    /// Starts at the beginning of a body.
-    pub(crate) fn new() -> Self {
-        Self(At::Size(0))
+impl Chunks {
+    /// Starts at the beginning of a body, whose chunks are signed or not.
+    pub(crate) fn new(signed: bool) -> Self {
+        let at = At::Size(0, 0);
+        Self { at, signed }
     }
 
-    /// Reads more of the body.
-    pub(crate) fn update(&mut self, mut bytes: &[u8]) {
-        while let Some((first, rest)) = bytes.split_first() {
-            if let At::Bytes(left) = self.0 {
-                let here = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
-                bytes = &bytes[here..];
-                let left = left - here as u64;
-                self.0 = if left == 0 { At::Size(0) } else { At::Bytes(left) };
-                continue;
-            }
-            self.0 = self.0.after(*first);
-            if self.0 == At::Last {
-                return;
-            }
-            bytes = rest;
+    /// Follows more of the body and returns what is handed on in its place.
+    pub(crate) fn pass(&mut self, bytes: Bytes) -> Result<Bytes, ChunkError> {
+        let mut framed = Vec::with_capacity(if self.signed { 0 } else { bytes.len() + 32 });
+        let mut rest = &bytes[..];
+        while let Some((first, after)) = rest.split_first() {
+            let taken = match self.at {
+                At::Bytes(left) => {
+                    let here = rest.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                    if !self.signed {
+                        frame(&mut framed, &rest[..here]);
+                    }
+                    let left = left - here as u32;
+                    self.at = if left == 0 { At::End } else { At::Bytes(left) };
+                    here
+                }
+                At::Last => {
+                    if !self.signed {
+                        framed.extend_from_slice(rest);
+                    }
+                    rest.len()
+                }
+                at => {
+                    self.at = at.after(*first, self.signed)?;
+                    if self.at == At::Last && !self.signed {
+                        framed.extend_from_slice(b"0\r\n");
+                    }
+                    rest.len() - after.len()
+                }
+            };
+            rest = &rest[taken..];
         }
+        Ok(if self.signed { bytes } else { framed.into() })
     }
 
     /// Whether the last chunk has arrived.
-    pub(crate) fn has_come(&self) -> bool {
-        self.0 == At::Last
+    pub(crate) fn has_ended(&self) -> bool {
+        self.at == At::Last
     }
 }
 
 impl At {
-    fn after(self, byte: u8) -> Self {
+    /// After a byte that is not content.
+    fn after(self, byte: u8, signed: bool) -> Result<Self, ChunkError> {
+        let digit = char::from(byte).to_digit(16);
         match (self, byte) {
-            (Self::Size(size) | Self::Line(size), b'\n') if size == 0 => Self::Last,
-            // The chunk's bytes, and CR LF.
-            (Self::Size(size) | Self::Line(size), b'\n') => Self::Bytes(size.saturating_add(2)),
-            (Self::Size(size), byte) => match char::from(byte).to_digit(16) {
-                Some(digit) => Self::Size(size.saturating_mul(16).saturating_add(u64::from(digit))),
-                None => Self::Line(size),
-            },
-            (at, _) => at,
+            (Self::Size(size, digits), _) if digits < DIGITS_MAX && digit.is_some() => {
+                Ok(Self::Size(size << 4 | digit.unwrap_or_default(), digits + 1))
+            }
+            (Self::Size(size, 1..), b'\r') => Ok(Self::Line(size)),
+            (Self::Size(size, 1..), b';') if signed => Ok(Self::Line(size)),
+            (Self::Line(0), b'\n') => Ok(Self::Last),
+            (Self::Line(size), b'\n') if signed && size > SIGNED_BYTES_MAX => Err(ChunkError::TooLong(size)),
+            (Self::Line(size), b'\n') => Ok(Self::Bytes(size)),
+            (Self::Line(size), _) if signed => Ok(Self::Line(size)),
+            (Self::End, b'\r') => Ok(Self::EndLine),
+            (Self::EndLine, b'\n') => Ok(Self::Size(0, 0)),
+            _ => Err(ChunkError::Malformed),
         }
     }
+}
+
+/// A chunk of its own, without signature.
+fn frame(framed: &mut Vec<u8>, content: &[u8]) {
+    // Writing into memory does not fail.
+    let _ = write!(framed, "{:x}\r\n", content.len());
+    framed.extend_from_slice(content);
+    framed.extend_from_slice(b"\r\n");
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn pass(chunks: &mut Chunks, body: &[u8], step: usize) -> Result<Vec<u8>, ChunkError> {
+        let mut handed_on = Vec::new();
+        for piece in body.chunks(step) {
+            handed_on.extend_from_slice(&chunks.pass(Bytes::copy_from_slice(piece))?);
+        }
+        Ok(handed_on)
+    }
 
     #[test]
     fn the_last_chunk_is_found_however_the_body_is_cut() {
@@ -79,15 +150,60 @@ mod tests {
         );
         for end in 0..=whole.len() {
             for step in [1, 3, 1000] {
-                let mut chunk = LastChunk::new();
-                for piece in whole.as_bytes()[..end].chunks(step) {
-                    chunk.update(piece);
-                }
-                assert_eq!(chunk.has_come(), end == whole.len(), "{end} {step}");
+                let mut chunks = Chunks::new(true);
+                let body = &whole.as_bytes()[..end];
+                assert_eq!(pass(&mut chunks, body, step).unwrap(), body);
+                assert_eq!(chunks.has_ended(), end == whole.len(), "{end} {step}");
             }
         }
-        let mut chunk = LastChunk::new();
-        chunk.update(b"0\r\nx-amz-checksum-crc32:AAAAAA==\r\n");
-        assert!(chunk.has_come());
+    }
+
+    /// Otherwise a chunk as long as an object would be held in memory.
+    #[test]
+    fn unsigned_chunks_are_handed_on_as_they_arrive() {
+        let trailer = "x-amz-checksum-crc32:AAAAAA==\r\n\r\n";
+        let whole = format!("B\r\nhello world\r\n0\r\n{trailer}");
+        for (step, expected) in [
+            (1000, format!("b\r\nhello world\r\n0\r\n{trailer}")),
+            (8, format!("5\r\nhello\r\n6\r\n world\r\n0\r\n{trailer}")),
+        ] {
+            let mut chunks = Chunks::new(false);
+            let handed_on = pass(&mut chunks, whole.as_bytes(), step).unwrap();
+            assert_eq!(String::from_utf8(handed_on).unwrap(), expected);
+            assert!(chunks.has_ended());
+        }
+        let begun = pass(&mut Chunks::new(false), b"ffffffff\r\nhel", 1000).unwrap();
+        assert_eq!(begun, b"3\r\nhel\r\n");
+    }
+
+    #[test]
+    fn signed_chunks_have_a_longest_length() {
+        let longest = format!("{SIGNED_BYTES_MAX:x};chunk-signature=00\r\n");
+        assert!(pass(&mut Chunks::new(true), longest.as_bytes(), 5).is_ok());
+        let longer = format!("{:x};chunk-signature=00\r\n", SIGNED_BYTES_MAX + 1);
+        let refused = pass(&mut Chunks::new(true), longer.as_bytes(), 5);
+        assert_eq!(refused, Err(ChunkError::TooLong(SIGNED_BYTES_MAX + 1)));
+    }
+
+    /// Of `000000005` s3s reads the first eight digits: an empty chunk.
+    #[test]
+    fn sizes_that_s3s_reads_otherwise_are_refused() {
+        for signed in [true, false] {
+            for body in [
+                "000000005\r\n",
+                "5x\r\n",
+                "\r\n",
+                "+5\r\n",
+                " 5\r\n",
+                ";\r\n",
+                "2\r\nabc\r\n",
+                "2\r\nab\n\r",
+            ] {
+                let refused = pass(&mut Chunks::new(signed), body.as_bytes(), 3);
+                assert_eq!(refused, Err(ChunkError::Malformed), "{body:?}");
+            }
+        }
+        let with_signature = pass(&mut Chunks::new(false), b"2;chunk-signature=00\r\n", 3);
+        assert_eq!(with_signature, Err(ChunkError::Malformed));
     }
 }

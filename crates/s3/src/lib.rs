@@ -16,6 +16,7 @@
 //! `body` the port and its traffic.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod access;
 mod acl;

@@ -11,6 +11,7 @@
 //! the few pages it shows a snippet of.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod answer;
 mod beginning;

@@ -13,6 +13,7 @@
 //! this machine, if the settings allow it.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 use axum::Router;
 

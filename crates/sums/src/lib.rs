@@ -5,6 +5,7 @@
 //! Nothing in here may be inlined into them.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 use md5::Digest;
 

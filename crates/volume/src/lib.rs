@@ -13,6 +13,7 @@
 //! This crate does not know which replicas should be here, who else holds them, or which node serves them.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod disk;
 pub mod fixity;

@@ -5,6 +5,7 @@
 //! entry begins where the one before it ended.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod container;
 mod entry;

@@ -11,6 +11,7 @@
 //! Not here: reading inputs, extracting captures, search. The engine (fjall) is known to this crate alone.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod bucket;
 mod chain;

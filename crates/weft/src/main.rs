@@ -7,6 +7,7 @@
 //! 2 wrong use.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 use std::process::ExitCode;
 

@@ -55,6 +55,14 @@ fn take_back_changed(context: &Context, input: InputId, state: InputState) -> St
 
 /// Appends later progress of the same input, which begins where the earlier one ended.
 fn append(whole: &mut InputProgress, next: InputProgress) {
+    debug_assert!(
+        whole.bytes_done <= next.bytes_done && whole.state == InputState::Loading,
+        "after {} ({}) input {} goes on to {}",
+        whole.bytes_done,
+        whole.state,
+        whole.input.0,
+        next.bytes_done
+    );
     whole.bytes_done = next.bytes_done;
     whole.records += next.records;
     whole.quarantined.extend(next.quarantined);

@@ -88,6 +88,11 @@ impl Chunk {
 
     pub(super) fn push(&mut self, entry: warc::Entry) {
         let span = entry.span();
+        debug_assert_eq!(
+            span.offset, self.bytes_done,
+            "entries of input {} follow without gap",
+            self.input.0
+        );
         self.bytes_done = span.offset + span.length;
         self.bytes += OVERHEAD_BYTES
             + if let warc::Entry::Record(record) = &entry {

@@ -55,8 +55,23 @@ impl Nonces {
         if seen.by_time.len() > self.max
             && let Some((first_ms, _)) = seen.by_time.pop_first()
         {
+            debug_assert!(
+                seen.forgotten_ms <= first_ms,
+                "{first_ms} is forgotten after {}",
+                seen.forgotten_ms
+            );
             seen.forgotten_ms = first_ms;
         }
+        debug_assert!(
+            seen.by_time.len() <= self.max
+                && seen
+                    .by_time
+                    .first()
+                    .is_none_or(|(ms, _)| *ms >= seen.forgotten_ms),
+            "{} requests are remembered, at most {}",
+            seen.by_time.len(),
+            self.max
+        );
         true
     }
 }

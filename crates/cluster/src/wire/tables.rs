@@ -88,6 +88,13 @@ impl Cached {
                 self.bytes -= entry_bytes(&table);
             }
         }
+        debug_assert!(
+            self.bytes <= bytes_max && self.by_use.len() == self.tables.len(),
+            "{} bytes of {bytes_max} in {} tables, {} by use",
+            self.bytes,
+            self.tables.len(),
+            self.by_use.len()
+        );
     }
 }
 

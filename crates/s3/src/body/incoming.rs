@@ -10,7 +10,7 @@ use http_body::{Body, Frame, SizeHint};
 use s3s::StdError;
 use tokio::time::Sleep;
 
-use crate::chunks::LastChunk;
+use crate::chunks::Chunks;
 use crate::exchange::Exchange;
 
 /// A request's body as it comes from the connection: counted, limited in length, and compared with its
@@ -22,18 +22,18 @@ pub(crate) struct Incoming {
     idle_max: Duration,
     left: u64,
     silence: Option<Pin<Box<Sleep>>>,
-    /// Detects the end of a chunked body.
-    chunks: Option<LastChunk>,
+    /// Follows the framing of a chunked body.
+    chunks: Option<Chunks>,
 }
 
 impl Incoming {
-    /// Accepts at most `bytes_max`, and fails after `idle_max` without a byte; `chunked` for `aws-chunked`
-    /// framing.
+    /// Accepts at most `bytes_max`, and fails after `idle_max` without a byte; with `chunks` if it is framed
+    /// in chunks.
     pub(crate) fn new(
         inner: hyper::body::Incoming,
         exchange: Arc<Exchange>,
         (idle_max, bytes_max): (Duration, u64),
-        chunked: bool,
+        chunks: Option<Chunks>,
     ) -> Self {
         if inner.is_end_stream() {
             exchange.body.set_ended();
@@ -44,7 +44,7 @@ impl Incoming {
             idle_max,
             left: bytes_max,
             silence: None,
-            chunks: chunked.then(LastChunk::new),
+            chunks,
         }
     }
 
@@ -56,29 +56,25 @@ impl Incoming {
         silence.as_mut().poll(cx).is_ready()
     }
 
-    /// Counts and checks more bytes.
-    fn take(&mut self, bytes: &Bytes) -> Result<(), StdError> {
+    /// Counts and checks more bytes, and returns what is handed on in their place.
+    fn take(&mut self, bytes: Bytes) -> Result<Bytes, StdError> {
         self.exchange.received(bytes.len());
-        self.exchange.body.digest(bytes);
-        if let Some(chunks) = &mut self.chunks {
-            chunks.update(bytes);
-        }
-        match self.left.checked_sub(bytes.len() as u64) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
-            None => {
-                self.exchange.set_too_large();
-                Err("the body is longer than allowed".into())
-            }
+        self.exchange.body.digest(&bytes);
+        let Some(left) = self.left.checked_sub(bytes.len() as u64) else {
+            self.exchange.set_too_large();
+            return Err("the body is longer than allowed".into());
+        };
+        self.left = left;
+        match &mut self.chunks {
+            Some(chunks) => Ok(chunks.pass(bytes)?),
+            None => Ok(bytes),
         }
     }
 
     /// Checks the body at its end.
     fn end(&mut self) -> Result<(), StdError> {
         self.exchange.body.set_ended();
-        if self.chunks.as_ref().is_some_and(|chunks| !chunks.has_come()) {
+        if self.chunks.as_ref().is_some_and(|chunks| !chunks.has_ended()) {
             return Err("the last chunk did not come".into());
         }
         match self.exchange.body.compare() {
@@ -111,9 +107,9 @@ impl Body for Incoming {
         let outcome = match frame {
             None => return Poll::Ready(this.end().err().map(Err)),
             Some(Err(error)) => Err(error.into()),
-            Some(Ok(frame)) => match frame.data_ref() {
-                Some(bytes) => this.take(bytes).map(|()| frame),
-                None => Ok(frame),
+            Some(Ok(frame)) => match frame.into_data() {
+                Ok(bytes) => this.take(bytes).map(Frame::data),
+                Err(frame) => Ok(frame),
             },
         };
         // hyper does not poll for the end of a body of known length after its last byte.
@@ -130,7 +126,11 @@ impl Body for Incoming {
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.inner.as_ref().map(Body::size_hint).unwrap_or_default()
+        match &self.chunks {
+            // What is handed on may be framed in more chunks than what arrives.
+            Some(_) => SizeHint::default(),
+            None => self.inner.as_ref().map(Body::size_hint).unwrap_or_default(),
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use invariant::{Broken, holds};
 use parking_lot::{Condvar, Mutex, RwLock};
 use tantivy::{Index, IndexReader, TantivyError};
 
@@ -136,6 +137,9 @@ impl Shared {
 
     pub(super) fn commit_now(&self, state: &mut State) -> Result<(), ApplyError> {
         let epoch = state.applied;
+        if let Err(broken) = check_covered(state) {
+            return Err(self.fail(state, TantivyError::InternalError(broken.to_string())));
+        }
         let committed = self.writer(state).and_then(|writer| writer.commit(epoch));
         // Also after a failure: the next try waits for the interval too.
         state.committed_at = ambient::now();
@@ -150,7 +154,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Gives up what is not committed.
+    /// Gives up what is not committed. After a broken invariant, too: its caller applies again from what is on disk.
     pub(super) fn fail(&self, state: &mut State, error: TantivyError) -> ApplyError {
         // What the writer has taken in cannot be told from what it lost: all of it is given up.
         state.writer = None;
@@ -177,6 +181,12 @@ impl Shared {
         self.reader.reload()?;
         let before = self.view();
         let searcher = self.reader.searcher();
+        debug_assert!(
+            state.committed <= state.applied,
+            "epoch {} is on disk, but only {} was applied",
+            state.committed,
+            state.applied
+        );
         let view = View::new(searcher, state.committed, self.fields, Some(&before))?;
         *self.view.write() = Arc::new(view);
         Ok(())
@@ -230,4 +240,16 @@ impl Shared {
             writer.sweep();
         }
     }
+}
+
+/// The covered epoch never goes back, but to 0 where the index is made anew.
+fn check_covered(state: &State) -> Result<(), Broken> {
+    holds!(
+        "search.covered",
+        state.committed <= state.applied,
+        "epoch {} would be committed after {}",
+        state.applied,
+        state.committed
+    );
+    Ok(())
 }

@@ -224,6 +224,11 @@ impl Spread {
             let topology = self.topology();
             let ready = self.uploads.volumes();
             let partition = self.key.partition();
+            debug_assert!(
+                ready.iter().collect::<BTreeSet<_>>().len() == ready.len(),
+                "{}: a volume counts twice among {ready:?}",
+                self.key
+            );
             if topology.is_safe(partition, &ready) {
                 return Ok(());
             }

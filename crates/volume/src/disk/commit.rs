@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use contract::{Cause, Key, Partition, UploadId, Version, VolumeError};
+use invariant::{Broken, holds};
 
 use super::index::{Change, Entry, Outcome};
 use super::inner::Inner;
@@ -102,6 +103,7 @@ impl Inner {
         let outcome = index
             .change(Change::Put(entry), false)
             .map_err(|error| self.index_failed(&error))?;
+        check_order(version, outcome).map_err(|broken| self.broken(&broken))?;
         self.step("commit.after_index")?;
         self.remove_older(&hash, version, outcome)?;
         self.step("commit.after_remove")
@@ -198,6 +200,22 @@ impl Inner {
     pub(super) fn step(&self, name: &'static str) -> Result<(), VolumeError> {
         self.disk.step(name).map_err(|error| self.failed(name, &error))
     }
+}
+
+/// Of two versions of a key the later one stays.
+fn check_order(version: Version, outcome: Outcome) -> Result<(), Broken> {
+    let in_order = match outcome {
+        Outcome::Done => true,
+        Outcome::Replaced(older) => older < version,
+        Outcome::Superseded(newer) => newer > version,
+        Outcome::Absent => false,
+    };
+    holds!(
+        "volume.order",
+        in_order,
+        "version {version} was indexed: {outcome:?}"
+    );
+    Ok(())
 }
 
 /// Whether a rename failed because a directory is at the target.

@@ -13,6 +13,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use contract::{BlockSet, Held, Key, ListQuery, Meta, Partition, ReplicaState, Version};
+use invariant::{Broken, holds};
 use redb::{
     Database, Durability, ReadTransaction, ReadableDatabase, ReadableTable, Table, TableDefinition,
     WriteTransaction,
@@ -337,6 +338,18 @@ impl Index {
             .map_err(|error| engine_failed(&self.path, error))
     }
 
+    /// Sets all counts to zero, as a bug might.
+    #[cfg(test)]
+    pub(super) fn lose_counts(&self) {
+        let transaction = self.database.begin_write().unwrap();
+        transaction
+            .open_table(COUNTS)
+            .unwrap()
+            .retain(|_, _| false)
+            .unwrap();
+        transaction.commit().unwrap();
+    }
+
     /// Makes all changes so far durable.
     pub(super) fn sync(&self) -> Result<(), IndexError> {
         self.write(Vec::new(), true)
@@ -404,7 +417,7 @@ impl<'t> Tables<'t> {
             if old.meta.version > version {
                 return Ok(Outcome::Superseded(old.meta.version));
             }
-            self.count(old, |count, by| count.saturating_sub(by))?;
+            self.count(old, u64::checked_sub)?;
         }
         self.insert(entry)?;
         match old {
@@ -417,7 +430,7 @@ impl<'t> Tables<'t> {
         let Some(mut entry) = self.get(key)?.filter(|entry| entry.meta.version == version) else {
             return Ok(Outcome::Absent);
         };
-        self.count(&entry, |count, by| count.saturating_sub(by))?;
+        self.count(&entry, u64::checked_sub)?;
         (entry.bad, entry.bad_blocks) = bad.map_or((None, None), |flaw| (Some(flaw.detail), flaw.blocks));
         self.insert(&entry)?;
         Ok(Outcome::Done)
@@ -427,7 +440,7 @@ impl<'t> Tables<'t> {
         let Some(entry) = self.get(key)?.filter(|entry| entry.meta.version == version) else {
             return Ok(Outcome::Absent);
         };
-        self.count(&entry, |count, by| count.saturating_sub(by))?;
+        self.count(&entry, u64::checked_sub)?;
         self.replicas.remove(key.as_str())?;
         self.files.remove(hash_of(key))?;
         Ok(Outcome::Done)
@@ -445,11 +458,11 @@ impl<'t> Tables<'t> {
         let version = entry.meta.version.to_string();
         self.files
             .insert(hash_of(key), (version.as_str(), key.as_str()))?;
-        self.count(entry, u64::saturating_add)
+        self.count(entry, u64::checked_add)
     }
 
     /// Adds an entry to the counts, or subtracts it, by `step`.
-    fn count(&mut self, entry: &Entry, step: fn(u64, u64) -> u64) -> Result<(), redb::Error> {
+    fn count(&mut self, entry: &Entry, step: fn(u64, u64) -> Option<u64>) -> Result<(), redb::Error> {
         let (deleted, bad) = (u64::from(entry.meta.deleted), u64::from(entry.bad.is_some()));
         let parts = [
             ("replicas", 1 - deleted),
@@ -459,10 +472,22 @@ impl<'t> Tables<'t> {
         ];
         for (name, by) in parts.into_iter().filter(|(_, by)| *by > 0) {
             let count = self.counts.get(name)?.map_or(0, |found| found.value());
-            self.counts.insert(name, step(count, by))?;
+            let now = moved(entry, (name, count, by), step(count, by)).map_err(corrupted)?;
+            self.counts.insert(name, now)?;
         }
         Ok(())
     }
+}
+
+/// A count after a step. What goes was counted when it came.
+fn moved(entry: &Entry, (name, count, by): (&str, u64, u64), now: Option<u64>) -> Result<u64, Broken> {
+    let key = &entry.meta.key;
+    holds!(
+        "volume.counts",
+        now.is_some(),
+        "{name} is {count}, and {by} of {key} come or go"
+    );
+    Ok(now.unwrap_or_default())
 }
 
 fn decode(value: &[u8]) -> Result<Entry, redb::Error> {

@@ -10,6 +10,7 @@ use contract::{
     Cause, Head, Held, Key, ListQuery, Meta, PARTITIONS, Partition, Unsettled, Version, VolumeError,
     VolumeId, VolumeState, VolumeStatus,
 };
+use invariant::Broken;
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::sync::Semaphore;
 
@@ -268,6 +269,12 @@ impl Inner {
             self.life.write().index_full = true;
         }
         self.go_out(error.to_string())
+    }
+
+    /// Takes the volume out of service after a broken invariant: what it would write cannot be trusted. Other
+    /// replicas are read and written meanwhile.
+    pub(super) fn broken(&self, broken: &Broken) -> VolumeError {
+        self.go_out(broken.to_string())
     }
 
     /// Returns the error for a version that is not here.

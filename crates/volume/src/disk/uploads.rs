@@ -17,9 +17,10 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use contract::{
     Abandon, BLOCK_BYTES, BlockHasher, BlockTable, ByteStream, Key, Meta, Pending, Purpose, Receipt,
-    UploadId, UploadRead, Version, VolumeError,
+    UploadId, UploadRead, Version, VolumeError, block_count,
 };
 use futures_util::StreamExt;
+use invariant::{Broken, holds};
 use parking_lot::Mutex;
 
 use super::index::Index;
@@ -71,6 +72,13 @@ impl Known {
         if self.committed.len() > COMMITTED_KEPT {
             self.committed.pop_front();
         }
+        debug_assert!(
+            self.pending
+                .keys()
+                .all(|(_, pending)| self.uploads.contains_key(pending)),
+            "something is pending of an upload that has ended: {:?}",
+            self.pending.keys()
+        );
     }
 }
 
@@ -347,6 +355,22 @@ impl Receiving {
     }
 }
 
+/// Only content that is what its description says becomes a replica, with a digest for each of its blocks.
+fn check_whole(meta: &Meta, received: &Received) -> Result<(), Broken> {
+    let blocks = received.table.values().len() as u64;
+    holds!(
+        "volume.digests",
+        (meta.deleted || received.blake3 == meta.digests.blake3)
+            && received.size == meta.size
+            && blocks == block_count(meta.size),
+        "{}: {} bytes in {blocks} blocks were received, {} described",
+        named(meta),
+        received.size,
+        meta.size
+    );
+    Ok(())
+}
+
 impl Drop for Receiving {
     fn drop(&mut self) {
         if self.finished {
@@ -568,6 +592,7 @@ impl Inner {
                 .and_then(|()| file.write_at(&head, 0)),
         }
         .map_err(write_failed)?;
+        check_whole(meta, received).map_err(|broken| self.broken(&broken))?;
         self.disk.step("prepare.before_sync").map_err(write_failed)?;
         file.sync()
             .map_err(|error| self.sync_failed(&staging_path(&self.root, upload), &error))?;

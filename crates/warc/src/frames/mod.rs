@@ -259,6 +259,27 @@ impl Frames {
             true => self.source.consume(bytes),
             false => self.window_head = (self.window_head + bytes).min(self.window_tail),
         }
+        self.check();
+    }
+
+    /// The window holds the last decoded bytes of the open frame.
+    fn check(&self) {
+        debug_assert!(
+            self.window_head <= self.window_tail && self.window_tail <= self.window.len(),
+            "{}..{} of a window of {} bytes",
+            self.window_head,
+            self.window_tail,
+            self.window.len()
+        );
+        debug_assert!(
+            self.is_plain()
+                || self
+                    .frame
+                    .as_ref()
+                    .is_none_or(|frame| (self.window_tail - self.window_head) as u64 <= frame.decoded),
+            "{} bytes in the window, more than were decoded",
+            self.window_tail - self.window_head
+        );
     }
 
     /// Extends the window, to at least `wanted` bytes if the frame has them. Returns false if the frame has
@@ -291,6 +312,7 @@ impl Frames {
             }
         }
         self.window = window;
+        self.check();
         outcome.map(|()| self.window_tail > before)
     }
 

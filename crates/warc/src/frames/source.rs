@@ -109,6 +109,20 @@ impl Source {
     pub(crate) fn consume(&mut self, bytes: usize) {
         debug_assert!(bytes <= self.tail - self.head);
         self.head = (self.head + bytes).min(self.tail);
+        self.check();
+    }
+
+    /// What is available lies within the buffer and within the input.
+    fn check(&self) {
+        debug_assert!(
+            self.head <= self.tail && self.tail <= self.buffer.len() && self.position() <= self.end,
+            "{}..{} of {} bytes in the buffer, at {} of {}",
+            self.head,
+            self.tail,
+            self.buffer.len(),
+            self.position(),
+            self.end
+        );
     }
 
     /// Makes `bytes` available, fewer only at the end of the input. Returns how many are available.
@@ -134,6 +148,7 @@ impl Source {
                 self.tail = 0;
             }
         }
+        self.check();
     }
 
     /// Fills `into` as far as the input reaches. Available bytes come first; large rests are read without a
@@ -194,6 +209,7 @@ impl Source {
             // The input ends here, earlier than its size said if it was truncated since.
             self.end = self.end.min(self.base + self.tail as u64);
         }
+        self.check();
         Ok(())
     }
 }

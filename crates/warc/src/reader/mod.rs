@@ -175,6 +175,11 @@ impl Reader {
 
     /// Returns the span of the next entry, up to `end`, and moves `mark` there.
     pub(crate) fn span_to(&mut self, end: u64) -> Span {
+        debug_assert!(
+            self.mark <= end,
+            "an entry up to {end} after one up to {}",
+            self.mark
+        );
         let span = Span::between(self.mark, end);
         self.mark = span.end();
         span

@@ -91,6 +91,14 @@ pub(crate) fn apply(
     mut links: Vec<LinkChange>,
     next_number: &mut u64,
 ) -> Result<Vec<UriChange>, SnapshotError> {
+    debug_assert!(
+        versions.is_sorted_by(|a, b| a.url_key < b.url_key),
+        "versions are decided once a key, in order"
+    );
+    debug_assert!(
+        links.is_sorted_by(|a, b| a.target_key <= b.target_key),
+        "changed links are in order of their targets"
+    );
     let source_domains = domains_of_sources(domain_of, versions, &links);
     let mut changes = Vec::with_capacity(links.len() / 2 + versions.len());
     let mut captured = versions

@@ -364,3 +364,33 @@ fn a_volume_that_is_nearly_full_still_takes_deletions() {
         assert!(volume.head(&key("k")).await.unwrap().found.unwrap().meta.deleted);
     });
 }
+
+/// The counts would fall below zero: a bug of ours, after which nothing that the volume writes can be trusted.
+#[test]
+fn a_broken_invariant_takes_the_volume_out_of_service_and_nothing_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    run(async {
+        let volume = open(dir.path());
+        put_some(&volume, "k").await.unwrap();
+        volume.inner.index().unwrap().lose_counts();
+        let removed = volume.remove(&key("k"), version(1), Cause::Request, "").await;
+        let Err(VolumeError::Out { detail, .. }) = removed else {
+            panic!("{removed:?}");
+        };
+        assert!(detail.contains("broken invariant volume.counts: "), "{detail}");
+        assert!(matches!(
+            put_some(&volume, "l").await,
+            Err(VolumeError::Out { .. })
+        ));
+        assert!(matches!(state(&volume).await, VolumeState::Out(reason) if reason == detail));
+        drop(volume);
+        // Its files are as they were, and the index is made of them again.
+        std::fs::remove_file(dir.path().join(crate::disk::names::INDEX)).unwrap();
+        let volume = open(dir.path());
+        assert!(volume.head(&key("k")).await.unwrap().found.is_some());
+        volume
+            .remove(&key("k"), version(1), Cause::Request, "")
+            .await
+            .unwrap();
+    });
+}
