@@ -19,6 +19,7 @@
 
 mod apply;
 mod ask_nodes;
+mod bare;
 mod beacon;
 mod cluster_file;
 mod config_file;
@@ -44,6 +45,7 @@ mod trust;
 mod wire;
 
 pub use apply::{ApplyError, apply_layout};
+pub use bare::BareNode;
 pub use cluster_file::{ClusterFile, MemberNode, MemberVolume};
 pub use config_file::{REPLICAS_MAX, SettingsError};
 pub use connect::{ConnectError, ConnectSettings, Connection, connect, connect_or_begin};

@@ -17,11 +17,11 @@ use contract::{
     ByteStream, Claim, Finish, Key, Meta, Node, NodeError, NodeId, NodeStatus, Receipt, ReplicaRead,
     UploadId, UploadRead, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
 };
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use placement::{Layout, Layouts};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 /// How long most answers are waited for.
@@ -31,7 +31,7 @@ const WAIT: Duration = Duration::from_millis(40);
 pub struct Net {
     /// Nothing has happened yet, and nothing takes time: the ways are as short as they can be.
     quiet: AtomicBool,
-    state: watch::Sender<State>,
+    state: Watched,
     random: Mutex<StdRng>,
 }
 
@@ -58,8 +58,36 @@ pub struct Way {
 }
 
 /// Why there is no answer; whether the question may have arrived.
-struct Lost {
-    asked: bool,
+pub struct Lost {
+    pub asked: bool,
+}
+
+/// The state, and who waits for it. Tokio's `watch` wakes those in an order that it draws by chance.
+struct Watched {
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+impl Watched {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.lock());
+        self.changed.notify_waiters();
+    }
+
+    /// Returns once this holds.
+    async fn until(&self, holds: impl Fn(&State) -> bool) {
+        loop {
+            let changed = self.changed.notified();
+            if holds(&self.state.lock()) {
+                return;
+            }
+            changed.await;
+        }
+    }
 }
 
 impl Net {
@@ -71,7 +99,10 @@ impl Net {
         };
         Arc::new(Self {
             quiet: AtomicBool::new(true),
-            state: watch::Sender::new(state),
+            state: Watched {
+                state: Mutex::new(state),
+                changed: Notify::new(),
+            },
             random: Mutex::new(StdRng::seed_from_u64(0)),
         })
     }
@@ -83,11 +114,11 @@ impl Net {
     }
 
     pub fn life(&self, node: usize) -> u32 {
-        self.state.borrow().lives[node]
+        self.state.lock().lives[node]
     }
 
     pub fn kill(&self, node: usize) {
-        self.state.send_modify(|state| {
+        self.state.change(|state| {
             state.lives[node] += 1;
             state.down.insert(node);
             state.stopped.remove(&node);
@@ -95,42 +126,39 @@ impl Net {
     }
 
     pub fn start(&self, node: usize) {
-        self.state.send_modify(|state| {
+        self.state.change(|state| {
             state.down.remove(&node);
         });
     }
 
     pub fn stop(&self, node: usize) {
-        self.state.send_modify(|state| {
+        self.state.change(|state| {
             state.stopped.insert(node);
         });
     }
 
     pub fn go_on(&self, node: usize) {
-        self.state.send_modify(|state| {
+        self.state.change(|state| {
             state.stopped.remove(&node);
         });
     }
 
     pub fn cut(&self, one: usize, other: usize) {
         self.state
-            .send_modify(|state| state.cut.extend([(one, other), (other, one)]));
+            .change(|state| state.cut.extend([(one, other), (other, one)]));
     }
 
     pub fn mend(&self) {
-        self.state.send_modify(|state| state.cut.clear());
+        self.state.change(|state| state.cut.clear());
     }
 
     pub fn is_down(&self, node: usize) -> bool {
-        self.state.borrow().down.contains(&node)
+        self.state.lock().down.contains(&node)
     }
 
     /// Returns when the process of this life has been killed.
     pub async fn killed(&self, node: usize, life: u32) {
-        let mut state = self.state.subscribe();
-        if state.wait_for(|state| state.lives[node] > life).await.is_err() {
-            pending::<()>().await;
-        }
+        self.state.until(|state| state.lives[node] > life).await;
     }
 
     async fn pause(&self) {
@@ -140,11 +168,9 @@ impl Net {
 
     /// Returns when the process is not stopped; never for one that was killed.
     async fn awake(&self, node: usize, life: u32) {
-        let mut state = self.state.subscribe();
-        let alive = state
-            .wait_for(|state| state.lives[node] > life || !state.stopped.contains(&node))
-            .await;
-        if !alive.is_ok_and(|state| state.lives[node] == life) {
+        let is_awake = |state: &State| state.lives[node] > life || !state.stopped.contains(&node);
+        self.state.until(is_awake).await;
+        if self.life(node) != life {
             pending::<()>().await;
         }
     }
@@ -162,12 +188,13 @@ impl Way {
     }
 
     /// The same, for questions that others are asked about in turn.
-    fn patient(mut self) -> Self {
+    pub fn patient(mut self) -> Self {
         self.wait = WAIT * 10;
         self
     }
 
-    async fn call<T: Send + 'static>(
+    /// Carries a question over, which is `work` there, and its answer back.
+    pub async fn call<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Lost> {
@@ -179,7 +206,7 @@ impl Way {
         net.pause().await;
         net.awake(self.from, self.life).await;
         let (is_down, is_cut, target) = {
-            let state = net.state.borrow();
+            let state = net.state.lock();
             let is_cut = state.cut.contains(&(self.from, self.to));
             (state.down.contains(&self.to), is_cut, state.lives[self.to])
         };
@@ -207,7 +234,7 @@ impl Way {
         net.pause().await;
         net.awake(self.from, self.life).await;
         let (was_killed, is_cut) = {
-            let state = net.state.borrow();
+            let state = net.state.lock();
             (
                 state.lives[self.to] != target,
                 state.cut.contains(&(self.from, self.to)),

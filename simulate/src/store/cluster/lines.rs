@@ -1,0 +1,331 @@
+//! The lines between the nodes of a simulated cluster: what a node asks another, under which layout, and what it hears.
+//!
+//! They do what the protocol between nodes does: a question under another layout than the one in force is refused with
+//! the layouts there, and the newer ones win on both sides.
+
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use cluster::BareNode;
+use contract::{
+    ByteStream, Claim, Finish, Key, Meta, Node, NodeError, NodeId, NodeStatus, Receipt, ReplicaRead,
+    UploadId, UploadRead, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
+};
+use parking_lot::Mutex;
+use placement::{Layout, Layouts, NodeRole, VolumeRole};
+use rig::net::{Lost, Net, Way};
+use store::{Connect, LayoutTag};
+
+/// How a volume answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mood {
+    Slow(Duration),
+    Silent,
+}
+
+/// The processes and the lines between them.
+pub(super) struct Switchboard {
+    pub(super) net: Arc<Net>,
+    /// The running process of each node.
+    pub(super) nodes: Vec<Mutex<Option<BareNode>>>,
+    /// Volumes that do not answer as usual.
+    pub(super) moods: Mutex<BTreeMap<VolumeId, Mood>>,
+}
+
+/// The lines of one process.
+#[derive(Clone)]
+pub(super) struct Lines {
+    pub(super) board: Arc<Switchboard>,
+    pub(super) from: usize,
+    pub(super) life: u32,
+}
+
+/// The end of a line.
+#[derive(Clone)]
+struct End {
+    lines: Lines,
+    to: usize,
+    node: NodeId,
+    under: LayoutTag,
+    way: Way,
+}
+
+/// Why a question was not answered.
+enum Refused<E> {
+    Said(E),
+    /// Another layout is in force there.
+    Layouts(Layouts),
+}
+
+struct FarVolume {
+    end: End,
+    id: VolumeId,
+}
+
+struct FarNode(End);
+
+/// The number of a node by its name, `n3`.
+pub(super) fn number_of(node: &NodeId) -> usize {
+    let number = node.0.strip_prefix('n').and_then(|number| number.parse().ok());
+    number.expect("nodes are called n and a number")
+}
+
+impl Switchboard {
+    pub(super) fn node(&self, number: usize) -> Option<BareNode> {
+        self.nodes.get(number)?.lock().clone()
+    }
+
+    /// Returns when the volume answers; for a silent one that is never.
+    async fn mood(&self, volume: &VolumeId) {
+        let mood = self.moods.lock().get(volume).copied();
+        match mood {
+            Some(Mood::Slow(time)) => tokio::time::sleep(time).await,
+            Some(Mood::Silent) => pending().await,
+            None => {}
+        }
+    }
+}
+
+impl Lines {
+    fn end(&self, node: &NodeId, under: LayoutTag) -> End {
+        let to = number_of(node);
+        End {
+            lines: self.clone(),
+            to,
+            node: node.clone(),
+            under,
+            way: Way::new(&self.board.net, self.from, self.life, to),
+        }
+    }
+}
+
+impl End {
+    /// The process at the end, if it goes by the same layout.
+    async fn there<E>(&self, needs_layout: bool, gone: E) -> Result<BareNode, Refused<E>> {
+        let Some(node) = self.lines.board.node(self.to) else {
+            return Err(Refused::Said(gone));
+        };
+        // A node asks itself without going over the line.
+        if needs_layout && self.to != self.lines.from {
+            let Ok(layouts) = node.node().layouts().await else {
+                return Err(Refused::Said(gone));
+            };
+            if LayoutTag::of(&layouts.current) != self.under {
+                return Err(Refused::Layouts(layouts));
+            }
+        }
+        Ok(node)
+    }
+
+    /// Two nodes with different layouts: the newer ones win on both sides. Returns the number of theirs.
+    async fn meet(&self, theirs: Layouts) -> u64 {
+        let number = theirs.current.number;
+        let Some(me) = self.lines.board.node(self.lines.from) else {
+            return number;
+        };
+        // Neither fails: a node adopts what it can.
+        let _ = me.node().adopt(&theirs).await;
+        if let Ok(ours) = me.node().layouts().await
+            && ours.current.number > number
+            && let Some(there) = self.lines.board.node(self.to)
+        {
+            let _ = self
+                .way
+                .call(async move { there.node().adopt(&ours).await })
+                .await;
+        }
+        number
+    }
+}
+
+impl Connect for Lines {
+    fn volume(&self, under: LayoutTag, volume: &VolumeRole, node: &NodeRole) -> Arc<dyn Volume> {
+        Arc::new(FarVolume {
+            end: self.end(&node.id, under),
+            id: volume.id.clone(),
+        })
+    }
+
+    fn node(&self, under: LayoutTag, node: &NodeRole) -> Arc<dyn Node> {
+        Arc::new(FarNode(self.end(&node.id, under)))
+    }
+}
+
+impl FarVolume {
+    fn unreachable(&self, detail: &str) -> VolumeError {
+        VolumeError::Unreachable {
+            volume: self.id.clone(),
+            detail: detail.to_owned(),
+        }
+    }
+
+    async fn ask<T, F>(
+        &self,
+        work: impl FnOnce(Arc<dyn Volume>) -> F + Send + 'static,
+    ) -> Result<T, VolumeError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, VolumeError>> + Send + 'static,
+    {
+        let (end, id, gone) = (
+            self.end.clone(),
+            self.id.clone(),
+            self.unreachable("it is not there"),
+        );
+        let there = async move {
+            end.lines.board.mood(&id).await;
+            let node = end.there(true, gone.clone()).await?;
+            let volume = node.volume(&id, end.under).ok_or(Refused::Said(gone))?;
+            work(volume).await.map_err(Refused::Said)
+        };
+        match self.end.way.call(there).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(Refused::Said(error))) => Err(error),
+            Ok(Err(Refused::Layouts(theirs))) => Err(VolumeError::OtherLayout {
+                volume: self.id.clone(),
+                ours: self.end.under.number,
+                theirs: self.end.meet(theirs).await,
+            }),
+            Err(_) => Err(self.unreachable("no answer")),
+        }
+    }
+}
+
+#[async_trait]
+impl Volume for FarVolume {
+    fn id(&self) -> &VolumeId {
+        &self.id
+    }
+
+    async fn call(&self, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
+        self.ask(|volume| async move { volume.call(ask).await }).await
+    }
+
+    async fn receive(&self, upload: UploadId, body: ByteStream) -> Result<Receipt, VolumeError> {
+        self.ask(move |volume| async move { volume.receive(upload, body).await })
+            .await
+    }
+
+    async fn prepare_whole(&self, upload: UploadId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
+        let meta = meta.clone();
+        self.ask(move |volume| async move { volume.prepare_whole(upload, &meta, content).await })
+            .await
+    }
+
+    async fn read_upload(&self, upload: UploadId) -> Result<UploadRead, VolumeError> {
+        self.ask(move |volume| async move { volume.read_upload(upload).await })
+            .await
+    }
+
+    async fn read(
+        &self,
+        key: &Key,
+        version: Version,
+        blocks: Range<u64>,
+    ) -> Result<ReplicaRead, VolumeError> {
+        let key = key.clone();
+        self.ask(move |volume| async move { volume.read(&key, version, blocks).await })
+            .await
+    }
+}
+
+impl FarNode {
+    fn unreachable(&self, detail: &str, asked: bool) -> NodeError {
+        NodeError::Unreachable {
+            node: self.0.node.clone(),
+            detail: detail.to_owned(),
+            asked,
+        }
+    }
+
+    async fn ask<T, F>(
+        &self,
+        needs_layout: bool,
+        way: &Way,
+        work: impl FnOnce(Arc<dyn Node>) -> F + Send + 'static,
+    ) -> Result<T, NodeError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, NodeError>> + Send + 'static,
+    {
+        let (end, gone) = (self.0.clone(), self.unreachable("it is not there", false));
+        let there = async move {
+            let node = end.there(needs_layout, gone).await?;
+            work(node.node()).await.map_err(Refused::Said)
+        };
+        match way.call(there).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(Refused::Said(error))) => Err(error),
+            Ok(Err(Refused::Layouts(theirs))) => Err(NodeError::OtherLayout {
+                node: self.0.node.clone(),
+                ours: self.0.under.number,
+                theirs: self.0.meet(theirs).await,
+            }),
+            Err(Lost { asked }) => Err(self.unreachable("no answer", asked)),
+        }
+    }
+}
+
+#[async_trait]
+impl Node for FarNode {
+    fn id(&self) -> &NodeId {
+        &self.0.node
+    }
+
+    async fn finish(&self, finish: Finish) -> Result<Option<Meta>, NodeError> {
+        // Others are asked in turn.
+        let way = self.0.way.clone().patient();
+        self.ask(true, &way, |node| async move { node.finish(finish).await })
+            .await
+    }
+
+    async fn promise(&self, claims: &[Claim]) -> Result<Vec<Claim>, NodeError> {
+        let claims = claims.to_vec();
+        self.ask(
+            true,
+            &self.0.way,
+            |node| async move { node.promise(&claims).await },
+        )
+        .await
+    }
+
+    async fn layouts(&self) -> Result<Layouts, NodeError> {
+        self.ask(false, &self.0.way, |node| async move { node.layouts().await })
+            .await
+    }
+
+    async fn propose(&self, layout: &Layout) -> Result<(), NodeError> {
+        let layout = layout.clone();
+        self.ask(
+            false,
+            &self.0.way,
+            |node| async move { node.propose(&layout).await },
+        )
+        .await
+    }
+
+    async fn accepted(&self) -> Result<Vec<Layout>, NodeError> {
+        self.ask(false, &self.0.way, |node| async move { node.accepted().await })
+            .await
+    }
+
+    async fn adopt(&self, layouts: &Layouts) -> Result<(), NodeError> {
+        let layouts = layouts.clone();
+        self.ask(
+            false,
+            &self.0.way,
+            |node| async move { node.adopt(&layouts).await },
+        )
+        .await
+    }
+
+    async fn status(&self) -> Result<NodeStatus, NodeError> {
+        self.ask(false, &self.0.way, |node| async move { node.status().await })
+            .await
+    }
+}

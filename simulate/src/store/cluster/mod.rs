@@ -1,0 +1,360 @@
+//! A cluster of several machines, used by clients while everything fails that may fail, beside a register for each
+//! key.
+//!
+//! Everything is production code but the disks, the lines between nodes and the clocks. What must hold:
+//!  - what clients were told can be explained by one register for each key, and no byte is read that nobody wrote;
+//!  - two layouts that were in force never share a number, whoever knew them;
+//!  - when all faults have ended, every machine answers, and upkeep comes to an end: every object has R verified
+//!    replicas, on its home volumes and nowhere else, and the census counts what the register holds.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use contract::{Cause, PARTITIONS, Partition, ReplicaState, Surveyed, Verdict, VolumeState};
+use parking_lot::Mutex;
+use placement::{Layout, Layouts};
+use rig::Dice;
+use rig::linear::Value;
+use store::upkeep::{census, scrub_all};
+use store::{List, Store};
+use tokio::time::{sleep, timeout};
+
+use crate::{Trace, surroundings};
+
+mod clients;
+mod lines;
+mod machines;
+mod misfortune;
+
+use clients::{History, KEYS, key};
+use machines::{Machines, Shape};
+
+const ROUNDS: u64 = 2;
+const CLIENTS: usize = 3;
+const OPERATIONS: u64 = 7;
+
+/// How long a healed cluster may take for an answer.
+const HEALS: Duration = Duration::from_secs(30);
+
+/// Longer than anything here is under way, and than tombstones are kept.
+const LATER: Duration = Duration::from_hours(2);
+
+/// Passes of upkeep after which everything must be in its place.
+const PASSES_MAX: usize = 8;
+
+/// Listings after which no write that was broken off may be left.
+const DRAINS_MAX: usize = 20;
+
+/// First machines, all machines, volumes of each, copies.
+const SHAPES: [(usize, usize, usize, u8); 6] = [
+    (3, 3, 1, 2),
+    (3, 4, 1, 2),
+    (3, 4, 1, 3),
+    (4, 4, 1, 2),
+    (2, 3, 2, 2),
+    (3, 5, 1, 3),
+];
+
+struct World {
+    trace: Trace,
+    machines: Machines,
+    history: History,
+    /// Whether the clients of the round have ended.
+    is_over: AtomicBool,
+    /// Whether a bit was flipped in this round.
+    flips: AtomicBool,
+    /// Every layout that was in force, by number.
+    layouts: Mutex<BTreeMap<u64, Layout>>,
+    wrong: Mutex<Vec<String>>,
+}
+
+/// Runs one seed.
+pub(super) fn run(seed: u64, trace: &Trace) -> Result<(), String> {
+    let dir = surroundings::directory()?;
+    trace.hide(dir.path().display());
+    surroundings::run(seed, async {
+        let mut dice = Dice(seed);
+        let (first, machines, volumes, replicas) = SHAPES[dice.roll(SHAPES.len() as u64) as usize];
+        let shape = Shape {
+            first,
+            machines,
+            volumes,
+            replicas,
+        };
+        trace.line(format_args!("seed {seed}: {shape:?}"));
+        let world = Arc::new(World {
+            machines: Machines::new(shape, dir.path(), &mut dice, trace)?,
+            trace: trace.clone(),
+            history: History::default(),
+            is_over: AtomicBool::new(false),
+            flips: AtomicBool::new(false),
+            layouts: Mutex::default(),
+            wrong: Mutex::default(),
+        });
+        let ended = world.clone().rounds(&mut dice).await;
+        world.machines.end();
+        ended
+    })
+}
+
+impl World {
+    fn wrong(&self, what: String) {
+        self.wrong.lock().push(what);
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    async fn rounds(self: Arc<Self>, dice: &mut Dice) -> Result<(), String> {
+        for machine in 0..self.machines.shape.machines {
+            if !self.machines.start(machine).await? {
+                return Err(format!("machine {machine} does not start"));
+            }
+        }
+        self.machines.board.net.unquiet(dice.roll(u64::MAX));
+        for round in 0..ROUNDS {
+            self.trace.line(format_args!("round {round}"));
+            self.round(dice).await?;
+            self.heal().await?;
+            self.check().await?;
+            let wrong = self.wrong.lock().join("\n");
+            if !wrong.is_empty() {
+                return Err(wrong);
+            }
+        }
+        Ok(())
+    }
+
+    async fn round(self: &Arc<Self>, dice: &mut Dice) -> Result<(), String> {
+        self.is_over.store(false, Ordering::Relaxed);
+        self.flips.store(false, Ordering::Relaxed);
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|client| tokio::spawn(self.clone().client(client, dice.roll(u64::MAX), OPERATIONS)))
+            .collect();
+        let misfortune = tokio::spawn(self.clone().misfortune(dice.roll(u64::MAX)));
+        let upkeep = tokio::spawn(self.clone().upkeep(dice.roll(u64::MAX)));
+        let layouts = tokio::spawn(self.clone().layouts(dice.roll(u64::MAX)));
+        let ended = |error| format!("a task has ended: {error}");
+        for client in clients {
+            client.await.map_err(ended)?;
+        }
+        self.is_over.store(true, Ordering::Relaxed);
+        misfortune.await.map_err(ended)?;
+        self.heal().await?;
+        upkeep.await.map_err(ended)?;
+        layouts.await.map_err(ended)
+    }
+
+    /// Ends all faults, and starts again what is down or out of service.
+    async fn heal(&self) -> Result<(), String> {
+        self.trace.line("all faults end");
+        let board = &self.machines.board;
+        board.net.mend();
+        board.moods.lock().clear();
+        for machine in 0..self.machines.shape.machines {
+            board.net.go_on(machine);
+            self.machines.homes[machine]
+                .iter()
+                .for_each(|home| home.inject(None));
+            if board.net.is_down(machine) || self.is_any_out(machine).await {
+                self.machines.restart(machine).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a volume of a machine is out of service.
+    async fn is_any_out(&self, machine: usize) -> bool {
+        let Some(node) = self.machines.board.node(machine) else {
+            return true;
+        };
+        let Ok(status) = node.node().status().await else {
+            return true;
+        };
+        let is_out = |state: &VolumeState| matches!(state, VolumeState::Out(_));
+        status.volumes.iter().any(|volume| is_out(&volume.state))
+    }
+
+    /// Notes the layouts that somebody has in force.
+    fn in_force(&self, layouts: &Layouts, who: &str) {
+        let mut known = self.layouts.lock();
+        for layout in std::iter::once(&layouts.current).chain(&layouts.older) {
+            let before = known.entry(layout.number).or_insert_with(|| layout.clone());
+            if before != layout {
+                let number = layout.number;
+                self.wrong(format!(
+                    "{who} has a layout {number} in force that differs from the one known before"
+                ));
+            }
+        }
+    }
+
+    /// After everything has healed.
+    async fn check(&self) -> Result<(), String> {
+        self.trace.count("checks");
+        self.drain().await?;
+        let values = self.read_all().await?;
+        sleep(LATER).await;
+        self.settle().await?;
+        for machine in 0..self.machines.shape.machines {
+            let Some(node) = self.machines.board.node(machine) else {
+                return Err(format!("machine {machine} does not run"));
+            };
+            let layouts = node.node().layouts().await.map_err(|error| error.to_string())?;
+            self.in_force(&layouts, &format!("machine {machine}"));
+        }
+        let again = self.read_all().await?;
+        self.history.check()?;
+        if values != again {
+            return Err(format!("the keys were {values:?} and are {again:?} after upkeep"));
+        }
+        self.check_replicas(&values).await
+    }
+
+    fn any_store(&self) -> Result<Store, String> {
+        let running = self.machines.running(0);
+        running
+            .map(|(store, _)| store)
+            .ok_or_else(|| "machine 0 does not run".to_owned())
+    }
+
+    /// Every machine answers, and all answer the same.
+    async fn read_all(&self) -> Result<[Value; KEYS], String> {
+        let mut values = [0; KEYS];
+        for machine in 0..self.machines.shape.machines {
+            let running = self.machines.running(machine);
+            let (store, _) = running.ok_or_else(|| format!("machine {machine} does not run"))?;
+            for (at, value) in values.iter_mut().enumerate() {
+                let answered = async {
+                    loop {
+                        if let Some(value) = self.get(&store, at, &format!("at last at {machine}")).await {
+                            return value;
+                        }
+                        if !self.wrong.lock().is_empty() {
+                            return 0;
+                        }
+                        sleep(Duration::from_millis(50)).await;
+                    }
+                };
+                let answer = timeout(HEALS, answered).await;
+                *value = answer.map_err(|_| format!("machine {machine} does not answer about key-{at}"))?;
+            }
+        }
+        Ok(values)
+    }
+
+    /// Writes that were broken off come to their end when somebody asks for them: a listing asks every volume.
+    async fn drain(&self) -> Result<(), String> {
+        let list = List {
+            prefix: "bucket/".to_owned(),
+            limit: 100,
+            ..List::default()
+        };
+        for attempt in 0..DRAINS_MAX {
+            let store = self.any_store()?;
+            if let Err(error) = store.list(&list).await {
+                self.trace.line(format_args!("list: {error}"));
+            }
+            let mut unsettled = Vec::new();
+            for volume in store.cluster().topology().volumes.values() {
+                let found = volume.unsettled("").await;
+                unsettled.extend(found.map_err(|error| format!("unsettled: {error}"))?.keys);
+            }
+            if unsettled.is_empty() {
+                return Ok(());
+            }
+            self.trace
+                .line(format_args!("drain {attempt}: {unsettled:?} are left"));
+            sleep(Duration::from_millis(200)).await;
+        }
+        Err("writes that were broken off do not come to their end".to_owned())
+    }
+
+    /// Upkeep, until it has nothing left to do.
+    async fn settle(&self) -> Result<(), String> {
+        // What lies damaged without anybody knowing is found by reading everything.
+        let topology = self.any_store()?.cluster().topology();
+        let scrubbed = scrub_all(&topology, &[], None, &|_| {}).await;
+        self.trace.line(format_args!("scrub at last: {scrubbed:?}"));
+        let mut last = String::new();
+        for _ in 0..PASSES_MAX {
+            let store = self.any_store()?;
+            // Tombstones go in the pass after the older layouts.
+            let has_moved = store.cluster().topology().layouts.older.is_empty();
+            let report = self.repair(&store, 0).await;
+            let done = report.copies + report.dropped + report.tombstones_collected + report.strays_settled;
+            if report.is_clean() && done == 0 && has_moved {
+                return Ok(());
+            }
+            last = format!("{report:?}");
+        }
+        Err(format!("upkeep does not come to its end: {last}"))
+    }
+
+    /// Every object has its verified replicas at home, and nothing else is anywhere.
+    async fn check_replicas(&self, values: &[Value; KEYS]) -> Result<(), String> {
+        let store = self.any_store()?;
+        let topology = store.cluster().topology();
+        let census = census(&topology, &|_| {}).await;
+        let live = values.iter().filter(|value| **value != 0).count() as u64;
+        if !census.is_whole()
+            || census.replicas_surplus != 0
+            || census.objects != live
+            || census.tombstones != 0
+        {
+            return Err(format!(
+                "the register holds {live} objects, the census says {census:?}"
+            ));
+        }
+        for (at, value) in values.iter().enumerate() {
+            let (key, mut holders) = (key(at), Vec::new());
+            for (id, volume) in &topology.volumes {
+                let surveyed = volume.survey(&[key.partition()]).await;
+                let surveyed = surveyed.map_err(|error| format!("survey {id}: {error}"))?;
+                for found in surveyed.concat() {
+                    let Surveyed::Replica {
+                        key,
+                        version,
+                        state: ReplicaState::Good,
+                        ..
+                    } = found
+                    else {
+                        return Err(format!("{id} holds {found:?}"));
+                    };
+                    let verdict = volume.verify(&key, version, Cause::Scrub).await;
+                    if !matches!(verdict, Ok(Verdict::Good { .. })) {
+                        return Err(format!("{key} on {id}: {verdict:?}"));
+                    }
+                    holders.push(id.clone());
+                }
+            }
+            let mut home = match value {
+                0 => Vec::new(),
+                _ => topology.home(key.partition()).to_vec(),
+            };
+            home.sort();
+            if holders != home {
+                return Err(format!("{key} lies on {holders:?}, expected {home:?}"));
+            }
+        }
+        self.count_files(live * u64::from(self.machines.shape.replicas))
+    }
+
+    /// Nothing lies on the disks of all machines but these replicas.
+    fn count_files(&self, expected: u64) -> Result<(), String> {
+        let mut found = 0;
+        for home in self.machines.homes.iter().flatten() {
+            for partition in (0..PARTITIONS).map(Partition) {
+                let dir = home.path.join(format!("objects/{:03x}", partition.0));
+                found += std::fs::read_dir(dir).map_or(0, |entries| entries.count() as u64);
+            }
+        }
+        match found == expected {
+            true => Ok(()),
+            false => Err(format!("{found} files of replicas, expected {expected}")),
+        }
+    }
+}
