@@ -213,6 +213,9 @@ fn checked(mut roles: Roles, before: &Roles) -> Result<Roles, ApplyError> {
     if roles.volumes.iter().all(|volume| volume.weight == 0) {
         return wrong("no volume has a weight".to_owned());
     }
+    roles
+        .check_copies()
+        .map_err(|error| ApplyError::Roles(error.to_string()))?;
     if let Some(pair) = roles.nodes.windows(2).find(|pair| pair[0].id == pair[1].id) {
         return wrong(format!("two nodes are {}", pair[0].id));
     }

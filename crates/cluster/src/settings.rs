@@ -37,7 +37,8 @@ pub struct NodeSettings {
     pub cluster: Option<ClusterFile>,
     /// The secret that nodes prove to each other that they know.
     pub secret: Secret,
-    /// Copies of every object without a cluster file; 2 with two or more volumes, else 1, if `None`.
+    /// Copies of every object without a cluster file; 2 with two or more volumes that have a weight, else 1, if
+    /// `None`.
     pub replicas: Option<u8>,
     /// Whether volumes that take part for the first time are made: for serving and for the first put, but not
     /// for commands that only read.

@@ -42,6 +42,11 @@ impl Placement {
             deciders::order(&tree, &draws, &mut picks);
         }
         debug_assert!(
+            tree.copies == usize::from(layout.roles.copies()) || layout.roles.check().is_err(),
+            "layout {}: every partition has as many copies as the roles say",
+            layout.number
+        );
+        debug_assert!(
             picks.len() == tree.copies * usize::from(PARTITIONS)
                 && picks.chunks(tree.copies.max(1)).all(are_different),
             "layout {}: {} picks for {} copies of each partition, or a volume twice",

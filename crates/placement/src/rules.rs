@@ -27,6 +27,16 @@ pub enum RolesError {
     /// No volume has a weight.
     #[error("no volume has a weight: data has nowhere to go, give at least one a weight above 0")]
     NoWeight,
+    /// More copies than volumes that may hold them.
+    #[error(
+        "{replicas} copies of every object need as many volumes with a weight above 0, and there are {volumes}: give more volumes a weight, or ask for fewer copies"
+    )]
+    Copies {
+        /// Copies asked for.
+        replicas: u8,
+        /// Volumes with a weight.
+        volumes: usize,
+    },
     /// A name that is empty, or has white space or control characters.
     #[error(
         "{what} {name:?} is no name: expected one or more characters, none of them white space or control"
@@ -74,6 +84,31 @@ pub enum RolesError {
 }
 
 impl Roles {
+    /// Copies that every object can have: those asked for, or one on each volume with a weight if those are
+    /// fewer.
+    pub fn copies(&self) -> u8 {
+        u8::try_from(self.weighted()).map_or(self.replicas, |volumes| self.replicas.min(volumes))
+    }
+
+    /// Checks whether all copies asked for can be placed. Required of every layout that is made; a layout from
+    /// elsewhere may be older than this rule.
+    ///
+    /// # Errors
+    /// [`RolesError::Copies`] if fewer volumes have a weight.
+    pub fn check_copies(&self) -> Result<(), RolesError> {
+        if self.copies() == self.replicas {
+            return Ok(());
+        }
+        Err(RolesError::Copies {
+            replicas: self.replicas,
+            volumes: self.weighted(),
+        })
+    }
+
+    fn weighted(&self) -> usize {
+        self.volumes.iter().filter(|volume| volume.weight > 0).count()
+    }
+
     /// Checks whether a layout can be made of the roles.
     ///
     /// # Errors

@@ -13,6 +13,7 @@ impl Layouts {
     /// [`RolesError`] if the roles break a rule.
     pub fn first(roles: Roles, seed: u64) -> Result<Self, RolesError> {
         let current = Layout::new(1, seed, roles)?;
+        current.roles.check_copies()?;
         Ok(Self {
             current,
             older: Vec::new(),
@@ -31,6 +32,7 @@ impl Layouts {
         roles.retired.extend(gone);
         roles.retired.extend(self.current.roles.retired.iter().cloned());
         let current = Layout::new(self.current.number + 1, self.current.seed, roles)?;
+        current.roles.check_copies()?;
         debug_assert!(
             current.number > self.current.number && current.seed == self.current.seed,
             "layout {} of seed {} follows layout {} of seed {}",

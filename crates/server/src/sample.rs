@@ -102,6 +102,7 @@ pub fn store() -> StoreReport {
         layout: 3,
         layouts_older: vec![2],
         replicas: 2,
+        replicas_asked: None,
         nodes: vec![NodeReport {
             id: "local".into(),
             zone: "local".into(),

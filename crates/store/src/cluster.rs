@@ -229,9 +229,9 @@ impl Topology {
             .map(|(_, table)| table.clone())
     }
 
-    /// Copies of every object.
+    /// Copies that every object has.
     pub fn replicas(&self) -> usize {
-        usize::from(self.layouts.current.roles.replicas)
+        usize::from(self.layouts.current.roles.copies())
     }
 
     /// The volumes that a partition's writes go to, the decider first.

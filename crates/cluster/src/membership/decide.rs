@@ -148,7 +148,7 @@ fn first(found: &Found<'_>, ids: &[VolumeId], silent: Option<&String>) -> Result
         });
     }
     Ok(Layouts {
-        current: first_layout(found.settings, ids, found.seed),
+        current: first_layout(found.settings, ids, found.seed)?,
         older: Vec::new(),
     })
 }

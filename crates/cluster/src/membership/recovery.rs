@@ -78,7 +78,7 @@ pub(crate) fn decide_recovery(found: &Found<'_>, now_ms: u64) -> Result<Recovery
     let ids = names(settings, directories)?;
     let current = Layout {
         number: now_ms / 1000,
-        ..first_layout(settings, &ids, found.seed)
+        ..first_layout(settings, &ids, found.seed)?
     };
     let used = directories.iter().zip(ids);
     let used = used.filter(|(directory, _)| !directory.is_new());

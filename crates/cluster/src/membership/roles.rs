@@ -84,15 +84,25 @@ fn new_name(node: &str, volume: &VolumeSettings, taken: &mut BTreeSet<VolumeId>)
 }
 
 /// Makes layout 1 from the settings. A cluster file has its own seed, because all nodes must make the same one.
-pub(super) fn first_layout(settings: &NodeSettings, ids: &[VolumeId], seed: u64) -> Layout {
-    match &settings.cluster {
+///
+/// # Errors
+/// [`StartError`] when they ask for more copies than there are volumes with a weight.
+pub(super) fn first_layout(
+    settings: &NodeSettings,
+    ids: &[VolumeId],
+    seed: u64,
+) -> Result<Layout, StartError> {
+    let layout = match &settings.cluster {
         Some(cluster) => cluster.first_layouts().current,
         None => Layout {
             number: 1,
             seed,
             roles: own_roles(settings, ids),
         },
-    }
+    };
+    let copies = layout.roles.check_copies();
+    copies.map_err(|error| StartError::conflict(&settings.id, error.to_string()))?;
+    Ok(layout)
 }
 
 fn own_roles(settings: &NodeSettings, ids: &[VolumeId]) -> Roles {
@@ -113,8 +123,10 @@ fn own_roles(settings: &NodeSettings, ids: &[VolumeId]) -> Roles {
     });
     let mut volumes: Vec<_> = volumes.collect();
     volumes.sort_by(|a, b| a.id.cmp(&b.id));
+    // A drained volume holds no new data, and so makes no second copy.
+    let weighted = volumes.iter().filter(|volume| volume.weight > 0).count();
     Roles {
-        replicas: settings.replicas.unwrap_or(if volumes.len() > 1 { 2 } else { 1 }),
+        replicas: settings.replicas.unwrap_or(if weighted > 1 { 2 } else { 1 }),
         nodes: vec![node],
         volumes,
         retired: BTreeSet::new(),

@@ -99,3 +99,18 @@ fn digests_tell_layouts_apart() {
     assert_eq!(different.len(), digests.len());
     assert_eq!(layout.digest(), layout.clone().digest());
 }
+
+#[test]
+fn no_layout_is_made_with_more_copies_than_volumes_that_may_hold_them() {
+    let mut drained = roles(2, &grid(1, 2));
+    drained.volumes[1].weight = 0;
+    let error = RolesError::Copies {
+        replicas: 2,
+        volumes: 1,
+    };
+    assert_eq!(drained.copies(), 1);
+    assert_eq!(drained.check(), Ok(()), "an older layout is still read");
+    assert_eq!(Layouts::first(drained.clone(), 9), Err(error.clone()));
+    let first = Layouts::first(roles(2, &grid(1, 2)), 9).unwrap();
+    assert_eq!(first.next(drained), Err(error));
+}

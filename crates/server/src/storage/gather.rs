@@ -37,6 +37,7 @@ pub async fn gather(cluster: &Cluster) -> StoreReport {
                 .map(|volume| (volume.id.clone(), volume)),
         );
     }
+    let current = &topology.layouts.current.roles;
     StoreReport {
         time_ms: ambient::wall_ms(),
         layout: topology.layouts.current.number,
@@ -46,7 +47,8 @@ pub async fn gather(cluster: &Cluster) -> StoreReport {
             .iter()
             .map(|layout| layout.number)
             .collect(),
-        replicas: topology.layouts.current.roles.replicas,
+        replicas: current.copies(),
+        replicas_asked: (current.copies() < current.replicas).then_some(current.replicas),
         volumes: volume_reports(&topology, &nodes, &statuses),
         nodes,
         ..StoreReport::default()

@@ -13,8 +13,11 @@ pub struct StoreReport {
     pub layout: u64,
     /// Older layouts from which data may not have moved yet, newest first.
     pub layouts_older: Vec<u64>,
-    /// Number of copies of every object.
+    /// Number of copies that every object has.
     pub replicas: u8,
+    /// Number of copies that the layout asks for, if fewer volumes than that may hold new data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas_asked: Option<u8>,
     /// Nodes, sorted by name.
     pub nodes: Vec<NodeReport>,
     /// Volumes, sorted by name.

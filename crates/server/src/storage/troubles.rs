@@ -19,6 +19,7 @@ impl StoreReport {
     /// Everything that needs an administrator, with what to do next. Empty if all is well.
     pub fn troubles(&self) -> Vec<String> {
         let mut troubles = Vec::new();
+        troubles.extend(self.too_few_volumes());
         troubles.extend(self.nodes.iter().filter_map(NodeReport::trouble));
         troubles.extend(self.volumes.iter().filter_map(|volume| self.state(volume)));
         troubles.extend(self.volumes.iter().filter_map(VolumeReport::damage));
@@ -27,6 +28,19 @@ impl StoreReport {
         }
         troubles.extend(self.nodes.iter().flat_map(NodeReport::work));
         troubles
+    }
+
+    fn too_few_volumes(&self) -> Option<String> {
+        self.replicas_asked.map(|asked| {
+            format!(
+                "layout {} asks for {asked} copies of every object, and only {} {} a weight above 0: new objects have {}; give \
+                 another volume a weight, or ask for fewer copies (weft store layout plan)",
+                self.layout,
+                present::counted(u64::from(self.replicas), "volume", "volumes"),
+                if self.replicas == 1 { "has" } else { "have" },
+                present::counted(u64::from(self.replicas), "copy", "copies"),
+            )
+        })
     }
 
     fn state(&self, volume: &VolumeReport) -> Option<String> {
@@ -250,6 +264,12 @@ mod tests {
                 report.volumes[0].state = VolumeCondition::Unreachable;
             },
             &["node n1 does not answer: refused; start it"],
+        );
+        check(
+            |report| (report.layout, report.replicas, report.replicas_asked) = (3, 1, Some(2)),
+            &[
+                "layout 3 asks for 2 copies of every object, and only 1 volume has a weight above 0: new objects have 1 copy;",
+            ],
         );
         check(
             |report| report.volumes[0].free_bytes = 0,

@@ -189,13 +189,13 @@ impl Count {
     fn add(&mut self, seen: &Seen) {
         self.away.extend(seen.found.away.keys().cloned());
         self.census.strays += seen.plan.strays.len() as u64;
-        let home = seen.found.home.len() as u64;
+        let wanted = seen.found.wanted() as u64;
         for finding in &seen.plan.findings {
             self.key(finding);
             if seen.under_way.contains(&finding.key) {
                 self.census.replicas_expected += finding.good_home;
             } else {
-                self.wanting(finding, home);
+                self.wanting(finding, wanted);
             }
         }
     }
@@ -217,9 +217,9 @@ impl Count {
     }
 
     /// Counts what is wrong with a key.
-    fn wanting(&mut self, finding: &Finding, home: u64) {
+    fn wanting(&mut self, finding: &Finding, wanted: u64) {
         let census = &mut self.census;
-        census.replicas_expected += home;
+        census.replicas_expected += wanted;
         census.replicas_bad += finding.bad;
         census.replicas_missing += finding.missing;
         census.files_missing += finding.files_missing;

@@ -8,8 +8,8 @@
 //!  3. a home volume without a good replica gets a copy, from good ones; blocks that none of those has right
 //!     come from bad ones;
 //!  4. for a home volume that is full, or away longer than the grace time, a stand-in elsewhere;
-//!  5. when every volume in force answered and all home volumes will hold the newest version, they are
-//!     verified; then all other replicas of the key are dropped;
+//!  5. when every volume in force answered, there are as many home volumes as copies asked for, and all of
+//!     them will hold the newest version, they are verified; then all other replicas of the key are dropped;
 //!  6. a tombstone on home volumes only is collected when it is old enough, no older layout is in force and
 //!     the partition has no stray files (one of them could be an older version).
 
@@ -54,7 +54,7 @@ pub struct Finding {
     pub good_home: u64,
     /// Bad replicas of it, anywhere.
     pub bad: u64,
-    /// Home volumes that lack it or are away.
+    /// Home volumes that lack it or are away, and copies asked for that have no home volume.
     pub missing: u64,
     /// Index entries of it without a file, on home volumes.
     pub files_missing: u64,
@@ -317,7 +317,7 @@ impl<'a> Case<'a> {
             good: self.of(Kind::Good).map(|entry| entry.volume.clone()).collect(),
             good_home,
             bad: self.of(Kind::Bad).count() as u64,
-            missing: (self.found.home.len() as u64).saturating_sub(good_home + bad_home),
+            missing: (self.found.wanted() as u64).saturating_sub(good_home + bad_home),
             files_missing: self.of(Kind::NoFile).filter(home).count() as u64,
             surplus: self
                 .of(Kind::Good)
@@ -390,7 +390,8 @@ impl<'a> Case<'a> {
 
     fn steps(&self) -> Vec<Step> {
         let mut steps = self.copies();
-        let can_drop = self.found.away.is_empty() && !self.found.home.is_empty();
+        // With fewer home volumes than copies asked for, a replica elsewhere may be the only other one.
+        let can_drop = self.found.away.is_empty() && self.has_enough_homes();
         let drops = if can_drop { self.drops() } else { Vec::new() };
         let collect = drops.is_empty() && steps.is_empty() && self.is_collectable();
         if !drops.is_empty() || collect {
@@ -495,8 +496,12 @@ impl<'a> Case<'a> {
             && !self.has_strays
             && !self.found.older_layouts
             && self.found.away.is_empty()
-            && !self.found.home.is_empty()
+            && self.has_enough_homes()
             && age_ms > self.rules.tombstone_grace_ms
+    }
+
+    fn has_enough_homes(&self) -> bool {
+        !self.found.home.is_empty() && self.found.home.len() == self.found.wanted()
     }
 
     fn of(&self, kind: Kind) -> impl Iterator<Item = &Entry<'a>> {

@@ -24,6 +24,9 @@ const VERIFY_WITHIN: Duration = Duration::from_hours(6);
 pub struct Gathered {
     /// Home volumes of the partition by the current layout, the decider first.
     pub home: Vec<VolumeId>,
+    /// Copies that the current layout asks for. `home` is fewer where a layout from before this was checked
+    /// asks for more than there are volumes with a weight.
+    pub copies: usize,
     /// The other volumes with a weight, in the order in which they are used as stand-ins.
     pub fallbacks: Vec<VolumeId>,
     /// Whether layouts before the current one are still in force.
@@ -36,6 +39,13 @@ pub struct Gathered {
     pub away: BTreeMap<VolumeId, Away>,
     /// Volumes that recently had no room.
     pub full: BTreeSet<VolumeId>,
+}
+
+impl Gathered {
+    /// Copies that an object must have to be whole.
+    pub(in crate::upkeep) fn wanted(&self) -> usize {
+        self.home.len().max(self.copies)
+    }
 }
 
 /// A volume that did not answer.
@@ -122,6 +132,7 @@ pub(super) fn collect(
 ) -> Gathered {
     let mut found = Gathered {
         home: topology.home(partition).to_vec(),
+        copies: usize::from(topology.layouts.current.roles.replicas),
         fallbacks: topology
             .placements
             .first()

@@ -37,3 +37,24 @@ async fn a_repair_broken_off_anywhere_can_be_repeated() {
         world.check_whole().await;
     }
 }
+
+/// Layouts were made once that asked for more copies than there are volumes with a weight.
+#[tokio::test]
+async fn nothing_is_dropped_while_copies_have_no_home() {
+    let world = World::with_objects(2, &[1, 1], 8);
+    world.change_layout(roles(2, &[1, 0]));
+    let report = world.repair().await;
+    assert_eq!(report.dropped, 0, "{report:?}");
+    let held = |volume: usize| world.volumes()[volume].replicas().len();
+    assert_eq!((held(0), held(1)), (8, 8));
+    let census = world.census().await;
+    assert_eq!(
+        (
+            census.replicas_expected,
+            census.replicas_good,
+            census.replicas_missing
+        ),
+        (16, 8, 8)
+    );
+    assert!(!census.is_whole());
+}

@@ -97,6 +97,7 @@ impl Model {
         let (away, there): (Vec<_>, Vec<_>) = all.partition(|volume| self.away.contains(*volume));
         let mut found = Gathered {
             home: self.home.clone(),
+            copies: self.home.len(),
             fallbacks: self.fallbacks.clone(),
             older_layouts: self.older_layouts,
             whole: true,

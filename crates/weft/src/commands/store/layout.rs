@@ -15,7 +15,7 @@ use super::session::{Begin, Session, with_store};
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
 use crate::table::{Column, Table};
-use crate::units::{bytes, count};
+use crate::units::{bytes, count, counted};
 use crate::which_store::{StoreArgs, place};
 
 const EXAMPLES: &str = "\
@@ -38,15 +38,15 @@ const PLAN_EXAMPLES: &str = "\
 Examples:
   weft store layout plan cluster.toml --config node.toml      what the changed file would move
   weft store layout plan --volume /disks/a --volume /disks/b --volume /disks/new
-  weft store layout plan --volume /disks/a --volume /disks/b,weight=0     before draining a volume
+  weft store layout plan --volume /disks/a --volume /disks/c --volume /disks/b,weight=0     before draining a volume
 
 Nothing is changed and nothing moves.";
 
 const APPLY_EXAMPLES: &str = "\
 Examples:
   weft store layout apply cluster.toml --config node.toml     make it so; data moves in the background
-  weft store layout apply --volume /disks/a --volume /disks/b,weight=0    drain a volume
-  weft store layout apply --volume /disks/a                   and, once it is empty, leave it out
+  weft store layout apply --volume /disks/a --volume /disks/c --volume /disks/b,weight=0    drain a volume
+  weft store layout apply --volume /disks/a --volume /disks/c     and, once it is empty, leave it out
 
 A volume that is left out is retired: its name is never used again. One that was not drained is only left out, and the
 number of copies only lowered, with --yes. Data moves while a process serves the store; weft store repair moves it now.";
@@ -160,8 +160,13 @@ fn show(layouts: &Layouts, context: &mut Context) -> anyhow::Result<Outcome> {
     let out = &mut context.out;
     writeln!(
         out,
-        "layout {number}, seed {seed}, {} copies of every object",
-        roles.replicas
+        "layout {number}, seed {seed}, {} of every object{}",
+        counted(u64::from(roles.copies()), "copy", "copies"),
+        match roles.replicas {
+            asked if asked > roles.copies() =>
+                format!(" (it asks for {asked}: too few volumes have a weight)"),
+            _ => String::new(),
+        }
     )?;
     for older in &layouts.older {
         writeln!(out, "data may still lie as layout {} says", older.number)?;
@@ -328,10 +333,12 @@ fn given_up(now: &Roles, then: &Roles) -> Vec<String> {
             )
         })
         .collect();
-    if then.replicas < now.replicas {
+    // What is asked for now: where too few volumes have a weight, older objects still have all those copies.
+    if then.copies() < now.replicas {
         lost.push(format!(
             "copies of every object would fall from {} to {}",
-            now.replicas, then.replicas
+            now.replicas,
+            then.copies()
         ));
     }
     lost

@@ -158,7 +158,7 @@ fn holds_nothing(path: &Path) -> bool {
 fn begun(topology: &Topology) -> String {
     let roles = &topology.layouts.current.roles;
     let volumes: Vec<String> = roles.volumes.iter().map(|volume| volume.id.to_string()).collect();
-    let copies = match roles.replicas {
+    let copies = match roles.copies() {
         1 => "one copy of every object: name another --volume for safety".to_owned(),
         copies => format!("{copies} copies of every object"),
     };

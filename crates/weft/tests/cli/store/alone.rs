@@ -249,6 +249,54 @@ fn a_forgotten_volume_is_not_retired_by_mistake() {
     );
 }
 
+/// The story: a user drains one of two disks as the documentation shows, and must not lose the second copies unasked.
+#[test]
+fn draining_the_second_of_two_volumes_needs_a_yes() {
+    let kept = Kept::filled();
+    let drained = |arguments: &[&str]| {
+        let volumes = ["--volume", "a", "--volume", "b,weight=0"];
+        kept.place.run(&[&["store"], arguments, &volumes].concat())
+    };
+    let refused = drained(&["layout", "apply"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
+    for part in ["copies of every object would fall from 2 to 1", "--yes"] {
+        assert!(refused.stderr.contains(part), "{}", refused.stderr);
+    }
+    assert_eq!(kept.replica_files("b").len(), 3, "nothing has changed");
+    assert_eq!(drained(&["layout", "apply", "--yes"]).code, Some(0));
+    kept.good(&["repair"]);
+    let shown = kept.good(&["layout", "show"]);
+    assert!(shown.contains(", 1 copy of every object\n"), "{shown}");
+    let status = kept.good(&["status"]);
+    assert!(status.contains(": 1 copy of every object"), "{status}");
+    assert_eq!(kept.json(&["census"])[0]["replicas_expected"], 3);
+}
+
+#[test]
+fn copies_are_counted_on_volumes_with_a_weight_from_the_beginning() {
+    let kept = Kept::new();
+    kept.place.write("one", b"1");
+    let put = |volumes: &[&str]| {
+        kept.place
+            .run(&[&["store", "put", "one", "crawls/"], volumes].concat())
+    };
+    let made = put(&["--volume", "a", "--volume", "b,weight=0"]);
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    assert!(
+        made.stderr.contains("one copy of every object"),
+        "{}",
+        made.stderr
+    );
+    kept.place.write(
+        "node.toml",
+        b"id = \"n\"\nsecret = \"secret\"\nreplicas = 2\n[[volume]]\npath = \"c\"\n[[volume]]\npath = \"d\"\nweight = 0\n",
+    );
+    let refused = put(&["--config", "node.toml"]);
+    assert_ne!(refused.code, Some(0));
+    let said = "2 copies of every object need as many volumes with a weight above 0, and there are 1";
+    assert!(refused.stderr.contains(said), "{}", refused.stderr);
+}
+
 #[test]
 fn a_third_disk_is_planned_then_taken_in() {
     let kept = Kept::filled();
