@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::OpenError;
 use crate::crash;
 use crate::read_only::Overlay;
+use crate::readable::make_readable;
 
 /// Format of archive directories that this program reads and writes.
 pub(crate) const FORMAT: u32 = 1;
@@ -61,6 +62,23 @@ impl Layout {
             dir: self.dir.clone(),
             overlay: Some(Arc::new(overlay)),
         })
+    }
+
+    /// Lets whoever may read the archive's folders read what is in them. The caller holds the lock, and has closed
+    /// index and search index.
+    pub(crate) fn make_readable(&self) {
+        if self.is_read_only() {
+            return;
+        }
+        for dir in [self.index(), self.search()] {
+            match make_readable(&dir) {
+                // What is not this user's keeps its rights.
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    tracing::debug!(dir = %dir.display(), %error, "some files stay closed to other users");
+                }
+                _ => {}
+            }
+        }
     }
 
     pub(crate) fn is_read_only(&self) -> bool {
@@ -176,8 +194,30 @@ pub(crate) fn bytes_below(dir: &Path) -> u64 {
         .flatten()
         .map(|entry| match entry.file_type() {
             Ok(kind) if kind.is_dir() => bytes_below(&entry.path()),
-            Ok(kind) if kind.is_file() => entry.metadata().map_or(0, |metadata| metadata.len()),
+            Ok(kind) if kind.is_file() => entry.metadata().map_or(0, |metadata| allocated(&metadata)),
             _ => 0,
         })
         .sum()
+}
+
+/// Bytes that a file takes: its length, or less where it is sparse, as the index's journal is before it is
+/// written.
+fn allocated(metadata: &fs::Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    // `st_blocks` counts in 512 bytes, whatever the file system's block is.
+    metadata.len().min(metadata.blocks().saturating_mul(512))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_sparse_file_does_not_take_is_not_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("small"), b"12345").unwrap();
+        let sparse = fs::File::create(dir.path().join("0.jnl")).unwrap();
+        sparse.set_len(64 << 20).unwrap();
+        assert!(bytes_below(dir.path()) < 1 << 20);
+    }
 }

@@ -30,6 +30,7 @@ mod owner;
 mod parts;
 pub mod question;
 mod read_only;
+mod readable;
 mod record;
 pub mod snippet_html;
 mod socket;

@@ -23,7 +23,7 @@ pub(crate) struct Owner {
     server: Option<Server>,
     runner: Option<JoinHandle<()>>,
     /// Keeps an overlay until the parts are closed. Fields are dropped in order, so it comes after `parts`.
-    _layout: Layout,
+    layout: Layout,
     // Last, so that the lock is released after everything else is closed.
     _lock: Lock,
 }
@@ -56,7 +56,7 @@ impl Owner {
             parts: Some(parts.clone()),
             server: None,
             runner: Some(runner),
-            _layout: layout.clone(),
+            layout: layout.clone(),
             _lock: lock,
         };
         let server = Server::start(&layout.socket(), Arc::new(Desk(parts)))
@@ -76,7 +76,7 @@ impl Owner {
             parts: Some(Arc::new(Parts::open(layout.clone(), settings, sources.clone())?)),
             server: None,
             runner: None,
-            _layout: layout,
+            layout,
             _lock: lock,
         })
     }
@@ -132,5 +132,8 @@ impl Drop for Owner {
         if let Some(mut server) = self.server.take() {
             server.stop();
         }
+        // Closes the engines: they write to the last.
+        drop(parts);
+        self.layout.make_readable();
     }
 }

@@ -62,7 +62,7 @@ fn lay(from: &Path, to: &Path) -> io::Result<()> {
             kind if kind.is_dir() => lay(&source, &target)?,
             kind if !kind.is_file() => {}
             _ if unchanging || is_of_segment(&entry.file_name()) => symlink(&source, &target)?,
-            _ => copy(&source, &target)?,
+            _ => copy(&source, &target).map_err(|error| named(&source, &error))?,
         }
     }
     Ok(())
@@ -73,6 +73,17 @@ fn is_of_segment(name: &OsStr) -> bool {
     name.len() > SEGMENT_DIGITS
         && name[..SEGMENT_DIGITS].iter().all(u8::is_ascii_hexdigit)
         && name[SEGMENT_DIGITS] == b'.'
+}
+
+/// The error with its file, and with what can be done where that may not be read.
+fn named(file: &Path, error: &io::Error) -> io::Error {
+    let remedy = match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "; a weft command of the archive's owner (weft status) makes its files readable when it ends, chmod -R does as well"
+        }
+        _ => "",
+    };
+    io::Error::new(error.kind(), format!("{}: {error}{remedy}", file.display()))
 }
 
 /// Copies a file without its permissions, because they may forbid writing.

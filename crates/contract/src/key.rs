@@ -31,8 +31,9 @@ pub enum KeyError {
     /// Not `bucket/name`.
     #[error("key {0:?} has no bucket: expected bucket/name")]
     NoBucket(String),
-    /// The bucket name is too long, empty, or has a character that bucket names must not have.
-    #[error("bucket {0:?} is not a bucket name: expected 1 to 63 of a-z, 0-9, dot and hyphen")]
+    /// The bucket name is too long, empty, or has a character that bucket names must not have. The text names
+    /// the lengths that can be made, though shorter ones are read.
+    #[error("bucket {0:?} is not a bucket name: expected 3 to 63 of a-z, 0-9, dot and hyphen")]
     Bucket(String),
     /// The name within the bucket is empty or too long.
     #[error("name of {found} bytes in bucket {bucket:?}: expected 1 to {NAME_BYTES_MAX}")]

@@ -60,7 +60,11 @@ impl Bucket {
             Error::Precondition { .. } => Failure::changed("412"),
             Error::Generic { source, .. } => {
                 let text = with_causes(&*source);
-                if is_wrong_region(&text) {
+                // A listing has no error of its own for this.
+                if is_refused(&text) {
+                    let told = format!("refused (403): {}; {}", self.refused, self.sentence(&text));
+                    Failure::lasting(ErrorKind::PermissionDenied, told)
+                } else if is_wrong_region(&text) {
                     let advice = "the bucket is in another region: set AWS_REGION to it";
                     Failure::lasting(ErrorKind::Other, format!("{}; {advice}", self.sentence(&text)))
                 // The client below has retried as often as the settings allow: retrying here would multiply
@@ -79,6 +83,13 @@ impl Bucket {
         let bucket = self.root.split('/').nth(2).unwrap_or_default();
         in_a_sentence(text, bucket)
     }
+}
+
+/// Whether an error of the client is an answer that refuses access.
+pub(crate) fn is_refused(text: &str) -> bool {
+    ["status code: 403", "status code: 401"]
+        .iter()
+        .any(|sign| text.contains(sign))
 }
 
 fn is_wrong_region(text: &str) -> bool {

@@ -122,6 +122,13 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn a_refused_listing_is_told_from_other_errors() {
+        let body = "<Error><Code>SignatureDoesNotMatch</Code></Error>";
+        assert!(crate::bucket::is_refused(&said("403 Forbidden", body).await));
+        assert!(!crate::bucket::is_refused(&said("400 Bad Request", body).await));
+    }
+
     const LISTING: &str = "Error performing list request: Error performing GET http://127.0.0.1:9000/b?list-type=2 in 1.7ms - \
         Server returned non-2xx status code: ";
 

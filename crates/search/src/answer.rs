@@ -28,7 +28,8 @@ impl SearchIndex {
     /// each text are looked at.
     ///
     /// # Errors
-    /// [`SearchError`] where the index cannot be read; never because of the query.
+    /// [`SearchError`] where the index cannot be read, or `after` is no cursor ([`is_cursor`](crate::is_cursor)); never
+    /// because of the text of the query.
     pub fn search(
         &self,
         query: &Query,
@@ -48,10 +49,10 @@ pub(crate) fn answer(
 ) -> Result<Results, SearchError> {
     let started = ambient::now();
     let mut parsed = query::parse(&query.text);
-    let mut cursor = query.after.as_deref().and_then(Cursor::decode);
-    if query.after.is_some() && cursor.is_none() {
-        parsed.notes.push(Note::new(NoteKind::UnknownCursor, ""));
-    }
+    let mut cursor = match query.after.as_deref() {
+        Some(after) => Some(Cursor::decode(after).ok_or_else(SearchError::no_cursor)?),
+        None => None,
+    };
     if parsed.clauses.is_empty() {
         // Every page would hold: an answer to a question that nobody asked.
         return Ok(Results {

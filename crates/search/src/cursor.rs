@@ -6,6 +6,11 @@ use crate::collect::After;
 use crate::compile::Mode;
 use crate::rank;
 
+/// Whether a text is a cursor of some answer.
+pub fn is_cursor(text: &str) -> bool {
+    Cursor::decode(text).is_some()
+}
+
 /// The last result of a page.
 pub(crate) struct Cursor {
     pub(crate) mode: Mode,

@@ -53,6 +53,14 @@ pub struct SearchError {
     pub message: String,
 }
 
+impl SearchError {
+    pub(crate) fn no_cursor() -> SearchError {
+        SearchError {
+            message: "this is no cursor of an answer".to_owned(),
+        }
+    }
+}
+
 impl From<TantivyError> for SearchError {
     fn from(error: TantivyError) -> SearchError {
         SearchError {

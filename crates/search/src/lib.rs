@@ -44,6 +44,7 @@ mod words;
 mod writer;
 
 pub use crash::CRASH_POINTS;
+pub use cursor::is_cursor;
 pub use document::{Change, Document};
 pub use error::{ApplyError, OpenError, SearchError};
 pub use index::SearchIndex;

@@ -53,13 +53,11 @@ pub enum NoteKind {
     PartsLeftOut,
     /// No page has all of the words: these have most of them.
     MostOfTheWords,
-    /// The place to go on from is not known: these are the first results.
-    UnknownCursor,
 }
 
 impl NoteKind {
     /// All kinds, for descriptions of the interface.
-    pub const ALL: [NoteKind; 17] = [
+    pub const ALL: [NoteKind; 16] = [
         NoteKind::NothingToSearch,
         NoteKind::QuoteNotClosed,
         NoteKind::UnknownField,
@@ -76,7 +74,6 @@ impl NoteKind {
         NoteKind::WordsLeftOut,
         NoteKind::PartsLeftOut,
         NoteKind::MostOfTheWords,
-        NoteKind::UnknownCursor,
     ];
 }
 
@@ -148,9 +145,6 @@ fn words(kind: NoteKind, part: &str) -> String {
         NoteKind::PartsLeftOut => format!("the query has too many parts: {part} were left out"),
         NoteKind::MostOfTheWords => {
             "no page has all of these words; these pages have most of them".to_owned()
-        }
-        NoteKind::UnknownCursor => {
-            "the place to go on from is not known; these are the first results".to_owned()
         }
     }
 }

@@ -111,3 +111,38 @@ impl IntoResponse for Failure {
         (self.status, axum::Json(self.to_json())).into_response()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The code after this one, so that none is forgotten in the documentation.
+    fn next(code: Code) -> Option<Code> {
+        match code {
+            Code::BadRequest => Some(Code::NotFound),
+            Code::NotFound => Some(Code::Forbidden),
+            Code::Forbidden => Some(Code::Unavailable),
+            Code::Unavailable => Some(Code::Internal),
+            Code::Internal => Some(Code::MethodNotAllowed),
+            Code::MethodNotAllowed => Some(Code::UnsupportedMediaType),
+            Code::UnsupportedMediaType => Some(Code::TooLarge),
+            Code::TooLarge => Some(Code::TooLong),
+            Code::TooLong => Some(Code::Range),
+            Code::Range => Some(Code::WrongHost),
+            Code::WrongHost => Some(Code::InputMissing),
+            Code::InputMissing => Some(Code::InputChanged),
+            Code::InputChanged => Some(Code::NotShown),
+            Code::NotShown => None,
+        }
+    }
+
+    #[test]
+    fn every_code_is_in_the_documentation() {
+        let documentation = include_str!("../../../docs/operations.md");
+        for code in std::iter::successors(Some(Code::BadRequest), |code| next(*code)) {
+            let name = serde_json::to_value(code).unwrap();
+            let row = format!("| `{}` |", name.as_str().unwrap());
+            assert!(documentation.contains(&row), "{row}");
+        }
+    }
+}

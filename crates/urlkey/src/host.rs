@@ -104,6 +104,12 @@ pub(crate) fn without_www(name: &[u8]) -> &[u8] {
     }
 }
 
+/// Returns a host as URL keys have it: without `www.`, `www2.` and so on in front, if the rest still has a dot.
+pub fn host_without_www(host: &str) -> &str {
+    let rest = without_www(host.as_bytes());
+    host.get(host.len() - rest.len()..).unwrap_or(host)
+}
+
 /// Returns the host of a URL key in its usual order: `org,archive)/x` gives `archive.org`. An IP address is
 /// written as in URLs, so IPv6 in brackets. The port is left out. Empty for keys of other schemes.
 ///

@@ -41,7 +41,7 @@ mod split;
 
 pub use domain::{domain_key_of_key, domain_of_host, domain_of_key, same_domain};
 pub use error::KeyError;
-pub use host::{host_of_key, host_of_url};
+pub use host::{host_of_key, host_of_url, host_without_www};
 pub use key::{url_key, url_key_into};
 pub use match_type::{MatchType, UnknownMatchType};
 pub use range::{KeyRange, domain_ranges, url_ranges};

@@ -53,6 +53,18 @@ pub enum OpenError {
         /// The directory.
         dir: String,
     },
+    /// A file is not as it was written.
+    #[error(
+        "{what} in {dir} is damaged: {detail}; restore a copy of the archive, or load its inputs into a new one"
+    )]
+    Damaged {
+        /// What is damaged.
+        what: &'static str,
+        /// The directory.
+        dir: String,
+        /// Report of the engine.
+        detail: String,
+    },
     /// Anything else the file system or the engine reports.
     #[error("{doing} the index in {dir}: {detail}")]
     Engine {
@@ -199,7 +211,7 @@ pub(crate) fn is_damage(error: &fjall::Error) -> bool {
 }
 
 /// Whether an engine error says that the disk or a quota is full.
-pub(crate) fn is_disk_full(error: &fjall::Error) -> bool {
+fn is_disk_full(error: &fjall::Error) -> bool {
     match error {
         fjall::Error::Io(e) => is_full(e),
         fjall::Error::Storage(fjall::LsmError::Io(e)) => is_full(e),
@@ -214,6 +226,12 @@ fn is_full(error: &std::io::Error) -> bool {
             | std::io::ErrorKind::QuotaExceeded
             | std::io::ErrorKind::FileTooLarge
     )
+}
+
+/// Whether an operation failed for want of room. The engine says no more than "poisoned" where one of its
+/// threads has failed, mostly for that.
+pub(crate) fn is_for_want_of_room(error: &fjall::Error, dir: &Path) -> bool {
+    is_disk_full(error) || (matches!(error, fjall::Error::Poisoned) && probe_disk_full(dir))
 }
 
 /// Whether a file of one mebibyte cannot be written in `dir` for lack of space. The engine's background
@@ -242,15 +260,25 @@ impl ApplyError {
 }
 
 impl OpenError {
-    pub(crate) fn engine(doing: &'static str, dir: &Path, error: &fjall::Error) -> OpenError {
-        let dir = dir.display().to_string();
+    pub(crate) fn engine(doing: &'static str, path: &Path, error: &fjall::Error) -> OpenError {
+        let dir = path.display().to_string();
         match error {
             fjall::Error::Locked => OpenError::Locked { dir },
             fjall::Error::InvalidVersion(found) => OpenError::Foreign {
                 dir,
                 detail: format!("engine format {found:?}"),
             },
-            e if is_disk_full(e) => OpenError::DiskFull { dir },
+            e if is_for_want_of_room(e, path) => OpenError::DiskFull { dir },
+            fjall::Error::JournalRecovery(_) => OpenError::Damaged {
+                what: "the journal of the index (the .jnl files)",
+                dir,
+                detail: error.to_string(),
+            },
+            e if is_damage(e) => OpenError::Damaged {
+                what: "the index",
+                dir,
+                detail: error.to_string(),
+            },
             e => OpenError::Engine {
                 doing,
                 dir,

@@ -25,8 +25,8 @@ use crate::codec::Corrupt;
 use crate::cut::Cut;
 use crate::domain_of::DomainOf;
 use crate::epoch::{Batch, EpochReport};
+use crate::error::is_for_want_of_room;
 use crate::error::{ApplyError, OpenError, SnapshotError};
-use crate::error::{is_disk_full, probe_disk_full};
 use crate::ids::InputId;
 use crate::ledger;
 use crate::ledger::{InputState, LedgerEntry};
@@ -348,9 +348,7 @@ impl Inner {
     fn poison_on_error(&self, result: fjall::Result<()>) -> Result<(), ApplyError> {
         let Err(error) = result else { return Ok(()) };
         let dir = self.dir.display().to_string();
-        // The engine says no more than this where one of its threads has failed, mostly for want of room.
-        let is_unexplained = matches!(error, fjall::Error::Poisoned);
-        let error = if is_disk_full(&error) || (is_unexplained && probe_disk_full(&self.dir)) {
+        let error = if is_for_want_of_room(&error, &self.dir) {
             ApplyError::DiskFull { dir }
         } else {
             ApplyError::Engine {
@@ -375,7 +373,13 @@ impl Drop for Inner {
         if self.poisoned.get_mut().is_some() {
             return;
         }
-        if let Err(error) = tables.settle() {
+        let Err(error) = tables.settle() else { return };
+        if is_for_want_of_room(&error, &self.dir) {
+            tracing::warn!(
+                dir = %self.dir.display(),
+                "the disk is full: what was committed is safe in the journal, and nothing more can be loaded until there is room"
+            );
+        } else {
             tracing::warn!(%error, dir = %self.dir.display(), "left to the journal");
         }
     }

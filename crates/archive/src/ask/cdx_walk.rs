@@ -279,5 +279,5 @@ impl Nearest {
 fn row_key(text: &str) -> Result<Vec<u8>, AskError> {
     BASE64URL_NOPAD
         .decode(text.as_bytes())
-        .map_err(|_| AskError::bad_request("this is no cursor of an answer to the same question"))
+        .map_err(|_| AskError::bad_request(super::cursor::NO_CURSOR))
 }

@@ -7,6 +7,9 @@ use serde::de::DeserializeOwned;
 
 use crate::AskError;
 
+/// Why a cursor is refused.
+pub(super) const NO_CURSOR: &str = "this is no cursor of an answer to the same question";
+
 pub(super) fn encode(parts: &impl Serialize) -> String {
     // Cursors are tuples of texts and numbers, which always have a JSON form.
     let json = serde_json::to_vec(parts).unwrap_or_default();
@@ -18,9 +21,7 @@ pub(super) fn decode<T: DeserializeOwned>(cursor: Option<&str>) -> Result<Option
     let json = BASE64URL_NOPAD.decode(cursor.as_bytes()).ok();
     match json.and_then(|json| serde_json::from_slice(&json).ok()) {
         Some(parts) => Ok(Some(parts)),
-        None => Err(AskError::bad_request(
-            "this is no cursor of an answer to the same question",
-        )),
+        None => Err(AskError::bad_request(NO_CURSOR)),
     }
 }
 

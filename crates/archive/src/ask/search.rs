@@ -4,11 +4,19 @@ use search::{Hit, Query};
 use weave::Snapshot;
 
 use super::basis::Basis;
+use super::cursor;
 use crate::AskError;
 use crate::question::{Facet, FacetValue, SearchBody, SearchHit, SearchQuestion};
 
 pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<SearchBody, AskError> {
     let Basis { parts, snapshot } = basis;
+    if question
+        .after
+        .as_deref()
+        .is_some_and(|after| !search::is_cursor(after))
+    {
+        return Err(AskError::bad_request(cursor::NO_CURSOR));
+    }
     parts.freshen_search().map_err(AskError::internal)?;
     let query = Query {
         text: question.query.clone(),

@@ -344,5 +344,7 @@ fn host_of(value: &str) -> Option<String> {
     let host = host.trim_matches(['[', ']', '.']);
     // URLs allow more, such as parentheses; in a query these are punctuation.
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+    // The index has the hosts of URL keys.
+    let host = urlkey::host_without_www(host);
     (!host.is_empty() && host.bytes().all(plain)).then(|| host.to_owned())
 }

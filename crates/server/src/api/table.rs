@@ -440,7 +440,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: "post",
         path: "/api/v1/loads",
-        summary: "Begin to load inputs of the server's machine; only from that machine, and off unless set",
+        summary: "Begin to load inputs of the server's machine; only from that machine, and not with `weft serve`, which has no option for it (403)",
         parameters: &[],
         serves: Serves::Load,
     },

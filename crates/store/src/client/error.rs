@@ -47,7 +47,7 @@ pub enum StoreError {
         detail: String,
     },
     /// The range lies outside the object.
-    #[error("{key}: range {start}..{end} is outside of {size} bytes")]
+    #[error("{key}: range {start}-{} is outside of {size} bytes", last_byte(*.end))]
     Range {
         /// The object.
         key: String,
@@ -59,7 +59,7 @@ pub enum StoreError {
         size: u64,
     },
     /// Too many volumes, or all deciders of the key, cannot be reached: ask again later (HTTP 503).
-    #[error("{key}: cannot be answered for certain now: {detail}")]
+    #[error("{key}: {}: {detail}", UNCERTAIN)]
     Unavailable {
         /// The object.
         key: String,
@@ -105,9 +105,23 @@ pub enum StoreError {
 
 /// The error of an operation that cannot be done at present.
 pub(super) fn unavailable(key: &Key, detail: impl fmt::Display) -> StoreError {
+    let key = key.to_string();
+    // The detail is often such an error itself, of a decider or of an earlier step.
+    let again = format!("{key}: {UNCERTAIN}: ");
     StoreError::Unavailable {
-        key: key.to_string(),
-        detail: detail.to_string(),
+        detail: detail.to_string().replace(&again, ""),
+        key,
+    }
+}
+
+/// What [`StoreError::Unavailable`] says.
+const UNCERTAIN: &str = "cannot be answered for certain now";
+
+/// The last byte of a range as people write it; empty for one without an end.
+fn last_byte(end: u64) -> String {
+    match end {
+        u64::MAX => String::new(),
+        end => end.saturating_sub(1).to_string(),
     }
 }
 
@@ -123,5 +137,31 @@ pub(super) fn declared(
         what: what.to_owned(),
         found: found.to_string(),
         expected: expected.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_answered_is_said_once() {
+        let key = Key::new("b", "x").expect("a key");
+        let inner = unavailable(&key, "node n1 does not answer");
+        let outer = unavailable(&key, format!("node n2: {inner}"));
+        let said = "b/x: cannot be answered for certain now: node n2: node n1 does not answer";
+        assert_eq!(outer.to_string(), said);
+    }
+
+    #[test]
+    fn a_range_is_told_as_it_was_asked_for() {
+        let range = |end| StoreError::Range {
+            key: "b/x".to_owned(),
+            start: 9,
+            end,
+            size: 5,
+        };
+        assert_eq!(range(12).to_string(), "b/x: range 9-11 is outside of 5 bytes");
+        assert_eq!(range(u64::MAX).to_string(), "b/x: range 9- is outside of 5 bytes");
     }
 }

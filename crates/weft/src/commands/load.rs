@@ -180,7 +180,9 @@ fn run_retry(
 ) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Done;
     let requests = retry::requests(archive, template)?;
-    if requests.is_empty() && !context.json {
+    if requests.is_empty() && context.json {
+        context.out.json(&serde_json::json!({ "retried": 0 }))?;
+    } else if requests.is_empty() {
         writeln!(context.out, "no input failed, and none is missing")?;
     }
     for request in requests {

@@ -173,7 +173,8 @@ fn capture_cells(row: &CdxRow) -> [String; 6] {
         row.mime.clone(),
         bytes(row.length),
         row.filename.clone(),
-        count(row.offset),
+        // Without separators: it is meant to be pasted, as into `weft record --capture`.
+        row.offset.to_string(),
     ]
 }
 

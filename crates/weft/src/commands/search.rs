@@ -24,7 +24,7 @@ Examples:
   weft search domain --explain                how each score came about
 
 Searched are the newest versions of pages; older captures are found by their address (weft cdx). What cannot
-be used of a query is said in a note, never refused.
+be used of a query is said in a note, never refused. Without a result the exit code is 0 too.
 
 A query that begins with a minus sign goes after --:  weft search -- -draft report";
 

@@ -35,7 +35,7 @@ fn page() {
         digest    A2COTDAIHSZBJ4CVOJZXWOMUIFMLBCYF
 
         captured             status  type        size  input     offset
-        2016-01-01 00:00:00     200  text/html  400 B  web.warc   1,930
+        2016-01-01 00:00:00     200  text/html  400 B  web.warc    1930
         2014-01-26 20:06:24     200  text/html  436 B  web.warc     185
 
         Welcome to the new reading room.The catalogue
@@ -486,4 +486,77 @@ fn a_reader_that_goes_away_ends_a_command_quietly() {
         ),
         (Some(0), "")
     );
+}
+
+#[test]
+fn a_site_is_found_with_www_and_without() {
+    let place = loaded();
+    let hits = |query: &str| {
+        let run = place.run(&["search", query, "--json"]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        json_lines(&run.stdout)[0]["total"].as_u64()
+    };
+    let all = hits("site:library.example");
+    assert!(all.is_some_and(|hits| hits > 0));
+    for query in ["site:www.library.example", "site:http://www.library.example/"] {
+        assert_eq!(hits(query), all, "{query}");
+    }
+}
+
+#[test]
+fn what_is_no_cursor_is_refused_by_search_as_by_lists() {
+    let place = loaded();
+    for arguments in [
+        ["search", "library", "--after", "zzz"],
+        ["inlinks", "http://www.library.example/", "--after", "zzz"],
+    ] {
+        let run = place.run(&arguments);
+        assert_eq!(run.code, Some(2), "{arguments:?}: {}", run.stdout);
+        assert!(run.stderr.contains("no cursor of an answer"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn a_damaged_journal_is_named_with_what_to_do() {
+    let place = loaded();
+    let journal = place.path("weft-archive/index/0.jnl");
+    let mut bytes = std::fs::read(&journal).expect("a journal");
+    bytes[200..206].copy_from_slice(b"damage");
+    std::fs::write(&journal, bytes).expect("write the journal");
+    for arguments in [&["status"][..], &["verify"], &["load", "web.warc"]] {
+        let run = place.run(arguments);
+        assert_ne!(run.code, Some(0), "{}", run.stdout);
+        for part in ["journal of the index", ".jnl", "is damaged", "restore a copy"] {
+            assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
+        }
+    }
+}
+
+/// The story: somebody else looks at an archive, without the right to write to it.
+#[test]
+fn files_of_an_archive_are_as_readable_as_its_folders() {
+    use std::os::unix::fs::PermissionsExt as _;
+    fn check(folder: &std::path::Path) {
+        let readable =
+            |path: &std::path::Path| std::fs::metadata(path).expect("there").permissions().mode() & 0o044;
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                check(&path);
+            } else {
+                assert_eq!(readable(&path), readable(folder), "{}", path.display());
+            }
+        }
+    }
+    let place = loaded();
+    for folder in ["index", "search"] {
+        check(&place.path("weft-archive").join(folder));
+    }
+}
+
+#[test]
+fn a_retry_of_nothing_is_an_answer_in_json_too() {
+    let run = loaded().run(&["load", "--retry", "--json"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(json_lines(&run.stdout), [serde_json::json!({ "retried": 0 })]);
 }

@@ -241,14 +241,15 @@ async fn sizes(session: &Session) -> BTreeMap<VolumeId, u64> {
 
 fn print_plan(plan: &Plan, context: &mut Context) -> anyhow::Result<()> {
     let out = &mut context.out;
-    let percent = |copies: u32| 100.0 * f64::from(copies) / f64::from(plan.copies.max(1));
+    // There may be fewer copies then than now, or more.
+    let now = plan.volumes.iter().map(|volume| volume.before.copies).sum();
     writeln!(
         out,
         "from layout {} to {}: {:.2} % of all copies move ({:.2} % is the least possible), about {}\n",
         plan.from,
         plan.to,
-        percent(plan.moved),
-        percent(plan.moved_least),
+        percent(plan.moved, plan.copies),
+        percent(plan.moved_least, plan.copies),
         bytes(plan.moved_bytes)
     )?;
     let mut table = Table::new(&[
@@ -261,14 +262,19 @@ fn print_plan(plan: &Plan, context: &mut Context) -> anyhow::Result<()> {
     for volume in &plan.volumes {
         table.row([
             volume.volume.to_string(),
-            format!("{:.2} %", percent(volume.before.copies)),
-            format!("{:.2} %", percent(volume.after.copies)),
+            format!("{:.2} %", percent(volume.before.copies, now)),
+            format!("{:.2} %", percent(volume.after.copies, plan.copies)),
             bytes(volume.received.bytes),
             bytes(volume.dropped.bytes),
         ]);
     }
     table.print(out)?;
     Ok(())
+}
+
+/// What is in percent of `all`.
+fn percent(copies: u32, all: u32) -> f64 {
+    100.0 * f64::from(copies) / f64::from(all.max(1))
 }
 
 async fn make(session: &Session, roles: Roles, yes: bool, context: &mut Context) -> anyhow::Result<Outcome> {

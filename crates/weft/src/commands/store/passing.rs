@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use store::upkeep::Progress;
 
 use crate::context::Context;
-use crate::units::{bytes, count, per_second};
+use crate::units::{bytes, count, counted, per_second};
 
 /// Shows a pass on standard error, if that is a terminal.
 pub(super) struct Pass {
@@ -39,8 +39,8 @@ impl Pass {
             found => format!("  {} found", count(found)),
         };
         self.bar.set_message(format!(
-            "{} objects  {} ({}/s){found}",
-            count(progress.objects),
+            "{}  {} ({}/s){found}",
+            counted(progress.objects, "object", "objects"),
             bytes(progress.bytes),
             bytes(rate)
         ));

@@ -12,7 +12,7 @@ use super::session::{Begin, with_store};
 use crate::context::Context;
 use crate::exit::Outcome;
 use crate::style::clean;
-use crate::units::{bytes, count, duration_ms, parse_bytes};
+use crate::units::{bytes, count, counted, duration_ms, parse_bytes};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -133,9 +133,9 @@ fn print(report: &RepairReport, elapsed_ms: u64, context: &mut Context) -> anyho
     }
     if report.objects_lost + report.conflicts > 0 {
         let line = format!(
-            "{} objects with bytes that are right in no replica, {} whose replicas disagree: what is left of them is kept, \
+            "{} with bytes that are right in no replica, {} whose replicas disagree: what is left of them is kept, \
              and can be read by ranges",
-            count(report.objects_lost),
+            counted(report.objects_lost, "object", "objects"),
             count(report.conflicts)
         );
         let line = out.style.bad(&line);

@@ -15,7 +15,7 @@ use super::session::{Begin, Session, with_store};
 use crate::context::Context;
 use crate::exit::{Outcome, WrongUse};
 use crate::style::clean;
-use crate::units::{bytes, count, duration_ms, parse_bytes, per_second};
+use crate::units::{bytes, count, counted, duration_ms, parse_bytes, per_second};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -126,10 +126,18 @@ fn volumes(session: &Session, names: &[String]) -> Result<Vec<VolumeId>, WrongUs
 fn print(found: &Found, elapsed_ms: u64, context: &mut Context) -> anyhow::Result<()> {
     let out = &mut context.out;
     let report = &found.report;
+    let wrong = report.bad + report.missing;
+    let replicas = match wrong {
+        0 => format!("verified {}", counted(report.replicas, "replica", "replicas")),
+        wrong => format!(
+            "read {}, {} of them right",
+            counted(report.replicas, "replica", "replicas"),
+            count(report.replicas.saturating_sub(wrong))
+        ),
+    };
     writeln!(
         out,
-        "verified {} replicas, {}, in {} ({}/s)",
-        count(report.replicas),
+        "{replicas}, {}, in {} ({}/s)",
         bytes(report.bytes),
         duration_ms(elapsed_ms),
         bytes(per_second(report.bytes, elapsed_ms))

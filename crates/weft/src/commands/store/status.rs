@@ -97,7 +97,7 @@ fn print(report: &StoreReport, troubles: &[String], context: &mut Context) -> an
     writeln!(
         context.out,
         "\nlayout {}: {} of every object{objects}{moving}\n",
-        count(report.layout),
+        report.layout,
         counted(u64::from(report.replicas), "copy", "copies")
     )?;
     volumes(report).print(&mut context.out)?;
