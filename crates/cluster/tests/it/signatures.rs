@@ -173,7 +173,7 @@ async fn nothing_is_served_without_the_secret_nor_late_nor_twice() {
         502,
     );
     check("no JSON", Ask { body: "{", ..good() }.text(), 400);
-    let abort = format!("{{\"abort\":{{\"upload\":{},\"what\":\"received\"}}}}", u128::MAX);
+    let abort = format!("{{\"abort\":{{\"stage\":{},\"what\":\"received\"}}}}", u128::MAX);
     let write = Ask {
         path: "/v1/volume/n1/d1/abort",
         body: &abort,
