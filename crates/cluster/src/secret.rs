@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
+use hmac::{Hmac, Mac as _};
+use sha2::Sha256;
 
 use super::durable_file::write_private;
 
@@ -18,8 +20,14 @@ use super::durable_file::write_private;
 pub const SECRET_BYTES_MIN: usize = 32;
 
 /// A shared secret. Its text never appears in logs.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Arc<[u8]>);
+#[derive(Clone)]
+pub struct Secret(Arc<Keyed>);
+
+struct Keyed {
+    bytes: Vec<u8>,
+    /// HMAC-SHA256 that has taken up the key and no text yet.
+    mac: Hmac<Sha256>,
+}
 
 /// Why a secret cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +59,14 @@ pub enum SecretError {
 impl Secret {
     /// A new secret, from the generator of the operating system (`ambient::random`).
     pub fn random() -> Self {
-        Self(Arc::new(ambient::random::<[u8; SECRET_BYTES_MIN]>()))
+        let bytes = ambient::random::<[u8; SECRET_BYTES_MIN]>();
+        // A key of the length of a block is one that HMAC cannot refuse. The zeros change no signature.
+        let mut block = [0; 64];
+        block[..SECRET_BYTES_MIN].copy_from_slice(&bytes);
+        Self(Arc::new(Keyed {
+            bytes: bytes.to_vec(),
+            mac: Hmac::new(&block.into()),
+        }))
     }
 
     /// Reads the secret in a file. If the file is absent, it is made with a new secret.
@@ -91,17 +106,21 @@ impl Secret {
     /// Parses hexadecimal digits; `None` if the text has other characters or too few digits.
     pub fn from_hex(text: &str) -> Option<Self> {
         let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?;
-        (bytes.len() >= SECRET_BYTES_MIN).then(|| Self(bytes.into()))
+        if bytes.len() < SECRET_BYTES_MIN {
+            return None;
+        }
+        let mac = Hmac::new_from_slice(&bytes).ok()?;
+        Some(Self(Arc::new(Keyed { bytes, mac })))
     }
 
     /// As hexadecimal digits, for the beacons.
     pub(super) fn to_hex(&self) -> String {
-        HEXLOWER.encode(&self.0)
+        HEXLOWER.encode(&self.0.bytes)
     }
 
-    /// The key of the signatures.
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.0
+    /// Returns HMAC-SHA256 under the secret, to which the caller adds the text.
+    pub(super) fn mac(&self) -> Hmac<Sha256> {
+        self.0.mac.clone()
     }
 
     /// Makes a new file with a new secret. From the moment it has its name it is complete, and only its owner
@@ -124,6 +143,14 @@ impl Secret {
     }
 }
 
+impl PartialEq for Secret {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.bytes == other.0.bytes
+    }
+}
+
+impl Eq for Secret {}
+
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(..)")
@@ -134,5 +161,18 @@ fn failed(path: &Path, error: io::Error) -> SecretError {
     SecretError::File {
         path: path.to_owned(),
         error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_secret_signs_as_the_one_read_from_its_text() {
+        let new = Secret::random();
+        let read = Secret::from_hex(&new.to_hex()).unwrap();
+        let signed = |secret: &Secret| secret.mac().chain_update(b"text").finalize().into_bytes();
+        assert_eq!(signed(&new), signed(&read));
     }
 }

@@ -31,7 +31,6 @@ use tokio_rustls::rustls::{
     SignatureScheme,
 };
 
-use super::auth::mac_of;
 use crate::Secret;
 
 /// The text from which the seed of the key is derived. No signed request has this text: those begin with a
@@ -98,7 +97,7 @@ fn client(
 
 /// The key of those who know the secret.
 fn certified(secret: &Secret) -> Result<CertifiedKey, Error> {
-    let seed = mac_of(secret).chain_update(KEY_OF).finalize().into_bytes();
+    let seed = secret.mac().chain_update(KEY_OF).finalize().into_bytes();
     let pkcs8 = PrivatePkcs8KeyDer::from([&PKCS8_HEAD[..], &seed[..]].concat());
     let key = ring::sign::any_eddsa_type(&pkcs8)?;
     let public = key.public_key().map(|public| public.to_vec());
