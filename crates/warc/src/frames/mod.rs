@@ -22,13 +22,13 @@ pub(crate) mod source;
 
 use std::collections::VecDeque;
 
+use crate::buffer::Buffer;
 use crate::container::Container;
 use crate::container::codec::{Decode, End, Trailer};
 use crate::container::decoders::Decoders;
 use crate::error::ReadError;
 use crate::frames::budget::Budget;
 use crate::frames::source::Source;
-use crate::reader::body::Buffer;
 use crate::reason;
 use crate::span::Defect;
 
