@@ -1,10 +1,14 @@
-//! Calls the operation that each question asks for.
+//! Calls the operation that each question asks for; those that only look something up are here.
 
 use std::sync::Arc;
 
-use contract::{VolumeAnswer, VolumeAsk, VolumeError};
+use contract::{
+    Head, Held, Key, ListQuery, Unsettled, VolumeAnswer, VolumeAsk, VolumeError, VolumeState, VolumeStatus,
+};
 
+use super::index::Entry;
 use super::inner::Inner;
+use super::room::reserve_bytes;
 
 /// Answers a question. It may wait for the disk, so it runs on a blocking thread.
 pub(super) fn answer(inner: &Arc<Inner>, ask: VolumeAsk) -> Result<VolumeAnswer, VolumeError> {
@@ -39,4 +43,66 @@ pub(super) fn answer(inner: &Arc<Inner>, ask: VolumeAsk) -> Result<VolumeAnswer,
         VolumeAsk::Fixity { key, limit } => inner.fixity(key.as_ref(), limit)?.into(),
         VolumeAsk::Status => inner.status()?.into(),
     })
+}
+
+impl Inner {
+    fn head(&self, key: &Key) -> Result<Head, VolumeError> {
+        // Pending comes before the index: what is committed in between is then seen in one of them or in
+        // both, never in neither.
+        let pending = self.uploads.pending(key);
+        let entry = self
+            .index()?
+            .get(key)
+            .map_err(|error| self.index_failed(&error))?;
+        Ok(Head {
+            found: entry.map(Entry::held),
+            pending,
+            complete: self.life.read().state == VolumeState::InService,
+        })
+    }
+
+    fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
+        self.index()?;
+        Ok(Unsettled {
+            keys: self.uploads.unsettled(prefix),
+            complete: self.life.read().state == VolumeState::InService,
+        })
+    }
+
+    fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
+        let entries = self
+            .index()?
+            .list(query)
+            .map_err(|error| self.index_failed(&error))?;
+        Ok(entries.into_iter().map(Entry::held).collect())
+    }
+
+    fn fixity(&self, key: Option<&Key>, limit: usize) -> Result<Vec<contract::FixityEvent>, VolumeError> {
+        self.fixity
+            .read(key, limit)
+            .map_err(|error| self.failed("read the fixity log", &error))
+    }
+
+    fn status(&self) -> Result<VolumeStatus, VolumeError> {
+        self.look_after_identity();
+        let (state, index) = {
+            let life = self.life.read();
+            (life.state.clone(), life.index.clone())
+        };
+        // A volume that is out of service has a status too; counts that cannot be read are zero.
+        let counts = index.counts().unwrap_or_default();
+        let space = self.disk.space(&self.root).ok();
+        Ok(VolumeStatus {
+            id: self.id.clone(),
+            path: self.root.display().to_string(),
+            state,
+            capacity_bytes: space.map_or(0, |space| space.capacity_bytes),
+            free_bytes: space.map_or(0, |space| space.free_bytes.saturating_sub(reserve_bytes(&space))),
+            replicas: counts.replicas,
+            replica_bytes: counts.replica_bytes,
+            tombstones: counts.tombstones,
+            bad: counts.bad,
+            uploads: self.uploads.count(),
+        })
+    }
 }

@@ -9,7 +9,7 @@ use invariant::{Broken, holds};
 
 use super::index::{Change, Entry, Outcome};
 use super::inner::Inner;
-use super::life::{is_gone, make_directory};
+use super::io::{is_gone, make_directory};
 use super::names::{KeyHash, hash_of, partition_dir, partition_of, relative, replica_path, staging_path};
 use super::uploads::Prepared;
 

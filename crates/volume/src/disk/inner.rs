@@ -6,22 +6,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
-use contract::{
-    Cause, Head, Held, Key, ListQuery, Meta, PARTITIONS, Partition, Unsettled, Version, VolumeError,
-    VolumeId, VolumeState, VolumeStatus,
-};
+use contract::{Cause, Key, Meta, PARTITIONS, Partition, Version, VolumeError, VolumeId, VolumeState};
 use invariant::Broken;
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::sync::Semaphore;
 
 use super::group::Grouped;
-use super::index::{Entry, Index, IndexError};
+use super::index::{Index, IndexError};
 use super::io::Disk;
 use super::life::Life;
 use super::names::KeyHash;
+use super::settings::{DiskSettings, Furnish};
 use super::tables::Tables;
-use super::uploads::{Uploads, reserve_bytes};
-use super::{DiskSettings, Furnish};
+use super::uploads::Uploads;
 use crate::fixity;
 use crate::fixity::FixityLog;
 
@@ -145,70 +142,6 @@ impl Inner {
             }),
             VolumeState::InService | VolumeState::Rebuilding => Ok(life.index.clone()),
         }
-    }
-
-    pub(super) fn head(&self, key: &Key) -> Result<Head, VolumeError> {
-        // Pending comes before the index: what is committed in between is then seen in one of them or in
-        // both, never in neither.
-        let pending = self.uploads.pending(key);
-        let entry = self
-            .index()?
-            .get(key)
-            .map_err(|error| self.index_failed(&error))?;
-        Ok(Head {
-            found: entry.map(Entry::held),
-            pending,
-            complete: self.life.read().state == VolumeState::InService,
-        })
-    }
-
-    pub(super) fn unsettled(&self, prefix: &str) -> Result<Unsettled, VolumeError> {
-        self.index()?;
-        Ok(Unsettled {
-            keys: self.uploads.unsettled(prefix),
-            complete: self.life.read().state == VolumeState::InService,
-        })
-    }
-
-    pub(super) fn list(&self, query: &ListQuery) -> Result<Vec<Held>, VolumeError> {
-        let entries = self
-            .index()?
-            .list(query)
-            .map_err(|error| self.index_failed(&error))?;
-        Ok(entries.into_iter().map(Entry::held).collect())
-    }
-
-    pub(super) fn fixity(
-        &self,
-        key: Option<&Key>,
-        limit: usize,
-    ) -> Result<Vec<contract::FixityEvent>, VolumeError> {
-        self.fixity
-            .read(key, limit)
-            .map_err(|error| self.failed("read the fixity log", &error))
-    }
-
-    pub(super) fn status(&self) -> Result<VolumeStatus, VolumeError> {
-        self.look_after_identity();
-        let (state, index) = {
-            let life = self.life.read();
-            (life.state.clone(), life.index.clone())
-        };
-        // A volume that is out of service has a status too; counts that cannot be read are zero.
-        let counts = index.counts().unwrap_or_default();
-        let space = self.disk.space(&self.root).ok();
-        Ok(VolumeStatus {
-            id: self.id.clone(),
-            path: self.root.display().to_string(),
-            state,
-            capacity_bytes: space.map_or(0, |space| space.capacity_bytes),
-            free_bytes: space.map_or(0, |space| space.free_bytes.saturating_sub(reserve_bytes(&space))),
-            replicas: counts.replicas,
-            replica_bytes: counts.replica_bytes,
-            tombstones: counts.tombstones,
-            bad: counts.bad,
-            uploads: self.uploads.count(),
-        })
     }
 
     /// Writes an event about a replica of this volume to the fixity log.

@@ -228,3 +228,19 @@ fn stat_of(found: &std::fs::Metadata) -> Stat {
         inode: found.ino(),
     }
 }
+
+/// Makes a directory if it does not exist. The caller syncs the directory above.
+pub(super) fn make_directory(disk: &dyn Disk, path: &Path) -> io::Result<()> {
+    match disk.create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Whether an error says that a name, or a directory on the way to it, does not exist.
+pub(super) fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}

@@ -14,7 +14,6 @@
 //! what should be here (the layout does), or restore what is lost (repair does).
 
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -23,8 +22,6 @@ use contract::{
     ByteStream, Key, Meta, Receipt, ReplicaRead, UploadId, UploadRead, Version, Volume, VolumeAnswer,
     VolumeAsk, VolumeError, VolumeId,
 };
-
-use crate::fixity::FixityLog;
 
 pub(super) mod group;
 mod io;
@@ -39,10 +36,16 @@ mod index;
 mod inner;
 mod life;
 mod opening;
+mod prepare;
 mod read;
+mod receive;
 mod reconcile;
+mod room;
+mod settings;
+mod staging;
 mod survey;
 mod tables;
+mod turning;
 mod uploads;
 mod verify;
 
@@ -51,56 +54,16 @@ pub use io::{Disk, DiskFile, RealDisk, Space, Stat};
 pub use names::NODE_DIR;
 pub use opening::OpenVolumeError;
 pub use reconcile::Reconciled;
+pub use settings::{DiskSettings, Furnish};
 
 use housekeeping::Housekeeping;
 use inner::Inner;
-
-/// Writes the files that the node keeps in the directory of each volume. It is called on a thread that may
-/// wait: when a directory begins as a volume (before `volume.json` is written), before a rebuilding ends, and
-/// every few seconds. It must leave existing files alone.
-pub type Furnish = Arc<dyn Fn(&std::path::Path) -> std::io::Result<()> + Send + Sync>;
-
-/// What a volume is opened with.
-#[derive(Clone)]
-pub struct DiskSettings {
-    /// Its directory, which is made if it does not exist (its parent must exist).
-    pub path: PathBuf,
-    /// Its name in the cluster.
-    pub id: VolumeId,
-    /// The node's fixity log.
-    pub fixity: Arc<FixityLog>,
-    /// Whether the volume took part before this process was started. If so, an empty directory has lost what
-    /// it held, and begins as [`contract::VolumeState::Rebuilding`].
-    pub held_before: bool,
-    /// Writes the files that the node keeps on each of its volumes; `None` writes nothing.
-    pub furnish: Option<Furnish>,
-    /// The file system.
-    pub disk: Arc<dyn io::Disk>,
-    /// Whether a thread does the volume's regular work. If not, the caller does: [`DiskVolume::keep_house`].
-    pub housekeeping: bool,
-}
 
 /// An open directory of replicas. One process at a time can have it open.
 pub struct DiskVolume {
     inner: Arc<Inner>,
     /// The thread that does the regular work, which ends when the volume is dropped.
     _housekeeping: Option<Housekeeping>,
-}
-
-impl DiskSettings {
-    /// Returns settings for a volume on this machine's file system. If its directory is empty, the volume
-    /// takes part for the first time.
-    pub fn new(path: impl Into<PathBuf>, id: VolumeId, fixity: Arc<FixityLog>) -> Self {
-        Self {
-            path: path.into(),
-            id,
-            fixity,
-            held_before: false,
-            furnish: None,
-            disk: Arc::new(io::RealDisk),
-            housekeeping: true,
-        }
-    }
 }
 
 impl DiskVolume {
@@ -186,7 +149,7 @@ impl Volume for DiskVolume {
     }
 
     async fn receive(&self, upload: UploadId, body: ByteStream) -> Result<Receipt, VolumeError> {
-        uploads::receive(&self.inner, upload, body).await
+        receive::receive(&self.inner, upload, body).await
     }
 
     async fn prepare_whole(&self, upload: UploadId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
@@ -196,7 +159,7 @@ impl Volume for DiskVolume {
     }
 
     async fn read_upload(&self, upload: UploadId) -> Result<UploadRead, VolumeError> {
-        self.blocking(move |inner| uploads::read_upload(inner, upload))
+        self.blocking(move |inner| receive::read_upload(inner, upload))
             .await
     }
 

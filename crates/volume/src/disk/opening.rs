@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use contract::{Cause, VolumeId};
 
-use super::DiskSettings;
 use super::identity::Identity;
 use super::index::Index;
 use super::inner::Inner;
-use super::io::{Disk, Stat};
-use super::life::{Life, LockError, is_gone, lock, make_directories, make_directory};
+use super::io::{Disk, Stat, is_gone, make_directory};
+use super::life::{Life, LockError, lock};
 use super::names::{DIRECTORIES, FIXITY, IDENTITY, INDEX, LOCK, NODE_DIR};
 use super::reconcile::Reconciled;
+use super::settings::DiskSettings;
+use super::turning::make_directories;
 use crate::fixity;
 
 /// Why a directory could not be opened as a volume.

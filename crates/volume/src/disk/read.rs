@@ -18,8 +18,7 @@ use tokio::task::JoinHandle;
 
 use super::index::Entry;
 use super::inner::{Inner, named};
-use super::io::DiskFile;
-use super::life::is_gone;
+use super::io::{DiskFile, is_gone};
 use super::names::{hash_of, replica_path};
 use crate::replica;
 use crate::replica::CONTENT_AT;

@@ -10,8 +10,7 @@ use data_encoding::HEXLOWER;
 
 use super::index::{Change, Entry, Flaw, Outcome};
 use super::inner::Inner;
-use super::io::DiskFile;
-use super::life::is_gone;
+use super::io::{DiskFile, is_gone};
 use super::names::{hash_of, replica_path};
 use super::read::read_piece;
 use crate::replica;

@@ -1,0 +1,42 @@
+//! The room that content must leave free on a volume.
+
+use contract::VolumeError;
+
+use super::inner::Inner;
+use super::io::Space;
+
+/// Content is accepted only while more than this is free (or an eighth of a small file system, where that is
+/// less). The rest is kept for tombstones, the index and the fixity log, without which a full volume could
+/// not even delete.
+const RESERVE_BYTES: u64 = 64 << 20;
+
+impl Inner {
+    /// Refuses content when the volume is nearly full.
+    pub(super) fn require_room(&self) -> Result<(), VolumeError> {
+        let space = match self.disk.space(&self.root) {
+            Ok(space) => space,
+            Err(error) => {
+                // The directory may have been removed.
+                self.look_after_identity();
+                self.index()?;
+                return Err(self.failed("look at the room left", &error));
+            }
+        };
+        let reserve = reserve_bytes(&space);
+        if space.free_bytes >= reserve {
+            return Ok(());
+        }
+        Err(VolumeError::Full {
+            volume: self.id.clone(),
+            detail: format!(
+                "{} bytes are free, {reserve} are kept in reserve",
+                space.free_bytes
+            ),
+        })
+    }
+}
+
+/// Returns the number of bytes of a file system that content must leave free.
+pub(super) fn reserve_bytes(space: &Space) -> u64 {
+    RESERVE_BYTES.min(space.capacity_bytes / 8)
+}

@@ -1,0 +1,233 @@
+//! How a volume goes from one state to another: in service, rebuilding, out of service.
+//!
+//! `volume.json` missing from an open volume means that its directory was emptied or is no longer what it
+//! was:
+//!  - the directory is there, on the same file system: the volume begins anew, durably as `Rebuilding`;
+//!  - it is gone, or on another file system (the disk was unmounted, and the path is now the empty mount
+//!    point): out of service. Beginning anew there would fill the wrong disk.
+//!
+//! The files that the node keeps on each volume (its layouts above all) are written into a volume that begins
+//! anew before its `volume.json`, and again before its rebuilding ends. So every directory with a
+//! `volume.json` has the layouts, even if volumes are wiped one after another with a rebuilding between.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use contract::{Cause, VolumeError, VolumeState};
+
+use super::identity::Identity;
+use super::index::Index;
+use super::inner::Inner;
+use super::io::{Disk, is_gone, make_directory};
+use super::life::lock;
+use super::names::{DIRECTORIES, IDENTITY, INDEX, LOCK};
+use crate::fixity;
+
+impl Inner {
+    /// Takes the volume out of service and logs it. Returns the error for the operation that found the
+    /// reason.
+    pub(super) fn go_out(&self, reason: String) -> VolumeError {
+        let out = VolumeError::Out {
+            volume: self.id.clone(),
+            detail: reason.clone(),
+        };
+        {
+            let mut life = self.life.write();
+            if matches!(life.state, VolumeState::Out(_)) {
+                return out;
+            }
+            life.state = VolumeState::Out(reason.clone());
+        }
+        tracing::error!(volume = %self.id, path = %self.root.display(), reason, "volume taken out of service");
+        self.fixity.detach(&self.id);
+        let event = fixity::event("volume-out", &self.id, None, Cause::Request, reason);
+        self.fixity.append(&event, true);
+        out
+    }
+
+    /// Checks that the directory is still this volume. This is cheap: one `stat` of one name.
+    pub(super) fn look_after_identity(&self) {
+        match self.disk.stat(&self.root.join(IDENTITY)) {
+            Ok(_) => {}
+            Err(error) if is_gone(&error) => self.begin_anew(),
+            Err(error) => {
+                self.go_out(format!("look at {IDENTITY}: {error}"));
+            }
+        }
+    }
+
+    /// Checks, after a name was found gone, that the directory is still this volume, and makes what is
+    /// missing in it. A slow wipe can remove directories that the volume has just made when it began anew.
+    pub(super) fn look_after_directories(&self) -> io::Result<()> {
+        self.look_after_identity();
+        if matches!(self.life.read().state, VolumeState::Out(_)) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        make_directories(self.disk.as_ref(), &self.root)
+    }
+
+    /// Returns a volume to service that was out for lack of room for the index, once there is room, with an
+    /// index made anew.
+    pub(super) fn return_to_service(&self) {
+        if !self.life.read().index_full || self.require_room().is_err() {
+            return;
+        }
+        let _turning = self.turning.lock();
+        let identity = self.life.read().identity.clone();
+        let made = Index::create(&self.root.join(INDEX), &identity.incarnation)
+            .map_err(|error| error.to_string())
+            .and_then(|index| {
+                self.reconcile(&index).map_err(|error| error.to_string())?;
+                self.attach_fixity().map_err(|error| error.to_string())?;
+                Ok(index)
+            });
+        let index = match made {
+            Ok(index) => Arc::new(index),
+            Err(error) => {
+                tracing::error!(volume = %self.id, error, "the volume stays out of service");
+                return;
+            }
+        };
+        {
+            let mut life = self.life.write();
+            life.state = identity.state();
+            life.index = index;
+            life.index_full = false;
+        }
+        let detail = "there is room for the index again, which was made anew from the files";
+        let event = fixity::event("volume-back", &self.id, None, Cause::Request, detail);
+        self.fixity.append(&event, true);
+    }
+
+    /// Begins `Rebuilding`; the volume keeps its replicas.
+    pub(super) fn distrust(&self, why: &str) -> Result<(), VolumeError> {
+        let _turning = self.turning.lock();
+        self.index()?;
+        let identity = Identity {
+            rebuilding: true,
+            ..self.life.read().identity.clone()
+        };
+        identity
+            .write(self.disk.as_ref(), &self.root)
+            .map_err(|error| self.sync_failed(&self.root.join(IDENTITY), &error))?;
+        {
+            let mut life = self.life.write();
+            life.identity = identity;
+            life.state = VolumeState::Rebuilding;
+        }
+        let event = fixity::event("volume-distrusted", &self.id, None, Cause::Request, why);
+        self.fixity.append(&event, true);
+        Ok(())
+    }
+
+    /// Ends `Rebuilding`: from now on "not found" is reliable.
+    pub(super) fn rebuilt(&self) -> Result<(), VolumeError> {
+        let _turning = self.turning.lock();
+        self.index()?;
+        let mut identity = self.life.read().identity.clone();
+        if !identity.rebuilding {
+            return Ok(());
+        }
+        self.furnish()
+            .map_err(|error| self.failed("end the rebuilding: write the node's own files", &error))?;
+        identity.rebuilding = false;
+        identity
+            .write(self.disk.as_ref(), &self.root)
+            .map_err(|error| self.sync_failed(&self.root.join(IDENTITY), &error))?;
+        {
+            let mut life = self.life.write();
+            life.identity = identity;
+            if life.state == VolumeState::Rebuilding {
+                life.state = VolumeState::InService;
+            }
+        }
+        let event = fixity::event("volume-rebuilt", &self.id, None, Cause::Repair, "");
+        self.fixity.append(&event, true);
+        Ok(())
+    }
+
+    fn begin_anew(&self) {
+        let _turning = self.turning.lock();
+        let is_out = matches!(self.life.read().state, VolumeState::Out(_));
+        // Another thread may have begun anew while this one waited.
+        if is_out || self.disk.stat(&self.root.join(IDENTITY)).is_ok() {
+            return;
+        }
+        let same_place = self
+            .disk
+            .stat(&self.root)
+            .is_ok_and(|found| found.is_dir && found.device == self.device);
+        if !same_place {
+            self.go_out(format!(
+                "{} is gone, or on another file system than when it was opened",
+                self.root.display()
+            ));
+            return;
+        }
+        if let Err(reason) = self.try_begin_anew() {
+            self.go_out(format!("begin anew after {IDENTITY} was gone: {reason}"));
+        }
+    }
+
+    fn try_begin_anew(&self) -> Result<(), String> {
+        let lock = self.lock_anew()?;
+        make_directories(self.disk.as_ref(), &self.root).map_err(|error| error.to_string())?;
+        self.furnish()
+            .map_err(|error| format!("write the node's own files: {error}"))?;
+        self.disk
+            .step("begin_anew.before_identity")
+            .map_err(|error| error.to_string())?;
+        let identity = Identity::new(&self.id, ambient::wall_ms(), true);
+        identity
+            .write(self.disk.as_ref(), &self.root)
+            .map_err(|error| error.to_string())?;
+        // An index that exists is of another incarnation and is made anew.
+        let index =
+            Index::open(&self.root.join(INDEX), &identity.incarnation).map_err(|error| error.to_string())?;
+        let index = Arc::new(index);
+        self.known_dirs
+            .iter()
+            .for_each(|known| known.store(false, Ordering::Release));
+        {
+            let mut life = self.life.write();
+            life.state = VolumeState::Rebuilding;
+            life.identity = identity;
+            life.index = index.clone();
+            life.locks.extend(lock);
+        }
+        self.attach_fixity().map_err(|error| error.to_string())?;
+        let detail = format!("{IDENTITY} was gone while the volume was open: it begins anew, empty");
+        let event = fixity::event("volume-wiped", &self.id, None, Cause::Request, detail);
+        self.fixity.append(&event, true);
+        // If only `volume.json` was removed, the replicas are still there.
+        self.reconcile(&index)
+            .map(drop)
+            .map_err(|error| error.to_string())
+    }
+
+    /// Locks the directory again, unless the lock that is held is still the one in it.
+    fn lock_anew(&self) -> Result<Option<File>, String> {
+        let file = |found: std::fs::Metadata| (found.dev(), found.ino());
+        let there = std::fs::metadata(self.root.join(LOCK)).ok().map(file);
+        let held = {
+            let life = self.life.read();
+            life.locks.last().and_then(|lock| lock.metadata().ok()).map(file)
+        };
+        if there.is_some() && there == held {
+            return Ok(None);
+        }
+        lock(&self.root).map(Some).map_err(|error| error.to_string())
+    }
+}
+
+/// Makes the directories of a volume that are missing, durably.
+pub(super) fn make_directories(disk: &dyn Disk, root: &Path) -> io::Result<()> {
+    for name in DIRECTORIES {
+        make_directory(disk, &root.join(name))?;
+    }
+    disk.sync_dir(root)
+}
