@@ -176,6 +176,7 @@ impl Declared {
             .into_iter()
             .filter_map(|algorithm| Some((algorithm, algorithm.value(sums)?)));
         let first = given.next();
+        // An object keeps one checksum, so a second one would be accepted and never compared.
         if given.next().is_some() {
             let detail = "expecting a single x-amz-checksum- header";
             return Err(fault("InvalidRequest", detail));
@@ -269,6 +270,7 @@ pub(crate) fn composite(algorithm: Algorithm, parts: &[String]) -> S3Result<Stri
     let mut hasher = Hasher::new(algorithm);
     for part in parts {
         let wrong = |_| fault("InternalError", format!("{part:?} was kept as a checksum"));
+        // S3 hashes the bytes of the checksums, not their text.
         hasher.update(&BASE64.decode(part.as_bytes()).map_err(wrong)?);
     }
     Ok(format!("{}-{}", hasher.finish(), parts.len()))
@@ -302,6 +304,7 @@ pub(crate) fn combined(algorithm: Algorithm, parts: &[(String, u64)]) -> S3Resul
             crc_fast::checksum_combine(crc, before, value, *length)
         }));
     }
+    // S3 writes a CRC with its highest byte first.
     let value = joined.unwrap_or(0).to_be_bytes();
     Ok(BASE64.encode(&value[8 - bytes..]))
 }
@@ -348,6 +351,7 @@ pub(crate) fn compare(declared: &Declared, trailers: Option<&TrailingHeaders>, f
         let value = trailers?.read(|headers| headers.get(header)?.to_str().ok().map(str::to_owned));
         value.flatten()
     };
+    // The trailer can be read only now: it follows the last byte of the content.
     let Some(expected) = declared.value.clone().or_else(in_trailer) else {
         return Err(fault(
             "MalformedTrailerError",

@@ -12,7 +12,8 @@ use std::io::Write as _;
 
 use bytes::Bytes;
 
-/// Longest signed chunk in bytes. Clients send 64 KiB to 1 MiB.
+/// Longest signed chunk in bytes. Clients send 64 KiB to 1 MiB. s3s holds a chunk until its signature is
+/// checked, so a client can make a request take this much memory.
 const SIGNED_BYTES_MAX: u32 = 16 << 20;
 
 /// Digits of a size; s3s ignores more.
@@ -84,6 +85,7 @@ impl Chunks {
                 at => {
                     self.at = at.after(*first, self.signed)?;
                     if self.at == At::Last && !self.signed {
+                        // The empty chunk ends the content; trailers follow as they came.
                         framed.extend_from_slice(b"0\r\n");
                     }
                     rest.len() - after.len()

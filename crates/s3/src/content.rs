@@ -52,6 +52,7 @@ impl Content {
             return Err(fault("InvalidRequest", detail));
         }
         let size = length(&carried)?;
+        // Refused by the declared length, before any content is received.
         if size > bytes_max {
             let detail = format!("the body has {size} bytes, at most {bytes_max} are possible");
             return Err(fault("EntityTooLarge", detail));
@@ -91,6 +92,7 @@ impl Content {
     pub(crate) fn into_parts(self) -> (ByteStream, Put, impl FnOnce(StoreError) -> S3Error) {
         let faults = self.faults;
         (self.stream, self.put, move |error| {
+            // What the stream noted is the cause: the store saw only that the content broke off.
             faults.take().unwrap_or_else(|| from_store(error))
         })
     }

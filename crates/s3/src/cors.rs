@@ -133,9 +133,12 @@ impl Asked {
             ),
             (
                 header::ACCESS_CONTROL_ALLOW_CREDENTIALS,
+                // The Fetch standard refuses credentials together with the origin `*`.
                 (!anybody).then(|| "true".to_owned()),
             ),
             (header::ACCESS_CONTROL_ALLOW_METHODS, list(&rule.methods)),
+            // The headers asked for, not the rule's patterns: with credentials a browser takes `*` for a
+            // name.
             (header::ACCESS_CONTROL_ALLOW_HEADERS, list(&self.headers)),
             (header::ACCESS_CONTROL_EXPOSE_HEADERS, list(&rule.exposed)),
             (header::ACCESS_CONTROL_MAX_AGE, age),

@@ -34,7 +34,8 @@ use serde::Deserialize;
 
 use crate::glob::fits_stars;
 
-/// Shortest interval between checks of the file.
+/// Shortest interval between checks of the file. Shorter would cost every request a look at the disk; for as
+/// long as this a withdrawn key still works.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Characters of generated access keys.
@@ -270,6 +271,7 @@ impl Keys {
         if stamp == state.stamp {
             return;
         }
+        // Noted even if the file cannot be read, so that an error is logged once and not with every check.
         state.stamp = stamp;
         match read(&self.path) {
             Ok(file) => {
@@ -277,6 +279,7 @@ impl Keys {
                 warn_if_others_may_read(&self.path);
                 state.file = Arc::new(file);
             }
+            // A typing error in the file must not lock everybody out.
             Err(error) => tracing::error!(%error, "the keys stay as they were"),
         }
     }

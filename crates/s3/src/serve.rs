@@ -20,7 +20,8 @@ use crate::keys::{KeyPair, Keys};
 use crate::log::RunningLog;
 use crate::options::{Limits, ServeError, Settings};
 
-/// How long connections may finish their requests at shutdown.
+/// How long connections may finish their requests at shutdown. Shorter would break off uploads; longer, and a
+/// client that has stalled holds up a restart.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
 /// Longest XML body in bytes: deletes a thousand keys of a thousand bytes, each byte escaped.
@@ -29,10 +30,11 @@ const XML_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Longest object in a browser's form in bytes, because s3s holds it in memory.
 const FORM_FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
-/// Longest field of a browser's form in bytes, and most bytes of all its fields.
+/// Longest field of a browser's form in bytes, and most bytes of all its fields. S3 allows 20 KB for all
+/// fields before the file.
 const FORM_FIELD_BYTES_MAX: usize = 64 * 1024;
 
-/// Most fields of a browser's form.
+/// Most fields of a browser's form. S3 has some thirty fields of its own; the others are the user's metadata.
 const FORM_PARTS_MAX: usize = 100;
 
 /// The running server.

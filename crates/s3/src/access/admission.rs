@@ -139,6 +139,7 @@ impl Admission {
     /// `AccessDenied`, or the store's error if the object cannot be read.
     pub(crate) async fn settle(&mut self, store: &Store) -> S3Result<()> {
         let asks_tags = self.policy.as_ref().is_some_and(Policy::asks_tags);
+        // Most requests are decided without their object, which saves its lookup.
         if !asks_tags && self.allows(None) {
             return Ok(());
         }
@@ -175,6 +176,8 @@ impl Admission {
             need, bucket, who, ..
         } = &self.asking;
         let verdict = self.verdict(object);
+        // A Deny takes away what the keys file and the lists give, so it is asked first. As in S3, the owner
+        // can still replace a policy that locks everybody out.
         if verdict == Verdict::Deny && !(self.is_about_policy() && self.is_owner()) {
             return false;
         }
@@ -308,6 +311,8 @@ impl Admission {
         "ListObjects".clone_into(&mut listing.asking.operation);
         listing.asking.need = needs::need("ListObjects");
         let key = listing.asking.key.take().unwrap_or_default();
+        // A policy may allow listings below some prefix only: this is the narrowest one that shows the
+        // object.
         listing.facts.insert("s3:prefix".to_owned(), key);
         listing.allows(None)
     }

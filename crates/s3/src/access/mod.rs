@@ -85,6 +85,7 @@ impl S3Access for Access {
         }
         check_lifetime(cx.uri())?;
         let Some((bucket, key)) = path else {
+            // The listing of buckets is of no bucket: every signed client may ask, and sees its own.
             return id.map(drop).ok_or_else(denied);
         };
         let peer = cx.extensions_mut().get::<Peer>().copied();
@@ -102,6 +103,7 @@ impl S3Access for Access {
                 cx.extensions_mut().insert(admission);
             }
         }
+        // A bucket that is yet to be made has no owner to compare.
         if operation != "CreateBucket" {
             expected_owner::check(&self.store, cx, expected_owner::HEADER, &named).await?;
         }

@@ -12,10 +12,12 @@ use crate::digests::Digests;
 use crate::refusal::Refusal;
 
 /// Longest unread rest of a body in bytes that is drained after the response, so that the connection can be
-/// used again.
+/// used again. To drain this much is quicker than a new connection with its handshake; more would be content
+/// that nobody wants.
 const REST_BYTES_MAX: u64 = 64 * 1024;
 
-/// How long draining may take.
+/// How long draining may take. A client that goes on slowly must not keep the connection's task for longer
+/// than a new connection takes.
 const REST_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// The state of a request's body.

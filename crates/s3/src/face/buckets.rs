@@ -26,7 +26,7 @@ const LOCATION: &str = "weft-location";
 /// The region of a bucket made without one.
 const LOCATION_DEFAULT: &str = "us-east-1";
 
-/// Most buckets in one page of a listing.
+/// Most buckets in one page of a listing. S3 allows 10,000; each is a record that is read from the store.
 const PAGE_MAX: usize = 1000;
 
 impl Face {
@@ -49,6 +49,7 @@ impl Face {
                 if !may_see(self, request.credentials.as_ref(), &bucket) {
                     continue;
                 }
+                // Only a bucket that the client may see proves that there is another page.
                 if buckets.len() == limit {
                     more = true;
                     break 'pages;

@@ -112,6 +112,7 @@ impl Face {
     ) -> S3Result<ListObjectsV2Output> {
         let input = request.input;
         let continued = input.continuation_token.as_deref().map(read_token).transpose()?;
+        // As in S3, the token replaces start-after, which clients send again with every page.
         let mut ask = ask!(input, continued.or_else(|| input.start_after.clone()));
         let settings = self.settings(&input.bucket).await?;
         let page = self.page(&mut ask).await?;
@@ -158,6 +159,7 @@ impl Face {
         {
             ask.spelling = ask.spelling.carrying(text);
         }
+        // As in S3, a page of no entries is empty and not truncated.
         if ask.limit == 0 {
             return Ok(Page::default());
         }
@@ -176,6 +178,7 @@ impl Face {
             prefixes: listing.prefixes.into_iter().map(name).collect(),
             next: listing.next.map(name),
         };
+        // A response names one encoding for all its texts, so a single key decides it for all.
         let keys = page.objects.iter().map(|meta| meta.key.name());
         for text in keys.chain(page.prefixes.iter().map(String::as_str)) {
             ask.spelling = ask.spelling.carrying(text);

@@ -59,6 +59,7 @@ impl Face {
 
     /// Converts an error of the store about an object. A missing object may mean a missing bucket.
     async fn explain(&self, bucket: &str, error: StoreError) -> s3s::S3Error {
+        // The bucket is looked up only now, so that requests for objects that exist pay for one lookup.
         let StoreError::NotFound(_) = error else {
             return from_store(error);
         };

@@ -21,7 +21,8 @@ use crate::preconditions::{self, Writing};
 /// Most keys in one request to delete many, as in S3.
 const DELETE_MAX: usize = 1000;
 
-/// Deletions of one request that run in parallel.
+/// Deletions of one request that run in parallel. One after another, a thousand deletions would each wait for
+/// disks to sync; many more would make other clients wait.
 const DELETE_WIDTH: usize = 16;
 
 impl Face {
@@ -153,6 +154,7 @@ impl Face {
         let condition = asked.resolve(self, key).await?;
         match self.store.delete(key, condition.clone()).await {
             Ok(Some(_)) => Ok(()),
+            // Nothing was there. That is success, unless the bucket is missing too.
             Ok(None) => self.bucket(bucket).await.map(drop),
             Err(error) => Err(preconditions::refused(&condition, error)),
         }

@@ -38,6 +38,7 @@ impl Face {
         let malformed = |error: crate::policy::PolicyError| fault("MalformedPolicy", error.to_string());
         let policy = Read::read(&input.policy, bucket).map_err(malformed)?;
         self.change_rights(bucket, |settings| {
+            // Within the change, so that a block that another request sets at the same moment counts.
             if policy.is_public() && block(&self.keys, bucket, settings).public_policy {
                 return Err(fault(
                     "AccessDenied",

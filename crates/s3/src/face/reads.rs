@@ -17,6 +17,8 @@ use crate::preconditions::Reading;
 use crate::{names, part_sizes};
 
 /// How often a read starts again because the object was replaced between reading its size and opening it.
+/// Fewer would fail reads of an object that is written every moment; after as many a writer is faster than
+/// this reader every time.
 const ATTEMPTS: usize = 5;
 
 /// Number of tags of an object; s3s has no field for it in the output of HEAD.
@@ -118,6 +120,7 @@ impl Face {
             parts_count: found.parts.and_then(|count| i32::try_from(count).ok()),
             e_tag: etag(&meta),
             last_modified: Some(attributes::modified(&meta)),
+            // s3s applies these parameters to responses to GET, but not to HEAD.
             content_type: input.response_content_type.or(headers.content_type),
             cache_control: input.response_cache_control.or(headers.cache_control),
             content_disposition: input.response_content_disposition.or(headers.content_disposition),
@@ -207,6 +210,7 @@ impl Face {
         for _ in 0..ATTEMPTS {
             let (range, looked) = match piece {
                 Piece::Whole => (None, None),
+                // The store cuts a range at the object's end, so its size need not be read first.
                 Piece::Bytes(dto::Range::Int { first, last }) => (
                     Some(first..last.map_or(u64::MAX, |last| last.saturating_add(1))),
                     None,
@@ -224,6 +228,7 @@ impl Face {
             };
             let opened = match store.get(key, range).await {
                 Ok(opened) => opened,
+                // Conditions come before the range (RFC 9110, section 14.2): 304 and 412 replace 416.
                 Err(StoreError::Range { size, .. }) if looked.is_none() => {
                     reading.check(&self.head_in(store, bucket, key).await?)?;
                     return Err(unsatisfiable(size));
@@ -231,6 +236,8 @@ impl Face {
                 Err(error) => return Err(self.explain(bucket, error).await),
             };
             if looked.is_none_or(|version| version == opened.meta.version) {
+                // What was opened is compared, not what was looked at before: condition and content belong to
+                // one version.
                 reading.check(&opened.meta)?;
                 let found = find(piece, &opened.meta)?;
                 return Ok((opened, found));
@@ -301,6 +308,7 @@ fn find(piece: Piece, meta: &Meta) -> S3Result<Found> {
                     partial: true,
                 })
             }
+            // As in S3, an object that was put in one piece is its own part 1.
             None if number == 1 => Ok(Found {
                 range: 0..meta.size,
                 parts: None,

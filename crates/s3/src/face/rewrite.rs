@@ -34,11 +34,13 @@ impl Face {
         if attributes == opened.meta.attributes {
             return Ok(());
         }
+        // Last-Modified stays the time of the content, whose version is about to get newer.
         let made = attributes.entry(MADE.to_owned());
         made.or_insert_with(|| opened.meta.version.millis.to_string());
         let content = Content::of_store(opened.body, opened.meta.size, None);
         let (stream, mut put, explain) = content.into_parts();
         put.attributes = attributes;
+        // A write that came in between must not be undone by the older content.
         put.condition = Condition::Etag(opened.meta.etag.clone());
         put.etag = Some(opened.meta.etag);
         match self.store.put(&key, stream, put).await {

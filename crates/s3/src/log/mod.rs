@@ -20,10 +20,12 @@ pub(crate) use entry::Entry;
 pub use target::LogTarget;
 use target::Writer;
 
-/// Most lines in the queue.
+/// Most lines in the queue. Eight seconds of 2,000 requests a second in which nothing can be written; beyond
+/// that a line lost is better than memory lost.
 const QUEUE_MAX: usize = 16 * 1024;
 
-/// Shortest interval between warnings about dropped lines.
+/// Shortest interval between warnings about dropped lines. Without it every lost line would be a line in the
+/// program's log.
 const SAY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Settings of an access log.

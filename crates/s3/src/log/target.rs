@@ -46,15 +46,18 @@ impl FromStr for LogTarget {
         Ok(Self::Bucket {
             bucket: name.to_owned(),
             prefix: prefix.to_owned(),
+            // A killed process loses this much. Shorter would make a small object of every few requests.
             every: Duration::from_secs(300),
         })
     }
 }
 
-/// Bytes gathered before they are written.
+/// Bytes gathered before they are written. Smaller makes more objects than people want to read, larger holds
+/// more of what a killed process loses.
 const GATHERED_BYTES_MAX: usize = 1024 * 1024;
 
-/// Most bytes kept while they cannot be written.
+/// Most bytes kept while they cannot be written. Some 30,000 lines: enough for a short outage of the store,
+/// and little beside the memory of the requests.
 const KEPT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Gathered lines, and their destination.

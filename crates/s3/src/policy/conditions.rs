@@ -152,6 +152,7 @@ impl Condition {
         let found = facts.get(&self.key);
         match (&self.test, found) {
             (Test::Absent(absent), found) => found.is_none() == *absent,
+            // As in S3, a negated comparison is true for a key that the request does not have.
             (_, None) => self.if_exists || self.test.is_negative(),
             (test, Some(found)) => test.holds(found),
         }
@@ -165,8 +166,10 @@ impl Condition {
     /// Whether it limits access to some networks or to named users, so that a policy with it is not public.
     pub(super) fn narrows(&self) -> bool {
         match &self.test {
+            // With IfExists the condition is true for every request without the key.
             _ if self.if_exists => false,
             Test::Address { not: false, nets } => nets.iter().all(|net| match net {
+                // S3's limits: a policy for a wider network is public.
                 IpNet::V4(net) => net.prefix_len() >= 8,
                 IpNet::V6(net) => net.prefix_len() >= 32,
             }),
@@ -239,6 +242,8 @@ impl Test {
             Self::Flag(wanted) => found.parse() == Ok(*wanted),
             Self::Address { not, nets } => found
                 .parse::<IpAddr>()
+                // A socket for both families shows IPv4 clients as ::ffff:a.b.c.d, which no IPv4 network
+                // contains.
                 .is_ok_and(|found| nets.iter().any(|net| net.contains(&found.to_canonical())) != *not),
             // A value is present here; `Condition::holds` handles a missing one.
             Self::Absent(absent) => !absent,

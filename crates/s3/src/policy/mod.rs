@@ -82,6 +82,7 @@ enum Principal {
     Users(Vec<String>),
 }
 
+// Unknown elements are refused: one that is ignored could have limited what the statement allows.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
 struct Document {
@@ -150,6 +151,7 @@ impl Policy {
         for statement in &self.statements {
             if statement.is_about(query) {
                 if statement.deny {
+                    // A Deny outweighs every Allow, in whatever order they are written.
                     return Verdict::Deny;
                 }
                 verdict = Verdict::Allow;
@@ -293,6 +295,7 @@ fn read_user(text: &str) -> Result<String, PolicyError> {
             (_, user) => user.strip_prefix("user/").ok_or_else(wrong)?,
         },
     };
+    // A pattern taken for a name would match nobody, and a Deny with it would have no effect.
     match name.is_empty() || name.contains(['*', '?', ':']) {
         true => Err(wrong()),
         false => Ok(name.to_owned()),
@@ -301,6 +304,7 @@ fn read_user(text: &str) -> Result<String, PolicyError> {
 
 /// A resource without the prefix before its bucket. Its bucket pattern must match this bucket.
 fn read_resource(text: &str, bucket: &str) -> Result<String, PolicyError> {
+    // Taken literally, a variable would match no object, and a Deny with it would have no effect.
     if text.contains("${") {
         return Err(PolicyError("variables in policies are not known here".to_owned()));
     }

@@ -21,7 +21,8 @@ use crate::{names, part_sizes};
 /// Fewest bytes of a part other than the last, as in S3.
 const PART_BYTES_MIN: u64 = 5 * 1024 * 1024;
 
-/// How long the response waits for the outcome before it begins without it.
+/// How long the response waits for the outcome before it begins without it. Shorter would hide errors in
+/// responses of status 200; longer, and a client or proxy that hears nothing gives up.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Face {
@@ -192,6 +193,7 @@ fn choose<'a>(
         }
         chosen.push(found);
     }
+    // The last part listed may be of any length.
     let small = chosen
         .iter()
         .rev()

@@ -40,6 +40,7 @@ impl Planned {
         let algorithm = Algorithm::by_name(algorithm)?;
         let kind = kind.map(ChecksumType::as_str);
         let full = match (algorithm, kind) {
+            // S3's table: CRC64NVME only of the whole, SHA only of the parts, the other two of either.
             (Algorithm::Crc64Nvme, None | Some(FULL_OBJECT)) => true,
             (Algorithm::Crc32 | Algorithm::Crc32c, Some(FULL_OBJECT)) => true,
             (Algorithm::Crc32 | Algorithm::Crc32c, None | Some(COMPOSITE)) => false,
@@ -120,6 +121,7 @@ pub(super) fn join(
     let header = planned.algorithm.header();
     let sums = planned.sums(chosen)?;
     let sum = planned.of_parts(&sums)?;
+    // Clients may leave out the number of parts at the end.
     let bare = sum.split('-').next().unwrap_or_default();
     if let Some(declared) = planned.algorithm.value(&declared)
         && declared != sum
@@ -130,6 +132,7 @@ pub(super) fn join(
         return Err(fault("BadDigest", detail));
     }
     let of_parts: Vec<_> = sums.into_iter().map(|(sum, _)| sum).collect();
+    // Too long a list is left out: what is lost is the checksum of single parts, not that of the object.
     let of_parts = Some(of_parts.join(",")).filter(|text| text.len() <= PART_SUMS_BYTES_MAX);
     let mut attributes = vec![
         (header.to_owned(), sum),
