@@ -16,7 +16,8 @@ use super::trust::Trust;
 use super::wire::client::Peers;
 use super::wire::remote_node::RemoteNode;
 
-/// Longest wait for the layouts of other nodes.
+/// Longest wait for the layouts of other nodes. Shorter could miss the newest layouts, which then come with
+/// the first requests; longer is added to every start while a node is down.
 const TELL_MAX: Duration = Duration::from_secs(3);
 
 /// The other nodes of the cluster file, asked for their layouts.

@@ -16,7 +16,7 @@ use sha2::Sha256;
 
 use super::durable_file::write_private;
 
-/// Fewest bytes of a secret.
+/// Fewest bytes of a secret. RFC 2104 advises against keys that are shorter than the digest, here 32 bytes.
 pub const SECRET_BYTES_MIN: usize = 32;
 
 /// A shared secret. Its text never appears in logs.

@@ -30,10 +30,12 @@ use crate::client::{Complete, List, Multipart, Object, Put, Store, StoreError};
 /// The name in errors.
 const STORE: &str = "weft";
 
-/// Objects per request when everything is listed.
+/// Objects per request when everything is listed. Fewer would ask every volume more often, more would hold
+/// the descriptions of more objects in memory.
 const PAGE: usize = 1000;
 
-/// Deletions running at once.
+/// Deletions running at once. Each waits for disks to sync: one at a time would leave them idle, many would
+/// make other writes wait.
 const DELETIONS: usize = 8;
 
 /// Header names of attributes; user metadata follows the prefix.

@@ -26,7 +26,8 @@ use parking_lot::Mutex;
 use super::disk::group::Grouped;
 use super::disk::names::FIXITY;
 
-/// Largest number of lines in one answer, whatever the caller asks for.
+/// Largest number of lines in one answer, whatever the caller asks for. Some 30 MB. More would fill the
+/// memory of both nodes; a person who wants all reads the file.
 pub const LINES_MAX: usize = 100_000;
 
 /// Longest line that is read, in bytes. Ours have some hundred; details may be a few thousand.

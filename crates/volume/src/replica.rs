@@ -29,6 +29,7 @@ pub const CONTENT_AT: u64 = HEAD_BYTES as u64;
 /// Longest meta text in bytes. S3 allows 2 KB of user metadata and some 8 KB of headers altogether.
 pub const META_BYTES_MAX: usize = 1 << 20;
 
+/// Room for the fields, the longest key (1,344 bytes) and a digest.
 const HEAD_BYTES: usize = 2048;
 const TAIL_BYTES: usize = 64;
 const HEAD_MAGIC: &[u8; 8] = b"WEFTREPL";

@@ -15,7 +15,8 @@ use store::LayoutTag;
 use super::nonces::Nonces;
 use crate::Secret;
 
-/// Most that the clocks of two machines may differ, in milliseconds.
+/// Most that the clocks of two machines may differ, in milliseconds. Less would shut out machines whose
+/// clocks nobody sets; for as long as this requests are remembered, so that none is obeyed twice.
 pub(crate) const CLOCKS_APART_MS_MAX: u64 = 5 * 60 * 1000;
 
 const SIGNATURE: HeaderName = HeaderName::from_static("weft-signature");

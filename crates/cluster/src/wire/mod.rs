@@ -43,13 +43,16 @@ const CONNECT_MAX: Duration = Duration::from_secs(2);
 /// long a frozen node delays the first request that waits for it.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
-/// How often a node that did not answer in time is tried again.
+/// How often a node that did not answer in time is tried again. Shorter would only make more pings; for as
+/// long as this a node that is back is left out.
 const RETRY_EVERY: Duration = Duration::from_secs(1);
 
 /// Longest pause in content from or to a living node; after it the disk of the node is taken to be stuck.
 const IDLE_MAX: Duration = Duration::from_secs(10);
 
 /// Longest time for the answer to a content that was sent whole: the last of it is written, not synced.
+/// Shorter would give up uploads to a disk with a full queue; longer, and a client waits for a disk that is
+/// stuck.
 const RECEIPT_MAX: Duration = Duration::from_secs(30);
 
 /// Longest pause in content that a client sends through another node; the client's own patience is shorter.
@@ -61,7 +64,8 @@ const CLIENT_KEEPS: Duration = Duration::from_secs(15);
 /// See [`CLIENT_KEEPS`]. Also the longest time for a request's head.
 const SERVER_KEEPS: Duration = Duration::from_secs(30);
 
-/// Unused connections kept to each node.
+/// Unused connections kept to each node. With fewer, the requests of a busy moment begin with a handshake;
+/// more would cost memory on both sides.
 const IDLE_CONNECTIONS_MAX: usize = 64;
 
 /// Most bytes of a request's head. The longest query is a few hundred bytes; the rest are our own headers.
@@ -84,5 +88,6 @@ const TABLE_BYTES_MAX: u64 = 64 << 20;
 /// Tables kept by a client, in bytes: of some ten thousand WARC files of 1 GB, or of all that are being read.
 const TABLES_KEPT_BYTES: usize = 64 << 20;
 
-/// How long answers in flight may take when a node ends.
+/// How long answers in flight may take when a node ends. Shorter would break off what others have nearly
+/// received; longer, and one slow reader holds up a restart.
 const FAREWELL: Duration = Duration::from_secs(10);

@@ -28,7 +28,8 @@ pub(crate) type Http = Client<HttpsConnector<HttpConnector>, Body>;
 const SECURE: &str = "https";
 const PLAIN: &str = "http";
 
-/// How long a node that did not speak TLS is asked without it.
+/// How long a node that did not speak TLS is asked without it. Shorter would begin more requests with a
+/// handshake that fails; for as long as this a node that has learned TLS is still asked in the open.
 const PLAIN_FOR: Duration = Duration::from_secs(30);
 
 /// A client with pooled connections.

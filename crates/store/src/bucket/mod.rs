@@ -32,7 +32,9 @@ const RECORDS: &str = ".s3/buckets/";
 /// because the record's own time changes then.
 const MADE: &str = "weft-made";
 
-/// How often a change is retried after another process changed the bucket in between.
+/// How often a change is retried after another process changed the bucket in between. Fewer would refuse some
+/// of many settings that are changed at once; each try is a write, and without an end a request could try for
+/// ever.
 const CHANGES_MAX: usize = 32;
 
 /// Records read from the store per request.

@@ -11,7 +11,8 @@ use super::seats::{Seat, back_off, covers};
 use super::store::Store;
 use crate::cluster::Topology;
 
-/// How often a claim is retried because another node's was later.
+/// How often a claim is retried because another node's was later. Nodes that claim at the same moment part
+/// after one or two random waits; one that still loses leaves the seat to the others.
 const CLAIM_TRIES: u32 = 6;
 
 /// The nodes' answers to a claim.

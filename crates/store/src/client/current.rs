@@ -28,7 +28,9 @@ use super::store::{Reading, Store};
 use super::volumes::LAYOUT_TRIES;
 use crate::cluster::Topology;
 
-/// How often a reader settles a key that is written all the time before it fails.
+/// How often a reader settles a key that is written all the time before it fails. Each try decides somebody
+/// else's write: fewer would refuse reads beside one busy writer, more would let a reader decide its writes
+/// for seconds.
 const SETTLE_TRIES: usize = 4;
 
 /// The volumes' answers about one key.

@@ -21,13 +21,15 @@ use super::error::{StoreError, declared};
 /// Content up to this length is collected before it is written, and goes to each volume in one request.
 pub(super) const WHOLE_BYTES_MAX: usize = 1024 * 1024;
 
-/// Longest piece passed on, in bytes.
+/// Longest piece passed on, in bytes. The length of a block, which is what volumes hash and write at a time;
+/// longer ones would only take more memory.
 const PIECE_BYTES_MAX: usize = 256 * 1024;
 
 /// Pieces shorter than this are joined: passing one on costs as much as copying a good part of it.
 const PIECE_BYTES_MIN: usize = 64 * 1024;
 
-/// Pieces that may wait for one reader.
+/// Pieces that may wait for one reader. Fewer would make the client wait for each single write of the slowest
+/// volume; each costs [`PIECE_BYTES_MAX`] for every reader of every upload.
 pub(super) const SINK_PIECES: usize = 4;
 
 /// A content that was collected. Its share of the budget is returned when the last of its bytes is freed.

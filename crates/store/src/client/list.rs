@@ -44,11 +44,13 @@ pub struct Listing {
     pub next: Option<String>,
 }
 
-/// Fewest entries asked of a volume per request; the next constant is the most.
+/// Fewest entries asked of a volume per request; the next constant is the most. Fewer would ask again where
+/// the keys of a page are not spread evenly. The most is a page of S3, so that one request suffices for it.
 const ASK_MIN: usize = 32;
 const ASK_MAX: usize = 1000;
 
-/// Keys whose unfinished writes are settled at once.
+/// Keys whose unfinished writes are settled at once. Each is a decision with its syncs: one at a time, a
+/// listing after a crash would wait for each in turn; more would make writes wait.
 const SETTLED_AT_ONCE: usize = 16;
 
 /// Sorts after every continuation of a prefix, except its own repetition.

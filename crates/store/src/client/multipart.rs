@@ -35,7 +35,8 @@ pub const PART_NUMBER_MAX: u32 = 10_000;
 /// Default age at which an unfinished upload is aborted.
 pub const MULTIPART_AGE_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Parts removed in parallel.
+/// Parts removed in parallel. Each waits for disks to sync: one at a time would leave them idle, many would
+/// make other writes wait.
 const REMOVALS: usize = 8;
 
 /// Entries of a page when a whole listing is read.

@@ -19,7 +19,9 @@ use super::error::StoreError;
 use super::store::{Damage, Store};
 use crate::union::{Union, Ways};
 
-/// How often a key is looked up again because the version found was replaced before it could be opened.
+/// How often a key is looked up again because the version found was replaced before it could be opened. A
+/// version goes when the next is committed: fewer would refuse reads of a key that is written several times a
+/// second; each costs a lookup.
 const OVERTAKEN_TRIES: usize = 8;
 
 /// A range of a version being read.

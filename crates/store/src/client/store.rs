@@ -29,15 +29,22 @@ pub struct Damage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
     /// For an answer from an index. After it other volumes are asked too, and the late one is left out if
-    /// possible. A disk under load answers within some tens of milliseconds.
+    /// possible. A disk under load answers within some tens of milliseconds. Shorter would ask further
+    /// volumes for nothing; longer is added to every request while a node is frozen.
     pub hedge: Duration,
-    /// For an answer from an index that is indispensable.
+    /// For an answer from an index that is indispensable. Longer than one request may take
+    /// ([`contract::QUICK`]), whose error says more; shorter would refuse reads because of one busy disk.
     pub answer: Duration,
-    /// For the next block of a replica; then another replica is read.
+    /// For the next block of a replica; then another replica is read. Shorter would leave disks that only
+    /// have a full queue; for as long as this a client hears nothing.
     pub stall: Duration,
-    /// For a node that can decide a write, before the client is told to ask again later.
+    /// For a node that can decide a write, before the client is told to ask again later. Shorter would refuse
+    /// writes in the seconds until a node is known to be dead and another has taken over; clients themselves
+    /// wait for a minute at most.
     pub decide: Duration,
-    /// For a reply from a node that decides first, before the next node takes over.
+    /// For a reply from a node that decides first, before the next node takes over. Shorter would make nodes
+    /// take over from each other because one is busy; longer is added to every write while the first is
+    /// frozen.
     pub probe: Duration,
 }
 

@@ -105,7 +105,7 @@ pub async fn census(topology: &Topology, progress: &(dyn Fn(Progress) + Sync)) -
 /// Partitions looked at more closely at a time: enough to keep several disks and nodes busy.
 const PARTITIONS_AT_ONCE: usize = 8;
 
-/// Keys named of each kind of trouble.
+/// Keys named of each kind of trouble. A person looks at some; the counts are complete.
 const NAMED_MAX: usize = 100;
 
 /// A version younger than this, in milliseconds, may still be on its way to some of its volumes.

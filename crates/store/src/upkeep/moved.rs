@@ -17,7 +17,8 @@ use placement::Layouts;
 use super::reconcile::Done;
 use crate::cluster::{Cluster, Topology, announce};
 
-/// How long a node may take to say which layout it knows.
+/// How long a node may take to say which layout it knows. A late one is asked again in the next pass, and
+/// older layouts stay in force until then; longer only holds up the pass.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// A pass that checks whether everything has moved.

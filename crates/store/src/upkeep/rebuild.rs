@@ -13,7 +13,8 @@ use futures_util::future::join_all;
 use super::reconcile::gather::within;
 use crate::cluster::Topology;
 
-/// How long a volume may take to report its state.
+/// How long a volume may take to report its state. Shorter would leave a busy volume to the next pass; a pass
+/// waits this long for a dead one.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// The partitions that belong on a volume by the current layout.

@@ -32,7 +32,8 @@ const COUNTS: TableDefinition<'_, &str, u64> = TableDefinition::new("counts");
 /// The incarnation of the volume that this index belongs to.
 const ABOUT: TableDefinition<'_, &str, &str> = TableDefinition::new("about");
 
-/// Memory for pages of the index, in bytes.
+/// Memory for pages of the index, in bytes. Less would read pages again for every lookup; more is missing in
+/// the system's cache, which serves contents too.
 const CACHE_BYTES: usize = 32 << 20;
 
 /// Indexes up to this length are checked whole when opened (some 100 ms); longer ones are taken as they are.

@@ -19,7 +19,8 @@ use super::verify::bad_blocks;
 use crate::replica;
 use crate::replica::Replica;
 
-/// From this number of partitions on, the directory above them is listed first.
+/// From this number of partitions on, the directory above them is listed first. That lists up to 4,096 names
+/// at once; for fewer partitions it is cheaper to look for each directory.
 const LISTED_FROM: usize = 16;
 
 impl Inner {

@@ -6,7 +6,9 @@ use crate::error::ReadError;
 use crate::reader::Reader;
 use crate::record::start::{self, Start};
 
-/// Number of members before an offset that are tried before reading from the start of the file.
+/// Number of members before an offset that are tried before reading from the start of the file. One would be
+/// enough if every member found were one, but compressed bytes may look like the beginning of a member. With
+/// many, a damaged file is searched backwards for long before it is read from its start.
 const MEMBERS_TRIED: usize = 4;
 
 impl Reader {

@@ -20,7 +20,9 @@ use parking_lot::Mutex;
 use crate::union::{Union, Unreadable, Ways};
 use crate::upkeep::throttle::Throttle;
 
-/// A source that sends nothing for this long is abandoned for the next one.
+/// A source that sends nothing for this long is abandoned for the next one. Longer than for a client, because
+/// nobody waits: shorter would leave the only good replica on a disk that is being read through; for as long
+/// as this a place among the copies is idle.
 const SOURCE_STALLS: Duration = Duration::from_secs(60);
 
 /// A copy to be made.

@@ -25,7 +25,8 @@ use crate::upkeep::throttle::Throttle;
 /// verification each take one round; the next pass handles whatever is left.
 const ROUNDS_MAX: usize = 4;
 
-/// Most prepared versions of one key discarded on one volume: one for each write that was broken off.
+/// Most prepared versions of one key discarded on one volume: one for each write that was broken off. Without
+/// an end, a writer that prepares again and again would hold up the partition; the next pass goes on.
 const PENDING_MAX: usize = 64;
 
 /// Repairs partitions and keys.

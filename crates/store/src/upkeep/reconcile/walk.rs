@@ -19,7 +19,8 @@ use super::gather::{self, Gathered};
 use super::outages::Outages;
 use crate::cluster::Topology;
 
-/// An older survey is repeated.
+/// An older survey is repeated. Shorter would survey partitions again that were asked for together; longer
+/// would plan copies of what was replaced meanwhile.
 const FRESH_FOR: Duration = Duration::from_mins(1);
 
 /// A walk over partitions in a given order.

@@ -12,7 +12,8 @@ use super::shared::Shared;
 use crate::upkeep::scrub::in_any;
 use crate::upkeep::{Census, census};
 
-/// Wait after the start, and between checks whether a task is due.
+/// Wait after the start, and between checks whether a task is due. Shorter would survey all volumes while
+/// nodes are just starting; a task that is a few minutes late does no harm.
 const LOOK_EVERY: Duration = Duration::from_mins(5);
 
 /// Takes a census when the last one is old enough, and saves it.

@@ -14,7 +14,7 @@ use crate::upkeep::throttle::Throttle;
 /// Interval between saves of the position: a restart re-reads at most this much time's work.
 const SAVE_EVERY: Duration = Duration::from_secs(30);
 
-/// Interval between checks whether a scrub is due.
+/// Interval between checks whether a scrub is due. A scrub is due once in weeks, so minutes do not matter.
 const LOOK_EVERY: Duration = Duration::from_mins(10);
 
 /// A scrub worker.
