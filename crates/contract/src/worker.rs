@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 /// What a background worker is doing. The command line, the Store page and the metrics show all workers
 /// alike.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkerStatus {
     /// `scrub NODE/VOLUME`, `repair`, `rebalance`, ...
     pub name: String,
-    /// What it does now.
+    /// What it does now: `idle`, `busy`, `paused: <reason>` or `failed: <reason>`.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub state: WorkerState,
     /// Items done since the pass began.
     pub done: u64,

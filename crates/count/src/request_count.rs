@@ -10,6 +10,7 @@ pub const LATENCY_MICROS: [u64; 18] = [
 
 /// Counts of one operation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestCount {
     /// Name of the operation: `put`, `get`, `head`, `delete`, `list`, ...
     pub operation: String,

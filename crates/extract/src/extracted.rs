@@ -14,6 +14,7 @@ pub struct Settings {
 
 /// Which links of a page are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LinkScope {
     /// Every link except those to the own key of the page.
@@ -86,6 +87,7 @@ pub struct Capture {
 
 /// The kind of record that a capture was made from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CaptureKind {
     /// A WET `conversion`: only the text.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// What an answer says of its query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Note {
     /// What it is about.
     pub kind: NoteKind,
@@ -18,6 +19,7 @@ pub struct Note {
 
 /// Kinds of notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NoteKind {

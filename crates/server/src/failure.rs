@@ -3,11 +3,11 @@
 use archive::{AskError, ErrorCode};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 
 /// A short word for programs. The same kind of failure always has the same code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Code {
     /// The request itself is wrong.
@@ -49,6 +49,21 @@ pub(crate) struct Failure {
     pub(crate) message: String,
 }
 
+/// Why there is no answer, as JSON.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Failed<'a> {
+    error: Reason<'a>,
+}
+
+/// The reason of a failure.
+#[derive(Serialize, JsonSchema)]
+struct Reason<'a> {
+    code: Code,
+    /// The reason in words for people.
+    #[schemars(example = &"no capture of this URL")]
+    message: &'a str,
+}
+
 impl Failure {
     pub(crate) fn new(status: StatusCode, code: Code, message: impl Into<String>) -> Failure {
         Failure {
@@ -83,8 +98,11 @@ impl Failure {
     }
 
     /// The body of the JSON answer.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
-        json!({ "error": { "code": self.code, "message": self.message } })
+    fn body(&self) -> Failed<'_> {
+        let (code, message) = (self.code, &*self.message);
+        Failed {
+            error: Reason { code, message },
+        }
     }
 }
 
@@ -108,7 +126,7 @@ impl From<AskError> for Failure {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        (self.status, axum::Json(self.to_json())).into_response()
+        (self.status, axum::Json(self.body())).into_response()
     }
 }
 

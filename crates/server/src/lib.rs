@@ -32,7 +32,6 @@ mod present;
 mod query;
 mod record;
 mod routes;
-pub mod sample;
 mod sandbox;
 mod serve;
 mod settings;

@@ -1,5 +1,6 @@
 //! Captures by URL, prefix, host or domain, with the fields of CDXJ.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::as_text;
@@ -40,7 +41,7 @@ pub struct CdxQuestion {
 }
 
 /// One part of a list of captures.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CdxBody {
     /// The captures, in the order asked for.
     pub rows: Vec<CdxRow>,
@@ -64,7 +65,7 @@ pub struct CdxBlocksQuestion {
 }
 
 /// Where blocks of captures end.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CdxBlocksBody {
     /// Cursor of the last capture of each block. The last block of the whole list may have fewer captures.
     pub ends: Vec<String>,

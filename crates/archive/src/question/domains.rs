@@ -1,5 +1,6 @@
 //! Domains, and the rankings of URIs by in-links.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Asks for one domain.
@@ -10,9 +11,10 @@ pub struct Domain {
 }
 
 /// A domain with its pages that have most in-links.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DomainBody {
     /// The registered domain.
+    #[schemars(example = &"example.com")]
     pub domain: String,
     /// URIs of the domain that are captured or linked to.
     pub uris: u64,
@@ -30,9 +32,10 @@ pub struct DomainBody {
 }
 
 /// A domain that links to another.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkingDomain {
     /// The registered domain.
+    #[schemars(example = &"archive.org")]
     pub domain: String,
     /// Number of links to the domain asked for.
     pub links: u64,
@@ -80,7 +83,7 @@ impl DomainOrder {
 }
 
 /// One part of the list of domains.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DomainsBody {
     /// The domains, in the order asked for.
     pub rows: Vec<DomainRow>,
@@ -89,9 +92,10 @@ pub struct DomainsBody {
 }
 
 /// One domain.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DomainRow {
     /// The registered domain.
+    #[schemars(example = &"example.com")]
     pub domain: String,
     /// URIs of the domain that are captured or linked to.
     pub uris: u64,
@@ -115,7 +119,7 @@ pub struct Top {
 }
 
 /// The URIs with most in-links.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TopBody {
     /// The URIs, ordered by in-links from other domains, then by all in-links, then by key.
     pub rows: Vec<TopRow>,
@@ -124,13 +128,15 @@ pub struct TopBody {
 }
 
 /// One row of a ranking.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TopRow {
     /// Position in the ranking, starting at 1.
     pub rank: u64,
     /// Sort key of the URI.
+    #[schemars(example = &"com,example)/")]
     pub url_key: String,
     /// URL of the URI, as far as it is known.
+    #[schemars(example = &"http://example.com/")]
     pub url: String,
     /// Title of the URI's current version; empty if it has none.
     pub title: String,

@@ -1,5 +1,6 @@
 //! Any question and any answer, in the form that the socket carries.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::*;
@@ -70,7 +71,7 @@ macro_rules! define {
         }
 
         /// Any of the answers.
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "answer", rename_all = "snake_case")]
         #[expect(
             clippy::large_enum_variant,

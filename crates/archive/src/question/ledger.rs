@@ -1,6 +1,7 @@
 //! Inputs: how far each was loaded, which parts of it could not be used, and how to remove one from the
 //! ledger.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::InputState;
@@ -45,7 +46,7 @@ impl LedgerState {
 }
 
 /// One part of the ledger.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LedgerBody {
     /// The inputs, sorted by name and then by digest.
     pub rows: Vec<LedgerRow>,
@@ -54,9 +55,10 @@ pub struct LedgerBody {
 }
 
 /// One input and how far it was loaded.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LedgerRow {
     /// Name of the input, as it was given when it was loaded.
+    #[schemars(example = &"iana.warc.gz")]
     pub input: String,
     /// `sha256:<hex>` of its first `size` bytes.
     pub digest: String,
@@ -64,6 +66,7 @@ pub struct LedgerRow {
     pub size: u64,
     /// `pending`, `loading`, `done` or `failed(<reason>)`.
     #[serde(with = "as_text")]
+    #[schemars(with = "String", example = &"done")]
     pub state: InputState,
     /// Records that were read and woven into the index.
     pub records: u64,
@@ -99,7 +102,7 @@ pub struct Quarantine {
 }
 
 /// One part of the list of records and spans of bytes that could not be used.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuarantineBody {
     /// The rows, by input in the order of loading, then by offset.
     pub rows: Vec<QuarantineRow>,
@@ -108,15 +111,18 @@ pub struct QuarantineBody {
 }
 
 /// A record or a span of bytes that could not be used, or was used with a defect.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuarantineRow {
     /// Name of the input.
+    #[schemars(example = &"iana.warc.gz")]
     pub input: String,
     /// Offset in bytes at which the record or span begins in the input.
     pub offset: u64,
     /// A short word that programs can compare.
+    #[schemars(example = &"truncated-member")]
     pub reason: String,
     /// The reason in words for people; may be empty.
+    #[schemars(example = &"found the end of the file, expected 120 more bytes")]
     pub detail: String,
 }
 
@@ -129,7 +135,7 @@ pub struct Forget {
 }
 
 /// What was removed from the ledger and from every view.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ForgottenBody {
     /// Names of the inputs that were removed.
     pub inputs: Vec<String>,

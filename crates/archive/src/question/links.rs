@@ -1,5 +1,6 @@
 //! Links to a URL and links of a page.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Asks for the links to a URL.
@@ -27,9 +28,10 @@ pub struct Outlinks {
 }
 
 /// One part of the links to a URL or of a page.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinksBody {
     /// Key of the URL that was asked for.
+    #[schemars(example = &"com,example)/")]
     pub url_key: String,
     /// The links, sorted by the key of the other end.
     pub rows: Vec<LinkRow>,
@@ -40,19 +42,24 @@ pub struct LinksBody {
 }
 
 /// One link from a page to a URL.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkRow {
     /// Key of the page that contains the link.
+    #[schemars(example = &"com,example)/")]
     pub source_key: String,
     /// URL of that page.
+    #[schemars(example = &"http://example.com/")]
     pub source_url: String,
     /// Title of that page.
     pub source_title: String,
     /// Key of the URL linked to.
+    #[schemars(example = &"org,archive)/")]
     pub target_key: String,
     /// URL that the link points to, resolved from what the page writes.
+    #[schemars(example = &"http://www.archive.org/")]
     pub target_url: String,
     /// Text of the link's first occurrence on the page that has any text.
+    #[schemars(example = &"the archive")]
     pub anchor: String,
     /// Whether every occurrence of the link on the page is `nofollow`, `ugc` or `sponsored`.
     pub nofollow: bool,

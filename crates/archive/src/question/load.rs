@@ -1,16 +1,18 @@
 //! Loads: asking for one, watching it, cancelling it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{LedgerRow, LinkScope, QuarantineRow, StageRow};
 
 /// Asks to load inputs. The answer is the job in the queue, not its result.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LoadRequest {
     /// Files, folders, globs, path lists and addresses to load.
     pub inputs: Vec<LoadInput>,
     /// Label to give to these inputs.
+    #[schemars(example = &"news")]
     pub collection: Option<String>,
     /// Which links the archive keeps. The load is refused if the archive was created with another choice.
     pub links: Option<LinkScope>,
@@ -29,17 +31,19 @@ pub struct LoadRequest {
 
 /// One argument of a load. Paths are bytes, so both texts have the form of [`crate::path_text`]: a byte that
 /// is not part of valid UTF-8 is written as `\xNN`.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LoadInput {
     /// The argument as the user wrote it. The ledger uses it as the name of a file.
+    #[schemars(example = &"crawl.warc.gz")]
     pub name: String,
     /// Absolute path or address (`scheme://...`). A path list that the user marked with `@` may have the mark
     /// here too.
+    #[schemars(example = &"/data/crawl.warc.gz")]
     pub path: String,
 }
 
 /// A stage that a load can leave out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OptionalStage {
     /// Records are read, but nothing is extracted from them.
@@ -87,7 +91,7 @@ pub struct Cancel {
 }
 
 /// The loads since the archive was opened.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobsBody {
     /// The loads, newest first. Only the last 100 of those that have ended are kept.
     pub rows: Vec<JobBody>,
@@ -95,7 +99,7 @@ pub struct JobsBody {
 
 /// Whether a load is queued or running, or how it ended. One load runs at a time, in the order in which they
 /// were asked for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
     /// It waits for the loads before it.
@@ -133,7 +137,7 @@ impl JobState {
 }
 
 /// What a load is doing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JobStage {
     /// It waits for the loads before it.
@@ -152,7 +156,7 @@ pub enum JobStage {
 }
 
 /// A file in a folder that a load did not read.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkippedFile {
     /// Name of the file as text (see [`LoadInput`]).
     pub name: String,
@@ -161,7 +165,7 @@ pub struct SkippedFile {
 }
 
 /// A queued, running or finished load.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobBody {
     /// Number of the load, counted from 1 since the archive was opened.
     pub id: u64,
@@ -170,6 +174,7 @@ pub struct JobBody {
     /// What the load is doing now.
     pub stage: JobStage,
     /// Why the load failed; absent if it did not.
+    #[schemars(example = &"no space left on device")]
     pub error: Option<String>,
     /// Milliseconds from the beginning of the load until its end, or until now.
     pub elapsed_ms: u64,

@@ -17,6 +17,7 @@ mod record;
 mod search;
 mod status;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
@@ -37,7 +38,7 @@ pub trait Ask: Into<Question> {
 }
 
 /// An answer and the epoch it comes from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer<A = Body> {
     /// Number of the epoch that the whole answer describes. A search names the epoch of its results itself,
     /// in `search_epoch`.

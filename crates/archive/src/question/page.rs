@@ -1,5 +1,6 @@
 //! Everything known about one URL.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::CdxRow;
@@ -12,12 +13,14 @@ pub struct Page {
 }
 
 /// Everything known about one URL.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PageBody {
     /// Sort key of the URL.
+    #[schemars(example = &"com,example)/")]
     pub url_key: String,
     /// The URL as its current version has it; without one, as its newest capture has it, else as the first
     /// page that links to it.
+    #[schemars(example = &"http://example.com/")]
     pub url: String,
     /// Host of the URL.
     pub host: String,
@@ -28,22 +31,28 @@ pub struct PageBody {
     /// Whether the current version is a page.
     pub is_page: bool,
     /// When the current version was captured (ISO 8601); absent if there is none.
+    #[schemars(example = &"2014-01-26T20:06:24.000Z")]
     pub fetch_time: Option<String>,
     /// When the current version was last seen unchanged (ISO 8601).
+    #[schemars(example = &"2014-01-26T20:06:24.000Z")]
     pub last_seen: Option<String>,
     /// HTTP status of the current version, 0 if it has none.
     pub status: u16,
     /// Media type of the current version.
+    #[schemars(example = &"text/html")]
     pub mime: String,
     /// Payload digest of the current version.
     pub digest: String,
     /// Title of the page.
+    #[schemars(example = &"Example")]
     pub title: String,
     /// BCP 47 language of the page; empty if unknown.
     pub language: String,
     /// URL in the page's `link rel=canonical`, resolved.
+    #[schemars(example = &"http://example.com/")]
     pub canonical: Option<String>,
     /// Content of the page's `meta name=robots`, in lower case.
+    #[schemars(example = &"noindex")]
     pub robots: Option<String>,
     /// Number of links on the page that are kept.
     pub links: u64,

@@ -1,5 +1,6 @@
 //! Where the bytes of a record are. The process that asks reads them itself.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::CdxRow;
@@ -19,12 +20,13 @@ pub struct Record {
 }
 
 /// Where a record's bytes are.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordBody {
     /// The capture that was made from the record.
     pub capture: CdxRow,
     /// Absolute path or address of the input. The HTTP API has the address here from which the record can be
     /// fetched.
+    #[schemars(example = &"/record?url=http%3A%2F%2Fexample.com%2F")]
     pub location: String,
     /// For a revisit record: the record that has the payload, if it is in the archive.
     pub original: Option<Box<RecordBody>>,

@@ -1,5 +1,6 @@
 //! Full-text search.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use search::{Note as SearchNote, NoteKind as SearchNoteKind, Snippet, SnippetPart};
@@ -21,9 +22,10 @@ pub struct SearchQuestion {
 }
 
 /// Results of a search.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchBody {
     /// The query as it was asked.
+    #[schemars(example = &"example")]
     pub query: String,
     /// The query as the program understood it.
     pub understood: String,
@@ -44,11 +46,12 @@ pub struct SearchBody {
 }
 
 /// One result.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchHit {
     /// Sort key of the page's URL.
     pub url_key: String,
     /// URL of the page.
+    #[schemars(example = &"http://example.com/")]
     pub url: String,
     /// Registered domain of the page.
     pub domain: String,
@@ -65,6 +68,7 @@ pub struct SearchHit {
     /// The part of the page's text that matches best. JSON has it as `snippet_html`: escaped text with
     /// `<mark>` around matches and no other markup.
     #[serde(rename = "snippet_html", with = "crate::snippet_html")]
+    #[schemars(with = "String", example = &"an <mark>example</mark>")]
     pub snippet: Snippet,
     /// Number of pages that link to the page.
     pub inlinks: u64,
@@ -77,21 +81,24 @@ pub struct SearchHit {
 }
 
 /// Counts of one field over all results.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Facet {
     /// Name of the field: `domain`, `year`, `type` or `language`.
+    #[schemars(example = &"year")]
     pub field: String,
     /// Values of the field, most frequent first.
     pub values: Vec<FacetValue>,
 }
 
 /// One value of a field and how many results have it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FacetValue {
     /// The value as text.
+    #[schemars(example = &"2014")]
     pub value: String,
     /// Number of results that have the value.
     pub count: u64,
     /// The query that returns only these results.
+    #[schemars(example = &"example year:2014")]
     pub query: String,
 }

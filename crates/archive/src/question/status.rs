@@ -1,5 +1,6 @@
 //! The archive as a whole: its totals, whether it is intact, and how loading spends its time.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::LinkScope;
@@ -17,7 +18,7 @@ pub struct Check {}
 pub struct Stages {}
 
 /// Totals and state of the archive.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StatusBody {
     /// Absolute path of the archive's directory.
     pub archive: String,
@@ -52,8 +53,10 @@ pub struct StatusBody {
     /// Number of pages in the search index.
     pub search_documents: u64,
     /// Time of the earliest capture (ISO 8601); absent if there is none.
+    #[schemars(example = &"2014-01-26T20:06:24.000Z")]
     pub fetch_time_first: Option<String>,
     /// Time of the latest capture (ISO 8601); absent if there is none.
+    #[schemars(example = &"2014-01-26T20:10:55.000Z")]
     pub fetch_time_last: Option<String>,
     /// Labels of inputs, in alphabetical order.
     pub collections: Vec<String>,
@@ -75,7 +78,7 @@ pub struct StatusBody {
 }
 
 /// Parts of the archive that are not as they were written, or contradict each other.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckBody {
     /// The damaged parts.
     pub damages: Vec<DamageRow>,
@@ -84,7 +87,7 @@ pub struct CheckBody {
 }
 
 /// One damaged part.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DamageRow {
     /// Name of the part: `table <name>` or `search index`.
     pub part: String,
@@ -96,16 +99,17 @@ pub struct DamageRow {
 
 /// Stages of the load that is running or ran last. There are none if nothing was loaded since the archive was
 /// opened.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StagesBody {
     /// The stages, in the order in which records pass them.
     pub stages: Vec<StageRow>,
 }
 
 /// Statistics of one stage of loading.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StageRow {
     /// Name of the stage: `digest`, `register`, `read`, `extract`, `weave` or `search`.
+    #[schemars(example = &"read")]
     pub stage: String,
     /// Number of threads that work on the stage.
     pub threads: usize,

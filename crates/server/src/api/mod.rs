@@ -3,6 +3,7 @@
 pub(crate) mod cdx;
 pub(crate) mod loads;
 mod openapi;
+mod schemas;
 mod store;
 
 pub(crate) mod table;

@@ -1,21 +1,18 @@
-//! The OpenAPI 3.1 document, made from the table of routes and a sample of every answer.
+//! The OpenAPI 3.1 document, made from the table of routes and the types of the answers.
 
 use serde_json::{Map, Value, json};
 
-use archive::question::SearchNoteKind;
-
-use super::store;
+use super::schemas::{answer_name, reference, schemas};
 use super::table::{ENDPOINTS, Endpoint, Serves};
 use crate::arguments::{Kind, LIMIT_MAX, Parameter, Place};
-use crate::sample::samples;
 
 /// The whole document.
 pub(crate) fn document() -> Value {
-    let mut paths = Map::new();
+    let mut paths = json!({});
     for endpoint in ENDPOINTS {
-        let path = paths.entry(endpoint.path).or_insert_with(|| json!({}));
-        path[endpoint.method] = operation(endpoint);
+        paths[endpoint.path][endpoint.method] = operation(endpoint);
     }
+    let schemas = schemas(&paths);
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -27,7 +24,7 @@ pub(crate) fn document() -> Value {
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         },
         "paths": paths,
-        "components": { "schemas": schemas() },
+        "components": { "schemas": schemas },
     })
 }
 
@@ -76,7 +73,7 @@ fn success(serves: &Serves) -> Value {
         Serves::Answer { answer, .. } => (
             "The answer",
             &["application/json"][..],
-            reference(&schema_name(answer)),
+            reference(&answer_name(answer)),
         ),
         Serves::Store => ("The store", &["application/json"][..], reference("StoreAnswer")),
         Serves::Load | Serves::Cancel => ("The job", &["application/json"][..], reference("JobAnswer")),
@@ -138,103 +135,4 @@ fn parameter(parameter: &Parameter) -> Value {
         described["allowEmptyValue"] = json!(true);
     }
     described
-}
-
-fn schemas() -> Map<String, Value> {
-    let mut schemas = Map::new();
-    for (name, answer) in samples() {
-        // A plain struct of strings, numbers and lists always has a JSON form.
-        let sample = serde_json::to_value(&answer).unwrap_or_default();
-        let mut schema = schema_of(&sample);
-        named(&mut schema, name);
-        if name == "search" {
-            describe_notes(&mut schema);
-        }
-        schemas.insert(schema_name(name), schema);
-    }
-    let mut store =
-        schema_of(&serde_json::to_value(store::answer_of(12, &crate::sample::store())).unwrap_or_default());
-    named(&mut store, "store");
-    schemas.insert(schema_name("store"), store);
-    let load = archive::question::LoadRequest {
-        inputs: vec![archive::question::LoadInput {
-            name: "crawl.warc.gz".into(),
-            path: "/data/crawl.warc.gz".into(),
-        }],
-        collection: Some("news".into()),
-        links: Some(archive::question::LinkScope::All),
-        rate_pages_per_s: Some(100.0),
-        threads: Some(2),
-        verify: true,
-        epoch_bytes: Some(1 << 20),
-        stages_off: vec![archive::question::OptionalStage::Search],
-    };
-    schemas.insert(
-        "LoadRequest".into(),
-        schema_of(&serde_json::to_value(&load).unwrap_or_default()),
-    );
-    schemas.insert(
-        "Error".into(),
-        schema_of(&json!({ "error": { "code": "not_found", "message": "no capture of this URL" } })),
-    );
-    schemas
-}
-
-/// Describes the fields that every answer has.
-fn named(schema: &mut Value, answer: &str) {
-    schema["properties"]["answer"] = json!({ "type": "string", "const": answer });
-    schema["required"] = json!(["epoch", "answer"]);
-}
-
-/// Describes the notes that an answer to a search may have.
-fn describe_notes(schema: &mut Value) {
-    let notes = &mut schema["properties"]["notes"];
-    notes["description"] = json!(
-        "What of the query was not used, or was done instead: `kind` for programs, `part` of the query, `text` in words"
-    );
-    notes["items"]["properties"]["kind"] = json!({ "type": "string", "enum": SearchNoteKind::ALL });
-    notes["items"]["required"] = json!(["kind", "part", "text"]);
-}
-
-/// `links` becomes `LinksAnswer`.
-fn schema_name(answer: &str) -> String {
-    let mut letters = answer.chars();
-    let first: String = letters.next().iter().flat_map(|c| c.to_uppercase()).collect();
-    format!("{first}{}Answer", letters.as_str())
-}
-
-fn reference(name: &str) -> Value {
-    json!({ "$ref": format!("#/components/schemas/{name}") })
-}
-
-/// A field of a struct may be absent as a whole.
-fn nullable(mut schema: Value) -> Value {
-    if schema["type"] == "object" {
-        schema["type"] = json!(["object", "null"]);
-    }
-    schema
-}
-
-/// A schema that fits a sample value. The sample is its example if it says something. Strings may be null,
-/// because an absent field is null.
-fn schema_of(sample: &Value) -> Value {
-    match sample {
-        Value::Null => json!({}),
-        Value::Bool(_) => json!({ "type": "boolean" }),
-        Value::Number(number) if number.is_f64() => json!({ "type": ["number", "null"] }),
-        Value::Number(_) => json!({ "type": ["integer", "null"] }),
-        Value::String(text) if text.is_empty() => json!({ "type": ["string", "null"] }),
-        Value::String(text) => json!({ "type": ["string", "null"], "examples": [text] }),
-        Value::Array(items) => match items.first() {
-            Some(item) => json!({ "type": "array", "items": schema_of(item) }),
-            None => json!({ "type": "array" }),
-        },
-        Value::Object(fields) => {
-            let properties: Map<String, Value> = fields
-                .iter()
-                .map(|(name, value)| (name.clone(), nullable(schema_of(value))))
-                .collect();
-            json!({ "type": "object", "properties": properties })
-        }
-    }
 }

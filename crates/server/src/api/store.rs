@@ -4,6 +4,7 @@ use archive::question::Status;
 use axum::Json;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -11,20 +12,14 @@ use crate::state::State;
 use crate::storage::StoreReport;
 
 /// The report as an answer of the API.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct StoreAnswer<'a> {
+    /// Number of the archive's epoch.
     epoch: u64,
+    #[schemars(extend("const" = "store"))]
     answer: &'static str,
     #[serde(flatten)]
     report: &'a StoreReport,
-}
-
-pub(super) fn answer_of(epoch: u64, report: &StoreReport) -> StoreAnswer<'_> {
-    StoreAnswer {
-        epoch,
-        answer: "store",
-        report,
-    }
 }
 
 /// Clients must not learn where volumes are on the nodes' disks, so the directories are removed.
@@ -33,6 +28,11 @@ pub(super) async fn answer(state: &State) -> Result<Response, Failure> {
     let epoch = state.asker.ask(Status {}).await?.epoch;
     let mut report = StoreReport::clone(&*watch.report().await);
     report.volumes.iter_mut().for_each(|volume| volume.path.clear());
+    let answer = StoreAnswer {
+        epoch,
+        answer: "store",
+        report: &report,
+    };
     let headers = [(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"))];
-    Ok((headers, Json(answer_of(epoch, &report))).into_response())
+    Ok((headers, Json(answer)).into_response())
 }

@@ -1,11 +1,12 @@
 //! The report about a store. The page, the API, the metrics and the command line all show the same one.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::upkeep::Census;
 use store::{RequestCount, WorkerStatus};
 
 /// The state of a store.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct StoreReport {
     /// When the report was made, in milliseconds since 1970.
     pub time_ms: u64,
@@ -41,19 +42,23 @@ pub struct ConnectionCount {
 }
 
 /// The state of one node.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct NodeReport {
     /// Name of the node.
+    #[schemars(example = &"local")]
     pub id: String,
     /// Failure domain of the node.
+    #[schemars(example = &"local")]
     pub zone: String,
     /// Address at which other nodes reach it.
+    #[schemars(example = &"127.0.0.1:41234")]
     pub address: String,
     /// Whether it answered.
     pub reachable: bool,
     /// Why the node did not answer; empty if it did.
     pub problem: String,
     /// Version of its program; empty if it did not answer.
+    #[schemars(example = &"0.1.0")]
     pub program: String,
     /// When it started, in milliseconds since 1970; 0 if it did not answer.
     pub started_ms: u64,
@@ -66,7 +71,7 @@ pub struct NodeReport {
 }
 
 /// Whether a volume takes part in reads and writes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum VolumeCondition {
     /// It takes part, and has everything that belongs on it.
     #[default]
@@ -111,13 +116,16 @@ impl std::fmt::Display for VolumeCondition {
 }
 
 /// The state of one volume.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct VolumeReport {
     /// Name of the volume.
+    #[schemars(example = &"local/a")]
     pub id: String,
     /// The node that serves it.
+    #[schemars(example = &"local")]
     pub node: String,
     /// Failure domain of the volume.
+    #[schemars(example = &"local/a")]
     pub zone: String,
     /// Its share relative to the others, as an administrator set it; 0 while it is being drained.
     pub weight: u32,

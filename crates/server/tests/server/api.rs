@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::fake::{error, get, router, sample, send};
 
 /// An address for a documented path, with every required parameter given.
-fn address(path: &str, operation: &Value) -> String {
+pub(crate) fn address(path: &str, operation: &Value) -> String {
     let mut address = path.replace("{id}", "1");
     let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
     for parameter in parameters
@@ -26,7 +26,7 @@ fn address(path: &str, operation: &Value) -> String {
 }
 
 /// The schema that an operation's answer has, if it is JSON.
-fn schema<'a>(document: &'a Value, operation: &Value) -> Option<&'a Value> {
+pub(crate) fn schema<'a>(document: &'a Value, operation: &Value) -> Option<&'a Value> {
     let reference = &operation["responses"]["200"]["content"]["application/json"]["schema"]["$ref"];
     let name = reference.as_str()?.strip_prefix("#/components/schemas/")?;
     Some(&document["components"]["schemas"][name])
@@ -304,17 +304,6 @@ async fn metrics_are_prometheus_text() {
     let reply = get(&self::router(|_| Err(error(ErrorCode::Unavailable))), "/metrics").await;
     assert_eq!(reply.status, 200);
     assert!(reply.body.contains("weft_up_seconds") && !reply.body.contains("weft_epoch"));
-}
-
-#[tokio::test]
-async fn kinds_of_notes_are_documented() {
-    let document = get(&router(sample), "/api/v1/openapi.json").await.json();
-    let notes = &document["components"]["schemas"]["SearchAnswer"]["properties"]["notes"];
-    let kinds = notes["items"]["properties"]["kind"]["enum"]
-        .as_array()
-        .expect("kinds");
-    assert!(kinds.contains(&"quote_not_closed".into()), "{notes}");
-    assert_eq!(kinds.len(), archive::question::SearchNoteKind::ALL.len());
 }
 
 #[tokio::test]

@@ -41,7 +41,7 @@ impl Scene {
         let loaded = load(&[file], Some("made up"));
         let server = Running::start_over(
             Served {
-                store: Some(Arc::new(FakeStore(server::sample::store()))),
+                store: Some(Arc::new(FakeStore(crate::sample::store()))),
                 ..Served::from(loaded.archive.clone())
             },
             ServerSettings::default(),

@@ -52,7 +52,7 @@ fn filled(question: &Question, text: &str) -> Result<Answer, archive::AskError> 
 
 /// The sample of a store with every string replaced by `text`.
 fn filled_store(text: &str) -> StoreReport {
-    let mut value = serde_json::to_value(server::sample::store()).expect("reports are JSON");
+    let mut value = serde_json::to_value(crate::sample::store()).expect("reports are JSON");
     fill(&mut value, text);
     serde_json::from_value(value).expect("still a report")
 }

@@ -56,7 +56,7 @@ pub(crate) fn sample(question: &Question) -> Result<Answer, AskError> {
         });
     }
     let wanted = kind(question);
-    let found = server::sample::samples()
+    let found = crate::sample::samples()
         .into_iter()
         .find(|(name, _)| *name == wanted);
     let mut answer = found.expect("a sample of every kind").1;
@@ -83,7 +83,7 @@ pub(crate) fn served(
 ) -> Served {
     Served {
         archive: Arc::new(Fake(answers)),
-        store: Some(Arc::new(FakeStore(server::sample::store()))),
+        store: Some(Arc::new(FakeStore(crate::sample::store()))),
     }
 }
 

@@ -13,6 +13,8 @@ mod metrics;
 mod pages;
 mod port;
 mod real;
+mod sample;
+mod schema;
 mod screenshots;
 mod store;
 mod web;

@@ -76,7 +76,7 @@ fn screenshots() {
     let loaded = load(&files, Some("Test crawls"));
     let running = Running::start_over(
         Served {
-            store: Some(Arc::new(FakeStore(server::sample::store()))),
+            store: Some(Arc::new(FakeStore(crate::sample::store()))),
             ..Served::from(loaded.archive.clone())
         },
         settings.clone(),

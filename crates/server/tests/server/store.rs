@@ -69,12 +69,12 @@ async fn with_a_store_every_page_leads_to_it() {
 
 #[tokio::test]
 async fn a_well_store_says_so_and_a_hurt_one_says_where() {
-    let mut report = server::sample::store();
+    let mut report = crate::sample::store();
     report
         .volumes
         .iter_mut()
         .for_each(|volume| (volume.state, volume.bad) = (VolumeCondition::InService, 0));
-    report.census = None;
+    (report.census, report.replicas_asked) = (None, None);
     let body = get(&reporting(report.clone()), "/store").await.body;
     assert!(
         body.contains("badge good\">well") && !body.contains("look here"),
@@ -86,7 +86,7 @@ async fn a_well_store_says_so_and_a_hurt_one_says_where() {
     report.volumes[0].state = VolumeCondition::Out;
     report.volumes[0].problem = "sync failed".into();
     report.volumes[0].bad = 1;
-    report.census = server::sample::store().census;
+    report.census = crate::sample::store().census;
     let body = get(&reporting(report), "/store").await.body;
     for said in [
         "look here",
@@ -141,7 +141,7 @@ async fn figures_of_the_store_are_metrics() {
 /// An operation that was never asked has no row; a time beyond the last bucket is said so.
 #[tokio::test]
 async fn requests_are_shown_when_there_were_some() {
-    let mut report = server::sample::store();
+    let mut report = crate::sample::store();
     let mut buckets = vec![0; store::LATENCY_MICROS.len() + 1];
     if let Some(last) = buckets.last_mut() {
         *last = 5;

@@ -14,6 +14,7 @@ use crate::cluster::Topology;
 
 /// Counts over the whole store: objects without files, and files without objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Census {
     /// When it ended, milliseconds since 1970.
     pub time_ms: u64,

@@ -1,14 +1,13 @@
-//! One complete answer of each kind. The OpenAPI document derives its schemas from these, so that they cannot
-//! differ from the types. Every optional field is filled and every list has one row.
+//! One complete answer of each kind. Every optional field is filled and every list has one row, so that the
+//! documented schemas can be compared with all there is.
 
 use archive::question::*;
+use server::storage::{ConnectionCount, NodeReport, StoreReport, VolumeCondition, VolumeReport};
 use store::upkeep::Census;
 use store::{RequestCount, WorkerState, WorkerStatus};
 
-use crate::storage::{ConnectionCount, NodeReport, StoreReport, VolumeCondition, VolumeReport};
-
 /// The name of each kind of answer in JSON, and an answer of that kind with all its fields.
-pub fn samples() -> Vec<(&'static str, Answer)> {
+pub(crate) fn samples() -> Vec<(&'static str, Answer)> {
     let next = || Some("com,example)/b".to_owned());
     let bodies = vec![
         ("status", Body::Status(status())),
@@ -87,7 +86,7 @@ pub fn samples() -> Vec<(&'static str, Answer)> {
 }
 
 /// A store's report with all its fields.
-pub fn store() -> StoreReport {
+pub(crate) fn store() -> StoreReport {
     let requests = |operation: &str| RequestCount {
         operation: operation.to_owned(),
         count: 1250,
@@ -102,7 +101,7 @@ pub fn store() -> StoreReport {
         layout: 3,
         layouts_older: vec![2],
         replicas: 2,
-        replicas_asked: None,
+        replicas_asked: Some(3),
         nodes: vec![NodeReport {
             id: "local".into(),
             zone: "local".into(),
