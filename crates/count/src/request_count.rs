@@ -24,8 +24,9 @@ pub struct RequestCount {
     pub bytes_out: u64,
     /// Sum of all answer times, in microseconds.
     pub micros: u64,
-    /// Number of answers by time: bucket `i` counts those that took at most [`LATENCY_MICROS`]`[i]` and more
-    /// than the bound before. The last bucket counts all slower ones. Empty if a node does not report them.
+    /// Number of answers by time: each bucket counts those that took at most its bound and more than the bound
+    /// before. The bounds are 100, 200, 500 µs and so on up to 50 s ([`LATENCY_MICROS`]); the last bucket counts
+    /// all slower ones. Empty if a node does not report them.
     #[serde(default)]
     pub buckets: Vec<u64>,
 }

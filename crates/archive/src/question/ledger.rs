@@ -78,7 +78,7 @@ pub struct LedgerRow {
     pub bytes_done: u64,
     /// Label of the input; empty if it has none.
     pub collection: String,
-    /// Absolute path or address that the bytes are read from.
+    /// Absolute path or address that the bytes are read from; empty in the HTTP API.
     pub location: String,
     /// How the end of the input is cut off; empty if the input is complete.
     pub cut: String,

@@ -20,7 +20,7 @@ pub struct LoadRequest {
     pub rate_pages_per_s: Option<f64>,
     /// Number of inputs and of records to work on at once; the number of cores if absent.
     pub threads: Option<usize>,
-    /// Whether to check declared digests. [`JobBody::defects`] lists the records whose digest does not match.
+    /// Whether to check declared digests. `defects` of the job lists the records whose digest does not match.
     pub verify: bool,
     /// Close an epoch after this many bytes of captures instead of 64 MiB. Smaller epochs become visible
     /// sooner and cost more.

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::state::State;
 use crate::storage::StoreReport;
 
-/// The report as an answer of the API.
+/// The attached store: its nodes, volumes and workers, and the last census.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct StoreAnswer<'a> {
     /// Number of the archive's epoch.

@@ -135,7 +135,7 @@ pub struct VolumeReport {
     pub state: VolumeCondition,
     /// Why it is out of use or unreachable; empty otherwise.
     pub problem: String,
-    /// Directory of the volume on its node.
+    /// Directory of the volume on its node; empty in the HTTP API.
     pub path: String,
     /// Size of its file system in bytes.
     pub capacity_bytes: u64,
