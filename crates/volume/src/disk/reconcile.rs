@@ -3,7 +3,7 @@
 //!
 //! Memory is bounded by the names of one partition.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use contract::{Cause, PARTITIONS, Partition, Version, VolumeError};
@@ -99,7 +99,7 @@ impl Comparing<'_> {
 
     /// Indexes the files that the index does not know, or removes them if they are older than what the volume
     /// holds.
-    fn unknown(&mut self, partition: Partition, files: HashSet<String>) -> Result<(), VolumeError> {
+    fn unknown(&mut self, partition: Partition, files: BTreeSet<String>) -> Result<(), VolumeError> {
         if files.is_empty() {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 //! The listing of the directory and the index are not of the same moment. Where they differ, the key is
 //! locked, so that nobody changes it, and both are read again: only what differs then is reported.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use contract::{Cause, Partition, ReplicaState, SURVEY_ENTRIES, Surveyed, VolumeError};
 use data_encoding::HEXLOWER;
@@ -161,12 +161,12 @@ impl Inner {
         bad.is_empty().then_some(replica)
     }
 
-    /// Returns the names in a partition's directory; none if the directory does not exist.
-    pub(super) fn files_of(&self, partition: Partition) -> Result<HashSet<String>, VolumeError> {
+    /// Returns the names in a partition's directory, in order; none if the directory does not exist.
+    pub(super) fn files_of(&self, partition: Partition) -> Result<BTreeSet<String>, VolumeError> {
         let dir = partition_dir(&self.root, partition);
         match self.disk.list(&dir) {
             Ok(names) => Ok(names.into_iter().collect()),
-            Err(error) if is_gone(&error) => Ok(HashSet::new()),
+            Err(error) if is_gone(&error) => Ok(BTreeSet::new()),
             Err(error) => Err(self.failed(format!("list {}", dir.display()), &error)),
         }
     }
