@@ -19,6 +19,9 @@ use crate::Trace;
 /// Room on every simulated disk, in bytes.
 const CAPACITY_BYTES: u64 = 1 << 40;
 
+/// What the system writes at once.
+const PAGE_BYTES: u64 = 4096;
+
 /// What fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
@@ -225,18 +228,31 @@ impl State {
             return;
         };
         let length = file.metadata().map_or(0, |found| found.len());
+        self.trace.count("lost bytes of files");
+        if self.dice.roll(2) == 0 {
+            return self.lose_pages(&file, length);
+        }
         let kept = match self.dice.roll(4) {
             0 => 0,
             1 => length,
             _ => self.dice.roll(length + 1),
         };
-        self.trace.count("lost bytes of files");
         // The length may reach the disk before the bytes do: they are zeros then.
         let is_hole = self.dice.roll(3) == 0;
         let cut = file.set_len(kept);
         if is_hole && cut.is_ok() {
             let _ = file.set_len(length);
         }
+    }
+
+    /// Pages reach the disk in any order: some in the middle have not, and the last one has.
+    fn lose_pages(&mut self, file: &std::fs::File, length: u64) {
+        use std::os::unix::fs::FileExt as _;
+        let first = self.dice.roll(length / PAGE_BYTES + 1);
+        let pages = 1 + self.dice.roll(8);
+        let (from, to) = (first * PAGE_BYTES, (first + pages) * PAGE_BYTES);
+        let zeros = vec![0; to.min(length).saturating_sub(from) as usize];
+        let _ = file.write_all_at(&zeros, from);
     }
 
     fn moved(&mut self, from: &Path, to: &Path) {

@@ -12,7 +12,7 @@ pub const SIMULATIONS: &[Simulation] = &[
     Simulation {
         name: "store-volume",
         about: "one volume, its disk and its machine fail at any operation",
-        seeds_short: 60,
+        seeds_short: 100,
         run: volume::run,
     },
     Simulation {

@@ -12,7 +12,7 @@ use contract::{
     Cause, Digests, Key, ListQuery, Meta, PARTITIONS, Partition, Purpose, ReplicaState, Surveyed, Term,
     UploadId, Verdict, Version, Volume, VolumeError, VolumeState,
 };
-use futures_util::{StreamExt as _, stream};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use rig::Dice;
 use volume::{CRASH_POINTS, DiskVolume, FixityLog};
 
@@ -39,6 +39,8 @@ struct World {
     model: BTreeMap<Key, Vec<Held>>,
     /// Uploads that were prepared and neither committed nor asked to be.
     prepared: BTreeMap<UploadId, (Meta, Bytes)>,
+    /// All uploads that anybody began, but those that must be refused.
+    begun: BTreeMap<UploadId, (Meta, Bytes)>,
     /// Replicas with a flipped bit, by key.
     flipped: BTreeMap<Key, Version>,
 }
@@ -58,6 +60,7 @@ pub(super) fn run(seed: u64, trace: &Trace) -> Result<(), String> {
             millis: 1_000_000,
             model: BTreeMap::new(),
             prepared: BTreeMap::new(),
+            begun: BTreeMap::new(),
             flipped: BTreeMap::new(),
         };
         world.restart().await?;
@@ -178,11 +181,23 @@ impl World {
         let content = content(size, self.millis);
         let meta = meta(&key, self.millis, &content, is_deleted);
         let upload = UploadId(u128::from(self.millis));
+        let arrives = match size > 0 && self.dice.roll(10) == 0 {
+            true => self.damaged(&content),
+            false => content.clone(),
+        };
+        let is_damaged = arrives != content;
+        if !is_damaged {
+            self.begun.insert(upload, (meta.clone(), content.clone()));
+        }
+        if self.dice.roll(10) == 0 {
+            // Written whole, but not synced: what opening finds may have holes.
+            self.home.inject(Some(Fault::StopAtPoint("prepare.before_sync")));
+        }
         let volume = self.volume();
         let prepared = match (is_deleted, self.dice.roll(2)) {
             (true, _) => volume.prepare(upload, &meta, Purpose::Write).await,
-            (false, 0) => volume.prepare_whole(upload, &meta, content.clone()).await,
-            (false, _) => in_steps(volume.as_ref(), upload, &meta, &content).await,
+            (false, 0) => volume.prepare_whole(upload, &meta, arrives).await,
+            (false, _) => in_steps(volume.as_ref(), upload, &meta, &arrives).await,
         };
         self.trace.line(format_args!(
             "prepare {key} at {}, {size} bytes: {}",
@@ -190,6 +205,9 @@ impl World {
             told(&prepared)
         ));
         self.trace.count("writes");
+        if is_damaged && prepared.is_ok() {
+            return Err(format!("{key} was damaged on the way and is taken for whole"));
+        }
         let after = Some((meta.clone(), content.clone()));
         if prepared.is_err() {
             // It may be found prepared after a crash; it is never visible by itself.
@@ -207,6 +225,18 @@ impl World {
         ));
         self.note(key, before, after, &committed);
         Ok(())
+    }
+
+    /// What arrives of a content: a byte of it is another, or missing.
+    fn damaged(&mut self, content: &Bytes) -> Bytes {
+        self.trace.count("contents damaged on the way");
+        let mut bytes = content.to_vec();
+        let at = self.dice.roll(bytes.len() as u64) as usize;
+        match self.dice.roll(4) {
+            0 => drop(bytes.remove(at)),
+            bit => bytes[at] ^= 1 << bit,
+        }
+        bytes.into()
     }
 
     /// Brings an upload to its end that was prepared before.
@@ -370,7 +400,8 @@ impl World {
             return Err(format!("{key} is there, which nobody wrote"));
         }
         self.check_files(volume.as_ref()).await?;
-        self.check_prepared(volume.as_ref()).await
+        self.check_prepared(volume.as_ref()).await?;
+        self.check_pending(volume.as_ref()).await
     }
 
     /// Files, index and counts agree.
@@ -450,6 +481,30 @@ impl World {
             let pending = head.pending.map(|pending| pending.meta.version);
             if pending < Some(version) {
                 return Err(format!("{key} at {version} was prepared, found {pending:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the volume says is prepared, whether it was told so or not, is what somebody wanted to write.
+    async fn check_pending(&self, volume: &DiskVolume) -> Result<(), String> {
+        for key in (0..KEYS).map(key) {
+            let head = volume.head(&key).await;
+            let Some(pending) = head.map_err(|error| format!("head: {error}"))?.pending else {
+                continue;
+            };
+            let version = pending.meta.version;
+            let Some((meta, content)) = self.begun.get(&pending.upload) else {
+                return Err(format!("{key} at {version} is prepared, which nobody wrote"));
+            };
+            let read = volume.read_upload(pending.upload).await;
+            let read = read.map_err(|error| format!("read what is prepared: {error}"))?;
+            let found = read.bytes.try_collect::<Vec<_>>().await;
+            let found = found.map_err(|error| format!("read what is prepared: {error}"))?;
+            if pending.meta != *meta || found.concat() != *content {
+                return Err(format!(
+                    "{key} at {version} is prepared, but not what was written"
+                ));
             }
         }
         Ok(())

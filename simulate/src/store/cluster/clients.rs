@@ -82,6 +82,11 @@ impl History {
         found.map_or_else(String::new, |(etag, _)| etag.clone())
     }
 
+    /// The content with this entity tag, if anybody wrote it.
+    pub(super) fn content_of(&self, etag: &str) -> Option<Vec<u8>> {
+        self.0.lock().etags.get(etag).map(|value| content(*value))
+    }
+
     /// Notes an operation when it begins, as unanswered.
     fn begin(&self, at: usize, asked: Asked) -> usize {
         let event = Event {

@@ -16,10 +16,17 @@ use contract::{
     ByteStream, Claim, Finish, Key, Meta, Node, NodeError, NodeId, NodeStatus, Receipt, ReplicaRead,
     UploadId, UploadRead, Version, Volume, VolumeAnswer, VolumeAsk, VolumeError, VolumeId,
 };
+use futures_util::StreamExt as _;
 use parking_lot::Mutex;
 use placement::{Layout, Layouts, NodeRole, VolumeRole};
+use rig::Dice;
 use rig::net::{Lost, Net, Way};
 use store::{Connect, LayoutTag};
+
+use crate::Trace;
+
+/// Of so many contents that go over a line one is damaged, while anything goes wrong.
+const DAMAGED_ONE_IN: u64 = 12;
 
 /// How a volume answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +42,9 @@ pub(super) struct Switchboard {
     pub(super) nodes: Vec<Mutex<Option<BareNode>>>,
     /// Volumes that do not answer as usual.
     pub(super) moods: Mutex<BTreeMap<VolumeId, Mood>>,
+    /// Decides which contents are damaged on the way; `None` when none is.
+    pub(super) damage: Mutex<Option<Dice>>,
+    pub(super) trace: Trace,
 }
 
 /// The lines of one process.
@@ -53,6 +63,12 @@ struct End {
     node: NodeId,
     under: LayoutTag,
     way: Way,
+}
+
+/// A bit that flips on the way, in one piece of a content.
+struct Damage {
+    piece: u64,
+    at: u64,
 }
 
 /// Why a question was not answered.
@@ -75,6 +91,24 @@ pub(super) fn number_of(node: &NodeId) -> usize {
     number.expect("nodes are called n and a number")
 }
 
+impl Damage {
+    fn of_stream(self, body: ByteStream) -> ByteStream {
+        let pieces = body.enumerate().map(move |(number, piece)| match piece {
+            Ok(piece) if number as u64 == self.piece => Ok(self.of_bytes(&piece)),
+            piece => piece,
+        });
+        Box::pin(pieces)
+    }
+
+    fn of_bytes(&self, bytes: &Bytes) -> Bytes {
+        let mut damaged = bytes.to_vec();
+        if let Some(byte) = damaged.get_mut((self.at % bytes.len().max(1) as u64) as usize) {
+            *byte ^= 1 << (self.at % 8);
+        }
+        damaged.into()
+    }
+}
+
 impl Switchboard {
     pub(super) fn node(&self, number: usize) -> Option<BareNode> {
         self.nodes.get(number)?.lock().clone()
@@ -92,6 +126,32 @@ impl Switchboard {
 }
 
 impl Lines {
+    /// A content as it comes out of the line.
+    fn carry(&self, to: usize, body: ByteStream) -> ByteStream {
+        match self.damage(to) {
+            Some(damage) => damage.of_stream(body),
+            None => body,
+        }
+    }
+
+    /// What happens to the next content, if anything does. Nothing happens to what stays in its process.
+    fn damage(&self, to: usize) -> Option<Damage> {
+        let mut dice = self.board.damage.lock();
+        let dice = dice.as_mut().filter(|_| to != self.from)?;
+        if dice.roll(DAMAGED_ONE_IN) != 0 {
+            return None;
+        }
+        self.board.trace.count("contents damaged on the way");
+        self.board.trace.line(format_args!(
+            "a content between {} and {to} is damaged",
+            self.from
+        ));
+        Some(Damage {
+            piece: dice.roll(2),
+            at: dice.roll(u64::MAX),
+        })
+    }
+
     fn end(&self, node: &NodeId, under: LayoutTag) -> End {
         let to = number_of(node);
         End {
@@ -207,19 +267,27 @@ impl Volume for FarVolume {
     }
 
     async fn receive(&self, upload: UploadId, body: ByteStream) -> Result<Receipt, VolumeError> {
+        let body = self.end.lines.carry(self.end.to, body);
         self.ask(move |volume| async move { volume.receive(upload, body).await })
             .await
     }
 
     async fn prepare_whole(&self, upload: UploadId, meta: &Meta, content: Bytes) -> Result<(), VolumeError> {
         let meta = meta.clone();
+        let content = match self.end.lines.damage(self.end.to) {
+            Some(damage) => damage.of_bytes(&content),
+            None => content,
+        };
         self.ask(move |volume| async move { volume.prepare_whole(upload, &meta, content).await })
             .await
     }
 
     async fn read_upload(&self, upload: UploadId) -> Result<UploadRead, VolumeError> {
-        self.ask(move |volume| async move { volume.read_upload(upload).await })
-            .await
+        let mut read = self
+            .ask(move |volume| async move { volume.read_upload(upload).await })
+            .await?;
+        read.bytes = self.end.lines.carry(self.end.to, read.bytes);
+        Ok(read)
     }
 
     async fn read(
@@ -229,8 +297,11 @@ impl Volume for FarVolume {
         blocks: Range<u64>,
     ) -> Result<ReplicaRead, VolumeError> {
         let key = key.clone();
-        self.ask(move |volume| async move { volume.read(&key, version, blocks).await })
-            .await
+        let mut read = self
+            .ask(move |volume| async move { volume.read(&key, version, blocks).await })
+            .await?;
+        read.bytes = self.end.lines.carry(self.end.to, read.bytes);
+        Ok(read)
     }
 }
 

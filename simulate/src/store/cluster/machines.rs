@@ -52,6 +52,8 @@ pub(super) struct Machines {
     /// By machine and volume.
     pub(super) homes: Vec<Vec<Arc<Home>>>,
     stores: Vec<Mutex<Option<Store>>>,
+    /// The volumes of the running process of each machine.
+    volumes: Vec<Mutex<Vec<Arc<dyn Volume>>>>,
     trace: Trace,
     dice: Mutex<Dice>,
 }
@@ -62,6 +64,8 @@ impl Machines {
             net: Net::new(shape.machines),
             nodes: (0..shape.machines).map(|_| Mutex::default()).collect(),
             moods: Mutex::default(),
+            damage: Mutex::default(),
+            trace: trace.clone(),
         };
         let mut homes = Vec::new();
         for role in roles(&shape, shape.machines).volumes.chunks(shape.volumes) {
@@ -79,6 +83,7 @@ impl Machines {
             board: Arc::new(board),
             homes,
             stores: (0..shape.machines).map(|_| Mutex::default()).collect(),
+            volumes: (0..shape.machines).map(|_| Mutex::default()).collect(),
             trace: trace.clone(),
             dice: Mutex::new(Dice(dice.roll(u64::MAX))),
         })
@@ -106,6 +111,7 @@ impl Machines {
                 Err(error) => return Err(format!("machine {machine} does not start: {error}")),
             }
         }
+        let open = volumes.iter().map(|(volume, _)| volume.clone()).collect();
         let first = Layouts {
             current: self.layout(1, self.shape.first),
             older: Vec::new(),
@@ -135,6 +141,7 @@ impl Machines {
         }
         *self.board.nodes[machine].lock() = Some(node);
         *self.stores[machine].lock() = Some(store);
+        *self.volumes[machine].lock() = open;
         net.start(machine);
         self.trace.line(format_args!("machine {machine} starts"));
         Ok(true)
@@ -162,6 +169,7 @@ impl Machines {
             node.end();
         }
         *self.stores[machine].lock() = None;
+        self.volumes[machine].lock().clear();
         for home in &self.homes[machine] {
             home.crash(how, &mut dice)
                 .map_err(|error| format!("prepare the restart: {error}"))?;
@@ -192,6 +200,15 @@ impl Machines {
         (!net.is_down(machine)).then(|| (store, net.life(machine)))
     }
 
+    /// The volumes of the process that runs on a machine, each with its directory, without a line between.
+    pub(super) fn volumes(&self, machine: usize) -> Vec<(Arc<dyn Volume>, Arc<Home>)> {
+        let volumes = self.volumes[machine].lock().clone();
+        volumes
+            .into_iter()
+            .zip(self.homes[machine].iter().cloned())
+            .collect()
+    }
+
     /// Ends all, so that nothing holds anything any more.
     pub(super) fn end(&self) {
         for machine in 0..self.shape.machines {
@@ -199,6 +216,7 @@ impl Machines {
                 node.end();
             }
             *self.stores[machine].lock() = None;
+            self.volumes[machine].lock().clear();
         }
     }
 

@@ -12,7 +12,7 @@ use store::upkeep::{RepairOptions, repair_all, scrub_all};
 use tokio::time::sleep;
 use volume::CRASH_POINTS;
 
-use super::super::disk::{Fault, Platter};
+use super::super::disk::Fault;
 use super::World;
 use super::lines::Mood;
 use super::machines::roles;
@@ -81,7 +81,7 @@ impl World {
                 self.trace.line(format_args!("{} is {mood:?}", home.id));
                 self.machines.board.moods.lock().insert(home.id.clone(), mood);
             }
-            16 => self.flip(&home.path, dice)?,
+            16 => self.flip_any(home, dice)?,
             17 => self.jump(dice),
             18..21 => {
                 net.mend();
@@ -93,33 +93,6 @@ impl World {
                     self.machines.restart(machine).await?;
                 }
             }
-        }
-        Ok(())
-    }
-
-    /// Flips a bit of one replica. One in a round: the others of its object must be good.
-    fn flip(&self, root: &std::path::Path, dice: &mut Dice) -> Result<(), String> {
-        let list = |dir: &std::path::Path| {
-            let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-            let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
-            paths.sort();
-            paths
-        };
-        let files: Vec<_> = list(&root.join("objects"))
-            .iter()
-            .flat_map(|dir| list(dir))
-            .collect();
-        if files.is_empty() || self.flips.swap(true, std::sync::atomic::Ordering::Relaxed) {
-            return Ok(());
-        }
-        let path = &files[dice.roll(files.len() as u64) as usize];
-        let length = std::fs::metadata(path).map_or(0, |found| found.len());
-        if length > 0 {
-            let at = dice.roll(length);
-            self.trace.count("flipped bits");
-            self.trace
-                .line(format_args!("bit {at} of {} flips", path.display()));
-            Platter::flip(path, at).map_err(|error| format!("flip a bit: {error}"))?;
         }
         Ok(())
     }
@@ -191,7 +164,7 @@ impl World {
         }
     }
 
-    async fn change_layout(&self, machine: usize, seed: u64) {
+    pub(super) async fn change_layout(&self, machine: usize, seed: u64) {
         let mut dice = Dice(seed);
         sleep(Duration::from_millis(dice.roll(12))).await;
         let Some((store, life)) = self.machines.running(machine) else {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use contract::{Cause, PARTITIONS, Partition, ReplicaState, Surveyed, Verdict, VolumeState};
+use contract::{Cause, Key, PARTITIONS, Partition, ReplicaState, Surveyed, Verdict, VolumeId, VolumeState};
 use parking_lot::Mutex;
 use placement::{Layout, Layouts};
 use rig::Dice;
@@ -24,6 +24,7 @@ use tokio::time::{sleep, timeout};
 use crate::{Trace, surroundings};
 
 mod clients;
+mod decay;
 mod lines;
 mod machines;
 mod misfortune;
@@ -63,8 +64,8 @@ struct World {
     history: History,
     /// Whether the clients of the round have ended.
     is_over: AtomicBool,
-    /// Whether a bit was flipped in this round.
-    flips: AtomicBool,
+    /// Where a bit was flipped since everything was whole: one replica of a key, the others must be good.
+    flipped: Mutex<BTreeMap<Key, VolumeId>>,
     /// Every layout that was in force, by number.
     layouts: Mutex<BTreeMap<u64, Layout>>,
     wrong: Mutex<Vec<String>>,
@@ -89,7 +90,7 @@ pub(super) fn run(seed: u64, trace: &Trace) -> Result<(), String> {
             trace: trace.clone(),
             history: History::default(),
             is_over: AtomicBool::new(false),
-            flips: AtomicBool::new(false),
+            flipped: Mutex::default(),
             layouts: Mutex::default(),
             wrong: Mutex::default(),
         });
@@ -119,7 +120,10 @@ impl World {
             self.trace.line(format_args!("round {round}"));
             self.round(dice).await?;
             self.heal().await?;
-            self.check().await?;
+            let values = self.check().await?;
+            if round + 1 == ROUNDS {
+                self.decay(&values, dice).await?;
+            }
             let wrong = self.wrong.lock().join("\n");
             if !wrong.is_empty() {
                 return Err(wrong);
@@ -130,7 +134,7 @@ impl World {
 
     async fn round(self: &Arc<Self>, dice: &mut Dice) -> Result<(), String> {
         self.is_over.store(false, Ordering::Relaxed);
-        self.flips.store(false, Ordering::Relaxed);
+        *self.machines.board.damage.lock() = Some(Dice(dice.roll(u64::MAX)));
         let clients: Vec<_> = (0..CLIENTS)
             .map(|client| tokio::spawn(self.clone().client(client, dice.roll(u64::MAX), OPERATIONS)))
             .collect();
@@ -154,6 +158,7 @@ impl World {
         let board = &self.machines.board;
         board.net.mend();
         board.moods.lock().clear();
+        *board.damage.lock() = None;
         for machine in 0..self.machines.shape.machines {
             board.net.go_on(machine);
             self.machines.homes[machine]
@@ -193,8 +198,9 @@ impl World {
     }
 
     /// After everything has healed.
-    async fn check(&self) -> Result<(), String> {
+    async fn check(&self) -> Result<[Value; KEYS], String> {
         self.trace.count("checks");
+        self.look_at_contents().await?;
         self.drain().await?;
         let values = self.read_all().await?;
         sleep(LATER).await;
@@ -211,7 +217,9 @@ impl World {
         if values != again {
             return Err(format!("the keys were {values:?} and are {again:?} after upkeep"));
         }
-        self.check_replicas(&values).await
+        self.check_replicas(&values).await?;
+        self.flipped.lock().clear();
+        Ok(values)
     }
 
     fn any_store(&self) -> Result<Store, String> {
