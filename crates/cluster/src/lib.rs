@@ -41,6 +41,7 @@ mod secret;
 mod settings;
 mod start;
 mod start_error;
+mod tls;
 mod trust;
 mod wire;
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::config_file::SettingsError;
 use super::secret::Secret;
-use super::wire::tls::Keys;
+use super::tls::Keys;
 
 /// How connections between the processes of a cluster are protected: `tls` in the cluster file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -20,6 +20,7 @@ pub mod bucket;
 pub mod object;
 pub mod upkeep;
 
+mod bucket_records;
 mod client;
 mod cluster;
 mod union;

@@ -23,8 +23,10 @@ use std::sync::{Arc, OnceLock};
 use contract::{Cause, FixityEvent, Key, Version, VolumeId};
 use parking_lot::Mutex;
 
-use super::disk::group::Grouped;
-use super::disk::names::FIXITY;
+use super::group::Grouped;
+
+/// The copy of the log in a volume's directory.
+pub(crate) const FIXITY: &str = "fixity.jsonl";
 
 /// Largest number of lines in one answer, whatever the caller asks for. Some 30 MB. More would fill the
 /// memory of both nodes; a person who wants all reads the file.

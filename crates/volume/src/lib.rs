@@ -15,12 +15,14 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod crash;
 mod disk;
 pub mod fixity;
+mod group;
+mod io;
 pub mod replica;
 
-pub use disk::{
-    CRASH_POINTS, Disk, DiskFile, DiskSettings, DiskVolume, Furnish, NODE_DIR, OpenVolumeError, RealDisk,
-    Reconciled, Space, Stat,
-};
+pub use crash::CRASH_POINTS;
+pub use disk::{DiskSettings, DiskVolume, Furnish, NODE_DIR, OpenVolumeError, Reconciled};
 pub use fixity::FixityLog;
+pub use io::{Disk, DiskFile, RealDisk, Space, Stat};

@@ -15,7 +15,7 @@ use std::io;
 
 use contract::{BLOCK_BYTES, BlockTable, Key, Meta, Term, Version, block_count};
 
-use crate::disk::DiskFile;
+use crate::io::DiskFile;
 
 /// Version of the format of files whose version has no term.
 pub const FORMAT: u16 = 1;

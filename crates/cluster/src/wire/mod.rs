@@ -30,7 +30,6 @@ pub(super) mod serve_node;
 pub(super) mod serve_volume;
 pub(super) mod server;
 pub(super) mod tables;
-pub(super) mod tls;
 
 /// Longest time for a TLS handshake, which is two round trips.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(5);

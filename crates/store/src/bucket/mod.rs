@@ -19,8 +19,6 @@ use futures_util::stream;
 
 use crate::client::{List, Put, Store, StoreError};
 
-pub(crate) mod records;
-
 /// Shortest bucket name in bytes, as in S3.
 const NAME_BYTES_MIN: usize = 3;
 

@@ -9,7 +9,7 @@ use parking_lot::RwLock;
 use super::budget::Budget;
 use super::key_locks::KeyLocks;
 use super::seats::Seats;
-use crate::bucket::records::Records;
+use crate::bucket_records::Records;
 use crate::cluster::Cluster;
 
 /// Damage that a read or write found and repair must fix: a bad or missing replica, or a copy away from home.

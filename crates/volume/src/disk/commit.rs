@@ -9,9 +9,9 @@ use invariant::{Broken, holds};
 
 use super::index::{Change, Entry, Outcome};
 use super::inner::Inner;
-use super::io::{is_gone, make_directory};
 use super::names::{KeyHash, hash_of, partition_dir, partition_of, relative, replica_path, staging_path};
 use super::uploads::Prepared;
+use crate::io::{is_gone, make_directory};
 
 impl Inner {
     pub(super) fn commit(&self, upload: UploadId, cause: Cause, evidence: &str) -> Result<(), VolumeError> {

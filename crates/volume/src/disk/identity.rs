@@ -6,8 +6,8 @@ use std::path::Path;
 use contract::{VolumeId, VolumeState};
 use serde::{Deserialize, Serialize};
 
-use super::io::Disk;
 use super::names::IDENTITY;
+use crate::io::Disk;
 
 /// Version of the directory's structure.
 const FORMAT: u32 = 1;

@@ -20,8 +20,8 @@ use redb::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::group::Grouped;
 use super::names::{KeyHash, hash_of, hashes_of};
+use crate::group::Grouped;
 
 /// `bucket/name` -> entry as JSON.
 const REPLICAS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("replicas");

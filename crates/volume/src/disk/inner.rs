@@ -11,9 +11,7 @@ use invariant::Broken;
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::sync::Semaphore;
 
-use super::group::Grouped;
 use super::index::{Index, IndexError};
-use super::io::Disk;
 use super::life::Life;
 use super::names::KeyHash;
 use super::settings::{DiskSettings, Furnish};
@@ -21,6 +19,8 @@ use super::tables::Tables;
 use super::uploads::Uploads;
 use crate::fixity;
 use crate::fixity::FixityLog;
+use crate::group::Grouped;
+use crate::io::Disk;
 
 /// Number of locks of keys. Keys share a lock by their hash; there are more locks than threads that can hold
 /// one.
@@ -115,7 +115,7 @@ impl Inner {
     /// Attaches the copy of the fixity log on this volume.
     pub(super) fn attach_fixity(&self) -> io::Result<()> {
         let me = self.me.clone();
-        let path = self.root.join(super::names::FIXITY);
+        let path = self.root.join(crate::fixity::FIXITY);
         let sync_failed = move |error: &io::Error| {
             if let Some(inner) = me.upgrade() {
                 inner.sync_failed(&path, error);

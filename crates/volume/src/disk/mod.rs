@@ -23,13 +23,10 @@ use contract::{
     VolumeAsk, VolumeError, VolumeId,
 };
 
-pub(super) mod group;
-mod io;
 pub(super) mod names;
 
 mod answer;
 mod commit;
-mod crash;
 mod housekeeping;
 mod identity;
 mod index;
@@ -49,8 +46,6 @@ mod turning;
 mod uploads;
 mod verify;
 
-pub use crash::CRASH_POINTS;
-pub use io::{Disk, DiskFile, RealDisk, Space, Stat};
 pub use names::NODE_DIR;
 pub use opening::OpenVolumeError;
 pub use reconcile::Reconciled;

@@ -21,9 +21,6 @@ pub(super) const IDENTITY: &str = "volume.json";
 /// The listing index, a cache.
 pub(super) const INDEX: &str = "index.redb";
 
-/// The copy of the node's fixity log.
-pub(crate) const FIXITY: &str = "fixity.jsonl";
-
 /// Directory where the node keeps files of its own, which no volume touches.
 pub const NODE_DIR: &str = "node";
 

@@ -9,13 +9,14 @@ use contract::{Cause, VolumeId};
 use super::identity::Identity;
 use super::index::Index;
 use super::inner::Inner;
-use super::io::{Disk, Stat, is_gone, make_directory};
 use super::life::{Life, LockError, lock};
-use super::names::{DIRECTORIES, FIXITY, IDENTITY, INDEX, LOCK, NODE_DIR};
+use super::names::{DIRECTORIES, IDENTITY, INDEX, LOCK, NODE_DIR};
 use super::reconcile::Reconciled;
 use super::settings::DiskSettings;
 use super::turning::make_directories;
 use crate::fixity;
+use crate::fixity::FIXITY;
+use crate::io::{Disk, Stat, is_gone, make_directory};
 
 /// Why a directory could not be opened as a volume.
 #[derive(Debug, thiserror::Error)]

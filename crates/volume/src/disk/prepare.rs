@@ -7,10 +7,10 @@ use contract::{BlockHasher, Meta, Purpose, UploadId, VolumeError, block_count};
 use invariant::{Broken, holds};
 
 use super::inner::{Inner, named};
-use super::io::DiskFile;
 use super::names::staging_path;
 use super::receive::PIECE_BYTES;
 use super::uploads::{Prepared, Progress, Received};
+use crate::io::DiskFile;
 use crate::replica;
 
 impl Inner {

@@ -18,8 +18,8 @@ use tokio::task::JoinHandle;
 
 use super::index::Entry;
 use super::inner::{Inner, named};
-use super::io::{DiskFile, is_gone};
 use super::names::{hash_of, replica_path};
+use crate::io::{DiskFile, is_gone};
 use crate::replica;
 use crate::replica::CONTENT_AT;
 

@@ -10,10 +10,10 @@ use contract::{BLOCK_BYTES, BlockHasher, ByteStream, Receipt, UploadId, UploadRe
 use futures_util::StreamExt;
 
 use super::inner::{Inner, blocking};
-use super::io::DiskFile;
 use super::names::staging_path;
 use super::read;
 use super::uploads::{Progress, Received};
+use crate::io::DiskFile;
 use crate::replica;
 
 /// Content is hashed and written in pieces of about this length, in bytes: one block.

@@ -3,7 +3,7 @@
 use contract::VolumeError;
 
 use super::inner::Inner;
-use super::io::Space;
+use crate::io::Space;
 
 /// Content is accepted only while more than this is free (or an eighth of a small file system, where that is
 /// less). The rest is kept for tombstones, the index and the fixity log, without which a full volume could

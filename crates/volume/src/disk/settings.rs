@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use contract::VolumeId;
 
-use super::io::{Disk, RealDisk};
 use crate::fixity::FixityLog;
+use crate::io::{Disk, RealDisk};
 
 /// Writes the files that the node keeps in the directory of each volume. It is called on a thread that may
 /// wait: when a directory begins as a volume (before `volume.json` is written), before a rebuilding ends, and

@@ -11,10 +11,10 @@ use contract::{Abandon, Purpose, UploadId, VolumeError};
 
 use super::index::Index;
 use super::inner::Inner;
-use super::io::{DiskFile, is_gone};
 use super::names::staging_path;
 use super::uploads::{Prepared, Progress};
 use super::verify::bad_blocks;
+use crate::io::{DiskFile, is_gone};
 use crate::replica;
 
 impl Inner {

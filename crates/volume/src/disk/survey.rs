@@ -10,12 +10,12 @@ use data_encoding::HEXLOWER;
 
 use super::index::{Change, Entry, Flaw, Index, Outcome};
 use super::inner::Inner;
-use super::io::{Stat, is_gone};
 use super::names::{
     KeyHash, file_name, hash_of, parse_file_name, parse_partition_name, partition_dir, partition_of,
     relative, replica_path,
 };
 use super::verify::bad_blocks;
+use crate::io::{Stat, is_gone};
 use crate::replica;
 use crate::replica::Replica;
 

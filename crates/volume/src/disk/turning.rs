@@ -22,10 +22,10 @@ use contract::{Cause, VolumeError, VolumeState};
 use super::identity::Identity;
 use super::index::Index;
 use super::inner::Inner;
-use super::io::{Disk, is_gone, make_directory};
 use super::life::lock;
 use super::names::{DIRECTORIES, IDENTITY, INDEX, LOCK};
 use crate::fixity;
+use crate::io::{Disk, is_gone, make_directory};
 
 impl Inner {
     /// Takes the volume out of service and logs it. Returns the error for the operation that found the

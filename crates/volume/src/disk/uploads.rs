@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use contract::{BlockTable, Key, Meta, Pending, Purpose, UploadId, Version};
 use parking_lot::Mutex;
 
-use super::io::DiskFile;
+use crate::io::DiskFile;
 
 /// An upload without activity for this long is given up. Clients' own time limits are minutes.
 const IDLE_MAX: Duration = Duration::from_secs(60 * 60);

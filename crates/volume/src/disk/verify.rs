@@ -10,9 +10,9 @@ use data_encoding::HEXLOWER;
 
 use super::index::{Change, Entry, Flaw, Outcome};
 use super::inner::Inner;
-use super::io::{DiskFile, is_gone};
 use super::names::{hash_of, replica_path};
 use super::read::read_piece;
+use crate::io::{DiskFile, is_gone};
 use crate::replica;
 
 /// Why the index marks a replica as bad whose file is gone.

@@ -6,7 +6,7 @@ use contract::{BlockHasher, Digests};
 use proptest::prelude::*;
 
 use super::*;
-use crate::disk::Stat;
+use crate::Stat;
 
 /// A file in memory that remembers the longest piece asked of it.
 struct MemoryFile {

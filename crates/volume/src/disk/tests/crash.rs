@@ -13,7 +13,7 @@ use bytes::Bytes;
 use contract::{Cause, Key, Surveyed, UploadId, Volume, VolumeState};
 
 use super::support::*;
-use crate::disk::CRASH_POINTS;
+use crate::CRASH_POINTS;
 
 const HOME: &str = "WEFT_TEST_CRASH_HOME";
 const ROUNDS: u64 = 6;

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::super::io::{Disk, DiskFile, RealDisk, Space, Stat};
+use crate::io::{Disk, DiskFile, RealDisk, Space, Stat};
 
 /// What fails next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::crash;
+use crate::crash;
 
 /// The file system operations that a volume uses. They block; paths are whole.
 pub trait Disk: Send + Sync + 'static {

@@ -12,7 +12,7 @@ pub(crate) struct Records(Mutex<HashMap<String, Meta>>);
 
 impl Records {
     /// Remembers a record, unless a newer one is known.
-    pub(super) fn note(&self, name: &str, record: &Meta) {
+    pub(crate) fn note(&self, name: &str, record: &Meta) {
         let mut known = self.0.lock();
         if known.get(name).is_none_or(|known| known.version < record.version) {
             known.insert(name.to_owned(), record.clone());
@@ -20,11 +20,11 @@ impl Records {
     }
 
     /// Removes a bucket from the remembered records.
-    pub(super) fn forget(&self, name: &str) {
+    pub(crate) fn forget(&self, name: &str) {
         self.0.lock().remove(name);
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<Meta> {
+    pub(crate) fn get(&self, name: &str) -> Option<Meta> {
         self.0.lock().get(name).cloned()
     }
 }
