@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
+use super::frame::{Frame, Section};
 use super::html::{Context, Html};
-use super::layout::{Frame, Section};
 use super::parts::{Align, Column};
 use super::{parts, results};
 use crate::api::table::ENDPOINTS;

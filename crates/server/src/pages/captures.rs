@@ -4,8 +4,8 @@ use archive::cdx::{Order, url_and_match};
 use archive::question::{Answer, CdxBody, CdxQuestion, MatchType};
 use maud::{Markup, html};
 
+use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown};
-use super::layout::{Frame, Section};
 use super::{calendar, parts};
 use crate::failure::Code;
 use crate::query::Query;

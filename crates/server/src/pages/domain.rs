@@ -3,8 +3,8 @@
 use archive::question::{Answer, Domain, DomainBody, DomainOrder, Domains, DomainsBody, LinkingDomain};
 use maud::{Markup, html};
 
+use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown};
-use super::layout::{Frame, Section};
 use super::parts::{Align, Column};
 use super::{parts, ranking};
 use crate::failure::Failure;

@@ -3,8 +3,8 @@
 use axum::http::StatusCode;
 use maud::html;
 
+use super::frame::{Frame, Section};
 use super::html::Html;
-use super::layout::{Frame, Section};
 use crate::failure::Failure;
 use crate::present;
 

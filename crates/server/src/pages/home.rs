@@ -5,8 +5,8 @@ use std::time::UNIX_EPOCH;
 use archive::question::{Answer, JobBody, Jobs, Status, StatusBody, Top, TopRow};
 use maud::{Markup, html};
 
+use super::frame::{Frame, Section, search_box};
 use super::html::{Context, Html, Shown, beside};
-use super::layout::{Frame, Section, search_box};
 use super::{loads, parts};
 use crate::link;
 use crate::present::{self, Moment};

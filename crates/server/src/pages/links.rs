@@ -3,8 +3,8 @@
 use archive::question::{Answer, Inlinks, LinkRow, LinksBody, Outlinks};
 use maud::{Markup, html};
 
+use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown};
-use super::layout::{Frame, Section};
 use super::parts;
 use crate::failure::Failure;
 use crate::query::Query;

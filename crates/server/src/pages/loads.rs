@@ -5,8 +5,8 @@ use archive::question::{
 };
 use maud::{Markup, html};
 
+use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown, beside};
-use super::layout::{Frame, Section};
 use super::parts;
 use super::parts::{Align, Column};
 use crate::query::Query;

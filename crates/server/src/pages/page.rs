@@ -4,8 +4,8 @@ use archive::ErrorCode;
 use archive::question::{Answer, CaptureKind, Inlinks, LinkRow, LinksBody, Outlinks, Page, PageBody};
 use maud::{Markup, html};
 
+use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown, beside};
-use super::layout::{Frame, Section};
 use super::{calendar, dated, links, parts, text};
 use crate::failure::Failure;
 use crate::query::Query;

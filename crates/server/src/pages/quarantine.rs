@@ -3,8 +3,8 @@
 use archive::question::{Answer, Quarantine, QuarantineBody};
 use maud::html;
 
+use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown};
-use super::layout::{Frame, Section};
 use super::parts;
 use super::parts::{Align, Column};
 use crate::query::Query;

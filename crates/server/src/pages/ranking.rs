@@ -3,8 +3,8 @@
 use archive::question::{Answer, Top, TopBody, TopRow};
 use maud::{Markup, html};
 
+use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown};
-use super::layout::{Frame, Section};
 use super::parts;
 use crate::query::Query;
 use crate::{link, present};

@@ -5,8 +5,8 @@ use archive::snippet_html;
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
+use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown};
-use super::layout::{Frame, Section};
 use super::parts;
 use crate::query::Query;
 use crate::state::State;

@@ -6,8 +6,8 @@ use archive::question::{Answer, StageRow, Stages, Status, StatusBody};
 use maud::{Markup, html};
 
 use super::chart::Scale;
+use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown, beside};
-use super::layout::{Frame, Section};
 use super::parts::{Align, Column};
 use super::{chart, parts};
 use crate::history::Point;

@@ -9,8 +9,8 @@ use store::RequestCount;
 
 use super::chart;
 use super::chart::Scale;
+use super::frame::{Frame, Section};
 use super::html::{Context, Html, Shown};
-use super::layout::{Frame, Section};
 use super::parts::{self, Align, Column};
 use crate::present;
 use crate::storage::{Point, Rate, StoreReport, Watch};
