@@ -8,8 +8,8 @@ use std::time::Duration;
 use extract::LinkScope;
 use parking_lot::RwLock;
 
+use crate::files::Files;
 use crate::inputs::Sources;
-use crate::layout::Layout;
 use crate::lock::Lock;
 use crate::owner::Owner;
 use crate::question::{Answer, Ask, Cancel, Dump, DumpFormat, Job, JobBody, JobState, LoadRequest};
@@ -59,7 +59,7 @@ pub struct Archive {
 }
 
 struct Shared {
-    layout: Layout,
+    files: Files,
     /// Settings for finding another owner when this one has ended.
     settings: OpenSettings,
     sources: Sources,
@@ -87,11 +87,11 @@ impl Archive {
     /// # Errors
     /// As [`Archive::open`].
     pub fn open_with(dir: &Path, settings: OpenSettings, sources: Sources) -> Result<Archive, OpenError> {
-        let layout = Layout::new(dir)?;
-        let role = RwLock::new(find_role(&layout, &settings, &sources)?);
+        let files = Files::new(dir)?;
+        let role = RwLock::new(find_role(&files, &settings, &sources)?);
         Ok(Archive {
             shared: Arc::new(Shared {
-                layout,
+                files,
                 settings: OpenSettings {
                     create: false,
                     own: false,
@@ -115,7 +115,7 @@ impl Archive {
 
     /// The archive's directory, absolute.
     pub fn dir(&self) -> &Path {
-        self.shared.layout.dir()
+        self.shared.files.dir()
     }
 
     /// Answers a question.
@@ -218,7 +218,7 @@ impl Archive {
         outcome.map_err(|error| match error {
             ClientError::Answered(error) => error,
             ClientError::Lost(error) => lost(&error),
-            ClientError::Version { found } => AskError::unavailable(self.shared.layout.version_error(found)),
+            ClientError::Version { found } => AskError::unavailable(self.shared.files.version_error(found)),
             ClientError::Output(error) => AskError::internal(format!("write the dump: {error}")),
         })
     }
@@ -230,7 +230,7 @@ impl Archive {
         if let Role::Owner(_) = *role {
             return Ok(());
         }
-        let found = find_role(&self.shared.layout, &self.shared.settings, &self.shared.sources);
+        let found = find_role(&self.shared.files, &self.shared.settings, &self.shared.sources);
         *role = found.map_err(AskError::unavailable)?;
         Ok(())
     }
@@ -240,14 +240,14 @@ fn lost(error: &io::Error) -> AskError {
     AskError::unavailable(format!("the owner of the archive went away: {error}"))
 }
 
-fn find_role(layout: &Layout, settings: &OpenSettings, sources: &Sources) -> Result<Role, OpenError> {
-    if layout.read_settings()?.is_none() {
+fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Result<Role, OpenError> {
+    if files.read_settings()?.is_none() {
         if !settings.create {
             return Err(OpenError::Missing {
-                dir: layout.dir().display().to_string(),
+                dir: files.dir().display().to_string(),
             });
         }
-        layout.prepare()?;
+        files.prepare()?;
     }
     let create = settings.create.then(|| settings.links.unwrap_or_default());
     let patience = if settings.own {
@@ -257,24 +257,24 @@ fn find_role(layout: &Layout, settings: &OpenSettings, sources: &Sources) -> Res
     };
     let begun = ambient::now();
     loop {
-        if let Some(owner) = try_own(layout, create, settings.read_only, sources)? {
+        if let Some(owner) = try_own(files, create, settings.read_only, sources)? {
             return Ok(Role::Owner(owner));
         }
         let mut hint = String::new();
         if !settings.own {
-            match Client::connect(&layout.socket()) {
+            match Client::connect(&files.socket()) {
                 Ok(client) => return Ok(Role::Client(client)),
-                Err(ClientError::Version { found }) => return Err(layout.version_error(found)),
+                Err(ClientError::Version { found }) => return Err(files.version_error(found)),
                 Err(ClientError::Lost(error)) => {
                     hint = format!(", which does not answer on its socket: {error}")
                 }
                 Err(ClientError::Answered(_) | ClientError::Output(_)) => {}
             }
         }
-        let readers = Lock::readers(&layout.lock());
+        let readers = Lock::readers(&files.lock());
         if readers.is_some()
             && settings.asks_only
-            && let Some(owner) = try_read(layout, sources)?
+            && let Some(owner) = try_read(files, sources)?
         {
             return Ok(Role::Owner(owner));
         }
@@ -282,14 +282,14 @@ fn find_role(layout: &Layout, settings: &OpenSettings, sources: &Sources) -> Res
             && ambient::since(begun) >= OWNED_TIME_MAX
         {
             return Err(OpenError::Read {
-                dir: layout.dir().display().to_string(),
+                dir: files.dir().display().to_string(),
                 readers,
             });
         }
         if ambient::since(begun) >= patience {
-            let owner = Lock::owner(&layout.lock());
+            let owner = Lock::owner(&files.lock());
             return Err(OpenError::Owned {
-                dir: layout.dir().display().to_string(),
+                dir: files.dir().display().to_string(),
                 owner,
                 hint,
             });
@@ -301,28 +301,28 @@ fn find_role(layout: &Layout, settings: &OpenSettings, sources: &Sources) -> Res
 /// Becomes the owner, or a reader if the archive is to be read only. Returns `None` while another process
 /// owns it.
 fn try_own(
-    layout: &Layout,
+    files: &Files,
     create: Option<LinkScope>,
     read_only: bool,
     sources: &Sources,
 ) -> Result<Option<Owner>, OpenError> {
     if !read_only {
-        match Lock::try_acquire(&layout.lock()) {
-            Ok(Some(lock)) => return Ok(Some(Owner::open(layout, lock, create, sources)?)),
+        match Lock::try_acquire(&files.lock()) {
+            Ok(Some(lock)) => return Ok(Some(Owner::open(files, lock, create, sources)?)),
             Ok(None) => return Ok(None),
             Err(error) if error.forbids_writing() => {
-                tracing::info!(dir = %layout.dir().display(), "cannot be written to: opened read-only");
+                tracing::info!(dir = %files.dir().display(), "cannot be written to: opened read-only");
             }
             Err(error) => return Err(error),
         }
     }
-    try_read(layout, sources)
+    try_read(files, sources)
 }
 
 /// Becomes a reader. Returns `None` while another process owns the archive.
-fn try_read(layout: &Layout, sources: &Sources) -> Result<Option<Owner>, OpenError> {
-    match Lock::try_share(&layout.lock())? {
-        Some(lock) => Ok(Some(Owner::open_read_only(layout, lock, sources)?)),
+fn try_read(files: &Files, sources: &Sources) -> Result<Option<Owner>, OpenError> {
+    match Lock::try_share(&files.lock())? {
+        Some(lock) => Ok(Some(Owner::open_read_only(files, lock, sources)?)),
         None => Ok(None),
     }
 }

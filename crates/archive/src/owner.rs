@@ -9,8 +9,8 @@ use std::thread::JoinHandle;
 
 use extract::LinkScope;
 
+use crate::files::{ArchiveSettings, FORMAT, Files};
 use crate::inputs::Sources;
-use crate::layout::{ArchiveSettings, FORMAT, Layout};
 use crate::lock::Lock;
 use crate::parts::Parts;
 use crate::question::{Answer, Dump, DumpFormat, Question};
@@ -23,7 +23,7 @@ pub(crate) struct Owner {
     server: Option<Server>,
     runner: Option<JoinHandle<()>>,
     /// Keeps an overlay until the parts are closed. Fields are dropped in order, so it comes after `parts`.
-    layout: Layout,
+    files: Files,
     // Last, so that the lock is released after everything else is closed.
     _lock: Lock,
 }
@@ -32,51 +32,51 @@ impl Owner {
     /// Opens the archive under its lock. If there is none, creates it with the scope of links in `create`, or
     /// fails without one.
     pub(crate) fn open(
-        layout: &Layout,
+        files: &Files,
         lock: Lock,
         create: Option<LinkScope>,
         sources: &Sources,
     ) -> Result<Owner, OpenError> {
-        let settings = match (layout.read_settings()?, create) {
+        let settings = match (files.read_settings()?, create) {
             (Some(settings), _) => settings,
-            (None, Some(links)) => create_archive(layout, links)?,
+            (None, Some(links)) => create_archive(files, links)?,
             (None, None) => {
                 return Err(OpenError::Missing {
-                    dir: layout.dir().display().to_string(),
+                    dir: files.dir().display().to_string(),
                 });
             }
         };
-        let parts = Arc::new(Parts::open(layout.clone(), settings, sources.clone())?);
+        let parts = Arc::new(Parts::open(files.clone(), settings, sources.clone())?);
         let in_runner = parts.clone();
         let runner = parts
             .jobs
             .start(move |job| load::run(&in_runner, job).map_err(|error| error.to_string()))
-            .map_err(|source| OpenError::io("start the jobs of", layout.dir(), source))?;
+            .map_err(|source| OpenError::io("start the jobs of", files.dir(), source))?;
         let mut owner = Owner {
             parts: Some(parts.clone()),
             server: None,
             runner: Some(runner),
-            layout: layout.clone(),
+            files: files.clone(),
             _lock: lock,
         };
-        let server = Server::start(&layout.socket(), Arc::new(Desk(parts)))
-            .map_err(|source| OpenError::io("listen on", &layout.socket(), source))?;
+        let server = Server::start(&files.socket(), Arc::new(Desk(parts)))
+            .map_err(|source| OpenError::io("listen on", &files.socket(), source))?;
         owner.server = Some(server);
         Ok(owner)
     }
 
     /// Opens the archive under a shared lock, to answer questions and change nothing. It runs no jobs, and
     /// has no socket through which others could find it.
-    pub(crate) fn open_read_only(layout: &Layout, lock: Lock, sources: &Sources) -> Result<Owner, OpenError> {
-        let settings = layout.read_settings()?.ok_or_else(|| OpenError::Missing {
-            dir: layout.dir().display().to_string(),
+    pub(crate) fn open_read_only(files: &Files, lock: Lock, sources: &Sources) -> Result<Owner, OpenError> {
+        let settings = files.read_settings()?.ok_or_else(|| OpenError::Missing {
+            dir: files.dir().display().to_string(),
         })?;
-        let layout = layout.read_only()?;
+        let files = files.read_only()?;
         Ok(Owner {
-            parts: Some(Arc::new(Parts::open(layout.clone(), settings, sources.clone())?)),
+            parts: Some(Arc::new(Parts::open(files.clone(), settings, sources.clone())?)),
             server: None,
             runner: None,
-            layout,
+            files,
             _lock: lock,
         })
     }
@@ -110,13 +110,13 @@ impl Answerer for Desk {
     }
 }
 
-fn create_archive(layout: &Layout, links: LinkScope) -> Result<ArchiveSettings, OpenError> {
+fn create_archive(files: &Files, links: LinkScope) -> Result<ArchiveSettings, OpenError> {
     let settings = ArchiveSettings {
         format: FORMAT,
         created_by: crate::VERSION.to_owned(),
         links,
     };
-    layout.write_settings(&settings)?;
+    files.write_settings(&settings)?;
     Ok(settings)
 }
 
@@ -134,6 +134,6 @@ impl Drop for Owner {
         }
         // Closes the engines: they write to the last.
         drop(parts);
-        self.layout.make_readable();
+        self.files.make_readable();
     }
 }

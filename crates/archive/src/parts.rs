@@ -8,9 +8,9 @@ use search::SearchIndex;
 use weave::{EpochReport, Snapshot, Weave};
 
 use crate::feed::{self, FeedError};
+use crate::files::{ArchiveSettings, Files};
 use crate::inputs::{KnownDigests, Sources};
 use crate::jobs::Jobs;
-use crate::layout::{ArchiveSettings, Layout};
 use crate::{AskError, OpenError};
 
 /// Time between two attempts to write a search index that could not be written.
@@ -18,7 +18,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The parts that answer questions and that loads write to.
 pub(crate) struct Parts {
-    pub(crate) layout: Layout,
+    pub(crate) files: Files,
     pub(crate) settings: ArchiveSettings,
     /// Where inputs are read from.
     pub(crate) sources: Sources,
@@ -36,26 +36,26 @@ pub(crate) struct Parts {
 impl Parts {
     /// Opens index and search index. The caller holds the lock.
     pub(crate) fn open(
-        layout: Layout,
+        files: Files,
         settings: ArchiveSettings,
         sources: Sources,
     ) -> Result<Parts, OpenError> {
-        let dir = || layout.dir().display().to_string();
-        let weave = Weave::open(&layout.index(), Some(settings.links), weave::Settings::default()).map_err(
+        let dir = || files.dir().display().to_string();
+        let weave = Weave::open(&files.index(), Some(settings.links), weave::Settings::default()).map_err(
             |error| OpenError::Index {
                 dir: dir(),
                 message: error.to_string(),
             },
         )?;
-        let search = SearchIndex::open(&layout.search(), search::Settings::default()).map_err(|error| {
+        let search = SearchIndex::open(&files.search(), search::Settings::default()).map_err(|error| {
             OpenError::Search {
                 dir: dir(),
                 message: error.to_string(),
             }
         })?;
         Ok(Parts {
-            known_digests: KnownDigests::at(layout.known_digests()),
-            layout,
+            known_digests: KnownDigests::at(files.known_digests()),
+            files,
             settings,
             sources,
             weave,
@@ -77,10 +77,10 @@ impl Parts {
 
     /// Fails if the archive is open read-only.
     pub(crate) fn writable(&self) -> Result<(), AskError> {
-        match self.layout.is_read_only() {
+        match self.files.is_read_only() {
             true => Err(AskError::unavailable(format!(
                 "{} is open read-only: nothing in it can be changed",
-                self.layout.dir().display()
+                self.files.dir().display()
             ))),
             false => Ok(()),
         }
@@ -132,7 +132,7 @@ impl Parts {
 
     /// The folder of the search index in the archive, for messages.
     pub(crate) fn search_folder(&self) -> String {
-        self.layout.dir().join("search").display().to_string()
+        self.files.dir().join("search").display().to_string()
     }
 
     /// Advice for a damaged search index.

@@ -2,7 +2,7 @@
 
 use super::basis::Basis;
 use crate::AskError;
-use crate::layout::bytes_below;
+use crate::files::bytes_below;
 use crate::parts::Parts;
 use crate::question::{Status, StatusBody};
 
@@ -14,7 +14,7 @@ pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskErr
     let Basis { parts, snapshot } = basis;
     let totals = snapshot.totals()?;
     Ok(StatusBody {
-        archive: parts.layout.dir().display().to_string(),
+        archive: parts.files.dir().display().to_string(),
         version: crate::VERSION.to_owned(),
         links_scope: parts.settings.links,
         inputs: totals.inputs,
@@ -33,11 +33,11 @@ pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskErr
         fetch_time_first: totals.fetch_time_ms.map(|(first, _)| civil::iso(first)),
         fetch_time_last: totals.fetch_time_ms.map(|(_, last)| civil::iso(last)),
         collections: totals.collections,
-        disk_bytes: bytes_below(parts.layout.dir()),
+        disk_bytes: bytes_below(parts.files.dir()),
         memory_bytes: memory_bytes(),
         owner_pid: std::process::id(),
         jobs_active: parts.jobs.active(),
-        read_only: parts.layout.is_read_only(),
+        read_only: parts.files.is_read_only(),
         search_failure: search_failure(parts, totals.epoch.0),
         refuses_writes: parts.weave.refuses_writes().unwrap_or_default(),
     })
@@ -50,7 +50,7 @@ fn search_failure(parts: &Parts, epoch: u64) -> String {
     if !is_behind {
         return String::new();
     }
-    let disk = rustix::fs::statvfs(parts.layout.search()).ok();
+    let disk = rustix::fs::statvfs(parts.files.search()).ok();
     let room = disk.map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
     match room.filter(|room| *room < ROOM_BYTES_MIN) {
         Some(room) => format!("no space left on its disk ({room} bytes are free)"),

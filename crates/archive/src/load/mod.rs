@@ -109,7 +109,7 @@ fn context(parts: &Arc<Parts>, job: &Arc<Job>, found: &[Found]) -> Context {
         chunk_entries_max: read::chunk_entries_max(request.rate_pages_per_s),
         epoch_bytes: request.epoch_bytes.unwrap_or(EPOCH_BYTES).clamp(1, EPOCH_BYTES),
         earlier: Earlier::of(&parts.weave, found),
-        spool_room: SpoolRoom::of(parts.layout.dir()),
+        spool_room: SpoolRoom::of(parts.files.dir()),
     }
 }
 

@@ -27,7 +27,7 @@ const SEARCH: &str = "search";
 
 /// Paths within an archive directory.
 #[derive(Debug, Clone)]
-pub(crate) struct Layout {
+pub(crate) struct Files {
     dir: PathBuf,
     /// Contains index and search index instead, if the archive is only read.
     overlay: Option<Arc<Overlay>>,
@@ -43,11 +43,11 @@ pub(crate) struct ArchiveSettings {
     pub(crate) links: LinkScope,
 }
 
-impl Layout {
+impl Files {
     /// `dir` as an absolute path, so that a later change of the working directory does not matter.
-    pub(crate) fn new(dir: &Path) -> Result<Layout, OpenError> {
+    pub(crate) fn new(dir: &Path) -> Result<Files, OpenError> {
         let dir = std::path::absolute(dir).map_err(|source| OpenError::io("find", dir, source))?;
-        Ok(Layout { dir, overlay: None })
+        Ok(Files { dir, overlay: None })
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -55,10 +55,10 @@ impl Layout {
     }
 
     /// The same archive with an overlay, so that opening it changes nothing. The caller holds the lock.
-    pub(crate) fn read_only(&self) -> Result<Layout, OpenError> {
+    pub(crate) fn read_only(&self) -> Result<Files, OpenError> {
         let overlay = Overlay::over(&self.dir, &[INDEX, SEARCH])
             .map_err(|source| OpenError::io("open read-only", &self.dir, source))?;
-        Ok(Layout {
+        Ok(Files {
             dir: self.dir.clone(),
             overlay: Some(Arc::new(overlay)),
         })
