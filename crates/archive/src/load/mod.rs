@@ -11,17 +11,17 @@
 //!   continues there;
 //!  - memory is bounded: each queue by bytes, an epoch by [`EPOCH_BYTES`], a reader by one chunk.
 
-mod apply;
 mod chunk;
-mod content;
 mod context;
+mod digest;
 mod earlier;
+mod extraction;
 mod quiet;
 mod rate;
 mod read;
 mod register;
 mod take_back;
-mod transform;
+mod weaving;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -121,7 +121,7 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pip
         .ordered(
             few("digest").threads(readers),
             with(context, |context| {
-                move |found: Found, out: &mut Out<'_, Digested>| content::digest(&context, found, out)
+                move |found: Found, out: &mut Out<'_, Digested>| digest::digest(&context, found, out)
             }),
         )
         .stage(
@@ -144,7 +144,9 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pip
                 .threads(threads)
                 .queue(256, RECORDS_BYTES),
             with(context, |context| {
-                move |chunk: Chunk, out: &mut Out<'_, Extract>| transform::transform(&context, chunk, out)
+                move |chunk: Chunk, out: &mut Out<'_, Extract>| {
+                    extraction::extract_chunk(&context, chunk, out)
+                }
             }),
         )
         .batched(
@@ -155,7 +157,9 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pip
                 age_max: EPOCH_AGE,
             },
             with(context, |context| {
-                move |extracts: Vec<Extract>, out: &mut Out<'_, Woven>| apply::apply(&context, extracts, out)
+                move |extracts: Vec<Extract>, out: &mut Out<'_, Woven>| {
+                    weaving::weave_chunks(&context, extracts, out)
+                }
             }),
         )
         .batched(

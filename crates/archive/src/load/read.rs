@@ -174,7 +174,7 @@ impl<'a> Reading<'a> {
             return end;
         }
         let LedgerEntry { size, digest, .. } = &self.registered.entry;
-        let found = match content::digest_again(self.context, file.clone(), *size) {
+        let found = match digest::digest_again(self.context, file.clone(), *size) {
             Ok(now) if now.digest == *digest => return end,
             Ok(now) if now.size < *size => format!("only {} are left", now.size),
             Ok(now) => format!("they are {} now", now.digest),

@@ -17,7 +17,7 @@ use warc::{Entry, Input, Reader, ReaderSettings};
 use weave::{CaptureRow, InputId, InputState, LedgerEntry, TakeBack, TakeBackError};
 
 use super::context::Context;
-use super::transform::extract_guarded;
+use super::extraction::extract_guarded;
 use crate::parts::Parts;
 
 /// Why an input cannot be taken back.

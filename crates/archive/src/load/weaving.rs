@@ -9,7 +9,11 @@ use super::chunk::{Extract, Woven};
 use super::context::Context;
 use super::take_back::{self, Failure};
 
-pub(super) fn apply(context: &Context, extracts: Vec<Extract>, out: &mut Out<'_, Woven>) -> StageResult {
+pub(super) fn weave_chunks(
+    context: &Context,
+    extracts: Vec<Extract>,
+    out: &mut Out<'_, Woven>,
+) -> StageResult {
     let mut batch = Batch::default();
     let mut places = HashMap::new();
     let mut changed = Vec::new();

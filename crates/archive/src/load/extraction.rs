@@ -10,7 +10,7 @@ use weave::{InputId, InputProgress, QuarantineEntry};
 use super::chunk::{Chunk, Extract, capture_bytes};
 use super::context::Context;
 
-pub(super) fn transform(context: &Context, chunk: Chunk, out: &mut Out<'_, Extract>) -> StageResult {
+pub(super) fn extract_chunk(context: &Context, chunk: Chunk, out: &mut Out<'_, Extract>) -> StageResult {
     let mut result = Extract {
         progress: InputProgress {
             input: chunk.input,
