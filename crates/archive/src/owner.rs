@@ -12,17 +12,17 @@ use extract::LinkScope;
 use crate::files::{ArchiveSettings, FORMAT, Files};
 use crate::inputs::Sources;
 use crate::lock::Lock;
-use crate::parts::Parts;
+use crate::open_archive::OpenArchive;
 use crate::question::{Answer, Dump, DumpFormat, Question};
 use crate::socket::server::{Answerer, Server};
 use crate::{AskError, OpenError, ask, load};
 
 pub(crate) struct Owner {
     /// `None` only while the owner is being dropped.
-    parts: Option<Arc<Parts>>,
+    open: Option<Arc<OpenArchive>>,
     server: Option<Server>,
     runner: Option<JoinHandle<()>>,
-    /// Keeps an overlay until the parts are closed. Fields are dropped in order, so it comes after `parts`.
+    /// Keeps an overlay until the archive is closed. Fields are dropped in order, so it comes after `open`.
     files: Files,
     // Last, so that the lock is released after everything else is closed.
     _lock: Lock,
@@ -46,20 +46,20 @@ impl Owner {
                 });
             }
         };
-        let parts = Arc::new(Parts::open(files.clone(), settings, sources.clone())?);
-        let in_runner = parts.clone();
-        let runner = parts
+        let open = Arc::new(OpenArchive::open(files.clone(), settings, sources.clone())?);
+        let in_runner = open.clone();
+        let runner = open
             .jobs
             .start(move |job| load::run(&in_runner, job).map_err(|error| error.to_string()))
             .map_err(|source| OpenError::io("start the jobs of", files.dir(), source))?;
         let mut owner = Owner {
-            parts: Some(parts.clone()),
+            open: Some(open.clone()),
             server: None,
             runner: Some(runner),
             files: files.clone(),
             _lock: lock,
         };
-        let server = Server::start(&files.socket(), Arc::new(Desk(parts)))
+        let server = Server::start(&files.socket(), Arc::new(Desk(open)))
             .map_err(|source| OpenError::io("listen on", &files.socket(), source))?;
         owner.server = Some(server);
         Ok(owner)
@@ -73,7 +73,11 @@ impl Owner {
         })?;
         let files = files.read_only()?;
         Ok(Owner {
-            parts: Some(Arc::new(Parts::open(files.clone(), settings, sources.clone())?)),
+            open: Some(Arc::new(OpenArchive::open(
+                files.clone(),
+                settings,
+                sources.clone(),
+            )?)),
             server: None,
             runner: None,
             files,
@@ -82,15 +86,15 @@ impl Owner {
     }
 
     pub(crate) fn ask(&self, question: &Question) -> Result<Answer, AskError> {
-        ask::answer(self.parts()?, question)
+        ask::answer(self.opened()?, question)
     }
 
     pub(crate) fn dump(&self, rows: Dump, format: DumpFormat, out: &mut dyn Write) -> Result<u64, AskError> {
-        ask::dump(self.parts()?, rows, format, out)
+        ask::dump(self.opened()?, rows, format, out)
     }
 
-    fn parts(&self) -> Result<&Parts, AskError> {
-        self.parts
+    fn opened(&self) -> Result<&OpenArchive, AskError> {
+        self.open
             .as_deref()
             .ok_or_else(|| AskError::unavailable("the archive is being closed"))
     }
@@ -98,7 +102,7 @@ impl Owner {
 
 /// Answers the clients of the socket. It is apart from [`Owner`], which owns the socket's threads and must not
 /// be kept alive by them.
-struct Desk(Arc<Parts>);
+struct Desk(Arc<OpenArchive>);
 
 impl Answerer for Desk {
     fn ask(&self, question: &Question) -> Result<Answer, AskError> {
@@ -122,9 +126,9 @@ fn create_archive(files: &Files, links: LinkScope) -> Result<ArchiveSettings, Op
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        let Some(parts) = self.parts.take() else { return };
+        let Some(open) = self.open.take() else { return };
         // Jobs first: they write to the index, and the socket's clients wait for them.
-        parts.jobs.close();
+        open.jobs.close();
         if let Some(runner) = self.runner.take() {
             // A job's panic was reported when it happened; there is nothing more to do here.
             let _ = runner.join();
@@ -133,7 +137,7 @@ impl Drop for Owner {
             server.stop();
         }
         // Closes the engines: they write to the last.
-        drop(parts);
+        drop(open);
         self.files.make_readable();
     }
 }

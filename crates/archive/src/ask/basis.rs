@@ -2,10 +2,10 @@
 
 use weave::Snapshot;
 
-use crate::parts::Parts;
+use crate::open_archive::OpenArchive;
 
 /// The archive, and the one snapshot that everything in an answer belongs to.
 pub(super) struct Basis<'a> {
-    pub(super) parts: &'a Parts,
+    pub(super) open: &'a OpenArchive,
     pub(super) snapshot: Snapshot,
 }

@@ -4,14 +4,14 @@ use weave::{DumpError, Snapshot};
 
 use super::basis::Basis;
 use crate::AskError;
-use crate::parts::Parts;
+use crate::open_archive::OpenArchive;
 use crate::question::{Check, CheckBody, DamageRow};
 
 /// Advice for a damaged index.
 const LOAD_AGAIN: &str = "restore a copy of the archive, or load its inputs into a new one";
 
 pub(super) fn check(basis: &Basis<'_>, _: &Check) -> Result<CheckBody, AskError> {
-    let Basis { parts, snapshot } = basis;
+    let Basis { open, snapshot } = basis;
     let damages = snapshot.check().map_err(|error| match error {
         DumpError::Snapshot(error) => AskError::internal(error),
         other => AskError::unavailable(other),
@@ -23,7 +23,7 @@ pub(super) fn check(basis: &Basis<'_>, _: &Check) -> Result<CheckBody, AskError>
         advice: LOAD_AGAIN.to_owned(),
     }));
     if body.damages.is_empty() {
-        check_search(parts, snapshot, &mut body);
+        check_search(open, snapshot, &mut body);
     } else {
         body.notes
             .push("the search index was not checked: it follows from the index".to_owned());
@@ -31,12 +31,12 @@ pub(super) fn check(basis: &Basis<'_>, _: &Check) -> Result<CheckBody, AskError>
     Ok(body)
 }
 
-fn check_search(parts: &Parts, snapshot: &Snapshot, body: &mut CheckBody) {
+fn check_search(open: &OpenArchive, snapshot: &Snapshot, body: &mut CheckBody) {
     // If this fails, the search index stays behind, which is reported below.
-    let _ = parts.freshen_search();
-    let (covered, epoch) = (parts.search.covered_epoch(), snapshot.epoch().0);
+    let _ = open.freshen_search();
+    let (covered, epoch) = (open.search.covered_epoch(), snapshot.epoch().0);
     if covered != epoch {
-        let why = parts
+        let why = open
             .search_failure()
             .map(|why| format!(" ({why})"))
             .unwrap_or_default();
@@ -45,12 +45,12 @@ fn check_search(parts: &Parts, snapshot: &Snapshot, body: &mut CheckBody) {
         ));
         return;
     }
-    match parts.search.check(snapshot.page_keys()) {
+    match open.search.check(snapshot.page_keys()) {
         Ok(wrong) if wrong.is_empty() => {}
         Ok(wrong) => body.damages.push(DamageRow {
             part: "search index".to_owned(),
             found: wrong.join("; "),
-            advice: parts.remake_search(),
+            advice: open.remake_search(),
         }),
         Err(error) => body
             .notes

@@ -10,22 +10,22 @@ use super::ledger::is_named;
 use crate::AskError;
 use crate::crash;
 use crate::load::forget_input;
-use crate::parts::Parts;
+use crate::open_archive::OpenArchive;
 use crate::question::{Forget, ForgottenBody};
 
 /// Removes the inputs with one of these names. If a name has no input that may be removed, nothing is removed
 /// at all.
 pub(super) fn forget(basis: &Basis<'_>, question: &Forget) -> Result<ForgottenBody, AskError> {
-    let (parts, names) = (basis.parts, &question.inputs);
-    parts.writable()?;
+    let (open, names) = (basis.open, &question.inputs);
+    open.writable()?;
     // No load may run meanwhile, because it might be reading one of these inputs.
-    parts.jobs.while_idle(|| {
-        let found = found(parts, names)?;
+    open.jobs.while_idle(|| {
+        let found = found(open, names)?;
         for (id, _) in &found {
-            forget_input(parts, *id).map_err(AskError::internal)?;
+            forget_input(open, *id).map_err(AskError::internal)?;
             crash::point("forget.before_next");
         }
-        parts.catch_up_search().map_err(AskError::internal)?;
+        open.catch_up_search().map_err(AskError::internal)?;
         let sum = |count: fn(&LedgerEntry) -> u64| found.iter().map(|(_, entry)| count(entry)).sum();
         Ok(ForgottenBody {
             captures: sum(|entry| entry.captures),
@@ -41,9 +41,9 @@ fn may_be_forgotten(entry: &LedgerEntry) -> bool {
 
 /// The inputs of each name that may be forgotten. If a file was replaced, what is left of the earlier file
 /// has the same name as its replacement.
-fn found(parts: &Parts, names: &[String]) -> Result<Vec<(InputId, LedgerEntry)>, AskError> {
+fn found(open: &OpenArchive, names: &[String]) -> Result<Vec<(InputId, LedgerEntry)>, AskError> {
     for name in names {
-        let named = parts.weave.inputs(|entry| is_named(entry, name));
+        let named = open.weave.inputs(|entry| is_named(entry, name));
         let (_, first) = named
             .first()
             .ok_or_else(|| AskError::not_found(format!("no input {name}")))?;
@@ -55,7 +55,7 @@ fn found(parts: &Parts, names: &[String]) -> Result<Vec<(InputId, LedgerEntry)>,
             )));
         }
     }
-    Ok(parts
+    Ok(open
         .weave
         .inputs(|entry| may_be_forgotten(entry) && names.iter().any(|name| is_named(entry, name))))
 }

@@ -3,19 +3,19 @@
 use weave::Snapshot;
 
 use super::basis::Basis;
-use crate::parts::Parts;
+use crate::open_archive::OpenArchive;
 use crate::question::{Cancel, Job, JobBody, Jobs, JobsBody, LinkScope, LoadRequest, Stages, StagesBody};
 use crate::{AskError, jobs};
 
 /// Checks a load and queues it.
 pub(super) fn load(basis: &Basis<'_>, request: &LoadRequest) -> Result<JobBody, AskError> {
-    let parts = basis.parts;
-    parts.writable()?;
+    let open = basis.open;
+    open.writable()?;
     if request.inputs.is_empty() {
         return Err(AskError::bad_request("no inputs to load"));
     }
     if let Some(links) = request.links {
-        check_links(parts, links)?;
+        check_links(open, links)?;
     }
     if let Some(rate) = request.rate_pages_per_s
         && !(rate.is_finite() && rate > 0.0)
@@ -24,25 +24,25 @@ pub(super) fn load(basis: &Basis<'_>, request: &LoadRequest) -> Result<JobBody, 
             "a rate of {rate} pages per second"
         )));
     }
-    parts.jobs.submit(request.clone())
+    open.jobs.submit(request.clone())
 }
 
 /// Refuses another scope of links than the archive was created with, because it could not tell which links
 /// are missing.
-fn check_links(parts: &Parts, links: LinkScope) -> Result<(), AskError> {
-    if links == parts.settings.links {
+fn check_links(open: &OpenArchive, links: LinkScope) -> Result<(), AskError> {
+    if links == open.settings.links {
         return Ok(());
     }
     Err(AskError::bad_request(format!(
         "this archive was created with --links {}, which stays; another scope needs another archive",
-        parts.settings.links
+        open.settings.links
     )))
 }
 
 pub(super) fn jobs(basis: &Basis<'_>, _: &Jobs) -> Result<JobsBody, AskError> {
     let ledger = basis.snapshot.ledger()?;
     let rows: Vec<JobBody> = basis
-        .parts
+        .open
         .jobs
         .all()
         .iter()
@@ -52,11 +52,11 @@ pub(super) fn jobs(basis: &Basis<'_>, _: &Jobs) -> Result<JobsBody, AskError> {
 }
 
 pub(super) fn job(basis: &Basis<'_>, question: &Job) -> Result<JobBody, AskError> {
-    body(&*basis.parts.jobs.get(question.id)?, &basis.snapshot)
+    body(&*basis.open.jobs.get(question.id)?, &basis.snapshot)
 }
 
 pub(super) fn cancel(basis: &Basis<'_>, question: &Cancel) -> Result<JobBody, AskError> {
-    body(&*basis.parts.jobs.cancel(question.id)?, &basis.snapshot)
+    body(&*basis.open.jobs.cancel(question.id)?, &basis.snapshot)
 }
 
 fn body(job: &jobs::Job, snapshot: &Snapshot) -> Result<JobBody, AskError> {
@@ -65,7 +65,7 @@ fn body(job: &jobs::Job, snapshot: &Snapshot) -> Result<JobBody, AskError> {
 
 /// Stages of the load that is running or ran last.
 pub(super) fn stages(basis: &Basis<'_>, _: &Stages) -> Result<StagesBody, AskError> {
-    let current = basis.parts.jobs.current();
+    let current = basis.open.jobs.current();
     Ok(StagesBody {
         stages: current.map(|job| job.stages()).unwrap_or_default(),
     })

@@ -29,25 +29,25 @@ use weave::{DumpError, SnapshotError};
 
 use self::basis::Basis;
 use crate::AskError;
-use crate::parts::Parts;
+use crate::open_archive::OpenArchive;
 use crate::question::{Answer, Body, Dump, DumpFormat, Question, questions};
 
 /// Answers a question.
-pub(crate) fn answer(parts: &Parts, question: &Question) -> Result<Answer, AskError> {
+pub(crate) fn answer(open: &OpenArchive, question: &Question) -> Result<Answer, AskError> {
     // If a load ended after the snapshot was taken, the answer would call it done next to a ledger in which
     // it is not, so ask again. A load begins once and ends once, so this loop ends.
     loop {
-        let phases = parts.jobs.phases();
+        let phases = open.jobs.phases();
         let basis = Basis {
-            parts,
-            snapshot: parts.weave.snapshot(),
+            open,
+            snapshot: open.weave.snapshot(),
         };
         let body = answer_at_once(&basis, question)?;
         let about_jobs = matches!(
             question,
             Question::Jobs(_) | Question::Job(_) | Question::Cancel(_)
         );
-        if !about_jobs || parts.jobs.phases() == phases {
+        if !about_jobs || open.jobs.phases() == phases {
             return Ok(Answer {
                 epoch: basis.snapshot.epoch().0,
                 body,
@@ -74,12 +74,12 @@ questions!(dispatch);
 
 /// Writes a whole view, or details (which are always tab-separated).
 pub(crate) fn dump(
-    parts: &Parts,
+    open: &OpenArchive,
     rows: Dump,
     format: DumpFormat,
     out: &mut dyn Write,
 ) -> Result<u64, AskError> {
-    let snapshot = parts.weave.snapshot();
+    let snapshot = open.weave.snapshot();
     let dumped = match rows {
         Dump::View(view) => snapshot.dump(view, format, out),
         Dump::Details(details) => snapshot.dump_details(details, out),

@@ -9,7 +9,7 @@ use crate::AskError;
 use crate::question::{Facet, FacetValue, SearchBody, SearchHit, SearchQuestion};
 
 pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<SearchBody, AskError> {
-    let Basis { parts, snapshot } = basis;
+    let Basis { open, snapshot } = basis;
     if question
         .after
         .as_deref()
@@ -17,7 +17,7 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
     {
         return Err(AskError::bad_request(cursor::NO_CURSOR));
     }
-    parts.freshen_search().map_err(AskError::internal)?;
+    open.freshen_search().map_err(AskError::internal)?;
     let query = Query {
         text: question.query.clone(),
         limit: question.limit,
@@ -26,11 +26,11 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
         facets: question.facets,
     };
     let text_of = |url_key: &str| snapshot.text(url_key).ok().flatten();
-    let results = parts.search.search(&query, &text_of).map_err(|error| {
+    let results = open.search.search(&query, &text_of).map_err(|error| {
         AskError::internal(format!(
             "{error}; {} may be damaged (`weft verify` says): {}",
-            parts.search_folder(),
-            parts.remake_search()
+            open.search_folder(),
+            open.remake_search()
         ))
     })?;
     let hits = results.hits.into_iter().map(|hit| search_hit(snapshot, hit));

@@ -3,7 +3,7 @@
 use super::basis::Basis;
 use crate::AskError;
 use crate::files::bytes_below;
-use crate::parts::Parts;
+use crate::open_archive::OpenArchive;
 use crate::question::{Status, StatusBody};
 
 /// If the disk has less room than this and the search index is behind, the disk was most likely full: an
@@ -11,12 +11,12 @@ use crate::question::{Status, StatusBody};
 const ROOM_BYTES_MIN: u64 = 64 << 20;
 
 pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskError> {
-    let Basis { parts, snapshot } = basis;
+    let Basis { open, snapshot } = basis;
     let totals = snapshot.totals()?;
     Ok(StatusBody {
-        archive: parts.files.dir().display().to_string(),
+        archive: open.files.dir().display().to_string(),
         version: crate::VERSION.to_owned(),
-        links_scope: parts.settings.links,
+        links_scope: open.settings.links,
         inputs: totals.inputs,
         inputs_done: totals.inputs_done,
         inputs_loading: totals.inputs_loading + totals.inputs_pending,
@@ -28,33 +28,33 @@ pub(super) fn status(basis: &Basis<'_>, _: &Status) -> Result<StatusBody, AskErr
         uris: totals.uris,
         domains: totals.domains,
         quarantined: totals.quarantined,
-        search_epoch: parts.search.covered_epoch(),
-        search_documents: parts.search.documents(),
+        search_epoch: open.search.covered_epoch(),
+        search_documents: open.search.documents(),
         fetch_time_first: totals.fetch_time_ms.map(|(first, _)| civil::iso(first)),
         fetch_time_last: totals.fetch_time_ms.map(|(_, last)| civil::iso(last)),
         collections: totals.collections,
-        disk_bytes: bytes_below(parts.files.dir()),
+        disk_bytes: bytes_below(open.files.dir()),
         memory_bytes: memory_bytes(),
         owner_pid: std::process::id(),
-        jobs_active: parts.jobs.active(),
-        read_only: parts.files.is_read_only(),
-        search_failure: search_failure(parts, totals.epoch.0),
-        refuses_writes: parts.weave.refuses_writes().unwrap_or_default(),
+        jobs_active: open.jobs.active(),
+        read_only: open.files.is_read_only(),
+        search_failure: search_failure(open, totals.epoch.0),
+        refuses_writes: open.weave.refuses_writes().unwrap_or_default(),
     })
 }
 
 /// Why search is behind, if its index cannot be written. The room on the disk decides, because the search
 /// engine often reports only that one of its threads ended; otherwise it is the error of the last attempt.
-fn search_failure(parts: &Parts, epoch: u64) -> String {
-    let is_behind = parts.search.covered_epoch() < epoch && parts.jobs.active() == 0;
+fn search_failure(open: &OpenArchive, epoch: u64) -> String {
+    let is_behind = open.search.covered_epoch() < epoch && open.jobs.active() == 0;
     if !is_behind {
         return String::new();
     }
-    let disk = rustix::fs::statvfs(parts.files.search()).ok();
+    let disk = rustix::fs::statvfs(open.files.search()).ok();
     let room = disk.map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
     match room.filter(|room| *room < ROOM_BYTES_MIN) {
         Some(room) => format!("no space left on its disk ({room} bytes are free)"),
-        None => parts.search_failure().unwrap_or_default(),
+        None => open.search_failure().unwrap_or_default(),
     }
 }
 

@@ -6,11 +6,11 @@ use super::earlier::Earlier;
 use super::rate::Rate;
 use crate::inputs::SpoolRoom;
 use crate::jobs::Job;
-use crate::parts::Parts;
+use crate::open_archive::OpenArchive;
 
 /// What all stages of one load share.
 pub(super) struct Context {
-    pub(super) parts: Arc<Parts>,
+    pub(super) open: Arc<OpenArchive>,
     pub(super) job: Arc<Job>,
     pub(super) collection: String,
     pub(super) verify: bool,

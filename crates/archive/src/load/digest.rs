@@ -73,7 +73,7 @@ fn at_address(
     found: &Found,
 ) -> io::Result<(ContentDigest, Option<Spool>)> {
     let kept = stat.sha256.map(|sha256| inputs::digest_text(&sha256));
-    match kept.or_else(|| context.parts.known_digests.get(address, stat)) {
+    match kept.or_else(|| context.open.known_digests.get(address, stat)) {
         Some(digest) => {
             context.job.counters.bytes_digested.add(stat.size);
             Ok((known(context, address, stat, digest)?, None))
@@ -92,7 +92,7 @@ fn known(context: &Context, address: &str, stat: &Stat, digest: String) -> io::R
     let sizes = context.earlier.sizes_at(address, &digest, stat.size);
     let mut prefixes = match sizes.iter().max() {
         Some(&reach) if reach > 0 => {
-            let input = context.parts.sources.of(address)?.open(address, Some(stat))?;
+            let input = context.open.sources.of(address)?.open(address, Some(stat))?;
             inputs::digest(FromStart::of(input).take(reach), &sizes, |_| {})?.prefixes
         }
         _ => Default::default(),
@@ -111,7 +111,7 @@ fn read_whole(
     stat: &Stat,
     sizes: &[u64],
 ) -> io::Result<(ContentDigest, Option<Spool>)> {
-    let input = context.parts.sources.of(address)?.open(address, Some(stat))?;
+    let input = context.open.sources.of(address)?.open(address, Some(stat))?;
     let mut copy = match stat.size {
         0 => None,
         size => context.spool_room.begin(size),
@@ -123,7 +123,7 @@ fn read_whole(
             copy = None;
         }
     })?;
-    context.parts.known_digests.put(address, stat, &content.digest);
+    context.open.known_digests.put(address, stat, &content.digest);
     Ok((content, copy))
 }
 

@@ -36,7 +36,7 @@ use self::rate::Rate;
 pub(crate) use self::take_back::forget_input;
 use crate::inputs::{self, Found, SpoolRoom};
 use crate::jobs::Job;
-use crate::parts::Parts;
+use crate::open_archive::OpenArchive;
 use crate::question::OptionalStage;
 
 /// An epoch closes after this many bytes of captures, unless the load asks for less.
@@ -63,17 +63,17 @@ pub(crate) enum LoadError {
 }
 
 /// Runs one load to its end or until the job is stopped.
-pub(crate) fn run(parts: &Arc<Parts>, job: &Arc<Job>) -> Result<(), LoadError> {
+pub(crate) fn run(open: &Arc<OpenArchive>, job: &Arc<Job>) -> Result<(), LoadError> {
     // After an error, such as a full disk, the index refuses writes until it is opened again.
-    parts.weave.recover()?;
-    parts.catch_up_search()?;
-    let discovery = inputs::discover(&job.request.inputs, &parts.sources);
+    open.weave.recover()?;
+    open.catch_up_search()?;
+    let discovery = inputs::discover(&job.request.inputs, &open.sources);
     job.skip(&discovery.skipped);
     job.counters.inputs.add(discovery.found.len() as u64);
     job.counters
         .bytes
         .add(discovery.found.iter().map(|found| found.size).sum());
-    let context = Arc::new(context(parts, job, &discovery.found));
+    let context = Arc::new(context(open, job, &discovery.found));
     let (feeder, pipeline) = assemble(&context, discovery.found.len())?;
     job.watch(pipeline.monitor());
     feed(&context, feeder, discovery.found);
@@ -83,7 +83,7 @@ pub(crate) fn run(parts: &Arc<Parts>, job: &Arc<Job>) -> Result<(), LoadError> {
     let flushed = if job.is_off(OptionalStage::Search) {
         Ok(())
     } else {
-        parts.flush_search()
+        open.flush_search()
     };
     outcome?;
     Ok(flushed?)
@@ -97,19 +97,19 @@ fn feed(context: &Context, feeder: Feeder<Found>, found: Vec<Found>) {
     }
 }
 
-fn context(parts: &Arc<Parts>, job: &Arc<Job>, found: &[Found]) -> Context {
+fn context(open: &Arc<OpenArchive>, job: &Arc<Job>, found: &[Found]) -> Context {
     let request = &job.request;
     Context {
-        parts: parts.clone(),
+        open: open.clone(),
         job: job.clone(),
         collection: request.collection.clone().unwrap_or_default(),
         verify: request.verify,
-        extract: parts.extract_settings(),
+        extract: open.extract_settings(),
         rate: request.rate_pages_per_s.map(Rate::new),
         chunk_entries_max: read::chunk_entries_max(request.rate_pages_per_s),
         epoch_bytes: request.epoch_bytes.unwrap_or(EPOCH_BYTES).clamp(1, EPOCH_BYTES),
-        earlier: Earlier::of(&parts.weave, found),
-        spool_room: SpoolRoom::of(parts.files.dir()),
+        earlier: Earlier::of(&open.weave, found),
+        spool_room: SpoolRoom::of(open.files.dir()),
     }
 }
 
@@ -172,7 +172,7 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pip
             with(context, |context| {
                 move |epochs: Vec<Woven>, _: &mut Out<'_, ()>| {
                     let epochs = epochs.into_iter().map(|woven| (woven.report, woven.snapshot));
-                    Ok(context.parts.feed_search(epochs)?)
+                    Ok(context.open.feed_search(epochs)?)
                 }
             }),
         );

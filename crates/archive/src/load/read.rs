@@ -19,7 +19,7 @@ use weave::{InputState, LedgerEntry};
 
 use super::chunk::{Chunk, Growing, Registered};
 use super::context::Context;
-use super::{content, quiet};
+use super::{digest, quiet};
 use crate::inputs::{self, FileVersion, Found, FromStart, Place};
 
 /// Most entries in a chunk.
@@ -147,7 +147,7 @@ impl<'a> Reading<'a> {
                 self.file = Some(file.clone());
                 file
             }
-            (None, place) => place.open(&self.context.parts.sources).map_err(no_read)?,
+            (None, place) => place.open(&self.context.open.sources).map_err(no_read)?,
         };
         Reader::from_input(Box::new(input), &location, settings).map_err(|error| error.to_string())
     }
@@ -241,7 +241,7 @@ fn is_cut(reason: &str) -> bool {
 
 /// Whether an input begins like records. Also true if it cannot be opened.
 fn may_hold_records(context: &Context, found: &Found) -> bool {
-    let input = found.place.open(&context.parts.sources);
+    let input = found.place.open(&context.open.sources);
     input.map_or(true, |input| {
         inputs::may_hold_records(FromStart::of(input), &found.name)
     })

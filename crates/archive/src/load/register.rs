@@ -68,7 +68,7 @@ pub(super) fn register(
             }
             Err(Failure::Index(error)) => return Err(error.into()),
             Err(failure) => {
-                context.parts.weave.note_missing(*id, &failure.to_string())?;
+                context.open.weave.note_missing(*id, &failure.to_string())?;
                 context.job.touch(*id, entry.bytes_done);
                 if !is_known {
                     claimed.insert(*id);
@@ -84,7 +84,7 @@ pub(super) fn register(
         note_other_content(context, claimed, &location, continues, &digest)?;
     }
     let asked = LedgerEntry::pending(&found.name, &location, &digest, size, &context.collection);
-    let (id, entry) = context.parts.weave.register_input(asked, continues)?;
+    let (id, entry) = context.open.weave.register_input(asked, continues)?;
     context.job.touch(id, entry.bytes_done);
     if !claimed.insert(id) || entry.state == InputState::Done {
         context.job.counters.inputs_known.add(1);
@@ -110,7 +110,7 @@ pub(super) fn register(
 
 /// Whether another input than `id` has this content.
 fn is_known_elsewhere(context: &Context, id: InputId, digest: &str) -> bool {
-    let known = context.parts.weave.input_of(digest);
+    let known = context.open.weave.input_of(digest);
     known.is_some_and(|known| known != id)
 }
 
@@ -127,13 +127,13 @@ fn undo_end(
         match copy {
             Some(copy) => Ok(copy.clone()),
             None => {
-                let opened = found.place.open(&context.parts.sources);
+                let opened = found.place.open(&context.open.sources);
                 opened.map_err(|error| Failure::Input(error.to_string()))
             }
         }
     };
     if is_known_elsewhere(context, id, digest) {
-        take_back::into_nothing(&context.parts, &context.extract, id, Some(&input()?))?;
+        take_back::into_nothing(&context.open, &context.extract, id, Some(&input()?))?;
         return Ok(false);
     }
     let had_ended = matches!(entry.state, InputState::Done | InputState::Failed { .. });
@@ -152,7 +152,7 @@ fn note_missing(
     location: &str,
     problem: &str,
 ) -> Result<bool, weave::ApplyError> {
-    let weave = &context.parts.weave;
+    let weave = &context.open.weave;
     let Some((id, entry)) = weave.input_at(location) else {
         return Ok(false);
     };
@@ -172,7 +172,7 @@ fn note_other_content(
     continues: Option<InputId>,
     digest: &str,
 ) -> Result<(), weave::ApplyError> {
-    let weave = &context.parts.weave;
+    let weave = &context.open.weave;
     let is_left = |entry: &LedgerEntry| {
         let is_part = match &entry.state {
             InputState::Loading => entry.bytes_done > 0,

@@ -18,7 +18,7 @@ use weave::{CaptureRow, InputId, InputState, LedgerEntry, TakeBack, TakeBackErro
 
 use super::context::Context;
 use super::extraction::extract_guarded;
-use crate::parts::Parts;
+use crate::open_archive::OpenArchive;
 
 /// Why an input cannot be taken back.
 #[derive(Debug, thiserror::Error)]
@@ -54,29 +54,29 @@ pub(super) fn to_last_whole_record(
         records: records.min(entry.records),
         state: InputState::Loading,
     };
-    take_back(&context.parts, &context.extract, id, &to, Some(input))
+    take_back(&context.open, &context.extract, id, &to, Some(input))
 }
 
 /// Removes an input from the ledger, and everything it left from every view.
-pub(crate) fn forget_input(parts: &Parts, id: InputId) -> Result<(), String> {
-    let settings = parts.extract_settings();
-    into_nothing(parts, &settings, id, None).map_err(|failure| failure.to_string())
+pub(crate) fn forget_input(open: &OpenArchive, id: InputId) -> Result<(), String> {
+    let settings = open.extract_settings();
+    into_nothing(open, &settings, id, None).map_err(|failure| failure.to_string())
 }
 
 /// Takes all of an input back and removes it from the ledger. `input` is what is at its place now, if
 /// anything.
 pub(super) fn into_nothing(
-    parts: &Parts,
+    open: &OpenArchive,
     settings: &extract::Settings,
     id: InputId,
     input: Option<&Arc<dyn Input>>,
 ) -> Result<(), Failure> {
-    to_the_beginning(parts, settings, id, InputState::Forgotten, input)
+    to_the_beginning(open, settings, id, InputState::Forgotten, input)
 }
 
 /// Takes all of an input back and gives it a state. `input` is as in [`into_nothing`].
 pub(super) fn to_the_beginning(
-    parts: &Parts,
+    open: &OpenArchive,
     settings: &extract::Settings,
     id: InputId,
     state: InputState,
@@ -87,11 +87,11 @@ pub(super) fn to_the_beginning(
         records: 0,
         state,
     };
-    take_back(parts, settings, id, &to, input)
+    take_back(open, settings, id, &to, input)
 }
 
 fn take_back(
-    parts: &Parts,
+    open: &OpenArchive,
     settings: &extract::Settings,
     id: InputId,
     to: &TakeBack,
@@ -100,11 +100,11 @@ fn take_back(
     let mut reread = |row: &CaptureRow| {
         let input = match input {
             Some(input) if row.input == id => Ok(input.clone()),
-            _ => parts.sources.open(&row.location),
+            _ => open.sources.open(&row.location),
         };
         reread(settings, row, input)
     };
-    parts.weave.take_back(id, to, &mut reread)?;
+    open.weave.take_back(id, to, &mut reread)?;
     Ok(())
 }
 

@@ -32,9 +32,9 @@ pub(super) fn weave_chunks(
         }
     }
     let progress = batch.progress.clone();
-    let report = context.parts.weave.apply(batch)?;
+    let report = context.open.weave.apply(batch)?;
     count(context, &report, &progress);
-    let snapshot = context.parts.weave.snapshot();
+    let snapshot = context.open.weave.snapshot();
     out.send(Woven { report, snapshot })?;
     // Every chunk of these inputs is woven now, so all of it can be taken back.
     for (input, state) in changed {
@@ -47,7 +47,7 @@ pub(super) fn weave_chunks(
 /// the state of its last chunk, which tells the user what to do. The search index follows with the next
 /// epoch, or at the end of the load.
 fn take_back_changed(context: &Context, input: InputId, state: InputState) -> StageResult {
-    match take_back::to_the_beginning(&context.parts, &context.extract, input, state, None) {
+    match take_back::to_the_beginning(&context.open, &context.extract, input, state, None) {
         Ok(()) => Ok(()),
         Err(Failure::Index(error)) => Err(error.into()),
         Err(error @ Failure::Input(_)) => {

@@ -1,6 +1,6 @@
 //! The owner's side of the socket: one thread that accepts, and one thread for each connection.
 //!
-//! Invariant: after [`Server::stop`] none of its threads runs and none holds the parts of the archive.
+//! Invariant: after [`Server::stop`] none of its threads runs and none holds the open archive.
 
 use std::io::{self, BufReader, BufWriter, ErrorKind, Write};
 use std::net::Shutdown;
@@ -51,13 +51,13 @@ struct Connection {
 
 impl Server {
     /// Binds the socket and starts answering. The caller holds the lock.
-    pub(crate) fn start(path: &Path, parts: Arc<dyn Answerer>) -> io::Result<Server> {
+    pub(crate) fn start(path: &Path, answerer: Arc<dyn Answerer>) -> io::Result<Server> {
         let listener = path::bind(path)?;
         let shared = Arc::new(Shared::default());
         let in_thread = shared.clone();
         let accepting = std::thread::Builder::new()
             .name("socket".into())
-            .spawn(move || accept_loop(&listener, &in_thread, &parts))?;
+            .spawn(move || accept_loop(&listener, &in_thread, &answerer))?;
         Ok(Server {
             path: path.to_owned(),
             shared,
@@ -94,12 +94,12 @@ impl Drop for Server {
     }
 }
 
-fn accept_loop(listener: &UnixListener, shared: &Arc<Shared>, parts: &Arc<dyn Answerer>) {
+fn accept_loop(listener: &UnixListener, shared: &Arc<Shared>, answerer: &Arc<dyn Answerer>) {
     for stream in listener.incoming() {
         if shared.stopping.load(Ordering::SeqCst) {
             return;
         }
-        let started = stream.and_then(|stream| start_connection(stream, shared, parts));
+        let started = stream.and_then(|stream| start_connection(stream, shared, answerer));
         if let Err(error) = started {
             tracing::warn!(%error, "a connection to the archive's socket was not answered");
             // File descriptors have probably run out. Wait for other connections to end before the next
@@ -109,16 +109,20 @@ fn accept_loop(listener: &UnixListener, shared: &Arc<Shared>, parts: &Arc<dyn An
     }
 }
 
-fn start_connection(stream: UnixStream, shared: &Arc<Shared>, parts: &Arc<dyn Answerer>) -> io::Result<()> {
+fn start_connection(
+    stream: UnixStream,
+    shared: &Arc<Shared>,
+    answerer: &Arc<dyn Answerer>,
+) -> io::Result<()> {
     let mut connections = shared.connections.lock();
     connections.retain(|connection| !connection.thread.is_finished());
     if connections.len() >= CONNECTIONS_MAX {
         return Err(io::Error::new(ErrorKind::QuotaExceeded, "too many connections"));
     }
     let handle = stream.try_clone()?;
-    let parts = parts.clone();
+    let answerer = answerer.clone();
     let thread = std::thread::Builder::new().name("asker".into()).spawn(move || {
-        if let Err(error) = converse(&stream, &*parts) {
+        if let Err(error) = converse(&stream, &*answerer) {
             tracing::debug!(%error, "a connection to the archive's socket ended");
         }
     })?;
@@ -129,7 +133,7 @@ fn start_connection(stream: UnixStream, shared: &Arc<Shared>, parts: &Arc<dyn An
     Ok(())
 }
 
-fn converse(stream: &UnixStream, parts: &dyn Answerer) -> io::Result<()> {
+fn converse(stream: &UnixStream, answerer: &dyn Answerer) -> io::Result<()> {
     let mut input = BufReader::new(stream);
     let mut output = BufWriter::new(stream);
     let Some(frame) = read_frame(&mut input)? else {
@@ -142,20 +146,25 @@ fn converse(stream: &UnixStream, parts: &dyn Answerer) -> io::Result<()> {
     }
     while let Some(frame) = read_frame(&mut input)? {
         let reply = match frame.message()? {
-            Request::Ask(question) => match parts.ask(&question) {
+            Request::Ask(question) => match answerer.ask(&question) {
                 Ok(answer) => Reply::Answer(Box::new(answer)),
                 Err(error) => Reply::Error(error),
             },
-            Request::Dump { view, format } => dump(parts, view, format, &mut output)?,
+            Request::Dump { view, format } => dump(answerer, view, format, &mut output)?,
         };
         write_message(&mut output, &reply)?;
     }
     Ok(())
 }
 
-fn dump(parts: &dyn Answerer, rows: Dump, format: DumpFormat, output: &mut impl Write) -> io::Result<Reply> {
+fn dump(
+    answerer: &dyn Answerer,
+    rows: Dump,
+    format: DumpFormat,
+    output: &mut impl Write,
+) -> io::Result<Reply> {
     let mut chunks = BufWriter::with_capacity(DATA_BYTES, Chunks { output });
-    let reply = match parts.dump(rows, format, &mut chunks) {
+    let reply = match answerer.dump(rows, format, &mut chunks) {
         Ok(rows) => Reply::Dumped(rows),
         Err(error) => Reply::Error(error),
     };

@@ -1,4 +1,4 @@
-//! The parts of an archive in the process that owns it.
+//! An archive that is open, in the process that owns it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,8 +16,8 @@ use crate::{AskError, OpenError};
 /// Time between two attempts to write a search index that could not be written.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The parts that answer questions and that loads write to.
-pub(crate) struct Parts {
+/// What answers questions and what loads write to.
+pub(crate) struct OpenArchive {
     pub(crate) files: Files,
     pub(crate) settings: ArchiveSettings,
     /// Where inputs are read from.
@@ -33,13 +33,13 @@ pub(crate) struct Parts {
     search_failure: Mutex<Option<(Instant, String)>>,
 }
 
-impl Parts {
+impl OpenArchive {
     /// Opens index and search index. The caller holds the lock.
     pub(crate) fn open(
         files: Files,
         settings: ArchiveSettings,
         sources: Sources,
-    ) -> Result<Parts, OpenError> {
+    ) -> Result<OpenArchive, OpenError> {
         let dir = || files.dir().display().to_string();
         let weave = Weave::open(&files.index(), Some(settings.links), weave::Settings::default()).map_err(
             |error| OpenError::Index {
@@ -53,7 +53,7 @@ impl Parts {
                 message: error.to_string(),
             }
         })?;
-        Ok(Parts {
+        Ok(OpenArchive {
             known_digests: KnownDigests::at(files.known_digests()),
             files,
             settings,
