@@ -158,12 +158,8 @@ impl Parser {
     }
 
     fn words(&mut self, piece: &Piece, part: Part) -> Option<Leaf> {
-        // Without what `shown` leaves out at the beginning, so that the scheme is found when that is read again.
-        let text = piece
-            .text
-            .trim_start_matches(|c: char| c.is_whitespace() || c.is_control());
-        let text = without_scheme(text);
-        let starred = !piece.quoted && text.contains('*');
+        let text = without_schemes(&piece.text, piece.quoted);
+        let starred = !piece.quoted && piece.text.contains('*');
         let mut words = phrase_words(text);
         // More words would overflow the exact sums of `rank`.
         let room = WORDS_MAX - self.words;
@@ -316,6 +312,22 @@ fn phrase_words(text: &str) -> Vec<(usize, String)> {
         offset += 1;
     }
     found
+}
+
+/// The text without what `shown` leaves out at its beginning, and without the schemes behind that. All of them
+/// are taken off, so that a text that is read again stays as it is.
+fn without_schemes(text: &str, quoted: bool) -> &str {
+    let left_out = |c: char| c.is_whitespace() || c.is_control();
+    let mut rest = text.trim_start_matches(left_out);
+    loop {
+        // `shown` keeps stars only between quotation marks.
+        let bare = rest.trim_start_matches(|c| left_out(c) || c == '*' && !quoted);
+        let next = without_scheme(bare);
+        if next.len() == bare.len() {
+            return rest;
+        }
+        rest = next.trim_start_matches(left_out);
+    }
 }
 
 fn without_scheme(text: &str) -> &str {
