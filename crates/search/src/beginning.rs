@@ -1,7 +1,8 @@
 //! The words that begin with something: `archiv*`.
 //!
 //! The index holds words without the ending of an English plural, so `queri*` and `caches*` name words
-//! that stand there as `query` and `cach`: these are looked for beside all that begins as written.
+//! that the index holds as `query` and `cach`. Both are searched: such a word, and every word with the
+//! beginning as written.
 
 use std::ops::Bound;
 

@@ -1,7 +1,7 @@
 //! A URL beside its key, in as few bytes as can be.
 //!
-//! Most URLs follow from their key but for the scheme, `www.` and a closing slash: three bits. The rest
-//! differ somewhere (upper case, order of the query, port, user) and say from where on.
+//! For most URLs the key and three bits are enough: the scheme, `www.` and a closing slash. The others
+//! differ from their key somewhere (upper case, order of the query, port, user) and say from where on.
 //!
 //! | bytes | what |
 //! |---|---|

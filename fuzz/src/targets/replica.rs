@@ -62,7 +62,7 @@ pub fn run(bytes: &[u8]) {
     assert_eq!(stored_table(&file, meta.size).ok().as_ref(), Some(&replica.table));
 }
 
-/// Makes the digests of head, key and tail those of what stands there.
+/// Writes the digests of head, key and tail anew, so that they fit the changed bytes.
 fn seal(file: &mut [u8]) {
     if file.len() < HEAD_BYTES + TAIL_BYTES {
         return;

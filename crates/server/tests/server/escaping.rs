@@ -41,7 +41,7 @@ fn structure(html: &str) -> BTreeMap<String, usize> {
     counts
 }
 
-/// The sample with every string, but for the tag of the answer, replaced by `text`.
+/// The sample, with `text` in place of every string except the tag of the answer.
 fn filled(question: &Question, text: &str) -> Result<Answer, archive::AskError> {
     let mut value = serde_json::to_value(sample(question)?).expect("answers are JSON");
     let tag = value["answer"].take();
