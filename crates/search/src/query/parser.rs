@@ -1,7 +1,7 @@
 //! From the pieces of a query to its clauses.
 
 use super::parsed::{Clause, Leaf, Parsed, Part, Phrase};
-use super::pieces::{Piece, reads_as_word};
+use super::pieces::{Piece, is_operator, is_or, reads_as_word};
 use crate::dates;
 use crate::note::{Note, NoteKind};
 use crate::words::{self, Words};
@@ -272,15 +272,6 @@ impl Parser {
         }
         self.parsed
     }
-}
-
-fn is_operator(piece: &Piece) -> bool {
-    let plain = !piece.quoted && piece.name.is_none() && !piece.negated;
-    plain && (is_or(&piece.text) || matches!(piece.text.as_str(), "AND" | "&" | "&&" | "NOT"))
-}
-
-fn is_or(text: &str) -> bool {
-    matches!(text, "OR" | "|" | "||")
 }
 
 /// Emoji, arrows and other signs that somebody may look for, other than what only stands between words.

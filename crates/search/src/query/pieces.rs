@@ -55,14 +55,24 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
     }
 }
 
-/// Whether `text`, as a query, is one word and nothing else: no field, no sign, nothing taken off.
+/// Whether `text`, as a query, is one word and nothing else: no field, sign or operator, nothing taken off.
 pub(super) fn reads_as_word(text: &str) -> bool {
     match pieces(text).as_slice() {
         [piece] => {
-            !piece.negated && piece.name.is_none() && piece.unknown_name.is_none() && piece.text == text
+            let plain = !piece.negated && piece.name.is_none() && piece.unknown_name.is_none();
+            plain && piece.text == text && !is_operator(piece)
         }
         _ => false,
     }
+}
+
+pub(super) fn is_operator(piece: &Piece) -> bool {
+    let plain = !piece.quoted && piece.name.is_none() && !piece.negated;
+    plain && (is_or(&piece.text) || matches!(piece.text.as_str(), "AND" | "&" | "&&" | "NOT"))
+}
+
+pub(super) fn is_or(text: &str) -> bool {
+    matches!(text, "OR" | "|" | "||")
 }
 
 fn is_gap(c: char) -> bool {
