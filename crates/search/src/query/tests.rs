@@ -156,7 +156,13 @@ fn a_sign_before_a_group_does_not_hide_it() {
     // As a word, `(OR` would be an operator when the query is read again.
     assert_eq!(parse("--(OR ").to_string(), "");
     assert_eq!(parse("+(a OR b)").to_string(), "a OR b");
-    assert_eq!(parse("--(-OR").to_string(), "-OR");
+    assert_eq!(parse("--(-OR").to_string(), "-\"OR\"");
+}
+
+#[test]
+fn an_operator_behind_a_scheme_stays_a_word() {
+    check("https://NOT archive", "\"NOT\" archive");
+    check("web http://https://OR archive", "web \"OR\" archive");
 }
 
 #[test]
