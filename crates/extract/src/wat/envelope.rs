@@ -1,6 +1,6 @@
 //! The fields of the JSON of WAT that are needed, as they are in the record.
 
-use super::json::{Json, Result, Text};
+use super::json::{Json, Name, Result, Text};
 use crate::links::is_nofollow;
 
 /// One WAT record. Texts are decoded only when they are used.
@@ -126,12 +126,7 @@ impl<'a> Envelope<'a> {
 
     fn read_html(&mut self, json: &mut Json<'a>) -> Result<()> {
         json.object(|json, name| match name {
-            b"Links" => json.array(|json| {
-                if let Some(link) = read_link(json)? {
-                    self.links.push(link);
-                }
-                Ok(())
-            }),
+            b"Links" => json.array(|json| read_link(json, &mut self.links)),
             b"Head" => json.object(|json, name| match name {
                 b"Title" => json.scalar().map(|title| self.title = title),
                 b"Base" => json.scalar().map(|base| self.base = base),
@@ -196,18 +191,53 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// Reads an entry of `Links`, if it is one of an `a` or `area`. Slashes may be escaped, as in all JSON.
-fn read_link<'a>(json: &mut Json<'a>) -> Result<Option<LinkEntry<'a>>> {
+const PATH: Name = Name::of(b"path");
+const URL: Name = Name::of(b"url");
+const HREF: Name = Name::of(b"href");
+const TEXT: Name = Name::of(b"text");
+const TITLE: Name = Name::of(b"title");
+const ALT: Name = Name::of(b"alt");
+const REL: Name = Name::of(b"rel");
+
+/// Reads an entry of `Links`, and adds it to `links` if it is one of an `a` or `area`.
+fn read_link<'a>(json: &mut Json<'a>, links: &mut Vec<LinkEntry<'a>>) -> Result<()> {
+    let mut link = LinkEntry::default();
+    let (mut is_wanted, mut has_reference) = (false, false);
+    let is_read = json.strings(|name, value| {
+        match name {
+            PATH => {
+                is_wanted = is_path_of_link(value);
+                return is_wanted;
+            }
+            URL | HREF => {
+                link.reference = value;
+                has_reference = true;
+            }
+            TEXT => link.text = Some(value),
+            TITLE => link.title = Some(value),
+            ALT => link.alt = Some(value),
+            REL => link.rel = Some(value),
+            _ => {}
+        }
+        true
+    });
+    if !is_read {
+        return read_link_of_any_form(json, links);
+    }
+    if is_wanted && has_reference {
+        links.push(link);
+    }
+    Ok(())
+}
+
+/// As [`read_link`], for an entry in any form.
+fn read_link_of_any_form<'a>(json: &mut Json<'a>, links: &mut Vec<LinkEntry<'a>>) -> Result<()> {
     let mut link = LinkEntry::default();
     let (mut is_wanted, mut has_reference) = (false, false);
     json.object(|json, name| {
         let slot = match name {
             b"path" => {
-                let path = json.scalar()?.unwrap_or_default();
-                is_wanted = matches!(
-                    path.raw,
-                    b"A@/href" | b"AREA@/href" | b"A@\\/href" | b"AREA@\\/href"
-                );
+                is_wanted = is_path_of_link(json.scalar()?.unwrap_or_default());
                 return if is_wanted { Ok(()) } else { json.skip_fields() };
             }
             b"url" | b"href" => {
@@ -226,5 +256,66 @@ fn read_link<'a>(json: &mut Json<'a>) -> Result<Option<LinkEntry<'a>>> {
         *slot = json.scalar()?;
         Ok(())
     })?;
-    Ok((is_wanted && has_reference).then_some(link))
+    if is_wanted && has_reference {
+        links.push(link);
+    }
+    Ok(())
+}
+
+/// Whether a path is that of an `a` or `area`. Slashes may be escaped, as in all JSON.
+fn is_path_of_link(path: Text<'_>) -> bool {
+    match path.raw.len() {
+        // Compared as an array, because that is no call.
+        7 => path.raw.first_chunk() == Some(b"A@/href"),
+        8 | 10 | 11 => matches!(path.raw, b"A@\\/href" | b"AREA@/href" | b"AREA@\\/href"),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks that an entry is read alike in its usual form and, with a blank in front, in any form.
+    fn check(entry: &str, reference: Option<&str>) {
+        let read = |input: &str| {
+            let mut json = Json::new(input.as_bytes());
+            let mut links = Vec::new();
+            read_link(&mut json, &mut links).unwrap();
+            let link = links.pop()?;
+            let texts = [Some(link.reference), link.text, link.title, link.alt, link.rel];
+            Some(texts.map(|text| text.map(|text| text.decode().into_owned())))
+        };
+        let link = read(&format!("{{{entry}}},        "));
+        assert_eq!(link, read(&format!("{{ {entry}}},        ")), "{entry}");
+        assert_eq!(
+            link.and_then(|[reference, ..]| reference).as_deref(),
+            reference,
+            "{entry}"
+        );
+    }
+
+    #[test]
+    fn entries_of_links() {
+        check(
+            r#""path":"A@/href","url":"/x","text":"a","title":"b","alt":"c","rel":"d","e":"f""#,
+            Some("/x"),
+        );
+        check(r#""path":"A@\/href","href":"\/x","text":"\"}""#, Some("/x"));
+        check(
+            r#""text":"a","url":"/x","url":"/y","path":"AREA@/href""#,
+            Some("/y"),
+        );
+        check(r#""text":"a","url":"/x","path":"IMG@/src","alt":"}""#, None);
+        check(r#""path":"A@/href","url":"/x","path":"IMG@/src""#, None);
+        check(r#""path":"IMG@/src","path":"A@/href","url":"/x""#, None);
+        check(r#""path":"A@/href","text":"a""#, None);
+        check(r#""url":"/x","text":"a""#, None);
+        check(r#""path":"A@/href","url":["/x"],"text":1"#, Some("/x"));
+        check(r#""path":"A@/href","url":{},"text":{"a":["}"]}"#, None);
+        check(
+            "\"path\0\":\"IMG@/src\",\"path\":\"A@/href\",\"url\":\"/x\"",
+            Some("/x"),
+        );
+    }
 }

@@ -9,7 +9,11 @@
 //!
 //! Invariant: nothing here recurses, so nested input needs no stack; every call either advances or fails.
 
+mod flat;
+
 use std::borrow::Cow;
+
+pub(super) use flat::Name;
 
 /// The input is not JSON, or not what the caller expects at this place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,25 +126,29 @@ impl<'a> Json<'a> {
         if self.peek() != Some(b'"') {
             return self.fail();
         }
-        let start = self.at + 1;
+        match self.text_from(self.at + 1) {
+            Some((text, end)) => {
+                self.at = end;
+                Ok(text)
+            }
+            None => self.fail(),
+        }
+    }
+
+    /// Returns the string whose first byte is at `start`, behind its quote, and where the byte after its
+    /// closing quote is. `None` if it has no end.
+    fn text_from(&self, start: usize) -> Option<(Text<'a>, usize)> {
         let mut has_escapes = false;
         let mut from = start;
         loop {
-            let rest = self.input.get(from..).unwrap_or_default();
-            match memchr::memchr2(b'"', b'\\', rest) {
-                None => return self.fail(),
-                Some(found) if rest[found] == b'"' => {
-                    self.at = from + found + 1;
-                    return Ok(Text {
-                        raw: &self.input[start..from + found],
-                        has_escapes,
-                    });
-                }
-                Some(found) => {
-                    has_escapes = true;
-                    from += found + 2;
-                }
+            let rest = self.input.get(from..)?;
+            let found = memchr::memchr2(b'"', b'\\', rest)?;
+            if rest[found] == b'"' {
+                let raw = &self.input[start..from + found];
+                return Some((Text { raw, has_escapes }, from + found + 1));
             }
+            has_escapes = true;
+            from += found + 2;
         }
     }
 
@@ -151,10 +159,7 @@ impl<'a> Json<'a> {
             Some(b'-' | b'0'..=b'9') => {
                 let start = self.at;
                 self.skip()?;
-                Ok(Some(Text {
-                    raw: &self.input[start..self.at],
-                    has_escapes: false,
-                }))
+                Ok(Some(Text::plain(&self.input[start..self.at])))
             }
             Some(b'[') => {
                 let mut first = None;
@@ -215,6 +220,14 @@ impl<'a> Json<'a> {
 }
 
 impl<'a> Text<'a> {
+    /// Makes the text of a string without escapes.
+    fn plain(raw: &'a [u8]) -> Text<'a> {
+        Text {
+            raw,
+            has_escapes: false,
+        }
+    }
+
     /// Decodes the string: resolves escapes, and replaces invalid UTF-8 and lone surrogates.
     pub(super) fn decode(self) -> Cow<'a, str> {
         if self.has_escapes {
@@ -324,7 +337,7 @@ mod tests {
         }
     }
 
-    fn value() -> impl Strategy<Value = serde_json::Value> {
+    pub(super) fn value() -> impl Strategy<Value = serde_json::Value> {
         let leaf = prop_oneof![
             Just(serde_json::Value::Null),
             any::<bool>().prop_map(Into::into),
