@@ -42,6 +42,9 @@ impl Buffer {
         let end = self.filled + bytes.len();
         if end <= self.bytes.len() {
             self.bytes[self.filled..end].copy_from_slice(bytes);
+        } else if self.filled == 0 && self.bytes.capacity() < end {
+            // Old content would be copied if the memory had to grow.
+            self.bytes = bytes.to_vec();
         } else {
             self.bytes.truncate(self.filled);
             self.bytes.extend_from_slice(bytes);

@@ -35,8 +35,9 @@ use crate::span::Defect;
 /// Number of compressed bytes fed to a decoder between two points whose position is recorded.
 pub(crate) const GRAIN_BYTES: usize = 16 << 10;
 
-/// Number of bytes decoded when a frame is opened: enough for a header, and often for a whole small record.
-const WINDOW_BYTES: usize = 8 << 10;
+/// Number of bytes decoded when a frame is opened: enough for most records. A frame that is decoded in one call
+/// costs the decoder nothing between calls, and is copied to its body while it is in the cache of the processor.
+const WINDOW_BYTES: usize = 128 << 10;
 
 /// Extra room behind a block that is decoded directly into its buffer. The fast path of the decoder needs
 /// room for a longest match (258 bytes in deflate), and so is used up to the last bytes of the block.
@@ -113,7 +114,8 @@ impl Frames {
             frame: None,
             decoders: Decoders::default(),
             dictionary_end: 0,
-            window: vec![0; WINDOW_BYTES],
+            // Made when the first compressed frame is opened: plain bytes need none.
+            window: Vec::new(),
             window_head: 0,
             window_tail: 0,
             budget: Budget::default(),

@@ -34,7 +34,12 @@ enum Across {
 impl Reader {
     /// Reads the block that follows a header, and makes the record.
     pub(crate) fn read_block(&mut self, mut head: Head) -> Result<(), ReadError> {
-        let mut body = Body::new(std::mem::take(&mut self.spare_body), self.settings.body_bytes_max);
+        let bytes_max = self.settings.body_bytes_max;
+        let expected = match head.block {
+            BlockLength::Declared(bytes) => bytes.min(bytes_max),
+            BlockLength::UpToNext => bytes_max,
+        };
+        let mut body = Body::new(self.spare.body(expected), bytes_max);
         body.checks = self.checks(&mut head)?;
         match head.block {
             _ if self.frames.is_plain() => self.read_plain_block(head, body),

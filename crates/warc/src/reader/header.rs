@@ -21,7 +21,7 @@ pub(crate) enum HeaderRead {
 
 impl Reader {
     pub(crate) fn read_record(&mut self) -> Result<(), ReadError> {
-        let mut headers = std::mem::take(&mut self.spare_headers);
+        let mut headers = self.spare.headers();
         match self.read_header(&mut headers)? {
             HeaderRead::Head(head) => self.read_block(*head),
             HeaderRead::Bad(bytes, defect) => self.skip_bad(bytes, defect),

@@ -12,6 +12,7 @@ pub(crate) mod one_record;
 pub(crate) mod open_record;
 pub(crate) mod resume;
 pub(crate) mod settings;
+pub(crate) mod spare;
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -23,13 +24,9 @@ use crate::error::ReadError;
 use crate::frames::source::{Input, Source};
 use crate::frames::{Frames, Opened};
 use crate::reader::settings::ReaderSettings;
+use crate::reader::spare::Spare;
 use crate::record::Record;
-use crate::record::headers::Headers;
 use crate::span::{Defect, Span};
-
-/// Largest body memory that is reused for the next record: a record in use should not hold much more memory
-/// than its body needs.
-const SPARE_BYTES_MAX: usize = 1 << 20;
 
 /// Reads an input from front to back.
 ///
@@ -51,8 +48,7 @@ pub struct Reader {
     ready: VecDeque<Entry>,
     /// Reading is over: at the end, or at the incomplete tail of a growing file.
     done: bool,
-    spare_headers: Headers,
-    spare_body: Vec<u8>,
+    spare: Spare,
     /// A copy of the header of the record as stored, if that is wanted.
     header_bytes: Option<Vec<u8>>,
 }
@@ -94,8 +90,7 @@ impl Reader {
             mark: 0,
             ready: VecDeque::new(),
             done: false,
-            spare_headers: Headers::new(),
-            spare_body: Vec::new(),
+            spare: Spare::default(),
             header_bytes: None,
         };
         reader.go_to(start)?;
@@ -126,12 +121,10 @@ impl Reader {
         self.frames.size()
     }
 
-    /// Returns the memory of a record for the next ones. This is the fastest way to read many.
+    /// Returns the memory of a record for the next ones. This is the fastest way to read many. The record may
+    /// come from another reader.
     pub fn recycle(&mut self, record: Record) {
-        if record.body.capacity() <= SPARE_BYTES_MAX {
-            self.spare_body = record.body;
-        }
-        self.spare_headers = record.headers;
+        self.spare.put(record);
     }
 
     /// Makes at least one entry, moves to where one can be made, or finds the end.

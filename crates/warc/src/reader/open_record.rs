@@ -1,6 +1,6 @@
 //! One record whose block is read piece by piece, as far as the caller wants it.
 //!
-//! Invariant: nothing of the block is kept, and no more is decoded than is taken (plus a window of 64 KiB).
+//! Invariant: nothing of the block is kept, and no more is decoded than is taken (plus a window of 128 KiB).
 //! So the memory of a record does not depend on its size, and the time is in proportion to what is taken.
 //!
 //! In contrast to [`Reader`], no digests are computed, and a block in a shared member whose declared length
