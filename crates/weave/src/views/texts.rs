@@ -1,5 +1,7 @@
 //! Texts of pages, compressed.
 
+use std::cell::RefCell;
+
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
 use crate::error::SnapshotError;
@@ -62,11 +64,26 @@ fn decode(value: &[u8]) -> Result<String, Corrupt> {
         0 => r.rest().to_vec(),
         1 => {
             let length = r.varint()?.min(TEXT_BYTES_MAX) as usize;
-            zstd::bulk::decompress(r.rest(), length).map_err(|_| Corrupt("text does not unpack"))?
+            unpack(r.rest(), length).map_err(|_| Corrupt("text does not unpack"))?
         }
         _ => return Err(Corrupt("unknown form of text")),
     };
     String::from_utf8(bytes).map_err(|_| Corrupt("text is not UTF-8"))
+}
+
+thread_local! {
+    /// Unpacks texts, reusing its memory: a context of zstd takes longer to make than most texts to unpack.
+    static UNPACKER: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn unpack(packed: &[u8], length: usize) -> std::io::Result<Vec<u8>> {
+    UNPACKER.with_borrow_mut(|unpacker| {
+        let unpacker = match unpacker {
+            Some(unpacker) => unpacker,
+            None => unpacker.insert(zstd::bulk::Decompressor::new()?),
+        };
+        unpacker.decompress(packed, length)
+    })
 }
 
 #[cfg(test)]
@@ -81,5 +98,13 @@ mod tests {
         }
         assert!(decode(&[]).is_err());
         assert!(decode(&[1, 2, 3]).is_err());
+    }
+
+    /// One context unpacks all texts of a thread, so a damaged one must not spoil the next.
+    #[test]
+    fn texts_come_back_after_a_damaged_one() {
+        let packed = Compressor::new().compress(&"word ".repeat(1000));
+        assert!(decode(&packed[..packed.len() - 1]).is_err());
+        assert_eq!(decode(&packed), Ok("word ".repeat(1000)));
     }
 }
