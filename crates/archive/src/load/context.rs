@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::earlier::Earlier;
 use super::rate::Rate;
+use super::recycle::Recycled;
 use crate::inputs::SpoolRoom;
 use crate::jobs::Job;
 use crate::open_archive::OpenArchive;
@@ -23,4 +24,6 @@ pub(super) struct Context {
     pub(super) earlier: Earlier,
     /// Room for copies of inputs that come over a network.
     pub(super) spool_room: SpoolRoom,
+    /// Records whose memory readers use again.
+    pub(super) recycled: Recycled,
 }

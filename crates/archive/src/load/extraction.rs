@@ -24,9 +24,18 @@ pub(super) fn extract_chunk(context: &Context, chunk: Chunk, out: &mut Out<'_, E
         taken_back: chunk.taken_back,
         bytes: 0,
     };
+    let mut records = Vec::with_capacity(chunk.entries.len());
     for entry in chunk.entries {
-        add_entry(context, &mut result, entry);
+        match entry {
+            Entry::Record(record) => {
+                add_record(context, &mut result, &record);
+                records.push(record);
+            }
+            Entry::Quarantined(span, defect) => result.progress.quarantined.push(quarantine(span, defect)),
+            _ => {}
+        }
     }
+    context.recycled.give(records, chunk.bytes);
     if let Some(rate) = &context.rate {
         let pages = result
             .captures
@@ -36,14 +45,6 @@ pub(super) fn extract_chunk(context: &Context, chunk: Chunk, out: &mut Out<'_, E
         rate.take(pages as u64, || context.job.is_stopped());
     }
     out.send(result)
-}
-
-fn add_entry(context: &Context, result: &mut Extract, entry: Entry) {
-    match entry {
-        Entry::Record(record) => add_record(context, result, &record),
-        Entry::Quarantined(span, defect) => result.progress.quarantined.push(quarantine(span, defect)),
-        _ => {}
-    }
 }
 
 fn add_record(context: &Context, result: &mut Extract, record: &Record) {

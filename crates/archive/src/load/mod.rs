@@ -19,6 +19,7 @@ mod extraction;
 mod quiet;
 mod rate;
 mod read;
+mod recycle;
 mod register;
 mod take_back;
 mod weaving;
@@ -33,6 +34,7 @@ use self::chunk::{Chunk, Digested, Extract, Registered, Woven};
 use self::context::Context;
 use self::earlier::Earlier;
 use self::rate::Rate;
+use self::recycle::Recycled;
 pub(crate) use self::take_back::forget_input;
 use crate::inputs::{self, Found, SpoolRoom};
 use crate::jobs::Job;
@@ -110,6 +112,7 @@ fn context(open: &Arc<OpenArchive>, job: &Arc<Job>, found: &[Found]) -> Context 
         epoch_bytes: request.epoch_bytes.unwrap_or(EPOCH_BYTES).clamp(1, EPOCH_BYTES),
         earlier: Earlier::of(&open.weave, found),
         spool_room: SpoolRoom::of(open.files.dir()),
+        recycled: Recycled::default(),
     }
 }
 

@@ -117,6 +117,7 @@ impl<'a> Reading<'a> {
             // it could be read on from the middle of a record.
             if is_full && self.chunk.bytes_done < size {
                 self.send(out)?;
+                self.context.recycled.take(&mut reader);
             }
         }
         Ok(End::Stopped)

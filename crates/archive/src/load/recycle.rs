@@ -1,0 +1,56 @@
+//! Records that were extracted, whose memory readers use again.
+//!
+//! Readers and extraction run on different threads. Memory that one thread takes and another gives back is slow
+//! for the allocator, and what it gives back to the system has to be cleared again.
+
+use parking_lot::Mutex;
+use warc::{Reader, Record};
+
+/// Most chunks whose records are kept: readers take one for each that they send.
+const CHUNKS_MAX: usize = 8;
+
+/// Chunks with more bytes than this hold a record that is large, and rare.
+const CHUNK_BYTES_MAX: u64 = 2 << 20;
+
+/// The records of chunks that were extracted.
+#[derive(Default)]
+pub(super) struct Recycled(Mutex<Vec<Vec<Record>>>);
+
+impl Recycled {
+    /// Keeps the records of a chunk of `bytes` for readers, if there is room for them.
+    pub(super) fn give(&self, records: Vec<Record>, bytes: u64) {
+        let mut chunks = self.0.lock();
+        if bytes <= CHUNK_BYTES_MAX && chunks.len() < CHUNKS_MAX {
+            chunks.push(records);
+        }
+    }
+
+    /// Gives the memory of one chunk to a reader.
+    pub(super) fn take(&self, reader: &mut Reader) {
+        let records = self.0.lock().pop();
+        for record in records.into_iter().flatten() {
+            reader.recycle(record);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let recycled = Recycled::default();
+        let check = |chunks: usize| assert_eq!(recycled.0.lock().len(), chunks);
+        recycled.give(Vec::new(), CHUNK_BYTES_MAX + 1);
+        check(0);
+        for _ in 0..2 * CHUNKS_MAX {
+            recycled.give(Vec::new(), CHUNK_BYTES_MAX);
+        }
+        check(CHUNKS_MAX);
+        let input = Box::new(Vec::new());
+        let mut reader = Reader::from_input(input, "empty", warc::ReaderSettings::default()).unwrap();
+        recycled.take(&mut reader);
+        check(CHUNKS_MAX - 1);
+    }
+}
