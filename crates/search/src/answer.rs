@@ -1,9 +1,7 @@
 //! A search from question to answer.
 
+use std::sync::Arc;
 use std::time::Instant;
-
-use tantivy::TantivyDocument;
-use tantivy::schema::Value;
 
 use crate::collect::{Collect, Collected, Found};
 use crate::compile::{self, Mode};
@@ -15,7 +13,7 @@ use crate::note::{Note, NoteKind};
 use crate::panics::caught;
 use crate::query::{self, Parsed};
 use crate::results::{Hit, Query, Results};
-use crate::snippet::Snippets;
+use crate::snippet::{Snippet, Snippets};
 use crate::view::View;
 use crate::{explain, facets, rank};
 
@@ -33,7 +31,7 @@ impl SearchIndex {
     pub fn search(
         &self,
         query: &Query,
-        text_of: &dyn Fn(&str) -> Option<String>,
+        text_of: &dyn Fn(&str) -> Option<Arc<str>>,
     ) -> Result<Results, SearchError> {
         // One view for the whole answer: a commit meanwhile changes neither its total nor its order.
         caught(|| answer(&self.view(), query, None, text_of))
@@ -45,7 +43,7 @@ pub(crate) fn answer(
     view: &View,
     query: &Query,
     forced: Option<Mode>,
-    text_of: &dyn Fn(&str) -> Option<String>,
+    text_of: &dyn Fn(&str) -> Option<Arc<str>>,
 ) -> Result<Results, SearchError> {
     let started = ambient::now();
     let mut parsed = query::parse(&query.text);
@@ -141,18 +139,17 @@ fn hits(
     parsed: &Parsed,
     best: &[Found],
     explained: bool,
-    text_of: &dyn Fn(&str) -> Option<String>,
+    text_of: &dyn Fn(&str) -> Option<Arc<str>>,
 ) -> Result<Vec<Hit>, SearchError> {
-    let snippets = Snippets::new(parsed);
+    let rows = rows(view, best)?;
+    let mut snippets = snippets(parsed, &rows, text_of);
     let mut hits = Vec::with_capacity(best.len());
-    for found in best {
-        let row = row(view, found)?;
-        let text = text_of(&row.url_key).unwrap_or_default();
+    for (index, (found, row)) in best.iter().zip(rows).enumerate() {
         let explanation = explained
             .then(|| explain::explain(view, parsed, found, &row))
             .transpose()?;
         hits.push(Hit {
-            snippet: snippets.best(&text),
+            snippet: std::mem::take(&mut snippets[index]),
             score: rank::points(found.score),
             explanation,
             url_key: row.url_key,
@@ -167,11 +164,32 @@ fn hits(
     Ok(hits)
 }
 
-fn row(view: &View, found: &Found) -> Result<Row, SearchError> {
-    let document: TantivyDocument = view.searcher.doc(found.address)?;
-    let row = document.get_first(view.fields.row);
-    let row = row.and_then(|value| value.as_bytes().and_then(Row::decode));
-    row.ok_or_else(|| SearchError {
-        message: format!("document {:?} has no row", found.address),
-    })
+/// The rows of documents. They are read as they lie on the disk: neighbours share a compressed block.
+fn rows(view: &View, best: &[Found]) -> Result<Vec<Row>, SearchError> {
+    let mut rows = vec![Row::default(); best.len()];
+    for index in sorted(best.len(), |index| best[index].address) {
+        rows[index] = view
+            .rows
+            .read(&view.searcher, &view.fields, best[index].address)?;
+    }
+    Ok(rows)
+}
+
+/// The snippets of rows. Texts are asked for in the order of their keys, in which they lie on the disk, and one at a
+/// time: a thousand long ones would fill the memory.
+fn snippets(parsed: &Parsed, rows: &[Row], text_of: &dyn Fn(&str) -> Option<Arc<str>>) -> Vec<Snippet> {
+    let maker = Snippets::new(parsed);
+    let mut snippets = vec![Snippet::default(); rows.len()];
+    for index in sorted(rows.len(), |index| rows[index].url_key.as_str()) {
+        let text = text_of(&rows[index].url_key);
+        snippets[index] = maker.best(text.as_deref().unwrap_or_default());
+    }
+    snippets
+}
+
+/// The numbers below `count`, sorted by what `key` gives for them.
+fn sorted<K: Ord>(count: usize, key: impl Fn(usize) -> K) -> Vec<usize> {
+    let mut numbers: Vec<usize> = (0..count).collect();
+    numbers.sort_unstable_by(|&a, &b| key(a).cmp(&key(b)));
+    numbers
 }

@@ -36,6 +36,7 @@ mod query;
 mod queue;
 mod rank;
 mod results;
+mod rows;
 mod schema;
 mod settings;
 mod snippet;

@@ -1,8 +1,11 @@
 //! A consistent cut of the index for searching.
 
+use std::sync::Arc;
+
 use tantivy::Searcher;
 
 use crate::live::Live;
+use crate::rows::Rows;
 use crate::schema::Fields;
 
 /// What one search sees from beginning to end.
@@ -11,6 +14,8 @@ pub(crate) struct View {
     /// Epoch the searcher covers.
     pub(crate) epoch: u64,
     pub(crate) live: Live,
+    /// Shared by all views of the index.
+    pub(crate) rows: Arc<Rows>,
     pub(crate) fields: Fields,
 }
 
@@ -26,6 +31,7 @@ impl View {
             searcher,
             epoch,
             live,
+            rows: before.map_or_else(|| Arc::new(Rows::new()), |view| Arc::clone(&view.rows)),
             fields,
         })
     }

@@ -1,5 +1,7 @@
 //! What queries find.
 
+use std::sync::Arc;
+
 use search::{Document, NoteKind, Query, SearchIndex};
 
 use crate::support::{ALL, ask, names, open, page, upsert};
@@ -211,7 +213,7 @@ fn snippets_come_from_the_text_of_the_results_shown() {
     };
     let text_of = |key: &str| {
         asked.borrow_mut().push(key.to_owned());
-        Some("a <root> text".to_owned())
+        Some(Arc::<str>::from("a <root> text"))
     };
     let results = index.search(&query, &text_of).unwrap();
     let parts = results.hits[0].snippet.parts.iter();

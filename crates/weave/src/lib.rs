@@ -32,6 +32,7 @@ mod place;
 mod progress;
 mod rows;
 mod settings;
+mod shown;
 mod snapshot;
 mod sort;
 mod tables;
@@ -51,6 +52,7 @@ pub use ledger::{InputProgress, InputState, LedgerEntry, NO_CONTENT, QuarantineE
 pub use name::{name_bytes, name_text};
 pub use rows::{CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TopRow, Totals, UriRow};
 pub use settings::Settings;
+pub use shown::ShownPage;
 pub use snapshot::{Captures, Snapshot};
 pub use views::captures::refusal;
 pub use weave::{TakeBack, TakeBackError, Weave};

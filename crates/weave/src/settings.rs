@@ -7,6 +7,8 @@ pub struct Settings {
     /// Memory for cached blocks, in bytes. Reads of missing rows need the filters of all tables in it: 1.3
     /// bytes a row.
     pub cache_size_bytes: u64,
+    /// Memory for pages that searches showed, unpacked, in bytes.
+    pub shown_pages_size_bytes: u64,
     /// Memory for rows not yet in sorted files, in bytes; up to three times as much for moments in which the
     /// disk does not keep up.
     pub memtable_size_bytes: u64,
@@ -22,6 +24,8 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             cache_size_bytes: 512 << 20,
+            // The best thousands of pages: most searches share them.
+            shown_pages_size_bytes: 64 << 20,
             memtable_size_bytes: 256 << 20,
             journal_size_bytes: 256 << 20,
             ranking_rows_max: 4096,

@@ -15,6 +15,7 @@ use crate::ids::{Epoch, InputId};
 use crate::ledger;
 use crate::ledger::{InputState, LedgerEntry, QuarantineEntry};
 use crate::rows::{CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TopRow, Totals, UriRow};
+use crate::shown::{self, ShownPage};
 use crate::tables::Table;
 use crate::views::rankings::{Ranked, Scope};
 use crate::views::totals::TotalsRow;
@@ -164,6 +165,11 @@ impl Snapshot {
             Some(row) if row.is_page && row.text.is_some() => texts::read(self.cut(), url_key),
             _ => Ok(None),
         }
+    }
+
+    /// What the results of a search show of a page.
+    pub fn shown(&self, url_key: &str) -> Result<ShownPage, SnapshotError> {
+        shown::read(self.cut(), self.epoch(), url_key)
     }
 
     /// Whether a URL key is captured, and how much is linked to it.

@@ -4,6 +4,7 @@
 //! memory for unwritten rows in proportion to how fast it grows; `uris` grows fastest.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fjall::compaction::Leveled;
@@ -11,6 +12,7 @@ use fjall::config::{BlockSizePolicy, CompressionPolicy};
 use fjall::{AbstractTree, CompressionType, Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions};
 
 use crate::settings::Settings;
+use crate::shown::ShownPages;
 
 /// A table; the numbers index [`Table::ALL`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -113,7 +115,7 @@ impl Table {
             }
             _ => options.data_block_size_policy(BlockSizePolicy::all(8 * 1024)),
         }
-        .compaction_strategy(std::sync::Arc::new(Leveled::default()))
+        .compaction_strategy(Arc::new(Leveled::default()))
     }
 }
 
@@ -124,6 +126,7 @@ const SETTLE_BYTES_MIN: u64 = 8 << 20;
 #[derive(Clone)]
 pub(crate) struct Tables {
     pub(crate) db: Database,
+    pub(crate) shown: Arc<ShownPages>,
     spaces: Vec<Keyspace>,
 }
 
@@ -143,7 +146,11 @@ impl Tables {
             .iter()
             .map(|table| db.keyspace(table.name(), || table.options(settings)))
             .collect::<fjall::Result<Vec<_>>>()?;
-        Ok(Tables { db, spaces })
+        Ok(Tables {
+            db,
+            shown: Arc::new(ShownPages::new(settings.shown_pages_size_bytes)),
+            spaces,
+        })
     }
 
     pub(crate) fn space(&self, table: Table) -> &Keyspace {

@@ -2,7 +2,7 @@
 //!
 //! An input's first byte chooses limits and facets, the rest is the query.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use search::{Change, Document, NoteKind, Query, Results, SearchIndex, Settings};
 use tempfile::TempDir;
@@ -117,9 +117,8 @@ pub fn run(bytes: &[u8]) {
 
 fn ask(query: &Query) -> Results {
     let text_of = |url_key: &str| {
-        Some(format!(
-            "Some text of {url_key} about an archive of the web, by e-mail."
-        ))
+        let text = format!("Some text of {url_key} about an archive of the web, by e-mail.");
+        Some(Arc::<str>::from(text))
     };
     INDEX
         .1

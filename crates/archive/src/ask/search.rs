@@ -25,7 +25,7 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
         explain: question.explain,
         facets: question.facets,
     };
-    let text_of = |url_key: &str| snapshot.text(url_key).ok().flatten();
+    let text_of = |url_key: &str| snapshot.shown(url_key).ok().and_then(|page| page.text);
     let results = open.search.search(&query, &text_of).map_err(|error| {
         AskError::internal(format!(
             "{error}; {} may be damaged (`weft verify` says): {}",
@@ -48,8 +48,7 @@ pub(super) fn search(basis: &Basis<'_>, question: &SearchQuestion) -> Result<Sea
 }
 
 fn search_hit(snapshot: &Snapshot, hit: Hit) -> Result<SearchHit, AskError> {
-    let uri = snapshot.uri(&hit.url_key)?;
-    let (inlinks, inlinks_external) = uri.map_or((0, 0), |uri| (uri.inlinks, uri.inlinks_external));
+    let page = snapshot.shown(&hit.url_key)?;
     Ok(SearchHit {
         domain: urlkey::domain_of_key(&hit.url_key).to_string(),
         url_key: hit.url_key,
@@ -60,8 +59,8 @@ fn search_hit(snapshot: &Snapshot, hit: Hit) -> Result<SearchHit, AskError> {
         language: hit.language,
         collection: hit.collection,
         snippet: hit.snippet,
-        inlinks,
-        inlinks_external,
+        inlinks: page.inlinks,
+        inlinks_external: page.inlinks_external,
         score: hit.score,
         explanation: hit.explanation,
     })

@@ -89,6 +89,26 @@ fn a_text_goes_when_a_newer_version_has_none() {
     assert!(!pair.snapshot().version(&key(A)).unwrap().unwrap().is_page);
 }
 
+/// What one reader keeps must not be what the reader of another epoch gets, whoever comes first.
+#[test]
+fn a_shown_page_is_of_the_epoch_that_was_asked() {
+    let (mut pair, input) = Pair::with_input();
+    let mut capture = page(A, 1, &[]);
+    capture.page.as_mut().unwrap().text = "old".into();
+    pair.load(input, [capture.clone()]);
+    let old = pair.snapshot();
+    capture.fetch_time_ms += 1000;
+    capture.offset += 1;
+    capture.page.as_mut().unwrap().text = "new".into();
+    pair.load(input, [capture, page(B, 3, &[(A, "a")])]);
+    let new = pair.snapshot();
+    for _ in 0..2 {
+        let (old, new) = (old.shown(&key(A)).unwrap(), new.shown(&key(A)).unwrap());
+        assert_eq!((old.text.as_deref(), old.inlinks), (Some("old"), 0));
+        assert_eq!((new.text.as_deref(), new.inlinks), (Some("new"), 1));
+    }
+}
+
 #[test]
 fn search_is_told_of_pages_and_of_their_in_link_buckets() {
     let (mut pair, input) = Pair::with_input();

@@ -142,6 +142,23 @@ impl Pair {
     }
 
     #[track_caller]
+    fn check_shown(&self, snapshot: &Snapshot, key: &str) {
+        let shown = snapshot.shown(key).unwrap();
+        assert_eq!(
+            shown.text.as_deref(),
+            self.model.text(key).as_deref(),
+            "text shown of {key}"
+        );
+        let uri = snapshot.uri(key).unwrap();
+        let counts = uri.map_or((0, 0), |uri| (uri.inlinks, uri.inlinks_external));
+        assert_eq!(
+            (shown.inlinks, shown.inlinks_external),
+            counts,
+            "in-links shown of {key}"
+        );
+    }
+
+    #[track_caller]
     fn check_reads(&self, snapshot: &Snapshot) {
         for key in self.model.url_keys() {
             let inlinks = snapshot.inlinks(&key, None, usize::MAX).unwrap();
@@ -152,6 +169,10 @@ impl Pair {
                 self.model.text(&key),
                 "text of {key}"
             );
+            // Twice, because the second is of what the first kept.
+            for _ in 0..2 {
+                self.check_shown(snapshot, &key);
+            }
             let last_seen = snapshot.version(&key).unwrap().map(|v| v.last_seen_ms);
             assert_eq!(last_seen, self.model.last_seen_ms(&key), "last seen of {key}");
         }
