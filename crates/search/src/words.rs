@@ -8,6 +8,7 @@
 //! - Marks that only decorate (accents, vowel points, soft hyphens, joiners) are dropped.
 //! - Whatever changes here changes what an index holds: `schema::FORMAT` must rise with it.
 
+mod firsts;
 mod fold;
 mod letters;
 mod plural;
@@ -17,6 +18,7 @@ use std::ops::Range;
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
+pub(crate) use firsts::Firsts;
 use fold::{fold, push};
 use letters::{Letter, Letters};
 use plural::singular;
@@ -30,26 +32,6 @@ pub(crate) struct Words<'t> {
     held: Option<Letter>,
     /// Where the first letter of the last word ends.
     first_end: usize,
-}
-
-/// The ASCII characters that some words begin with.
-#[derive(Debug, Clone)]
-pub(crate) struct Firsts([bool; 128]);
-
-impl Firsts {
-    pub(crate) fn new<'w>(words: impl Iterator<Item = &'w str>) -> Firsts {
-        let mut firsts = [false; 128];
-        for first in words.filter_map(|word| word.bytes().next().filter(u8::is_ascii)) {
-            firsts[usize::from(first)] = true;
-        }
-        Firsts(firsts)
-    }
-
-    /// Whether a word of a text that begins with `c` may be one of the words. Others than ASCII may
-    /// fold to anything.
-    fn may_begin(&self, c: char) -> bool {
-        !c.is_ascii() || self.0[c.to_ascii_lowercase() as usize]
-    }
 }
 
 impl<'t> Words<'t> {
@@ -76,8 +58,17 @@ impl<'t> Words<'t> {
         Some(self.read(first, Some(word)))
     }
 
+    /// Passes over words that begin like none of `firsts`, up to one that begins at `end` or later; returns how many.
+    /// It need not come far: [`Words::next_of`] goes on.
+    pub(crate) fn pass(&mut self, firsts: &Firsts, end: usize) -> usize {
+        match self.held {
+            Some(_) => 0,
+            None => self.letters.pass(firsts, end),
+        }
+    }
+
     /// As [`Words::next_into`], but leaves `word` empty where the word begins with an ASCII character
-    /// that is not in `firsts`: most words of a text are no word of a query, and are then only passed over.
+    /// with which none of `firsts` begins: it is then only passed over.
     pub(crate) fn next_of(&mut self, firsts: &Firsts, word: &mut String) -> Option<Range<usize>> {
         word.clear();
         let first = self.skip_gap()?;

@@ -52,7 +52,7 @@ impl Finder {
         let starts = beginnings.iter().flat_map(|(_, beginning)| beginning.starts());
         Finder {
             has_half_pair: words.iter().any(|word| words::is_half_pair(word)),
-            firsts: Firsts::new(words.iter().map(String::as_str).chain(starts)),
+            firsts: Firsts::new(words.iter().map(String::as_str), starts),
             words,
             beginnings,
         }
@@ -70,8 +70,12 @@ impl Finder {
 
     /// Reads on to `end`; tells whether the text ended.
     pub(super) fn scan(&self, words: &mut Words<'_>, scan: &mut Scan, end: usize) -> bool {
-        // Words that begin with no letter of the query are passed over unread: that is most of a text.
-        while let Some(mut range) = words.next_of(&self.firsts, &mut scan.word) {
+        loop {
+            // Words that begin like none of the query are passed over unread: that is most of a text.
+            scan.position += words.pass(&self.firsts, end);
+            let Some(mut range) = words.next_of(&self.firsts, &mut scan.word) else {
+                return true;
+            };
             let start = range.start;
             let mut word = scan.word.as_str();
             if self.has_half_pair && words::is_pair(word) && self.index_of(word).is_none() {
@@ -102,7 +106,6 @@ impl Finder {
                 return false;
             }
         }
-        true
     }
 
     fn index_of(&self, word: &str) -> Option<usize> {

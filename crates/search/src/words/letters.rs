@@ -11,6 +11,7 @@ use std::iter::once;
 use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
 use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
 
+use super::firsts::Firsts;
 use super::script::{Class, class};
 
 const NFKC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::new_nfkc();
@@ -64,6 +65,17 @@ impl<'t> Letters<'t> {
     pub(super) fn take_ascii(&mut self) -> usize {
         self.next += 1;
         self.next
+    }
+
+    /// Passes over words that `firsts` does not want, as far as they are told without being read; returns how many.
+    /// May be called between words only.
+    pub(super) fn pass(&mut self, firsts: &Firsts, end: usize) -> usize {
+        if !self.waiting.is_empty() {
+            return 0;
+        }
+        let passed = firsts.pass(self.text, self.next, end);
+        self.next = passed.at;
+        passed.words
     }
 
     fn waiting(&mut self) -> Option<Letter> {

@@ -1,5 +1,7 @@
 //! What a character does in a text, by its script.
 
+use std::sync::OnceLock;
+
 /// What a character does in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
@@ -21,6 +23,20 @@ pub(super) fn class(c: char) -> Class {
             Class::Gap
         };
     }
+    static TABLE: OnceLock<Vec<Class>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        (0..TABLE_END)
+            .map(|code| char::from_u32(code).map_or(Class::Gap, class_of))
+            .collect()
+    });
+    table.get(c as usize).copied().unwrap_or_else(|| class_of(c))
+}
+
+/// First character whose class is not in a table: those before it (letters with accents, other alphabets, quotation
+/// marks, dashes) are in most texts, and Unicode's own tables take longer.
+const TABLE_END: u32 = 0x2100;
+
+fn class_of(c: char) -> Class {
     if is_mark(c) {
         Class::Mark
     } else if is_pair_script(c) {

@@ -1,0 +1,266 @@
+//! Passes over words that none of the words looked for can be: most of a text.
+//!
+//! Words of ASCII alone are told by their first two characters, 64 bytes of the text at a time: which of them are
+//! letters and digits is one number, and the words begin where a bit follows none. Everything else (a word with other
+//! characters, or beside one that may join with it) is left to the reader.
+
+/// The characters that some words begin with.
+#[derive(Debug, Clone)]
+pub(crate) struct Firsts {
+    /// By number of the first character: the numbers of second characters, as bits. Bit 0 is set where the word may
+    /// end after the first.
+    seconds: [u64; NUMBERS],
+}
+
+/// Where passing over words stopped.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Passed {
+    /// A place outside of words: what comes next begins a word, or belongs to the reader.
+    pub(super) at: usize,
+    pub(super) words: usize,
+}
+
+/// Numbers of letters and digits begin at 1; 0 is any other character.
+const NUMBERS: usize = 37;
+
+/// The number of an ASCII character, the same for upper and lower case.
+const fn number(byte: u8) -> usize {
+    match byte {
+        b'a'..=b'z' => (byte - b'a') as usize + 1,
+        b'A'..=b'Z' => (byte - b'A') as usize + 1,
+        b'0'..=b'9' => (byte - b'0') as usize + 27,
+        _ => 0,
+    }
+}
+
+/// [`number`] of every byte.
+const NUMBER: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = number(byte as u8) as u8;
+        byte += 1;
+    }
+    table
+};
+
+/// Bytes that are looked at together.
+const BLOCK: usize = 64;
+
+impl Firsts {
+    /// Of words, and of what words may begin with, in the form of the index.
+    pub(crate) fn new<'w>(
+        words: impl Iterator<Item = &'w str>,
+        beginnings: impl Iterator<Item = &'w str>,
+    ) -> Firsts {
+        let mut firsts = Firsts {
+            seconds: [0; NUMBERS],
+        };
+        words.for_each(|word| firsts.add(word, 1));
+        beginnings.for_each(|start| firsts.add(start, u64::MAX));
+        firsts
+    }
+
+    /// Adds a word; `ends` are the second characters if it has only one.
+    fn add(&mut self, word: &str, ends: u64) {
+        let Some((&first, rest)) = word.as_bytes().split_first() else {
+            return;
+        };
+        // Others than ASCII have no number. In a text of ASCII alone there is no such word.
+        let first = number(first);
+        self.seconds[first] |= match rest.first() {
+            None => ends,
+            // The plural of a word in `y` may be all of the word but its first letter: `dies`.
+            Some(b'y') if rest.len() == 1 => 1 << number(b'y') | 1 << number(b'i'),
+            Some(&second) => 1 << number(second),
+        };
+    }
+
+    /// Whether a word of a text that begins with `c` may be one of the words. Others than ASCII may fold to
+    /// anything.
+    pub(super) fn may_begin(&self, c: char) -> bool {
+        u8::try_from(c)
+            .ok()
+            .filter(u8::is_ascii)
+            .is_none_or(|byte| self.seconds[number(byte)] != 0)
+    }
+
+    fn may_begin_with(&self, first: u8, second: u8) -> bool {
+        let (first, second) = (NUMBER[usize::from(first)], NUMBER[usize::from(second)]);
+        self.seconds[usize::from(first)] >> second & 1 == 1
+    }
+
+    /// Passes over words from `at` on, which is outside of words, up to one that may be wanted, or one that begins
+    /// at `end` or later.
+    pub(super) fn pass(&self, text: &str, mut at: usize, end: usize) -> Passed {
+        let bytes = text.as_bytes();
+        let mut words = 0;
+        // A text of another script is not looked at twice: beside its characters nothing is passed.
+        if bytes[at..].iter().take(2).any(|byte| !byte.is_ascii()) {
+            return Passed { at, words };
+        }
+        while at < bytes.len() {
+            let block = Block::of(&bytes[at..]);
+            let starts = block.finished_starts();
+            let mut left = starts;
+            while left != 0 {
+                let start = at + left.trailing_zeros() as usize;
+                let second = bytes.get(start + 1).copied().unwrap_or(b' ');
+                if start >= end || self.may_begin_with(bytes[start], second) {
+                    words += (starts.count_ones() - left.count_ones()) as usize;
+                    return Passed { at: start, words };
+                }
+                left &= left - 1;
+            }
+            words += starts.count_ones() as usize;
+            let passed = block.passed();
+            at = (at + passed).min(bytes.len());
+            if passed == 0 || block.limit < BLOCK {
+                break;
+            }
+        }
+        Passed { at, words }
+    }
+}
+
+/// Some bytes of a text, as far as they are ASCII.
+struct Block {
+    /// Bytes before the first that is not ASCII.
+    limit: usize,
+    /// Letters and digits among them, as bits.
+    letters: u64,
+}
+
+impl Block {
+    /// The first bytes of `bytes`; behind the text's end there are gaps.
+    fn of(bytes: &[u8]) -> Block {
+        let mut padded = [0; BLOCK];
+        let block = bytes.first_chunk().unwrap_or_else(|| {
+            padded[..bytes.len()].copy_from_slice(bytes);
+            &padded
+        });
+        let (mut letters, mut others) = (0, 0);
+        for (index, eight) in block.as_chunks().0.iter().enumerate() {
+            let eight = u64::from_le_bytes(*eight);
+            letters |= gathered(letters_of(eight)) << (8 * index);
+            others |= gathered(eight & HIGH) << (8 * index);
+        }
+        let limit = others.trailing_zeros() as usize;
+        Block {
+            limit,
+            letters: letters & below(limit),
+        }
+    }
+
+    fn starts(&self) -> u64 {
+        self.letters & !(self.letters << 1)
+    }
+
+    /// Where the words that begin here and end here stand: those that a gap follows within the limit.
+    fn finished_starts(&self) -> u64 {
+        self.starts() & below(self.passed())
+    }
+
+    /// Bytes that need not be looked at again: up to a word that reaches the limit. A gap before something else than
+    /// ASCII stays, because the two may join.
+    fn passed(&self) -> usize {
+        let ends_in_word = self.limit > 0 && self.letters >> (self.limit - 1) & 1 == 1;
+        match (ends_in_word, self.limit) {
+            (true, _) => BLOCK - 1 - self.starts().leading_zeros() as usize,
+            (false, BLOCK) => BLOCK,
+            (false, limit) => limit.saturating_sub(1),
+        }
+    }
+}
+
+/// The lowest `count` bits.
+fn below(count: usize) -> u64 {
+    1_u64.checked_shl(count as u32).map_or(u64::MAX, |bit| bit - 1)
+}
+
+/// The highest bit of each of eight bytes.
+const HIGH: u64 = each(0x80);
+
+const fn each(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+/// The highest bit of each byte that is a letter or digit of ASCII.
+fn letters_of(eight: u64) -> u64 {
+    // Without its highest bit no byte carries into the next. A sum reaches the highest bit from a value on.
+    let low = eight & !HIGH;
+    let from = |bytes: u64, value: u8| bytes + each(0x80 - value);
+    let lower = low | each(0x20);
+    let letters = from(lower, b'a') & !from(lower, b'z' + 1);
+    let digits = from(low, b'0') & !from(low, b'9' + 1);
+    (letters | digits) & HIGH & !eight
+}
+
+/// The highest bits of eight bytes in one, the first byte's lowest.
+fn gathered(high: u64) -> u64 {
+    (high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn letters_are_those_of_ascii() {
+        for byte in 0..=u8::MAX {
+            let block = Block::of(&[b' ', byte, b' ']);
+            assert_eq!(block.letters == 2, byte.is_ascii_alphanumeric(), "{byte}");
+            assert_eq!(block.limit == 1, !byte.is_ascii(), "{byte}");
+        }
+    }
+
+    #[track_caller]
+    fn check(wanted: &str, text: &str, at: usize, words: usize) {
+        let firsts = Firsts::new(wanted.split(' '), std::iter::empty());
+        assert_eq!(
+            firsts.pass(text, 0, usize::MAX),
+            Passed { at, words },
+            "{wanted} in {text}"
+        );
+    }
+
+    #[test]
+    fn what_may_be_wanted_is_not_passed() {
+        check("word", "no wards, Words", 10, 2);
+        check("a", "at a", 3, 1);
+        check("dy", "do dies", 3, 1);
+        check("word", "nothing", 7, 1);
+        check("word", "", 0, 0);
+        let long = "w".repeat(200);
+        check("x", &format!("an {long} x"), 3, 1);
+    }
+
+    #[test]
+    fn what_other_characters_may_join_is_not_passed() {
+        check("word", "no né", 3, 1);
+        check("word", "no \u{301}a", 2, 1);
+        check("word", "é", 0, 0);
+        check("word", "no .é", 3, 1);
+    }
+
+    proptest! {
+        #[test]
+        fn words_are_passed_as_they_are_counted(
+            text in "[abcdy .]{0,200}|[abcdyé\u{301} ]{0,100}",
+            wanted in "[abcdy]{1,3}",
+            end in 0..250_usize,
+        ) {
+            let firsts = Firsts::new(std::iter::once(wanted.as_str()), std::iter::empty());
+            let passed = firsts.pass(&text, 0, end);
+            let before = text[..passed.at].split(|c: char| !c.is_ascii_alphanumeric());
+            let words: Vec<&str> = before.filter(|word| !word.is_empty()).collect();
+            prop_assert_eq!(words.len(), passed.words);
+            prop_assert!(words.iter().all(|word| !word.starts_with(&wanted) || wanted.len() == 1 && word.len() > 1));
+            prop_assert!(text[..passed.at].is_ascii());
+            let whole = text.is_ascii() && !text.bytes().any(|byte| byte == wanted.as_bytes()[0]);
+            prop_assert!(!whole || passed.at == text.len() || passed.at >= end);
+        }
+    }
+}
