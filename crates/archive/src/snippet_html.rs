@@ -20,22 +20,35 @@ const ESCAPES: [(char, &str); 5] = [
 
 /// The snippet as HTML.
 pub fn encode(snippet: &Snippet) -> String {
-    let mut html = String::new();
+    let length = |part: &SnippetPart| part.text.len() + OPEN.len() + CLOSE.len();
+    let mut html = String::with_capacity(snippet.parts.iter().map(length).sum());
     for part in &snippet.parts {
         if part.matched {
             html.push_str(OPEN);
         }
-        for c in part.text.chars() {
-            match ESCAPES.iter().find(|(plain, _)| *plain == c) {
-                Some((_, escape)) => html.push_str(escape),
-                None => html.push(c),
-            }
-        }
+        push_escaped(&mut html, &part.text);
         if part.matched {
             html.push_str(CLOSE);
         }
     }
     html
+}
+
+fn push_escaped(html: &mut String, text: &str) {
+    let mut from = 0;
+    // By bytes: what is escaped is ASCII, and no part of another character.
+    for (at, byte) in text.bytes().enumerate() {
+        let escape = match byte {
+            b'&' | b'<' | b'>' | b'"' | b'\'' => ESCAPES.iter().find(|(plain, _)| *plain == char::from(byte)),
+            _ => None,
+        };
+        if let Some((_, escape)) = escape {
+            html.push_str(&text[from..at]);
+            html.push_str(escape);
+            from = at + 1;
+        }
+    }
+    html.push_str(&text[from..]);
 }
 
 /// The snippet that `html` was made from. Everything except marks and the escapes of [`encode`] is text, so

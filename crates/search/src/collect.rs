@@ -54,8 +54,8 @@ pub(crate) struct SegmentFound {
     keys: Option<StrColumn>,
     buckets: Column<u64>,
     counts: Option<Counts>,
-    /// Key of the last of `best`.
-    key: String,
+    /// Key of the last of `best`, if it was read.
+    key: Option<String>,
 }
 
 impl Collector for Collect {
@@ -94,47 +94,64 @@ impl Collector for Collect {
         for segment in &mut segments {
             all.total += segment.total;
             all.counts.extend(segment.counts.take());
-            segment.read_key()?;
         }
-        // A page has few rows and an index few segments: looking at all heads is cheaper than a heap of keys.
-        while let Some(next) = segments.iter_mut().max_by(|a, b| a.rank(b)) {
-            let Some(found) = next.take_best()? else {
-                break;
-            };
+        while let Some(next) = first_of(&mut segments)? {
             if all.best.len() == self.limit {
                 all.more = true;
                 break;
             }
-            all.best.push(found);
+            all.best.extend(segments[next].take_best());
         }
         Ok(all)
     }
 }
 
+/// The segment whose next comes first, if any has one. A page has few rows and an index few segments: looking at all
+/// is cheaper than a heap.
+fn first_of(segments: &mut [SegmentFound]) -> tantivy::Result<Option<usize>> {
+    let mut first: Option<(Units, usize)> = None;
+    for index in 0..segments.len() {
+        let Some(score) = segments[index].score() else {
+            continue;
+        };
+        let is_first = match first {
+            None => true,
+            Some((best, _)) if score != best => score > best,
+            // Keys are read only where they decide: a key is found by reading those before it in its block.
+            Some((_, other)) => {
+                segments[index].read_key()?;
+                segments[other].read_key()?;
+                segments[index].key < segments[other].key
+            }
+        };
+        if is_first {
+            first = Some((score, index));
+        }
+    }
+    Ok(first.map(|(_, index)| index))
+}
+
 impl SegmentFound {
-    /// Greater is the segment whose next comes first; one without a next is least.
-    fn rank(&self, other: &SegmentFound) -> std::cmp::Ordering {
-        let score = |found: &SegmentFound| found.best.last().map(|&(score, ..)| score);
-        let by_score = score(self).cmp(&score(other));
-        by_score.then_with(|| other.key.cmp(&self.key))
+    fn score(&self) -> Option<Units> {
+        self.best.last().map(|&(score, ..)| score)
     }
 
-    fn take_best(&mut self) -> tantivy::Result<Option<Found>> {
-        let Some((score, _, document)) = self.best.pop() else {
-            return Ok(None);
-        };
-        self.read_key()?;
-        Ok(Some(Found {
+    fn take_best(&mut self) -> Option<Found> {
+        let (score, _, document) = self.best.pop()?;
+        self.key = None;
+        Some(Found {
             score,
             bucket: self.buckets.first(document).unwrap_or(0) as u8,
             address: DocAddress::new(self.segment, document),
-        }))
+        })
     }
 
+    /// Reads the key of the next, unless that was done.
     fn read_key(&mut self) -> tantivy::Result<()> {
-        self.key.clear();
-        if let (Some(&(_, ordinal, _)), Some(keys)) = (self.best.last(), &self.keys) {
-            keys.ord_to_str(u64::from(ordinal), &mut self.key)?;
+        if let (None, Some(&(_, ordinal, _)), Some(keys)) = (&self.key, self.best.last(), &self.keys) {
+            let mut key = String::new();
+            keys.ord_to_str(u64::from(ordinal), &mut key)?;
+            self.key = Some(key);
         }
         Ok(())
     }
@@ -196,7 +213,7 @@ impl SegmentCollector for SegmentCollect {
             keys: self.keys,
             buckets: self.buckets,
             counts: self.counter.map(Counter::finish),
-            key: String::new(),
+            key: None,
         }
     }
 }

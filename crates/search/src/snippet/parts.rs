@@ -14,6 +14,9 @@ const WORD_CHARS_MAX: usize = 40;
 /// Characters of one match.
 const MATCH_CHARS_MAX: usize = 120;
 
+/// Most bytes that a part is made for before there are so many: snippets are of some 200 characters.
+const ROOM_BYTES_MAX: usize = 256;
+
 /// The best part of a page's text, for people.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snippet {
@@ -40,6 +43,8 @@ pub(super) struct PartsBuilder {
     space: bool,
     /// Characters since the last place where a line may break.
     run: usize,
+    /// Bytes that a new part is made for.
+    room: usize,
 }
 
 impl PartsBuilder {
@@ -51,6 +56,7 @@ impl PartsBuilder {
             matched: false,
             space: false,
             run: 0,
+            room: 0,
         };
         if cut {
             builder.push('…');
@@ -87,7 +93,16 @@ impl PartsBuilder {
     }
 
     fn add(&mut self, text: &str, run_max: usize) {
-        for c in text.chars() {
+        self.room = text.len().min(ROOM_BYTES_MAX);
+        let mut rest = text;
+        loop {
+            let plain = rest.bytes().take_while(u8::is_ascii_graphic).count();
+            self.add_plain(&rest[..plain], run_max);
+            let mut chars = rest[plain..].chars();
+            let Some(c) = chars.next() else {
+                return;
+            };
+            rest = chars.as_str();
             if c.is_whitespace() {
                 self.space = true;
                 self.run = 0;
@@ -108,6 +123,20 @@ impl PartsBuilder {
         }
     }
 
+    /// Adds visible characters of ASCII, as [`PartsBuilder::add`] does one by one: they are most of most texts.
+    fn add_plain(&mut self, text: &str, run_max: usize) {
+        let shown = run_max.saturating_sub(self.run).min(text.len());
+        let was_cut = self.run > run_max;
+        self.run += text.len();
+        if shown > 0 {
+            self.end_space();
+            self.push_str(&text[..shown]);
+        }
+        if self.run > run_max && !was_cut {
+            self.push('…');
+        }
+    }
+
     fn end_space(&mut self) {
         if std::mem::take(&mut self.space) && !self.parts.is_empty() {
             self.push(' ');
@@ -115,12 +144,20 @@ impl PartsBuilder {
     }
 
     fn push(&mut self, c: char) {
+        self.push_str(c.encode_utf8(&mut [0; 4]));
+    }
+
+    fn push_str(&mut self, text: &str) {
         match self.parts.last_mut() {
-            Some(part) if !self.begins => part.text.push(c),
-            _ => self.parts.push(SnippetPart {
-                text: c.into(),
-                matched: self.matched,
-            }),
+            Some(part) if !self.begins => part.text.push_str(text),
+            _ => {
+                let mut part = String::with_capacity(self.room.max(text.len()));
+                part.push_str(text);
+                self.parts.push(SnippetPart {
+                    text: part,
+                    matched: self.matched,
+                });
+            }
         }
         self.begins = false;
     }
