@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::pieces::is_quote;
+use super::pieces::{is_quote, reads_as_value};
 use crate::note::Note;
 
 /// A query as understood.
@@ -148,8 +148,9 @@ impl fmt::Display for Leaf {
 }
 
 fn write_value(f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Result {
-    if value.contains(|c: char| c.is_whitespace() || is_quote(c)) {
-        return write!(f, "{name}:\"{}\"", value.replace(is_quote, " "));
+    let text = format!("{name}:{value}");
+    if reads_as_value(&text, value) {
+        return f.write_str(&text);
     }
-    write!(f, "{name}:{value}")
+    write!(f, "{name}:\"{}\"", value.replace(is_quote, " "))
 }

@@ -66,6 +66,11 @@ pub(super) fn reads_as_word(text: &str) -> bool {
     }
 }
 
+/// Whether `text`, as a query, is one field with this value.
+pub(super) fn reads_as_value(text: &str, value: &str) -> bool {
+    matches!(pieces(text).as_slice(), [piece] if piece.name.is_some() && !piece.quoted && piece.text == value)
+}
+
 pub(super) fn is_operator(piece: &Piece) -> bool {
     let plain = !piece.quoted && piece.name.is_none() && !piece.negated;
     plain && (is_or(&piece.text) || matches!(piece.text.as_str(), "AND" | "&" | "&&" | "NOT"))

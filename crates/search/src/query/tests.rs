@@ -166,6 +166,13 @@ fn an_operator_behind_a_scheme_stays_a_word() {
 }
 
 #[test]
+fn a_value_that_would_be_cut_stays_quoted() {
+    check("collection:\"b)\" fi", "collection:\"b)\" fi");
+    check("collection:\"a b\" lang:en", "collection:\"a b\" lang:en");
+    check("collection:a(b)", "collection:a(b)");
+}
+
+#[test]
 fn long_queries_are_bounded() {
     let words = "word ".repeat(10_000);
     let parsed = parse(&words);
