@@ -18,7 +18,7 @@ pub(super) const CLAUSES_MAX: usize = 128;
 /// Characters before a `*`, at least: fewer would be found in a great part of all words.
 const BEGINNING_CHARS_MIN: usize = 3;
 
-/// Notes of one query, at most.
+/// Notes on parts of one query, at most; those on the whole come beside them.
 const NOTES_MAX: usize = 10;
 
 /// Reads pieces one by one.
@@ -42,6 +42,11 @@ impl Parser {
         if self.parsed.notes.len() < NOTES_MAX && !self.parsed.notes.contains(&note) {
             self.parsed.notes.push(note);
         }
+    }
+
+    /// What was left out of the whole is said however many parts have notes.
+    fn note_on_whole(&mut self, kind: NoteKind, part: String) {
+        self.parsed.notes.push(Note::new(kind, part));
     }
 
     /// The part of a query that is read.
@@ -262,13 +267,13 @@ impl Parser {
         }
         self.fold_repeats();
         if self.words_dropped > 0 {
-            self.note(NoteKind::WordsLeftOut, self.words_dropped.to_string());
+            self.note_on_whole(NoteKind::WordsLeftOut, self.words_dropped.to_string());
         }
         if self.clauses_dropped > 0 {
-            self.note(NoteKind::PartsLeftOut, self.clauses_dropped.to_string());
+            self.note_on_whole(NoteKind::PartsLeftOut, self.clauses_dropped.to_string());
         }
         if self.parsed.clauses.is_empty() {
-            self.note(NoteKind::NothingToSearch, "");
+            self.note_on_whole(NoteKind::NothingToSearch, String::new());
         }
         self.parsed
     }

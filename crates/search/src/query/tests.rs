@@ -166,6 +166,16 @@ fn an_operator_behind_a_scheme_stays_a_word() {
 }
 
 #[test]
+fn words_left_out_are_noted_beside_many_other_notes() {
+    let stars: String = (0..WORDS_MAX).map(|n| format!("a{n}*b ")).collect();
+    let notes = parse(&stars).notes;
+    assert!(
+        notes.iter().any(|note| note.kind == NoteKind::WordsLeftOut),
+        "{notes:?}"
+    );
+}
+
+#[test]
 fn a_value_that_would_be_cut_stays_quoted() {
     check("collection:\"b)\" fi", "collection:\"b)\" fi");
     check("collection:\"a b\" lang:en", "collection:\"a b\" lang:en");
