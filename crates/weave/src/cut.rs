@@ -10,6 +10,7 @@ use fjall::{Keyspace, Readable, Slice};
 
 use crate::codec::Corrupt;
 use crate::error::{SnapshotError, is_damage};
+use crate::packed::Dictionary;
 use crate::tables::{Table, Tables};
 
 /// A row as stored.
@@ -49,6 +50,11 @@ impl Cut {
     /// The tables, if the index is open.
     pub(crate) fn tables(&self) -> Option<&Arc<Tables>> {
         self.open.as_ref().ok().map(|open| &open.tables)
+    }
+
+    /// What rows of links are packed under, if any are.
+    pub(crate) fn link_dictionary(&self) -> Option<&Arc<Dictionary>> {
+        self.tables().and_then(|tables| tables.link_dictionary())
     }
 
     fn open(&self) -> Result<&Open, SnapshotError> {

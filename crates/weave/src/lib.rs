@@ -17,6 +17,7 @@ mod bucket;
 mod chain;
 mod check;
 mod codec;
+mod compactor;
 mod crash;
 mod cut;
 mod domain_of;
@@ -28,6 +29,7 @@ mod ledger;
 #[cfg(any(test, feature = "model"))]
 pub mod model;
 mod name;
+mod packed;
 mod place;
 mod progress;
 mod rows;

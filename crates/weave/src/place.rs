@@ -17,12 +17,17 @@ use crate::codec::{self, Reader};
 use crate::crash;
 use crate::cut::Cut;
 use crate::error::OpenError;
+use crate::packed::Dictionary;
 use crate::settings::Settings;
-use crate::tables::{Table, Tables};
+use crate::tables::{LINK_DICTIONARY_ROW, Table, Tables};
 use crate::write::Write;
 
 /// Format written and the newest read. Since 2, captures say whether they are redirects to their own key.
-const FORMAT: u64 = 2;
+/// Since 3, rows of links may be packed.
+const FORMAT: u64 = 3;
+
+/// Older rows do not say whether a capture is a redirect to its own key.
+const FORMAT_WITH_REDIRECTS: u64 = 2;
 const FORMAT_ROW: &str = "format";
 const MAGIC: &[u8] = b"weft index";
 
@@ -44,12 +49,16 @@ pub(crate) fn open(
     }
     let tables = Tables::open(dir, settings).map_err(|e| OpenError::engine("open", dir, &e))?;
     let tables = Arc::new(tables);
-    let format = read_format(dir, &Cut::take(&tables))?;
+    let cut = Cut::take(&tables);
+    let format = read_format(dir, &cut)?;
+    if let Some(dictionary) = cut.get(Table::Meta, LINK_DICTIONARY_ROW.as_bytes())? {
+        tables.use_link_dictionary(Dictionary::new(dictionary.to_vec()));
+    }
     // Only the number is written: rows of the older format stay as they are, and are read as such.
     if format.written < FORMAT {
         upgrade(&tables, &format).map_err(|e| OpenError::engine("open", dir, &e))?;
     }
-    if format.oldest < FORMAT {
+    if format.oldest < FORMAT_WITH_REDIRECTS {
         tracing::warn!(
             dir = %dir.display(),
             "loaded in part by an older version: pages whose address redirects to itself may be missing until their \
@@ -216,8 +225,8 @@ mod tests {
             matches!(
                 error,
                 OpenError::Newer {
-                    found: 3,
-                    supported: 2,
+                    found: 4,
+                    supported: 3,
                     ..
                 }
             ),
@@ -232,21 +241,28 @@ mod tests {
     }
 
     #[test]
-    fn an_index_of_format_1_becomes_one_of_this_format_and_remembers_its_age() {
+    fn an_index_of_an_older_format_becomes_one_of_this_format_and_remembers_its_age() {
+        check_older(b"weft index\x01\x01", 1);
+        check_older(b"weft index\x02\x01\x02", 2);
+        check_older(b"weft index\x02\x01\x01", 1);
+    }
+
+    /// Opens an index whose row `format` is as an older program wrote it.
+    #[track_caller]
+    fn check_older(row: &[u8], oldest: u64) {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join("index");
         {
             let (tables, _) = open(&dir, None, &Settings::default()).unwrap();
             let mut write = Write::new(&tables);
-            // As format 1 wrote it.
-            write.put(Table::Meta, FORMAT_ROW, b"weft index\x01\x01".to_vec());
+            write.put(Table::Meta, FORMAT_ROW, row.to_vec());
             write.commit().unwrap();
         }
         for _ in 0..2 {
             let (tables, scope) = open(&dir, None, &Settings::default()).unwrap();
             assert_eq!(scope, LinkScope::External);
             let format = read_format(&dir, &Cut::take(&tables)).unwrap();
-            assert_eq!((format.written, format.oldest), (FORMAT, 1));
+            assert_eq!((format.written, format.oldest), (FORMAT, oldest));
         }
     }
 

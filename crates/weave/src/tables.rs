@@ -4,13 +4,14 @@
 //! memory for unwritten rows in proportion to how fast it grows; `uris` grows fastest.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use fjall::compaction::Leveled;
 use fjall::config::{BlockSizePolicy, CompressionPolicy};
 use fjall::{AbstractTree, CompressionType, Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions};
 
+use crate::compactor::{self, Compactor};
+use crate::packed::Dictionary;
 use crate::settings::Settings;
 use crate::shown::ShownPages;
 
@@ -96,10 +97,8 @@ impl Table {
         let options = KeyspaceCreateOptions::default()
             .manual_journal_persist(true)
             .max_memtable_size(memtable_size_bytes)
-            .data_block_compression_policy(CompressionPolicy::new([
-                CompressionType::None,
-                CompressionType::Lz4,
-            ]));
+            // New files too: they may move down as they are.
+            .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4));
         match self {
             // Texts are compressed already and large: the tree holds where they are.
             Table::Texts | Table::Changes => options
@@ -115,19 +114,25 @@ impl Table {
             }
             _ => options.data_block_size_policy(BlockSizePolicy::all(8 * 1024)),
         }
-        .compaction_strategy(Arc::new(Leveled::default()))
+        .compaction_strategy(Arc::new(compactor::engine_strategy()))
     }
 }
+
+/// Key of the dictionary of links in table `meta`.
+pub(crate) const LINK_DICTIONARY_ROW: &str = "link dictionary";
 
 /// Rows in memory that are left to the journal when the index is closed: read again in about 0.1 s.
 const SETTLE_BYTES_MIN: u64 = 8 << 20;
 
 /// The open database.
-#[derive(Clone)]
 pub(crate) struct Tables {
+    /// Dropped first: it holds the engine open.
+    compactor: Compactor,
     pub(crate) db: Database,
     pub(crate) shown: Arc<ShownPages>,
     spaces: Vec<Keyspace>,
+    /// What rows of links are packed under, from the commit on that holds it.
+    link_dictionary: OnceLock<Arc<Dictionary>>,
 }
 
 impl Tables {
@@ -146,11 +151,23 @@ impl Tables {
             .iter()
             .map(|table| db.keyspace(table.name(), || table.options(settings)))
             .collect::<fjall::Result<Vec<_>>>()?;
+        let compactor = Compactor::start(&db, &spaces)?;
         Ok(Tables {
+            compactor,
             db,
             shown: Arc::new(ShownPages::new(settings.shown_pages_size_bytes)),
             spaces,
+            link_dictionary: OnceLock::new(),
         })
+    }
+
+    pub(crate) fn link_dictionary(&self) -> Option<&Arc<Dictionary>> {
+        self.link_dictionary.get()
+    }
+
+    /// Takes over a dictionary that is on disk; an archive has one for ever.
+    pub(crate) fn use_link_dictionary(&self, dictionary: Arc<Dictionary>) {
+        self.link_dictionary.get_or_init(|| dictionary);
     }
 
     pub(crate) fn space(&self, table: Table) -> &Keyspace {
@@ -168,9 +185,16 @@ impl Tables {
         {
             // Gives `Poisoned` where a background thread has failed.
             self.db.persist(fjall::PersistMode::Buffer)?;
+            self.compactor.check()?;
+            self.compactor.wake();
             ambient::pause(Duration::from_millis(2));
         }
-        Ok(())
+        self.compactor.check()
+    }
+
+    /// Tells the thread that merges that rows were written.
+    pub(crate) fn written(&self) {
+        self.compactor.wake();
     }
 
     /// Writes all rows from memory to their tables, so that opening has little journal to read. Does nothing

@@ -391,7 +391,9 @@ fn commit(tables: &Tables, write: Write<'_>, before_sync: &'static str) -> fjall
     write.commit()?;
     crash::point(before_sync);
     // One sync for the whole epoch: the journal holds all tables, in order.
-    tables.db.persist(PersistMode::SyncData)
+    tables.db.persist(PersistMode::SyncData)?;
+    tables.written();
+    Ok(())
 }
 
 impl Writer {

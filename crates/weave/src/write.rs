@@ -3,14 +3,19 @@
 //! Invariant: a step writes every key of a table at most once (the engine gives all rows of a batch the same
 //! number and could not tell which of two came last).
 
+use std::sync::Arc;
+
 use fjall::{OwnedWriteBatch, PersistMode, UserKey, UserValue};
 
-use crate::tables::{Table, Tables};
+use crate::packed::Dictionary;
+use crate::tables::{LINK_DICTIONARY_ROW, Table, Tables};
 
 /// Rows to be written together.
 pub(crate) struct Write<'t> {
     tables: &'t Tables,
     batch: OwnedWriteBatch,
+    /// Made in this epoch.
+    link_dictionary: Option<Arc<Dictionary>>,
     #[cfg(debug_assertions)]
     seen: std::collections::HashSet<(Table, Vec<u8>)>,
 }
@@ -21,6 +26,7 @@ impl<'t> Write<'t> {
             tables,
             // To the system's buffers only: `weave::commit` syncs, with a crash point between the two.
             batch: tables.db.batch().durability(Some(PersistMode::Buffer)),
+            link_dictionary: None,
             #[cfg(debug_assertions)]
             seen: std::collections::HashSet::new(),
         }
@@ -51,6 +57,12 @@ impl<'t> Write<'t> {
     #[cfg(not(debug_assertions))]
     fn check_once(&mut self, _table: Table, _key: &[u8]) {}
 
+    /// Writes a dictionary that rows of this batch are packed under. Readers get it when the batch is committed.
+    pub(crate) fn put_link_dictionary(&mut self, dictionary: Arc<Dictionary>) {
+        self.put(Table::Meta, LINK_DICTIONARY_ROW, dictionary.bytes());
+        self.link_dictionary = Some(dictionary);
+    }
+
     /// Rows so far.
     pub(crate) fn len(&self) -> usize {
         self.batch.len()
@@ -58,6 +70,10 @@ impl<'t> Write<'t> {
 
     /// Hands the rows to the operating system, all or none; not yet durable.
     pub(crate) fn commit(self) -> fjall::Result<()> {
-        self.batch.commit()
+        self.batch.commit()?;
+        if let Some(dictionary) = self.link_dictionary {
+            self.tables.use_link_dictionary(dictionary);
+        }
+        Ok(())
     }
 }

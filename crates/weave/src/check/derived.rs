@@ -67,7 +67,7 @@ fn links_by_target(snapshot: &Snapshot) -> Result<Sorter<'_>, DumpError> {
     for row in cut.iter(Table::Links) {
         let (key, value) = row?;
         let source_key = cut.decode(Table::Links, &key, codec::to_text(&key))?;
-        for link in cut.decode(Table::Links, &key, links::decode(&value, |_| true))? {
+        for link in links::read_row(cut, &key, &value, |_| true)? {
             sorter
                 .push(pair(&link.url_key, &source_key))
                 .map_err(|source| scratch(snapshot, source))?;

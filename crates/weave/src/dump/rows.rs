@@ -97,10 +97,7 @@ impl Snapshot {
         for row in self.cut().iter(Table::Links) {
             let (key, value) = row?;
             let source_key = self.cut().decode(Table::Links, &key, codec::to_text(&key))?;
-            for link in self
-                .cut()
-                .decode(Table::Links, &key, links::decode(&value, |_| true))?
-            {
+            for link in links::read_row(self.cut(), &key, &value, |_| true)? {
                 printer.row(&[
                     ("source_key", Cell::Text(&source_key)),
                     ("target_key", Cell::Text(&link.url_key)),
@@ -121,10 +118,7 @@ impl Snapshot {
         let mut sorter = Sorter::new(self.dir());
         for row in self.cut().iter(Table::Links) {
             let (key, value) = row?;
-            for link in self
-                .cut()
-                .decode(Table::Links, &key, links::decode(&value, |_| true))?
-            {
+            for link in links::read_row(self.cut(), &key, &value, |_| true)? {
                 // Sorted in files: the links of a large archive do not fit into memory.
                 sorter.push(pack_inlink(&key, &link)).map_err(scratch)?;
             }

@@ -4,6 +4,8 @@
 //! one row per source with all its links, sorted by target and front-coded: a page crawled again is compared
 //! by merging two lists, and links that stay cost nothing more.
 //!
+//! The row may be packed, see [`crate::packed`]; unpacked it is:
+//!
 //! | bytes | what |
 //! |---|---|
 //! | 1 | version |
@@ -12,11 +14,15 @@
 //! | | target URL, see `url_code`; bit 4: nofollow, bit 5: an anchor follows |
 //! | varint, n | with bit 5: anchor |
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use extract::Link;
 
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
 use crate::error::SnapshotError;
+use crate::packed::{self, Dictionary, Packer};
 use crate::tables::Table;
 use crate::url_code;
 use crate::views::version_change::VersionChange;
@@ -42,23 +48,24 @@ pub(crate) fn apply(
     write: &mut Write<'_>,
     versions: &mut [VersionChange],
 ) -> Result<Vec<LinkChange>, SnapshotError> {
-    let mut changes = Vec::new();
-    for (source, version) in (0u32..).zip(versions) {
+    let (mut changes, mut rows) = (Vec::new(), Vec::new());
+    for (source, version) in (0u32..).zip(versions.iter_mut()) {
         let Some(links) = version.links.take() else {
             continue;
         };
         let key = version.url_key.as_bytes();
-        let before = match version.links_before {
+        let stored = match version.links_before {
             0 => None,
             _ => cut.get(Table::Links, key)?,
         };
+        let before = stored.as_deref().map(|row| unpack(cut, key, row)).transpose()?;
         let after = encode(&links);
         match &before {
             None if links.is_empty() => continue,
             // Crawled again with the same links: nothing is written, nothing follows.
             Some(before) if **before == *after => continue,
             Some(_) if links.is_empty() => write.remove(Table::Links, key),
-            _ => write.put(Table::Links, key, after),
+            _ => rows.push((source, after)),
         }
         let old = match &before {
             Some(row) => cut.decode(Table::Links, key, decode_targets(row))?,
@@ -66,6 +73,7 @@ pub(crate) fn apply(
         };
         diff(source, old, links, &mut changes);
     }
+    put(cut, write, versions, rows);
     // By target, so that `uris` reads and writes each row once, in key order.
     changes.sort_unstable_by(|a, b| {
         (a.target_key.as_bytes(), a.source).cmp(&(b.target_key.as_bytes(), b.source))
@@ -133,8 +141,40 @@ fn decode_targets(row: &[u8]) -> Result<Vec<String>, Corrupt> {
     Ok(targets)
 }
 
-/// All links of a row for which `wanted` (of the target key) holds.
-pub(crate) fn decode(row: &[u8], mut wanted: impl FnMut(&[u8]) -> bool) -> Result<Vec<Link>, Corrupt> {
+/// Writes rows, packed where the archive has a dictionary for them or there are enough to make one.
+fn put(cut: &Cut, write: &mut Write<'_>, versions: &[VersionChange], rows: Vec<(u32, Vec<u8>)>) {
+    let mut dictionary = cut.link_dictionary().cloned();
+    if dictionary.is_none() {
+        dictionary = Dictionary::train(rows.iter().map(|(_, row)| row.as_slice()));
+        if let Some(dictionary) = &dictionary {
+            write.put_link_dictionary(dictionary.clone());
+        }
+    }
+    let mut packer = Packer::new(dictionary.as_deref());
+    for (source, row) in rows {
+        let key = versions[source as usize].url_key.as_str();
+        write.put(Table::Links, key, packer.pack(row));
+    }
+}
+
+/// A stored row as [`encode`] made it.
+fn unpack<'r>(cut: &Cut, key: &[u8], stored: &'r [u8]) -> Result<Cow<'r, [u8]>, SnapshotError> {
+    let dictionary = cut.link_dictionary().map(Arc::as_ref);
+    cut.decode(Table::Links, key, packed::unpack(dictionary, stored))
+}
+
+/// All links of a stored row for which `wanted` (of the target key) holds.
+pub(crate) fn read_row(
+    cut: &Cut,
+    key: &[u8],
+    stored: &[u8],
+    wanted: impl FnMut(&[u8]) -> bool,
+) -> Result<Vec<Link>, SnapshotError> {
+    let row = unpack(cut, key, stored)?;
+    cut.decode(Table::Links, key, decode(&row, wanted))
+}
+
+fn decode(row: &[u8], mut wanted: impl FnMut(&[u8]) -> bool) -> Result<Vec<Link>, Corrupt> {
     let mut r = Reader::versioned(row, ROW_VERSION)?;
     let count = r.varint()?;
     let mut links = Vec::new();
@@ -168,7 +208,7 @@ pub(crate) fn read(
 ) -> Result<Vec<Link>, SnapshotError> {
     match cut.get(Table::Links, source_key.as_bytes())? {
         None => Ok(Vec::new()),
-        Some(row) => cut.decode(Table::Links, source_key.as_bytes(), decode(&row, wanted)),
+        Some(row) => read_row(cut, source_key.as_bytes(), &row, wanted),
     }
 }
 

@@ -1,0 +1,185 @@
+//! Merges the files of the tables, on one thread of ours.
+//!
+//! The engine has threads for that, but while one of them merges, the other takes the message that asks for the next
+//! merge, puts it back and takes it again, as fast as it can, in case something is to be flushed (fjall 3.1.13,
+//! `worker_pool::worker_tick`): 5 % of all processor time of a load of a million pages. One thread alone would not do
+//! so, but it waits for ever where its own queue is full. So the engine's threads only flush (its strategy never finds
+//! enough to merge, see [`engine_strategy`]), and this one merges.
+//!
+//! Invariants:
+//!  - rows that an open snapshot can see stay: the engine itself says which versions of a row nobody sees any more;
+//!  - no handle of the engine outlives the thread, and dropping the [`Compactor`] waits for it, so that an index that was
+//!    closed can be opened again.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use fjall::compaction::Leveled;
+use fjall::{AbstractTree, Database, Keyspace};
+use parking_lot::{Condvar, Mutex};
+
+/// Files with new rows that a table may have before they are merged into it. Each is looked into by every read, and
+/// every merge writes a part of the table anew.
+const NEW_FILES_MAX: usize = 6;
+
+/// How long to wait, after an epoch, for files that the engine is still writing.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How often to look in vain before waiting for the next epoch.
+const LOOKS_MAX: u32 = 10;
+
+/// The strategy that the engine's own threads follow: moves that write nothing, and no merges.
+pub(crate) fn engine_strategy() -> Leveled {
+    // 255 files and a pebibyte: never reached.
+    Leveled::default()
+        .with_l0_threshold(u8::MAX)
+        .with_table_target_size(1 << 50)
+}
+
+fn strategy() -> Leveled {
+    Leveled::default().with_l0_threshold(NEW_FILES_MAX as u8)
+}
+
+/// The thread that merges, until it is dropped.
+pub(crate) struct Compactor {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    is_stopping: bool,
+    /// Rows were written since the thread last looked.
+    is_woken: bool,
+    /// Why it has ended, until somebody is told.
+    failure: Option<fjall::Error>,
+}
+
+impl Compactor {
+    pub(crate) fn start(db: &Database, spaces: &[Keyspace]) -> std::io::Result<Compactor> {
+        let shared = Arc::new(Shared::default());
+        let merging = Merging {
+            db: db.clone(),
+            spaces: spaces.to_vec(),
+            shared: shared.clone(),
+        };
+        let thread = std::thread::Builder::new()
+            .name("weave-compact".into())
+            .spawn(move || merging.run())?;
+        Ok(Compactor {
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// Tells that rows were written.
+    pub(crate) fn wake(&self) {
+        self.shared.state.lock().is_woken = true;
+        self.shared.changed.notify_one();
+    }
+
+    /// An error where the thread has ended: nothing would be merged any more, and writers would wait for ever.
+    pub(crate) fn check(&self) -> fjall::Result<()> {
+        if self.thread.as_ref().is_none_or(|thread| !thread.is_finished()) {
+            return Ok(());
+        }
+        let failure = self.shared.state.lock().failure.take();
+        Err(failure.unwrap_or(fjall::Error::Poisoned))
+    }
+}
+
+impl Drop for Compactor {
+    fn drop(&mut self) {
+        self.shared.state.lock().is_stopping = true;
+        self.shared.changed.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // A panic in it was told by the panic hook, and nothing that it was doing is half done: a merge counts
+            // when its last step names the new files.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread works with.
+struct Merging {
+    db: Database,
+    spaces: Vec<Keyspace>,
+    shared: Arc<Shared>,
+}
+
+impl Merging {
+    fn run(self) {
+        while self.wait() {
+            if let Err(error) = self.merge_what_is_written() {
+                tracing::error!(%error, "merging the tables of the index");
+                self.shared.state.lock().failure = Some(error);
+                return;
+            }
+        }
+    }
+
+    /// Waits for rows to be written; false where it is time to end.
+    fn wait(&self) -> bool {
+        let mut state = self.shared.state.lock();
+        while !state.is_woken && !state.is_stopping {
+            self.shared.changed.wait(&mut state);
+        }
+        state.is_woken = false;
+        !state.is_stopping
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.shared.state.lock().is_stopping
+    }
+
+    /// Merges until nothing is left to do, files included that the engine is still writing.
+    fn merge_what_is_written(&self) -> fjall::Result<()> {
+        let mut looks = 0;
+        while looks < LOOKS_MAX && !self.is_stopping() {
+            looks += 1;
+            while let Some(space) = self.fullest() {
+                self.merge(space)?;
+                if self.is_stopping() {
+                    return Ok(());
+                }
+                looks = 0;
+            }
+            ambient::pause(LOOK_INTERVAL);
+        }
+        Ok(())
+    }
+
+    /// The table with most new files, if it has too many.
+    fn fullest(&self) -> Option<&Keyspace> {
+        let new_files = |space: &&Keyspace| space.tree.l0_run_count();
+        let fullest = self.spaces.iter().max_by_key(new_files);
+        fullest.filter(|space| new_files(space) >= NEW_FILES_MAX)
+    }
+
+    /// Merges new files into a table, then what has grown too large further down.
+    fn merge(&self, space: &Keyspace) -> fjall::Result<()> {
+        let shape = || {
+            (
+                space.tree.l0_run_count(),
+                space.tree.table_count(),
+                space.disk_space(),
+            )
+        };
+        loop {
+            let before = shape();
+            let visible = self.db.supervisor.snapshot_tracker.get_seqno_safe_to_gc();
+            space.tree.compact(Arc::new(strategy()), visible)?;
+            // The engine does not tell whether it found something to do.
+            if shape() == before || self.is_stopping() {
+                return Ok(());
+            }
+        }
+    }
+}
