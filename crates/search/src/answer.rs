@@ -67,6 +67,7 @@ pub(crate) fn answer(
         .unwrap_or(Mode::All);
     let mut run = |mode| {
         let collect = Collect {
+            buckets: &view.buckets,
             limit,
             after: cursor.take().map(|cursor| cursor.after),
             facets: query.facets,
@@ -117,7 +118,7 @@ fn collect_matches(
     view: &View,
     parsed: &Parsed,
     mode: Mode,
-    collect: &Collect,
+    collect: &Collect<'_>,
 ) -> Result<Collected, SearchError> {
     let compiled = compile::compile(parsed, &view.fields, mode);
     let searcher = &view.searcher;

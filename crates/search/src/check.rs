@@ -1,17 +1,16 @@
 //! Whether the index is as it was written, and has a document for each page.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use tantivy::postings::TermInfo;
-use tantivy::termdict::TermStreamer;
-use tantivy::{Index, InvertedIndexReader, SegmentReader};
+use tantivy::columnar::{StrColumn, Streamer};
+use tantivy::{Index, SegmentReader, TantivyError};
 
+use crate::bucket_log;
 use crate::index::SearchIndex;
-use crate::live;
 use crate::panics::caught;
 use crate::schema;
 use crate::view::View;
+use crate::writer::Covered;
 
 /// How often files are read again before they are called damaged: one that a merge has just removed is no damage.
 const TRIES: usize = 3;
@@ -52,10 +51,16 @@ fn damaged_files(dir: &Path) -> Vec<String> {
     let mut wrong = Vec::new();
     for _ in 0..TRIES {
         // Opened each time: an index that is open does not know of files written since.
-        wrong = match caught(|| Index::open_in_dir(dir)?.validate_checksum()) {
-            Ok(damaged) => damaged
+        let read = || {
+            let index = Index::open_in_dir(dir)?;
+            let log = bucket_log::read(dir, Covered::by(&index)?.buckets, |_, _| {});
+            Ok::<_, TantivyError>((index.validate_checksum()?, log))
+        };
+        wrong = match caught(read) {
+            Ok((damaged, log)) => damaged
                 .iter()
                 .map(|file| format!("{} is damaged: its checksum is another", file.display()))
+                .chain(log.err().map(|error| error.to_string()))
                 .collect(),
             Err(error) => vec![error.to_string()],
         };
@@ -73,17 +78,22 @@ fn compare<E>(
     mut pages: impl Iterator<Item = Result<String, E>>,
 ) -> Result<Option<String>, Failure<E>> {
     let segments = view.searcher.segment_readers();
-    let indexes = segments
+    let mut columns = Vec::with_capacity(segments.len());
+    for segment in segments {
+        // A segment without a document has no column.
+        columns.extend(
+            segment
+                .fast_fields()
+                .str(schema::KEY)?
+                .map(|column| (segment, column)),
+        );
+    }
+    let mut keys = columns
         .iter()
-        .map(|segment| segment.inverted_index(view.fields.key))
-        .collect::<tantivy::Result<Vec<_>>>()?;
-    let mut keys = segments
-        .iter()
-        .zip(&indexes)
-        .map(|(segment, index)| Keys::of(segment, index))
+        .map(|(segment, column)| Keys::of(segment, column))
         .collect::<tantivy::Result<Vec<_>>>()?;
     loop {
-        let document = next_document(&mut keys)?;
+        let document = next_document(&mut keys);
         let page = pages.next().transpose().map_err(Failure::Pages)?;
         let page = page.as_deref().map(schema::key_text);
         let shown = |key: &[u8]| String::from_utf8_lossy(key).into_owned();
@@ -103,48 +113,54 @@ fn compare<E>(
 
 /// Keys of one segment, sorted.
 struct Keys<'a> {
-    segment: &'a SegmentReader,
-    index: &'a Arc<InvertedIndexReader>,
-    terms: TermStreamer<'a>,
-    /// Whether `terms` is at a key, and not behind the last one.
+    keys: Streamer<'a>,
+    /// Live documents by number of the key, counted up to 255.
+    documents: Vec<u8>,
+    /// Whether `keys` is at a key, and not behind the last one.
     is_at_key: bool,
 }
 
 impl<'a> Keys<'a> {
-    fn of(segment: &'a SegmentReader, index: &'a Arc<InvertedIndexReader>) -> tantivy::Result<Keys<'a>> {
-        let mut terms = index.terms().stream()?;
-        let is_at_key = terms.advance();
+    fn of(segment: &SegmentReader, column: &'a StrColumn) -> tantivy::Result<Keys<'a>> {
+        let mut documents = vec![0_u8; column.num_terms()];
+        for document in segment.doc_ids_alive() {
+            let ordinal = column.ords().first(document);
+            if let Some(count) = ordinal.and_then(|ordinal| documents.get_mut(ordinal as usize)) {
+                *count = count.saturating_add(1);
+            }
+        }
+        let mut keys = column.dictionary().stream()?;
+        let is_at_key = keys.advance();
         Ok(Keys {
-            segment,
-            index,
-            terms,
+            keys,
+            documents,
             is_at_key,
         })
     }
 
     /// Live documents of the key at hand.
-    fn documents(&self) -> tantivy::Result<u64> {
-        let info: &TermInfo = self.terms.value();
-        live::count_of(self.segment, self.index, info)
+    fn documents(&self) -> u64 {
+        let count = self.documents.get(self.keys.term_ord() as usize);
+        count.copied().map_or(0, u64::from)
     }
 }
 
 /// The next key that has live documents, and their number: a page that was replaced has dead ones in other segments.
-fn next_document(segments: &mut [Keys<'_>]) -> tantivy::Result<Option<(Vec<u8>, u64)>> {
+fn next_document(segments: &mut [Keys<'_>]) -> Option<(Vec<u8>, u64)> {
     loop {
         let keys = segments.iter().filter(|keys| keys.is_at_key);
-        let Some(key) = keys.map(|keys| keys.terms.key().to_vec()).min() else {
-            return Ok(None);
+        let Some(key) = keys.map(|keys| keys.keys.key().to_vec()).min() else {
+            return None;
         };
         let mut documents = 0;
         for keys in segments.iter_mut() {
-            if keys.is_at_key && keys.terms.key() == key {
-                documents += keys.documents()?;
-                keys.is_at_key = keys.terms.advance();
+            if keys.is_at_key && keys.keys.key() == key {
+                documents += keys.documents();
+                keys.is_at_key = keys.keys.advance();
             }
         }
         if documents > 0 {
-            return Ok(Some((key, documents)));
+            return Some((key, documents));
         }
     }
 }

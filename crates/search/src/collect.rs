@@ -3,10 +3,13 @@
 //! Order: score descending, then key ascending. Within a segment the key's ordinal in its dictionary
 //! stands for the key; keys themselves are read only for the best of each segment.
 
+use std::sync::Arc;
+
 use tantivy::collector::{Collector, SegmentCollector};
-use tantivy::columnar::{Column, StrColumn};
+use tantivy::columnar::StrColumn;
 use tantivy::{DocAddress, DocId, Score, SegmentOrdinal, SegmentReader};
 
+use crate::buckets::Buckets;
 use crate::facets::{Counter, Counts};
 use crate::rank::{self, Units};
 use crate::schema;
@@ -19,7 +22,9 @@ pub(crate) struct After {
 }
 
 /// Collects the best `limit` documents behind `after`, the number of all, and facets if asked for.
-pub(crate) struct Collect {
+pub(crate) struct Collect<'v> {
+    /// Of the view that is searched.
+    pub(crate) buckets: &'v Buckets,
     pub(crate) limit: usize,
     pub(crate) after: Option<After>,
     pub(crate) facets: bool,
@@ -52,13 +57,13 @@ pub(crate) struct SegmentFound {
     /// Score, key ordinal, document; worst first, so that the next is taken from the end.
     best: Vec<(Units, u32, DocId)>,
     keys: Option<StrColumn>,
-    buckets: Column<u64>,
+    buckets: Arc<[u8]>,
     counts: Option<Counts>,
     /// Key of the last of `best`, if it was read.
     key: Option<String>,
 }
 
-impl Collector for Collect {
+impl Collector for Collect<'_> {
     type Fruit = Collected;
     type Child = SegmentCollect;
 
@@ -78,7 +83,7 @@ impl Collector for Collect {
             // One more than asked for tells whether there are more.
             best: Best::new(self.limit + 1),
             keys,
-            buckets: fast.u64(schema::BUCKET)?,
+            buckets: self.buckets.of_segment(segment as usize),
             after,
             total: 0,
             counter: self.facets.then(|| Counter::new(reader)).transpose()?,
@@ -141,7 +146,7 @@ impl SegmentFound {
         self.key = None;
         Some(Found {
             score,
-            bucket: self.buckets.first(document).unwrap_or(0) as u8,
+            bucket: bucket_of(&self.buckets, document),
             address: DocAddress::new(self.segment, document),
         })
     }
@@ -155,6 +160,10 @@ impl SegmentFound {
         }
         Ok(())
     }
+}
+
+fn bucket_of(buckets: &[u8], document: DocId) -> u8 {
+    buckets.get(document as usize).copied().unwrap_or(0)
 }
 
 /// Ordinal of the first key that is greater than `key`.
@@ -174,7 +183,7 @@ pub(crate) struct SegmentCollect {
     segment: SegmentOrdinal,
     best: Best,
     keys: Option<StrColumn>,
-    buckets: Column<u64>,
+    buckets: Arc<[u8]>,
     /// Score and first key ordinal of what comes next.
     after: Option<(Units, u32)>,
     total: u64,
@@ -190,8 +199,7 @@ impl SegmentCollector for SegmentCollect {
         if let Some(counter) = &mut self.counter {
             counter.count(document);
         }
-        let bucket = self.buckets.first(document).unwrap_or(0) as u8;
-        let score = rank::units(score) + rank::prior(bucket);
+        let score = rank::units(score) + rank::prior(bucket_of(&self.buckets, document));
         // The cheap test first: an ordinal costs a read of a column, and most matches are not among the best.
         if score < self.best.score_min {
             return;

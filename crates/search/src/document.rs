@@ -23,17 +23,23 @@ pub struct Document {
     pub mime: String,
     /// BCP 47 language; empty if unknown.
     pub language: String,
-    /// Logarithmic bucket of the number of in-links: 0 for none.
+    /// Logarithmic bucket of the number of in-links: 0 for none. It is kept beside the document, so that it can
+    /// change without it ([`Change::Bucket`]).
     pub inlink_bucket: u8,
 }
 
 /// One step of an epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
+    /// The page is new: there was none under its key. Cheaper than an upsert, because nothing is looked for. See
+    /// [`SearchIndex::apply_after`](crate::SearchIndex::apply_after).
+    Insert(Box<Document>),
     /// The page is new or has changed: whatever stood under its key is replaced.
     Upsert(Box<Document>),
     /// The URL key is no page any more.
     Delete(String),
+    /// The page of this key stays as it is, but its in-link bucket is this one now.
+    Bucket(String, u8),
 }
 
 /// The stored part of a document.

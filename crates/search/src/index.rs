@@ -1,10 +1,12 @@
 //! The index: opened, fed with epochs, committed, searched.
 //!
 //! Crash points, and why each is safe. A commit is tantivy's replacement of `meta.json` by rename; it
-//! names the segments, their deletions and, as payload, the covered epoch:
-//! - before the rename, whatever was written: the old `meta.json` names the old segments and the old
-//!   epoch; files beyond them are swept at the next commit. The caller applies from the old epoch on.
-//! - after the rename: the new segments and the new epoch hold together. An epoch that is applied
+//! names the segments, their deletions and, as payload, the covered epoch and the end of the log of in-link buckets,
+//! which was synced before:
+//! - before the rename, whatever was written: the old `meta.json` names the old segments, the old end of the log and
+//!   the old epoch; files beyond them are swept at the next commit, the log is cut. The caller applies from the
+//!   old epoch on.
+//! - after the rename: the new segments, the new end and the new epoch hold together. An epoch that is applied
 //!   again is recognised by its number and skipped.
 //! - during a merge: the merged segment is named by a rename of the same kind, with the payload of the
 //!   last commit, and holds what its parts held. A merge that outlives its writer within the process is
@@ -13,6 +15,7 @@
 //! Epochs applied but not committed are lost by a crash and by a failure of the writer (full disk).
 //! Both look alike to the caller: [`SearchIndex::covered_epoch`] says from where to apply again.
 
+mod apply;
 mod prepare;
 mod shared;
 
@@ -21,10 +24,11 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex, RwLock};
-use prepare::{covered_epoch, prepare};
+use prepare::prepare;
 use shared::{Shared, State};
 use tantivy::{Index, IndexReader, ReloadPolicy};
 
+use crate::buckets::{Buckets, Told};
 use crate::document::Change;
 use crate::error::{ApplyError, OpenError};
 use crate::panics::caught;
@@ -32,7 +36,7 @@ use crate::queue::Budget;
 use crate::schema;
 use crate::settings::Settings;
 use crate::view::View;
-use crate::writer::Writer;
+use crate::writer::{Covered, Writer};
 
 /// A search index in a directory; used from any number of threads.
 pub struct SearchIndex {
@@ -54,15 +58,17 @@ impl SearchIndex {
             // First the writer: what is read then cannot change any more.
             let writer = Writer::open(dir, &settings, fields.nobody())?;
             let index = schema::with_tokenizer(Index::open_in_dir(dir)?);
-            let epoch = covered_epoch(&index)?;
+            let covered = Covered::by(&index)?;
             let reader: IndexReader = index
                 .reader_builder()
                 .reload_policy(ReloadPolicy::Manual)
                 .try_into()?;
-            let view = View::new(reader.searcher(), epoch, fields, None)?;
-            Ok((writer, index, epoch, reader, view))
+            let buckets = Buckets::of_log(&reader.searcher(), dir, covered.buckets)?;
+            let view = View::new(reader.searcher(), covered.epoch, fields, None, buckets)?;
+            Ok((writer, index, covered, reader, view))
         });
-        let (writer, index, epoch, reader, view) = opened.map_err(failed)?;
+        let (writer, index, covered, reader, view) = opened.map_err(failed)?;
+        let (epoch, now) = (covered.epoch, ambient::now());
         let budget = Budget::new(settings.writer_memory_bytes);
         let shared = Arc::new(Shared {
             dir: dir.to_owned(),
@@ -75,13 +81,22 @@ impl SearchIndex {
                 writer: Some(writer),
                 applied: epoch,
                 committed: epoch,
-                committed_at: ambient::now(),
+                committed_at: now,
+                busy_since: now,
+                applied_at: now,
+                documents_waiting: 0,
+                told: Told::default(),
+                unseen: Told::default(),
+                log: covered.buckets,
+                view_follows: true,
                 failure: None,
                 stopping: false,
             }),
             changed: Condvar::new(),
             view: RwLock::new(Arc::new(view)),
         });
+        // One of a commit that did not come about, or that is older.
+        shared.remove_other_logs(&shared.state.lock());
         let committer = {
             let shared = Arc::clone(&shared);
             std::thread::Builder::new()
@@ -110,12 +125,26 @@ impl SearchIndex {
 
     /// Applies an epoch: for each key its last change counts. Epochs come in ascending order; gaps are
     /// epochs without changes, or several given as one. One that is covered already is skipped.
-    /// Searchable within a second, at once after [`SearchIndex::flush`].
+    /// Searchable within a second, where many follow one another within 20, at once after [`SearchIndex::flush`].
     ///
     /// # Errors
     /// [`ApplyError`]: this epoch, and any other after the covered one, is to be applied again.
     pub fn apply(&self, epoch: u64, changes: impl IntoIterator<Item = Change>) -> Result<(), ApplyError> {
-        self.shared.apply(epoch, &mut changes.into_iter())
+        self.shared.apply(None, epoch, &mut changes.into_iter())
+    }
+
+    /// As [`SearchIndex::apply`], where the changes are all that was done after the epoch `since`. If that is the epoch
+    /// that was applied last, no document is looked for where one is inserted; else inserts are upserts.
+    ///
+    /// # Errors
+    /// [`ApplyError`], as for [`SearchIndex::apply`].
+    pub fn apply_after(
+        &self,
+        since: u64,
+        epoch: u64,
+        changes: impl IntoIterator<Item = Change>,
+    ) -> Result<(), ApplyError> {
+        self.shared.apply(Some(since), epoch, &mut changes.into_iter())
     }
 
     /// Commits what was applied and makes it searchable; gives the covered epoch.
@@ -174,7 +203,14 @@ impl SearchIndex {
         }
         state.applied = 0;
         state.committed = 0;
-        self.shared.commit_now(&mut state)
+        state.told.clear();
+        state.unseen.clear();
+        state.log = state.log.next();
+        // Should the view not be renewed now, its buckets would be those of documents that are gone.
+        state.view_follows = false;
+        self.shared.commit_now(&mut state)?;
+        self.shared.remove_other_logs(&state);
+        Ok(())
     }
 
     pub(crate) fn view(&self) -> Arc<View> {

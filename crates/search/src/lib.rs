@@ -15,6 +15,8 @@
 
 mod answer;
 mod beginning;
+mod bucket_log;
+mod buckets;
 #[cfg(test)]
 mod cacm;
 mod check;
@@ -29,6 +31,7 @@ mod explain;
 mod facets;
 mod fence;
 mod index;
+mod keys;
 mod live;
 mod note;
 mod panics;

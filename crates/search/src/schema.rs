@@ -14,11 +14,12 @@ use tantivy::{Index, TantivyDocument, Term};
 
 use crate::dates;
 use crate::document::{Document, Row};
+use crate::keys;
 use crate::words::{WordTokenizer, Words};
 
 /// Changes when anything of the layout changes, words included: an index of another format is built anew.
-/// 2: words are in NFKC, plurals in `es` are folded, and there are `title` and `url`.
-pub(crate) const FORMAT: u32 = 2;
+/// 3: keys are no terms but have a hash, and in-link buckets lie beside the documents.
+pub(crate) const FORMAT: u32 = 3;
 
 /// Name of the tokenizer behind `body`.
 const TOKENIZER: &str = "words";
@@ -29,8 +30,7 @@ pub(crate) const TITLE_COPIES: usize = 3;
 /// Bytes of a URL whose words are searched.
 const URL_BYTES_MAX: usize = 1000;
 
-/// Longest key held whole; tantivy drops terms from 65,530 bytes on, and a document whose key is
-/// dropped could never be replaced.
+/// Longest key held whole: dictionaries are made for short names.
 const KEY_BYTES_MAX: usize = 60_000;
 
 /// Names of fast fields.
@@ -39,13 +39,15 @@ pub(crate) const DOMAIN: &str = "domain";
 pub(crate) const MIME: &str = "mime";
 pub(crate) const LANGUAGE: &str = "language";
 pub(crate) const DATE: &str = "date";
-pub(crate) const BUCKET: &str = "bucket";
+pub(crate) const HASH: &str = "hash";
 
 /// The fields.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fields {
     /// Identity, and order among equal scores.
-    pub(crate) key: Field,
+    key: Field,
+    /// Hash of the key, to find it by.
+    hash: Field,
     /// Words of title, URL and text.
     pub(crate) body: Field,
     /// Words of the title.
@@ -68,8 +70,6 @@ pub(crate) struct Fields {
     language: Field,
     /// 14 digits.
     pub(crate) date: Field,
-    /// In-link bucket.
-    bucket: Field,
     /// [`Row`].
     pub(crate) row: Field,
 }
@@ -90,7 +90,8 @@ pub(crate) fn schema() -> (Schema, Fields) {
 
     let mut builder = Schema::builder();
     let fields = Fields {
-        key: builder.add_text_field(KEY, exact.clone().set_fast("raw")),
+        key: builder.add_text_field(KEY, counted.clone()),
+        hash: builder.add_u64_field(HASH, number.clone()),
         body: builder.add_text_field("body", TextOptions::default().set_indexing_options(words)),
         title: builder.add_text_field("title", unscored.clone()),
         url: builder.add_text_field("url", unscored),
@@ -101,8 +102,7 @@ pub(crate) fn schema() -> (Schema, Fields) {
         domain: builder.add_text_field(DOMAIN, counted.clone()),
         mime: builder.add_text_field(MIME, counted.clone()),
         language: builder.add_text_field(LANGUAGE, counted),
-        date: builder.add_u64_field(DATE, number.clone()),
-        bucket: builder.add_u64_field(BUCKET, number),
+        date: builder.add_u64_field(DATE, number),
         row: builder.add_bytes_field("row", STORED),
     };
     (builder.build(), fields)
@@ -116,21 +116,17 @@ pub(crate) fn with_tokenizer(index: Index) -> Index {
 }
 
 impl Fields {
-    /// The term that finds the document of a URL key.
-    pub(crate) fn key_term(&self, url_key: &str) -> Term {
-        Term::from_field_text(self.key, &key_text(url_key))
-    }
-
-    /// A key that no document has.
+    /// A term that no document has.
     pub(crate) fn nobody(&self) -> Term {
-        // No URL key begins with a NUL.
-        Term::from_field_text(self.key, "\u{0}nobody")
+        // No host has a NUL.
+        Term::from_field_text(self.site, "\u{0}nobody")
     }
 
     /// The document as tantivy takes it.
     pub(crate) fn encode(&self, document: &Document) -> TantivyDocument {
         let mut encoded = TantivyDocument::new();
         encoded.add_text(self.key, key_text(&document.url_key));
+        encoded.add_u64(self.hash, keys::hash(&document.url_key));
         for _ in 0..TITLE_COPIES {
             // Three values, not one of three times the length: no phrase may run from one copy into the next.
             encoded.add_text(self.body, &document.title);
@@ -157,13 +153,12 @@ impl Fields {
         encoded.add_text(self.mime, &document.mime);
         encoded.add_text(self.language, primary);
         encoded.add_u64(self.date, dates::digits_of_ms(document.fetch_time_ms));
-        encoded.add_u64(self.bucket, u64::from(document.inlink_bucket));
         encoded.add_bytes(self.row, &Row::encode(document));
         encoded
     }
 }
 
-/// The key as a term: itself, or where it is beyond all measure its beginning and a hash of the whole.
+/// The key as it is held: itself, or where it is beyond all measure its beginning and a hash of the whole.
 pub(crate) fn key_text(url_key: &str) -> std::borrow::Cow<'_, str> {
     if url_key.len() <= KEY_BYTES_MAX {
         return url_key.into();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tantivy::Searcher;
 
+use crate::buckets::Buckets;
 use crate::live::Live;
 use crate::rows::Rows;
 use crate::schema::Fields;
@@ -16,6 +17,7 @@ pub(crate) struct View {
     pub(crate) live: Live,
     /// Shared by all views of the index.
     pub(crate) rows: Arc<Rows>,
+    pub(crate) buckets: Buckets,
     pub(crate) fields: Fields,
 }
 
@@ -25,6 +27,7 @@ impl View {
         epoch: u64,
         fields: Fields,
         before: Option<&View>,
+        buckets: Buckets,
     ) -> tantivy::Result<View> {
         let live = Live::new(&searcher, fields.body, before.map(|view| &view.live))?;
         Ok(View {
@@ -32,6 +35,7 @@ impl View {
             epoch,
             live,
             rows: before.map_or_else(|| Arc::new(Rows::new()), |view| Arc::clone(&view.rows)),
+            buckets,
             fields,
         })
     }

@@ -9,8 +9,10 @@ use tantivy::directory::error::LockError;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, UserOperation};
 use tantivy::{Index, IndexWriter, TantivyError, Term};
 
+use crate::bucket_log::LogEnd;
 use crate::crash;
 use crate::fence::{Fence, Fenced};
+use crate::keys::Keys;
 use crate::queue::Queued;
 use crate::schema;
 use crate::settings::Settings;
@@ -33,6 +35,22 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 pub(crate) struct Covered {
     pub(crate) format: u32,
     pub(crate) epoch: u64,
+    /// The log of in-link buckets as of this epoch.
+    #[serde(default)]
+    pub(crate) buckets: LogEnd,
+}
+
+impl Covered {
+    /// Of the last commit; of an empty index before the first.
+    pub(crate) fn by(index: &Index) -> tantivy::Result<Covered> {
+        let payload = index.load_metas()?.payload;
+        let covered = payload.and_then(|text| serde_json::from_str(&text).ok());
+        Ok(covered.unwrap_or(Covered {
+            format: schema::FORMAT,
+            epoch: 0,
+            buckets: LogEnd::default(),
+        }))
+    }
 }
 
 /// tantivy's writer behind a fence.
@@ -43,7 +61,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Opens at the last commit. There must be an index, and no document with the key `nobody`.
+    /// Opens at the last commit. There must be an index, and no document with the term `nobody`.
     pub(crate) fn open(dir: &Path, settings: &Settings, nobody: Term) -> tantivy::Result<Writer> {
         let (directory, fence) = Fenced::new(MmapDirectory::open(dir)?);
         let index = schema::with_tokenizer(Index::open(directory)?);
@@ -79,8 +97,9 @@ impl Writer {
         Ok(Writer { fence, writer })
     }
 
-    pub(crate) fn delete(&self, key: Term) {
-        self.writer.delete_term(key);
+    /// Deletes the documents of keys that were added before.
+    pub(crate) fn delete(&self, keys: Keys) -> tantivy::Result<()> {
+        self.writer.delete_query(Box::new(keys)).map(drop)
     }
 
     pub(crate) fn add(&self, document: Queued) -> tantivy::Result<()> {
@@ -96,11 +115,13 @@ impl Writer {
         self.writer.delete_all_documents().map(drop)
     }
 
-    /// Makes everything before durable, together with the epoch it covers.
-    pub(crate) fn commit(&mut self, epoch: u64) -> tantivy::Result<()> {
+    /// Makes everything before durable, together with the epoch it covers and the log of buckets, which is durable
+    /// already.
+    pub(crate) fn commit(&mut self, epoch: u64, buckets: LogEnd) -> tantivy::Result<()> {
         let covered = Covered {
             format: schema::FORMAT,
             epoch,
+            buckets,
         };
         // The epoch travels in the commit's own payload, so that no crash can part the two.
         let payload = serde_json::to_string(&covered)

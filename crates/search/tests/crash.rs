@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::model::{Model, apply_to, check, random_change};
+use crate::model::{Model, apply_to, check, inserting, random_change};
 use crate::support::{ALL, Dice, ask, names, open, page, upsert};
 
 const CHILD_DIR: &str = "SEARCH_CRASH_DIR";
@@ -42,9 +42,13 @@ fn child_that_applies() {
         return;
     };
     let index = open(Path::new(&dir));
+    let mut model = model_at(index.covered_epoch());
     println!("{OPENED}");
     for epoch in index.covered_epoch() + 1..=EPOCHS {
-        index.apply(epoch, changes(epoch)).unwrap();
+        let changes = changes(epoch);
+        let inserting = inserting(&model, &changes);
+        apply_to(&mut model, &changes);
+        index.apply_after(epoch - 1, epoch, inserting).unwrap();
         if epoch % 3 == 0 {
             index.flush().unwrap();
         }
@@ -200,7 +204,7 @@ fn an_index_of_an_older_format_is_made_anew() {
     assert_eq!(open(dir.path()).covered_epoch(), 7);
     let meta = dir.path().join("meta.json");
     let text = std::fs::read_to_string(&meta).unwrap();
-    let older = text.replace("\\\"format\\\":2", "\\\"format\\\":1");
+    let older = text.replace("\\\"format\\\":3", "\\\"format\\\":2");
     assert_ne!(older, text, "{text}");
     std::fs::write(&meta, older).unwrap();
     let index = open(dir.path());

@@ -2,7 +2,7 @@
 
 /// Bucket of a count of in-links, in half-octaves: 0, 1, 2, 3, 4-5, 6-7, 8-11, 12-15, ...
 ///
-/// A page's change of bucket is a [`crate::PageChange::Upsert`]: search keeps its prior up to date without being
+/// A page's change of bucket is a [`crate::PageChange::Bucket`]: search keeps its prior up to date without being
 /// told of every single in-link.
 pub fn inlinks_bucket(inlinks: u64) -> u8 {
     let Some(octave) = inlinks.checked_ilog2() else {

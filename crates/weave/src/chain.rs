@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use extract::Capture;
 use invariant::{Broken, holds};
 
-use crate::bucket::inlinks_bucket;
 use crate::cut::Cut;
 use crate::domain_of::DomainOf;
-use crate::epoch::{Batch, EpochReport, PageChange};
+use crate::epoch::{Batch, EpochReport};
 use crate::error::ApplyError;
 use crate::ids::InputId;
 use crate::ledger::LedgerEntry;
 use crate::ledger::{self, Names};
+use crate::page_changes::page_changes;
 use crate::progress::LedgerMoves;
 use crate::tables::{Table, Tables};
 use crate::views::rankings::Scope;
@@ -65,8 +65,8 @@ impl<'t> Chain<'t, '_> {
         retied: Vec<(InputId, Capture)>,
         clock: &mut StepClock,
     ) -> Result<Woven<'t>, ApplyError> {
-        let (cut, mut step) = (self.cut, self.begin());
-        let mut ledger = LedgerMoves::new(self.ledger);
+        let (cut, inputs, mut step) = (self.cut, self.ledger, self.begin());
+        let mut ledger = LedgerMoves::new(inputs);
 
         // First of all: a key that the tables cannot hold must not reach any of them.
         let arrived = ledger.keep_usable(batch.captures)?;
@@ -88,18 +88,18 @@ impl<'t> Chain<'t, '_> {
             captures = retied;
         }
 
-        let mut versions = versions::apply(cut, &mut step.write, Names::new(self.ledger), captures)?;
+        let mut versions = versions::apply(cut, &mut step.write, Names::new(inputs), captures)?;
         clock.end("versions");
         let uris = self.follow(&mut step, &mut versions, clock)?;
         let ledger = ledger.finish(cut, &mut step.write, &mut step.totals, batch.progress)?;
-        Ok(step.end(&versions, &uris, ledger))
+        Ok(step.end(versions, &uris, inputs, ledger))
     }
 
     /// Takes out what leaves with an input that is taken back.
     pub(crate) fn take_back(self, leaving: Leaving, clock: &mut StepClock) -> Result<Woven<'t>, ApplyError> {
-        let mut step = self.begin();
+        let (inputs, mut step) = (self.ledger, self.begin());
         let (write, totals) = (&mut step.write, &mut step.totals);
-        let before = &self.ledger[leaving.id.0 as usize - 1];
+        let before = &inputs[leaving.id.0 as usize - 1];
         totals.captures = moved("captures", totals.captures, 0, leaving.rows.len() as u64)?;
         totals.quarantined = moved(
             "quarantined",
@@ -119,11 +119,11 @@ impl<'t> Chain<'t, '_> {
         write.put(Table::Inputs, ledger::entry_key(leaving.id), entry);
         clock.end("captures");
 
-        let names = Names::new(self.ledger);
+        let names = Names::new(inputs);
         let mut versions = versions::apply_anew(self.cut, &mut step.write, names, leaving.anew)?;
         clock.end("versions");
         let uris = self.follow(&mut step, &mut versions, clock)?;
-        Ok(step.end(&versions, &uris, vec![(leaving.id, leaving.entry)]))
+        Ok(step.end(versions, &uris, inputs, vec![(leaving.id, leaving.entry)]))
     }
 
     fn begin(&self) -> Step<'t> {
@@ -201,8 +201,9 @@ impl<'t> Step<'t> {
     /// The last rows, if there are any before them: an epoch that changes nothing is none.
     fn end(
         mut self,
-        versions: &[VersionChange],
+        versions: Vec<VersionChange>,
         uris: &[UriChange],
+        inputs: &[LedgerEntry],
         ledger: Vec<(InputId, LedgerEntry)>,
     ) -> Woven<'t> {
         let mut write = None;
@@ -210,7 +211,7 @@ impl<'t> Step<'t> {
         if self.write.len() > 0 {
             self.totals.epoch.0 += 1;
             self.report.epoch = self.totals.epoch;
-            self.report.page_changes = page_changes(versions, uris);
+            (self.report.page_changes, self.report.pages) = page_changes(versions, uris, inputs);
             changes::apply(&mut self.write, self.totals.epoch, &self.report.page_changes);
             self.write.put(Table::Meta, totals::ROW, self.totals.encode());
             write = Some(self.write);
@@ -283,25 +284,4 @@ fn count_uris(totals: &mut TotalsRow, report: &mut EpochReport, uris: &[UriChang
         report.uris_new += u64::from(!before && after);
     }
     Ok(())
-}
-
-/// Pages that look different now, or whose bucket of in-links changed, sorted by key.
-fn page_changes(versions: &[VersionChange], uris: &[UriChange]) -> Vec<PageChange> {
-    let bucket = |counts: Option<uris::Counts>| inlinks_bucket(counts.map_or(0, |c| c.inlinks_external));
-    let changed = versions
-        .iter()
-        .filter(|v| v.page_changed)
-        .map(|v| (&v.url_key, v.is_page));
-    let linked = uris
-        .iter()
-        .filter(|u| u.is_page && bucket(u.before) != bucket(u.after));
-    let mut all: Vec<(&String, bool)> = changed.chain(linked.map(|u| (&u.url_key, true))).collect();
-    // By key, as the list of changes is stored; a page that changed and whose bucket moved is named once.
-    all.sort_unstable();
-    all.dedup();
-    let change = |(key, is_page): (&String, bool)| match is_page {
-        true => PageChange::Upsert(key.clone()),
-        false => PageChange::Delete(key.clone()),
-    };
-    all.into_iter().map(change).collect()
 }

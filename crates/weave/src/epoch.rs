@@ -19,11 +19,56 @@ pub struct Batch {
 /// A page changed by an epoch, for search.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PageChange {
-    /// New or changed: title, text, date, or the bucket of its external in-links
-    /// ([`crate::inlinks_bucket`]).
+    /// New or changed: title, text, date, ...
     Upsert(String),
     /// No longer a page.
     Delete(String),
+    /// As it was, but the bucket of its external in-links ([`crate::inlinks_bucket`]) is another: this one.
+    Bucket(String, u8),
+}
+
+impl PageChange {
+    /// Key of the page.
+    pub fn url_key(&self) -> &str {
+        match self {
+            PageChange::Upsert(url_key) | PageChange::Delete(url_key) | PageChange::Bucket(url_key, _) => {
+                url_key
+            }
+        }
+    }
+}
+
+/// A page that an epoch made or changed, as search shows it: so that search need not read the views.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedPage {
+    /// Its key.
+    pub url_key: String,
+    /// There was no page of this key before the epoch.
+    pub is_new: bool,
+    /// As archived.
+    pub url: String,
+    /// Title; empty if none.
+    pub title: String,
+    /// Declared type.
+    pub mime: String,
+    /// BCP 47; empty if unknown.
+    pub language: String,
+    /// Label of its input.
+    pub collection: String,
+    /// Milliseconds since 1970.
+    pub fetch_time_ms: i64,
+    /// Bucket of its external in-links; `None` where the epoch did not look at them, because none came or went.
+    pub inlinks_bucket: Option<u8>,
+    /// Text; `None` where it is the one before, which is in the view.
+    pub text: Option<String>,
+}
+
+impl ChangedPage {
+    /// Bytes of its texts.
+    pub fn bytes(&self) -> u64 {
+        let text = self.text.as_ref().map_or(0, String::len);
+        (self.url_key.len() + self.url.len() + self.title.len() + text) as u64
+    }
 }
 
 /// What an epoch did.
@@ -45,6 +90,8 @@ pub struct EpochReport {
     pub uris_new: u64,
     /// For search, sorted by URL key.
     pub page_changes: Vec<PageChange>,
+    /// The page of each upsert in `page_changes`, in the same order.
+    pub pages: Vec<ChangedPage>,
     /// How long each step of the chain took, in order.
     pub step_times: Vec<(&'static str, Duration)>,
 }

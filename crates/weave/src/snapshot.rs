@@ -406,12 +406,21 @@ impl Snapshot {
     }
 
     /// Changes of pages in all epochs after `since`, oldest first, for a search index to catch up. Where that is
-    /// very long ago: every page as an upsert, every other current version as a delete.
+    /// 0 or very long ago: every page as an upsert, every other current version as a delete.
     pub fn pages_changed_since(
         &self,
         since: Epoch,
     ) -> impl Iterator<Item = Result<PageChange, SnapshotError>> + '_ {
-        changes::read(self.cut(), since, self.epoch())
+        self.pages_changed_between(since, self.epoch())
+    }
+
+    /// As [`Snapshot::pages_changed_since`], but only those of epochs up to `until`.
+    pub fn pages_changed_between(
+        &self,
+        since: Epoch,
+        until: Epoch,
+    ) -> impl Iterator<Item = Result<PageChange, SnapshotError>> + '_ {
+        changes::read(self.cut(), since, until, self.epoch())
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use extract::Capture;
 use flow::Item;
-use weave::{EpochReport, InputId, InputProgress, InputState, LedgerEntry, Snapshot};
+use weave::{ChangedPage, EpochReport, InputId, InputProgress, InputState, LedgerEntry, Snapshot};
 
 use crate::inputs::{ContentDigest, FileVersion, Found, Spool};
 
@@ -162,6 +162,7 @@ impl Item for Woven {
     }
 
     fn bytes(&self) -> u64 {
-        OVERHEAD_BYTES * self.report.page_changes.len() as u64
+        let pages = self.report.pages.iter().map(ChangedPage::bytes);
+        OVERHEAD_BYTES * self.report.page_changes.len() as u64 + pages.sum::<u64>()
     }
 }

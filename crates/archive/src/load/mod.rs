@@ -50,6 +50,9 @@ const EPOCH_AGE: Duration = Duration::from_secs(2);
 /// Most bytes of records that wait to be extracted.
 const RECORDS_BYTES: u64 = 32 << 20;
 
+/// Most bytes of pages that wait to be put into search.
+const PAGES_BYTES: u64 = 32 << 20;
+
 /// Most inputs read at once. Each has an open file and a buffer.
 const READERS_MAX: usize = 16;
 
@@ -166,9 +169,10 @@ fn assemble(context: &Arc<Context>, inputs: usize) -> Result<(Feeder<Found>, Pip
             }),
         )
         .batched(
-            stage(context, OptionalStage::Search).queue(4, u64::MAX),
+            stage(context, OptionalStage::Search).queue(4, PAGES_BYTES),
             Batch {
-                items_max: 4,
+                // Epochs are handed over with their pages: one at a time.
+                items_max: 1,
                 bytes_max: u64::MAX,
                 age_max: Duration::ZERO,
             },

@@ -50,10 +50,3 @@ fn is_current(index: &Index) -> tantivy::Result<bool> {
     });
     Ok(format == Some(schema::FORMAT) && index.schema() == wanted)
 }
-
-/// The epoch of the last commit; 0 before the first.
-pub(super) fn covered_epoch(index: &Index) -> tantivy::Result<u64> {
-    let payload = index.load_metas()?.payload;
-    let covered = payload.and_then(|text| serde_json::from_str::<Covered>(&text).ok());
-    Ok(covered.map_or(0, |covered| covered.epoch))
-}

@@ -12,20 +12,28 @@ use invariant::{Broken, holds};
 use parking_lot::{Condvar, Mutex, RwLock};
 use tantivy::{Index, IndexReader, TantivyError};
 
-use crate::document::{Change, Document};
+use crate::bucket_log::{self, Appender, LogEnd};
+use crate::buckets::{Buckets, Told};
+use crate::crash;
 use crate::error::ApplyError;
-use crate::queue::{Budget, Queued};
+use crate::queue::Budget;
 use crate::schema::Fields;
 use crate::settings::Settings;
 use crate::view::View;
-use crate::writer::Writer;
+use crate::writer::{Covered, Writer};
 
-/// Commits are at least this far apart, so that a fast load does not pay for many small ones, and
-/// an epoch can still be found within a second.
-const COMMIT_INTERVAL: Duration = Duration::from_millis(500);
+/// Commits are at least this far apart: the first epochs can be found within a second.
+const COMMIT_INTERVAL_MIN: Duration = Duration::from_millis(500);
 
-/// How long to wait for room in the queue before asking whether the writer is alive.
-const PROBE_INTERVAL: Duration = Duration::from_millis(200);
+/// While much is applied without a pause, commits come at half the time that it has gone on, up to this: a commit ends
+/// a segment, and small segments are merged again and again.
+const COMMIT_INTERVAL_MAX: Duration = Duration::from_secs(20);
+
+/// Fewer documents a second are not much: there is time for commits.
+const DOCUMENTS_PER_S_FEW: u64 = 100;
+
+/// So many epochs are committed soon: the caller can say what changed in some 1,000 of them only.
+const EPOCHS_WAITING_MAX: u64 = 256;
 
 /// What the users of an index and its committer thread share.
 pub(super) struct Shared {
@@ -52,6 +60,20 @@ pub(super) struct State {
     /// Newest epoch on disk.
     pub(super) committed: u64,
     pub(super) committed_at: Instant,
+    /// Since when epochs come without a pause.
+    pub(super) busy_since: Instant,
+    /// When the last epoch came.
+    pub(super) applied_at: Instant,
+    /// Documents put in since the last commit.
+    pub(super) documents_waiting: u64,
+    /// Buckets since the last commit, as the changes say.
+    pub(super) told: Told,
+    /// Buckets that are committed, but not in the view yet.
+    pub(super) unseen: Told,
+    /// Log of buckets as of the last commit.
+    pub(super) log: LogEnd,
+    /// The view's buckets and `unseen` are those of the last commit; else they are read from the log.
+    pub(super) view_follows: bool,
     /// A failure nobody was told of yet.
     pub(super) failure: Option<String>,
     pub(super) stopping: bool,
@@ -62,69 +84,22 @@ impl Shared {
         Arc::clone(&self.view.read())
     }
 
-    pub(super) fn apply(
-        &self,
-        epoch: u64,
-        changes: &mut dyn Iterator<Item = Change>,
-    ) -> Result<(), ApplyError> {
-        let mut state = self.state.lock();
-        // First the failure: epochs before this one are gone, and applying this one would leave a gap.
-        self.report(&mut state)?;
-        if epoch <= state.applied {
-            return Ok(());
-        }
-        for change in changes {
-            if let Err(error) = self.change(&mut state, change) {
-                return Err(self.fail(&mut state, error));
-            }
-        }
-        state.applied = epoch;
-        self.changed.notify_all();
-        Ok(())
-    }
-
-    fn change(&self, state: &mut State, change: Change) -> tantivy::Result<()> {
-        let writer = self.writer(state)?;
-        match change {
-            Change::Upsert(document) => {
-                // tantivy has no upsert. A deletion holds for what was added before it, so the order of these
-                // two matters.
-                writer.delete(self.fields.key_term(&document.url_key));
-                let queued = self.queued(writer, &document)?;
-                writer.add(queued)?;
-            }
-            Change::Delete(url_key) => {
-                writer.delete(self.fields.key_term(&url_key));
-            }
-        }
-        Ok(())
-    }
-
-    /// The document, when there is room for it.
-    fn queued(&self, writer: &Writer, document: &Document) -> tantivy::Result<Queued> {
-        // 1 KiB for what a document has beside its texts: its row, its terms of filters, tantivy's own
-        // fields.
-        let bytes = document.text.len() + document.title.len() + document.url.len() + 1024;
-        loop {
-            if let Some(permit) = self.budget.acquire(bytes, PROBE_INTERVAL) {
-                let document = self.fields.encode(document);
-                return Ok(Queued {
-                    document,
-                    _permit: permit,
-                });
-            }
-            // An indexing thread that failed (full disk) frees nothing until the writer is dropped, and
-            // only an operation tells of it.
-            writer.probe(self.fields.nobody())?;
-        }
-    }
-
     /// The writer, opened again at the last commit if it failed.
     pub(super) fn writer<'s>(&self, state: &'s mut State) -> tantivy::Result<&'s mut Writer> {
-        match &mut state.writer {
-            Some(writer) => Ok(writer),
-            none => Ok(none.insert(Writer::open(&self.dir, &self.settings, self.fields.nobody())?)),
+        if state.writer.is_none() {
+            let writer = Writer::open(&self.dir, &self.settings, self.fields.nobody())?;
+            let covered = Covered::by(&self.index)?;
+            if (covered.epoch, covered.buckets) != (state.committed, state.log) {
+                // A commit came about, and its error was about something after it: nothing of it may be inserted again.
+                state.committed = covered.epoch;
+                state.applied = covered.epoch;
+                state.log = covered.buckets;
+                state.view_follows = false;
+            }
+            state.writer = Some(writer);
         }
+        let none = || TantivyError::InternalError("there is no writer".to_owned());
+        state.writer.as_mut().ok_or_else(none)
     }
 
     /// Commits where something is not committed yet.
@@ -140,13 +115,21 @@ impl Shared {
         if let Err(broken) = check_covered(state) {
             return Err(self.fail(state, TantivyError::InternalError(broken.to_string())));
         }
-        let committed = self.writer(state).and_then(|writer| writer.commit(epoch));
+        let committed = self.commit_with_buckets(state, epoch);
         // Also after a failure: the next try waits for the interval too.
         state.committed_at = ambient::now();
-        if let Err(error) = committed {
-            return Err(self.fail(state, error));
-        }
+        let log = match committed {
+            Ok(log) => log,
+            Err(error) => return Err(self.fail(state, error)),
+        };
+        let is_other_file = !log.is_in_file_of(state.log);
         state.committed = epoch;
+        state.log = log;
+        state.documents_waiting = 0;
+        state.unseen.extend(state.told.drain());
+        if is_other_file {
+            self.remove_other_logs(state);
+        }
         // The commit stands even if the searcher cannot be renewed now: the committer tries again.
         if let Err(error) = self.renew_view(state) {
             tracing::warn!(%error, epoch, "renew searcher");
@@ -154,11 +137,55 @@ impl Shared {
         Ok(())
     }
 
+    /// The log first: a commit names only what is on disk.
+    fn commit_with_buckets(&self, state: &mut State, epoch: u64) -> tantivy::Result<LogEnd> {
+        // Opened before the log is written: it may find that the log goes further.
+        self.writer(state)?;
+        crash::point("search.before_buckets");
+        let log = self.write_log(state)?;
+        self.writer(state)?.commit(epoch, log)?;
+        Ok(log)
+    }
+
+    fn write_log(&self, state: &State) -> tantivy::Result<LogEnd> {
+        let is_view_current = state.view_follows && state.unseen.is_empty();
+        let anew = state.log.has_grown() && is_view_current;
+        if state.told.is_empty() && !anew {
+            return Ok(state.log);
+        }
+        let begin = if anew { state.log.next() } else { state.log };
+        let mut appender = Appender::open(&self.dir, begin)?;
+        if anew {
+            let view = self.view();
+            let mut pushed = Ok(());
+            view.buckets.each(&view.searcher, |hash, bucket| {
+                if pushed.is_ok() {
+                    pushed = appender.push(hash, bucket);
+                }
+            })?;
+            pushed?;
+        }
+        for (&hash, &bucket) in &state.told {
+            appender.push(hash, bucket)?;
+        }
+        let end = appender.finish()?;
+        Ok(if anew { end.made() } else { end })
+    }
+
+    pub(super) fn remove_other_logs(&self, state: &State) {
+        if let Err(error) = bucket_log::remove_others(&self.dir, state.log) {
+            // Found again when the index is opened next.
+            tracing::warn!(%error, "remove an old log of in-link buckets");
+        }
+    }
+
     /// Gives up what is not committed. After a broken invariant, too: its caller applies again from what is on disk.
     pub(super) fn fail(&self, state: &mut State, error: TantivyError) -> ApplyError {
         // What the writer has taken in cannot be told from what it lost: all of it is given up.
         state.writer = None;
         state.applied = state.committed;
+        state.told.clear();
+        state.documents_waiting = 0;
         ApplyError {
             covered_epoch: state.committed,
             message: error.to_string(),
@@ -176,7 +203,7 @@ impl Shared {
         }
     }
 
-    fn renew_view(&self, state: &State) -> tantivy::Result<()> {
+    fn renew_view(&self, state: &mut State) -> tantivy::Result<()> {
         // The lock of `state` is held: no commit comes between the reload and `state.committed`.
         self.reader.reload()?;
         let before = self.view();
@@ -187,8 +214,16 @@ impl Shared {
             state.committed,
             state.applied
         );
-        let view = View::new(searcher, state.committed, self.fields, Some(&before))?;
+        let buckets = match state.view_follows {
+            true => before
+                .buckets
+                .renewed(&before.searcher, &searcher, &state.unseen)?,
+            false => Buckets::of_log(&searcher, &self.dir, state.log)?,
+        };
+        let view = View::new(searcher, state.committed, self.fields, Some(&before), buckets)?;
         *self.view.write() = Arc::new(view);
+        state.view_follows = true;
+        state.unseen.clear();
         Ok(())
     }
 
@@ -204,8 +239,9 @@ impl Shared {
                 }
                 continue;
             }
-            let due = state.committed_at + COMMIT_INTERVAL;
-            if ambient::now() < due {
+            let now = ambient::now();
+            let due = state.committed_at + interval(&state, now);
+            if now < due {
                 self.changed.wait_until(&mut state, due);
                 continue;
             }
@@ -240,6 +276,17 @@ impl Shared {
             writer.sweep();
         }
     }
+}
+
+/// How long after the last commit the next one is due.
+fn interval(state: &State, now: Instant) -> Duration {
+    let age = now.saturating_duration_since(state.committed_at).as_secs().max(1);
+    let is_little = state.documents_waiting < DOCUMENTS_PER_S_FEW * age;
+    if is_little || state.applied - state.committed >= EPOCHS_WAITING_MAX {
+        return COMMIT_INTERVAL_MIN;
+    }
+    let busy = now.saturating_duration_since(state.busy_since);
+    (busy / 2).clamp(COMMIT_INTERVAL_MIN, COMMIT_INTERVAL_MAX)
 }
 
 /// The covered epoch never goes back, but to 0 where the index is made anew.

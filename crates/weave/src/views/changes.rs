@@ -6,8 +6,9 @@
 //! | bytes | what |
 //! |---|---|
 //! | 1 | version |
-//! | for each change: 1 | 0 delete, 1 upsert |
+//! | for each change: 1 | 0 delete, 1 upsert, 2 bucket |
 //! | varint, varint, n | URL key, front-coded |
+//! | 1, if a bucket | the bucket |
 
 use crate::codec::{self, Corrupt, Reader};
 use crate::cut::Cut;
@@ -26,7 +27,7 @@ const EPOCHS_KEPT: u64 = 1024;
 /// Writes the changes of an epoch, sorted by URL key, and drops the oldest row.
 pub(crate) fn apply(write: &mut Write<'_>, epoch: Epoch, changes: &[PageChange]) {
     debug_assert!(
-        changes.is_sorted_by(|a, b| key_of(a) < key_of(b)),
+        changes.is_sorted_by(|a, b| a.url_key() < b.url_key()),
         "epoch {}: a page is named twice, or out of order",
         epoch.0
     );
@@ -38,13 +39,15 @@ pub(crate) fn apply(write: &mut Write<'_>, epoch: Epoch, changes: &[PageChange])
     }
 }
 
-/// Changes of all epochs after `since` up to that of the cut (`now`), oldest first.
+/// Changes of all epochs after `since` up to `until`, oldest first; `now` is the epoch of the cut.
 pub(crate) fn read(
     cut: &Cut,
     since: Epoch,
+    until: Epoch,
     now: Epoch,
 ) -> Box<dyn Iterator<Item = Result<PageChange, SnapshotError>> + '_> {
-    if now.0.saturating_sub(since.0) >= EPOCHS_KEPT {
+    // From the beginning each page is named once, and not once for each epoch that changed it.
+    if since.0 == 0 && until == now || now.0.saturating_sub(since.0) >= EPOCHS_KEPT {
         return Box::new(cut.iter(Table::Versions).map(|row| {
             let (key, value) = row?;
             let change = codec::to_text(&key).and_then(|url_key| {
@@ -58,7 +61,8 @@ pub(crate) fn read(
             cut.decode(Table::Versions, &key, change)
         }));
     }
-    let rows = cut.from(Table::Changes, &(since.0 + 1).to_be_bytes());
+    let (from, to) = ((since.0 + 1).to_be_bytes(), (until.0 + 1).to_be_bytes());
+    let rows = cut.range(Table::Changes, &from, &to);
     Box::new(rows.flat_map(|row| {
         let decoded = row.and_then(|(key, value)| cut.decode(Table::Changes, &key, decode(&value)));
         match decoded {
@@ -68,22 +72,19 @@ pub(crate) fn read(
     }))
 }
 
-fn key_of(change: &PageChange) -> &str {
-    match change {
-        PageChange::Upsert(key) | PageChange::Delete(key) => key,
-    }
-}
-
 fn encode(changes: &[PageChange]) -> Vec<u8> {
     let mut out = vec![ROW_VERSION];
     let mut previous = "";
     for change in changes {
-        let (code, url_key) = match change {
-            PageChange::Delete(key) => (0, key),
-            PageChange::Upsert(key) => (1, key),
+        let (code, bucket) = match change {
+            PageChange::Delete(_) => (0, None),
+            PageChange::Upsert(_) => (1, None),
+            PageChange::Bucket(_, bucket) => (2, Some(*bucket)),
         };
+        let url_key = change.url_key();
         out.push(code);
         codec::put_front_coded(&mut out, previous.as_bytes(), url_key.as_bytes());
+        out.extend(bucket);
         previous = url_key;
     }
     out
@@ -100,6 +101,7 @@ fn decode(row: &[u8]) -> Result<Vec<PageChange>, Corrupt> {
         changes.push(match code {
             0 => PageChange::Delete(url_key),
             1 => PageChange::Upsert(url_key),
+            2 => PageChange::Bucket(url_key, r.u8()?),
             _ => return Err(Corrupt("unknown page change")),
         });
     }
@@ -112,7 +114,11 @@ mod tests {
 
     #[test]
     fn rows_come_back() {
-        let changes = vec![PageChange::Upsert("a".into()), PageChange::Delete("ab".into())];
+        let changes = vec![
+            PageChange::Upsert("a".into()),
+            PageChange::Bucket("aa".into(), 7),
+            PageChange::Delete("ab".into()),
+        ];
         assert_eq!(decode(&encode(&changes)), Ok(changes));
     }
 }

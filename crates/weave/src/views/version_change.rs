@@ -3,6 +3,7 @@
 use extract::{Capture, Link};
 
 use crate::ids::InputId;
+use crate::views::version_row::VersionRow;
 
 /// What an epoch did to one URL key with new captures.
 #[derive(Debug)]
@@ -20,6 +21,29 @@ pub(crate) struct VersionChange {
     pub(crate) maybe_first_capture: bool,
     /// No capture of the key is left.
     pub(crate) is_uncaptured: bool,
+    /// The version now, where it is a page and `page_changed`.
+    pub(crate) page: Option<Box<PageNow>>,
+}
+
+impl VersionChange {
+    /// The version is another now, or has another text (`text`, if one came).
+    pub(crate) fn turns_to(&mut self, row: VersionRow, text: Option<String>) {
+        self.is_page = row.is_page;
+        self.page_changed = row.is_page || self.was_page;
+        if row.is_page {
+            let none = row.text.is_none().then(String::new);
+            let text = text.or(none);
+            self.page = Some(Box::new(PageNow { row, text }));
+        }
+    }
+}
+
+/// A page as an epoch leaves it.
+#[derive(Debug)]
+pub(crate) struct PageNow {
+    pub(crate) row: VersionRow,
+    /// Its text; `None` where the one before stays.
+    pub(crate) text: Option<String>,
 }
 
 /// A key whose version is decided without regard to what it was, because captures have left.

@@ -115,6 +115,7 @@ impl Step<'_, '_> {
             page_changed: false,
             maybe_first_capture: before.is_none(),
             is_uncaptured: false,
+            page: None,
             url_key,
         };
         let Some(best) = self.best(group, is_eligible) else {
@@ -143,14 +144,14 @@ impl Step<'_, '_> {
             .as_ref()
             .filter(|old| old.fetch_time_ms == fetch_time_ms)
             .and_then(|old| old.text.clone());
-        let text_changed = self.move_text(&change.url_key, before.as_ref(), &mut row, group);
-        if replaces || text_changed {
-            change.is_page = row.is_page;
-            change.page_changed = row.is_page || was_page;
-        }
+        let text = self.move_text(&change.url_key, before.as_ref(), &mut row, group);
+        let is_changed = replaces || text.is_some();
         if before.as_ref() != Some(&row) {
             let bytes = version_row::encode(&change.url_key, &row);
             self.write.put(Table::Versions, change.url_key.as_str(), bytes);
+        }
+        if is_changed {
+            change.turns_to(row, text);
         }
         Ok(change)
     }
@@ -173,6 +174,7 @@ impl Step<'_, '_> {
             page_changed: was_page,
             maybe_first_capture: false,
             is_uncaptured: !captured,
+            page: None,
             url_key,
         };
         let Some(best) = self.best(&group, is_eligible) else {
@@ -188,12 +190,11 @@ impl Step<'_, '_> {
         let (links, dropped) = take_links(capture);
         let mut row = VersionRow::of(*input, capture, links.len() as u32, dropped);
         row.has_ties = has_ties;
-        self.move_text(&change.url_key, before.as_ref(), &mut row, &group);
+        let text = self.move_text(&change.url_key, before.as_ref(), &mut row, &mut group);
         change.links = Some(links);
-        change.is_page = row.is_page;
-        change.page_changed = row.is_page || was_page;
         let bytes = version_row::encode(&change.url_key, &row);
         self.write.put(Table::Versions, change.url_key.as_str(), bytes);
+        change.turns_to(row, text);
         Ok(change)
     }
 
@@ -205,25 +206,26 @@ impl Step<'_, '_> {
     }
 
     /// Keeps the text of the best new capture, if it is better than what the row has; drops the text of a version
-    /// that is no more. Says whether a new text came.
+    /// that is no more. Gives the new text, if one came.
     fn move_text(
         &mut self,
         url_key: &str,
         before: Option<&VersionRow>,
         row: &mut VersionRow,
-        group: &[(InputId, Capture)],
-    ) -> bool {
+        group: &mut [(InputId, Capture)],
+    ) -> Option<String> {
         let fetch_time_ms = row.fetch_time_ms;
         let best = self.best(group, |capture| {
             capture.fetch_time_ms == fetch_time_ms
                 && is_eligible(capture)
                 && page_of(capture).is_some_and(|page| !page.text.is_empty())
         });
-        let better = best.map(|i| &group[i]).filter(|(input, capture)| {
+        let better = best.filter(|&i| {
+            let (input, capture) = &group[i];
             row.text_order(self.names) < Some(Order::of(capture, self.names.get(*input)))
         });
-        if let Some((input, capture)) = better
-            && let Some(page) = page_of(capture)
+        if let Some((input, capture)) = better.map(|i| &mut group[i])
+            && let Some(page) = &mut capture.page
         {
             row.text = Some(TextOrigin {
                 kind: capture.kind,
@@ -234,11 +236,12 @@ impl Step<'_, '_> {
                 truncated: page.text_truncated,
             });
             texts::put(self.write, &mut self.compressor, url_key, &page.text);
-            return true;
+            // Taken and not copied: nothing looks at the text of a capture after this.
+            return Some(std::mem::take(&mut page.text));
         }
         if row.text.is_none() && before.is_some_and(|row| row.text.is_some()) {
             texts::remove(self.write, url_key);
         }
-        false
+        None
     }
 }

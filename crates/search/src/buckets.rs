@@ -1,0 +1,132 @@
+//! In-link buckets beside the documents: one byte for each, in memory.
+//!
+//! A page gains in-links all the time while its text stays, so its bucket is no field of its document, which would have
+//! to be indexed again. What is on disk is a log of changes ([`crate::bucket_log`]); here is what it comes to for the
+//! documents that searches see. A bucket belongs to a hash of a key: two pages of one hash (not to be
+//! expected below four thousand million pages) would share a bucket, and nothing else.
+//!
+//! Invariant: the bucket of a live document is the last that was given for its key, with it or since.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use tantivy::index::SegmentId;
+use tantivy::{Searcher, SegmentReader};
+
+use crate::bucket_log::{self, LogEnd};
+use crate::keys::each_hash;
+
+/// Records of the log that are held at a time.
+const RECORDS_MAX: u64 = 4_000_000;
+
+/// Buckets by hash of the key.
+pub(crate) type Told = FxHashMap<u64, u8>;
+
+/// Buckets of the documents of a searcher.
+#[derive(Debug, Default)]
+pub(crate) struct Buckets {
+    /// As the searcher's segments; by document.
+    segments: Vec<(SegmentId, Arc<[u8]>)>,
+}
+
+impl Buckets {
+    /// From the log alone.
+    pub(crate) fn of_log(searcher: &Searcher, dir: &Path, end: LogEnd) -> tantivy::Result<Buckets> {
+        let readers = searcher.segment_readers();
+        let none = |reader: &SegmentReader| vec![0; reader.max_doc() as usize];
+        let mut segments: Vec<Vec<u8>> = readers.iter().map(none).collect();
+        let parts = end.records() / RECORDS_MAX + 1;
+        for part in 0..parts {
+            let mut told = Told::default();
+            bucket_log::read(dir, end, |hash, bucket| {
+                if hash % parts == part {
+                    told.insert(hash, bucket);
+                }
+            })?;
+            if told.is_empty() {
+                continue;
+            }
+            for (reader, buckets) in readers.iter().zip(&mut segments) {
+                set(reader, buckets, &told)?;
+            }
+        }
+        let of = |(reader, buckets): (&SegmentReader, Vec<u8>)| (reader.segment_id(), buckets.into());
+        Ok(Buckets {
+            segments: readers.iter().zip(segments).map(of).collect(),
+        })
+    }
+
+    /// As these of the searcher `before`, but for what was told since. The log need not be read: a document is in a
+    /// segment of before, or in one that was merged from such, or came since with its bucket.
+    pub(crate) fn renewed(
+        &self,
+        before: &Searcher,
+        searcher: &Searcher,
+        told: &Told,
+    ) -> tantivy::Result<Buckets> {
+        let readers = searcher.segment_readers();
+        let stays = |id| readers.iter().any(|reader| reader.segment_id() == id);
+        let mut moved = Told::default();
+        for (reader, (id, buckets)) in before.segment_readers().iter().zip(&self.segments) {
+            if !stays(*id) {
+                each_hash(reader, |document, hash| {
+                    let bucket = buckets[document as usize];
+                    // Only a live document's: a dead one has the bucket of a page that may be gone.
+                    if bucket > 0 && !reader.is_deleted(document) {
+                        moved.insert(hash, bucket);
+                    }
+                })?;
+            }
+        }
+        moved.extend(told.iter().map(|(&hash, &bucket)| (hash, bucket)));
+        let segments = readers.iter().map(|reader| {
+            let id = reader.segment_id();
+            let buckets = match self.segments.iter().find(|(known, _)| *known == id) {
+                Some((_, buckets)) if told.is_empty() => Arc::clone(buckets),
+                Some((_, buckets)) => {
+                    let mut buckets = buckets.to_vec();
+                    set(reader, &mut buckets, told)?;
+                    buckets.into()
+                }
+                None => {
+                    let mut buckets = vec![0; reader.max_doc() as usize];
+                    set(reader, &mut buckets, &moved)?;
+                    buckets.into()
+                }
+            };
+            Ok((id, buckets))
+        });
+        Ok(Buckets {
+            segments: segments.collect::<tantivy::Result<_>>()?,
+        })
+    }
+
+    /// Those of the segment with this number.
+    pub(crate) fn of_segment(&self, segment: usize) -> Arc<[u8]> {
+        self.segments
+            .get(segment)
+            .map_or_else(Arc::default, |(_, buckets)| Arc::clone(buckets))
+    }
+
+    /// Hash and bucket of every live document that has in-links.
+    pub(crate) fn each(&self, searcher: &Searcher, mut each: impl FnMut(u64, u8)) -> tantivy::Result<()> {
+        for (reader, (_, buckets)) in searcher.segment_readers().iter().zip(&self.segments) {
+            each_hash(reader, |document, hash| {
+                let bucket = buckets[document as usize];
+                if bucket > 0 && !reader.is_deleted(document) {
+                    each(hash, bucket);
+                }
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn set(reader: &SegmentReader, buckets: &mut [u8], told: &Told) -> tantivy::Result<()> {
+    each_hash(reader, |document, hash| {
+        if let Some(&bucket) = told.get(&hash) {
+            buckets[document as usize] = bucket;
+        }
+    })
+}

@@ -1,0 +1,182 @@
+//! Epochs taken in: documents to the writer in portions, buckets beside them.
+
+use std::time::Duration;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::shared::{Shared, State};
+use crate::document::{Change, Document};
+use crate::error::ApplyError;
+use crate::keys::{self, Keys};
+use crate::queue::Queued;
+
+/// How long to wait for room in the queue before asking whether the writer is alive.
+const PROBE_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Epochs further apart than this are not of one load, or of a slow one.
+const PAUSE_MIN: Duration = Duration::from_secs(5);
+
+/// Documents of a portion. Each deletion passes over all hashes of the index once, so portions are large.
+const DOCUMENTS_MAX: usize = 16_384;
+
+/// Bytes of a portion.
+const BYTES_MAX: usize = 8 << 20;
+
+/// Changes that are written together: first what is replaced is deleted, then documents are added. No key is in it
+/// twice, so their order does not matter.
+#[derive(Default)]
+struct Portion {
+    deleted: FxHashMap<u64, String>,
+    added: Vec<Box<Document>>,
+    /// Hashes of the keys of both.
+    hashes: FxHashSet<u64>,
+    bytes: usize,
+}
+
+impl Portion {
+    /// Whether a change of a key of this hash must wait for the next portion.
+    fn is_full_for(&self, hash: u64) -> bool {
+        self.hashes.len() >= DOCUMENTS_MAX || self.bytes >= BYTES_MAX || self.hashes.contains(&hash)
+    }
+
+    fn delete(&mut self, hash: u64, url_key: String) {
+        self.bytes += url_key.len();
+        self.hashes.insert(hash);
+        self.deleted.insert(hash, url_key);
+    }
+
+    fn add(&mut self, hash: u64, document: Box<Document>) {
+        self.bytes += bytes_of(&document);
+        self.hashes.insert(hash);
+        self.added.push(document);
+    }
+}
+
+/// What is known of the index before an epoch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    /// Exactly what the changes follow: what they insert is not there.
+    Exact,
+    /// As `Exact`, and empty.
+    Empty,
+    /// Perhaps something of these changes.
+    Unknown,
+}
+
+impl Shared {
+    /// `since`: the epoch that the changes follow, where that is known.
+    pub(super) fn apply(
+        &self,
+        since: Option<u64>,
+        epoch: u64,
+        changes: &mut dyn Iterator<Item = Change>,
+    ) -> Result<(), ApplyError> {
+        let mut state = self.state.lock();
+        // First the failure: epochs before this one are gone, and applying this one would leave a gap.
+        self.report(&mut state)?;
+        // Before the epochs are compared: opening may find that a commit came about after all.
+        if let Err(error) = self.writer(&mut state).map(drop) {
+            return Err(self.fail(&mut state, error));
+        }
+        if epoch <= state.applied {
+            return Ok(());
+        }
+        let before = match since {
+            Some(since) if since != state.applied => Before::Unknown,
+            Some(0) => Before::Empty,
+            Some(_) => Before::Exact,
+            None => Before::Unknown,
+        };
+        if let Err(error) = self.write_all(&mut state, before, changes) {
+            return Err(self.fail(&mut state, error));
+        }
+        let now = ambient::now();
+        if now.saturating_duration_since(state.applied_at) > PAUSE_MIN {
+            state.busy_since = now;
+        }
+        state.applied_at = now;
+        state.applied = epoch;
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    fn write_all(
+        &self,
+        state: &mut State,
+        before: Before,
+        changes: &mut dyn Iterator<Item = Change>,
+    ) -> tantivy::Result<()> {
+        let mut portion = Portion::default();
+        for change in changes {
+            let url_key = match &change {
+                Change::Insert(document) | Change::Upsert(document) => &document.url_key,
+                Change::Delete(url_key) | Change::Bucket(url_key, _) => url_key,
+            };
+            let hash = keys::hash(url_key);
+            if portion.is_full_for(hash) {
+                self.write(state, std::mem::take(&mut portion))?;
+            }
+            match change {
+                Change::Insert(document) if before != Before::Unknown => {
+                    // Without in-links nothing is kept, unless an earlier page of this key left something.
+                    if document.inlink_bucket > 0 || state.told.contains_key(&hash) {
+                        state.told.insert(hash, document.inlink_bucket);
+                    }
+                    portion.add(hash, document);
+                }
+                Change::Insert(document) | Change::Upsert(document) => {
+                    state.told.insert(hash, document.inlink_bucket);
+                    portion.delete(hash, document.url_key.clone());
+                    portion.add(hash, document);
+                }
+                // From the beginning, keys without a page are named too.
+                Change::Delete(_) if before == Before::Empty && state.documents_waiting == 0 => {}
+                Change::Delete(url_key) => {
+                    state.told.insert(hash, 0);
+                    portion.delete(hash, url_key);
+                }
+                Change::Bucket(_, bucket) => {
+                    state.told.insert(hash, bucket);
+                }
+            }
+        }
+        self.write(state, portion)
+    }
+
+    fn write(&self, state: &mut State, portion: Portion) -> tantivy::Result<()> {
+        state.documents_waiting += portion.hashes.len() as u64;
+        let writer = self.writer(state)?;
+        if !portion.deleted.is_empty() {
+            // tantivy has no upsert. A deletion holds for what was added before it, so the order of these two
+            // matters.
+            writer.delete(Keys::new(portion.deleted))?;
+        }
+        for document in portion.added {
+            let queued = self.queued(writer, &document)?;
+            writer.add(queued)?;
+        }
+        Ok(())
+    }
+
+    /// The document, when there is room for it.
+    fn queued(&self, writer: &crate::writer::Writer, document: &Document) -> tantivy::Result<Queued> {
+        let bytes = bytes_of(document);
+        loop {
+            if let Some(permit) = self.budget.acquire(bytes, PROBE_INTERVAL) {
+                let document = self.fields.encode(document);
+                return Ok(Queued {
+                    document,
+                    _permit: permit,
+                });
+            }
+            // An indexing thread that failed (full disk) frees nothing until the writer is dropped, and
+            // only an operation tells of it.
+            writer.probe(self.fields.nobody())?;
+        }
+    }
+}
+
+/// 1 KiB for what a document has beside its texts: its row, its terms of filters, tantivy's own fields.
+fn bytes_of(document: &Document) -> usize {
+    document.text.len() + document.title.len() + document.url.len() + 1024
+}

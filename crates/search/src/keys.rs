@@ -1,0 +1,138 @@
+//! Documents found by their keys: for deletion, and for what is kept beside them.
+//!
+//! A document has its whole key (a column with a dictionary, which also gives the order among equal scores) and a hash
+//! of it (a column of numbers). No key is an indexed term: a dictionary of all terms over keys costs more than all else
+//! of a page without text. What is to be found is looked for by hash in one pass over the column, about a
+//! nanosecond a document, and compared as a whole: keys of one hash never stand for each other.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use tantivy::query::{ConstScorer, EnableScoring, Explanation, Query, Scorer, Weight};
+use tantivy::{DocId, DocSet, Score, SegmentReader, TERMINATED, TantivyError};
+
+use crate::schema;
+
+/// Documents whose hashes are read at a time.
+const BLOCK: usize = 1024;
+
+/// Hash of a key: the same in every index.
+pub(crate) fn hash(url_key: &str) -> u64 {
+    // Cryptographic, because URLs come from strangers, who could make keys of one hash for a simpler one.
+    let hash = blake3::hash(url_key.as_bytes());
+    let mut first = [0; 8];
+    first.copy_from_slice(&hash.as_bytes()[..8]);
+    u64::from_le_bytes(first)
+}
+
+/// Calls `each` with every document of a segment and the hash of its key.
+pub(crate) fn each_hash(reader: &SegmentReader, mut each: impl FnMut(DocId, u64)) -> tantivy::Result<()> {
+    let column = reader.fast_fields().u64(schema::HASH)?;
+    let count = column.values.num_vals();
+    if count != reader.max_doc() {
+        return Err(TantivyError::InternalError(format!(
+            "segment {} has {count} keys for {} documents",
+            reader.segment_id(),
+            reader.max_doc()
+        )));
+    }
+    let mut block = [0; BLOCK];
+    for start in (0..count).step_by(BLOCK) {
+        let length = BLOCK.min((count - start) as usize);
+        column.values.get_range(u64::from(start), &mut block[..length]);
+        for (document, &hash) in (start..).zip(&block[..length]) {
+            each(document, hash);
+        }
+    }
+    Ok(())
+}
+
+/// The documents of some keys, as a query for tantivy to delete by.
+#[derive(Debug, Clone)]
+pub(crate) struct Keys(Arc<FxHashMap<u64, String>>);
+
+impl Keys {
+    /// Of keys by their hashes.
+    pub(crate) fn new(keys: FxHashMap<u64, String>) -> Keys {
+        Keys(Arc::new(keys))
+    }
+
+    fn documents(&self, reader: &SegmentReader) -> tantivy::Result<Vec<DocId>> {
+        let mut documents = Vec::new();
+        each_hash(reader, |document, hash| {
+            if let Some(url_key) = self.0.get(&hash) {
+                documents.push((document, url_key));
+            }
+        })?;
+        let mut found = Vec::with_capacity(documents.len());
+        let Some(column) = reader.fast_fields().str(schema::KEY)? else {
+            return Ok(found);
+        };
+        let mut held = String::new();
+        for (document, url_key) in documents {
+            held.clear();
+            if let Some(ordinal) = column.ords().first(document) {
+                column.ord_to_str(ordinal, &mut held)?;
+            }
+            if held == schema::key_text(url_key) {
+                found.push(document);
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Query for Keys {
+    fn weight(&self, _: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl Weight for Keys {
+    fn scorer(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
+        let documents = self.documents(reader)?;
+        Ok(Box::new(ConstScorer::new(Documents { documents, at: 0 }, boost)))
+    }
+
+    fn explain(&self, _: &SegmentReader, _: DocId) -> tantivy::Result<Explanation> {
+        Ok(Explanation::new("a key", 0.0))
+    }
+}
+
+/// Documents that were found, as tantivy goes through them.
+struct Documents {
+    /// Ascending.
+    documents: Vec<DocId>,
+    at: usize,
+}
+
+impl DocSet for Documents {
+    fn advance(&mut self) -> DocId {
+        self.at += 1;
+        self.doc()
+    }
+
+    fn doc(&self) -> DocId {
+        self.documents.get(self.at).copied().unwrap_or(TERMINATED)
+    }
+
+    fn size_hint(&self) -> u32 {
+        self.documents.len() as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Part of the format: what is on disk is found by it.
+    #[test]
+    fn the_hash_of_a_key_stays() {
+        // The first bytes of BLAKE3's test vector for nothing.
+        assert_eq!(
+            hash(""),
+            u64::from_le_bytes([0xaf, 0x13, 0x49, 0xb9, 0xf5, 0xf9, 0xa1, 0xa6])
+        );
+        assert_ne!(hash("org,example)/"), hash("org,example)/a"));
+    }
+}
