@@ -89,6 +89,7 @@ impl Run {
                 input: self.input,
                 bytes_done: self.offset,
                 records: per_epoch,
+                captures_recounted: 0,
                 quarantined: Vec::new(),
                 state: InputState::Loading,
                 cut: None,

@@ -11,7 +11,7 @@ use parking_lot::RwLock;
 use crate::files::Files;
 use crate::inputs::Sources;
 use crate::lock::Lock;
-use crate::owner::Owner;
+use crate::owner::{Opening, Owner};
 use crate::question::{Answer, Ask, Cancel, Dump, DumpFormat, Job, JobBody, JobState, LoadRequest};
 use crate::socket::client::{Client, ClientError};
 use crate::{AskError, ErrorCode, OpenError};
@@ -44,6 +44,10 @@ pub struct OpenSettings {
     /// The caller will only ask questions. If other processes have the archive open read-only, so that nobody
     /// can own it, it is then opened read-only here as well.
     pub asks_only: bool,
+    /// Recount what is loaded instead of keeping it: the archive then has a ledger and a quarantine alone, and
+    /// answers a [`Check`](crate::question::Check) with the fingerprints of all views. For an archive that is thrown
+    /// away afterwards.
+    pub recount: bool,
     /// Which links a new archive keeps; all if absent. An existing archive keeps its own choice.
     pub links: Option<LinkScope>,
 }
@@ -249,7 +253,10 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
         }
         files.prepare()?;
     }
-    let create = settings.create.then(|| settings.links.unwrap_or_default());
+    let how = Opening {
+        create: settings.create.then(|| settings.links.unwrap_or_default()),
+        recount: settings.recount,
+    };
     let patience = if settings.own {
         OWNED_TIME_MAX
     } else {
@@ -257,7 +264,7 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
     };
     let begun = ambient::now();
     loop {
-        if let Some(owner) = try_own(files, create, settings.read_only, sources)? {
+        if let Some(owner) = try_own(files, how, settings.read_only, sources)? {
             return Ok(Role::Owner(owner));
         }
         let mut hint = String::new();
@@ -302,13 +309,13 @@ fn find_role(files: &Files, settings: &OpenSettings, sources: &Sources) -> Resul
 /// owns it.
 fn try_own(
     files: &Files,
-    create: Option<LinkScope>,
+    how: Opening,
     read_only: bool,
     sources: &Sources,
 ) -> Result<Option<Owner>, OpenError> {
     if !read_only {
         match Lock::try_acquire(&files.lock()) {
-            Ok(Some(lock)) => return Ok(Some(Owner::open(files, lock, create, sources)?)),
+            Ok(Some(lock)) => return Ok(Some(Owner::open(files, lock, how, sources)?)),
             Ok(None) => return Ok(None),
             Err(error) if error.forbids_writing() => {
                 tracing::info!(dir = %files.dir().display(), "cannot be written to: opened read-only");

@@ -32,6 +32,7 @@ pub mod question;
 mod read_only;
 mod readable;
 mod record;
+mod recounting;
 pub mod snippet_html;
 mod socket;
 

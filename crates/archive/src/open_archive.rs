@@ -11,6 +11,7 @@ use crate::feed::{self, FeedError};
 use crate::files::{ArchiveSettings, Files};
 use crate::inputs::{KnownDigests, Sources};
 use crate::jobs::Jobs;
+use crate::recounting::Recounting;
 use crate::{AskError, OpenError};
 
 /// Time between two attempts to write a search index that could not be written.
@@ -26,6 +27,8 @@ pub(crate) struct OpenArchive {
     pub(crate) weave: Weave,
     pub(crate) search: SearchIndex,
     pub(crate) jobs: Arc<Jobs>,
+    /// What is loaded is recounted instead of kept, if there is this.
+    pub(crate) recounting: Option<Recounting>,
     /// The last epoch that was fed to the search index. Locked while feeding, so that epochs reach it in
     /// order.
     feeding: Mutex<u64>,
@@ -63,6 +66,7 @@ impl OpenArchive {
             search,
             search_failure: Mutex::default(),
             jobs: Arc::default(),
+            recounting: None,
         })
     }
 

@@ -14,8 +14,18 @@ use crate::inputs::Sources;
 use crate::lock::Lock;
 use crate::open_archive::OpenArchive;
 use crate::question::{Answer, Dump, DumpFormat, Question};
+use crate::recounting::Recounting;
 use crate::socket::server::{Answerer, Server};
 use crate::{AskError, OpenError, ask, load};
+
+/// How an owner opens its archive.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opening {
+    /// If there is no archive, create one with this scope of links.
+    pub(crate) create: Option<LinkScope>,
+    /// As [`crate::OpenSettings::recount`].
+    pub(crate) recount: bool,
+}
 
 pub(crate) struct Owner {
     /// `None` only while the owner is being dropped.
@@ -29,15 +39,14 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// Opens the archive under its lock. If there is none, creates it with the scope of links in `create`, or
-    /// fails without one.
+    /// Opens the archive under its lock. If there is none, creates it, or fails where that was not asked for.
     pub(crate) fn open(
         files: &Files,
         lock: Lock,
-        create: Option<LinkScope>,
+        how: Opening,
         sources: &Sources,
     ) -> Result<Owner, OpenError> {
-        let settings = match (files.read_settings()?, create) {
+        let settings = match (files.read_settings()?, how.create) {
             (Some(settings), _) => settings,
             (None, Some(links)) => create_archive(files, links)?,
             (None, None) => {
@@ -46,7 +55,9 @@ impl Owner {
                 });
             }
         };
-        let open = Arc::new(OpenArchive::open(files.clone(), settings, sources.clone())?);
+        let mut open = OpenArchive::open(files.clone(), settings, sources.clone())?;
+        open.recounting = how.recount.then(|| Recounting::new(&files.index()));
+        let open = Arc::new(open);
         let in_runner = open.clone();
         let runner = open
             .jobs

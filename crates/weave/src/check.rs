@@ -1,40 +1,135 @@
 //! Whether the index is as it was written: its files, and the tables that follow from other tables.
 //!
-//! What follows from the records themselves is compared by who has them (`weft verify`): views by
-//! [`Snapshot::dump`], the rest by [`Snapshot::dump_details`].
+//! What follows from the records themselves is compared by who has them (`weft verify`): views by their
+//! [`Fingerprints`], and where these differ by [`Snapshot::dump`] and [`Snapshot::dump_details`].
 
 mod damage;
 mod derived;
 mod files;
+mod found;
 
 pub use damage::Damage;
 
 use crate::error::{DumpError, SnapshotError};
+use crate::fingerprint::Fingerprints;
 use crate::snapshot::Snapshot;
+use crate::tables::Table;
+
+/// What [`Snapshot::check`] finds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Files and tables that are not as they were written.
+    pub damages: Vec<Damage>,
+    /// What the views are, if there is no damage.
+    ///
+    /// Captures, versions and links are counted from their tables, captured keys from the URIs. Without damage all
+    /// other views follow from these: URIs and their in-links agree with captures and links, domains and rankings
+    /// with URIs, and the dumps of `pages`, `inlinks` and `top` are these rows joined or in another order.
+    pub fingerprints: Fingerprints,
+    /// Rows of `uris`.
+    pub uris: u64,
+    /// Rows of `domains`.
+    pub domains: u64,
+}
 
 impl Snapshot {
     /// Compares every file of every table with its checksum, from end to end; then the tables that follow from others
-    /// (in-links, rankings) with what they follow from. Memory is bounded; of each such table the first difference
-    /// is told.
+    /// (in-links, page marks, domains, rankings) with what they follow from. Memory is bounded; of each such table the
+    /// first difference is told.
     ///
     /// # Errors
     /// [`DumpError`] where it cannot be said: there is no room for sorting, or the index is closed.
-    pub fn check(&self) -> Result<Vec<Damage>, DumpError> {
+    pub fn check(&self) -> Result<Checked, DumpError> {
         let Some(tables) = self.cut().tables() else {
             // Any read says why.
             self.ledger()?;
-            return Ok(Vec::new());
+            return Ok(Checked::default());
         };
-        let mut damages = files::check(tables);
-        for check in [derived::inlinks, derived::page_marks, derived::rankings] {
-            let found = match check(self) {
-                Err(DumpError::Snapshot(error)) => Some(unreadable(error)?),
-                other => other?,
-            };
-            // A damaged file explains what cannot be read of its table.
-            damages.extend(found.filter(|found| !damages.iter().any(|known| known.table == found.table)));
+        let mut damages = Damages(files::check(tables));
+        let captures = damages.readable(found::captures(self))?;
+        let versions = damages.readable(found::versions(self))?;
+        let links = damages.readable(found::links(self))?;
+        let uris = damages.readable(found::uris(self))?;
+        let domains = damages.readable(found::domains(self))?;
+        if let (Some(links), Some(uris)) = (&links, &uris)
+            && !(uris.counts_agree && links.pairs == uris.pairs)
+        {
+            damages.explained(derived::inlinks(self), Table::Inlinks)?;
         }
-        Ok(damages)
+        if let (Some(versions), Some(uris)) = (&versions, &uris)
+            && versions.pages != uris.pages
+        {
+            damages.explained(derived::page_marks(self), Table::Uris)?;
+        }
+        if let (Some(domains), Some(uris)) = (&domains, &uris)
+            && domains.counts != uris.domains
+        {
+            damages.add(Damage::of(
+                Table::Domains,
+                "the counts are not those of the URIs".into(),
+            ));
+        }
+        damages.add_all(uris.as_ref().and_then(|uris| uris.stray.clone()));
+        damages.add_all(match derived::rankings(self) {
+            Err(DumpError::Snapshot(error)) => Some(unreadable(error)?),
+            other => other?,
+        });
+        let (versions, uris) = (versions.unwrap_or_default(), uris.unwrap_or_default());
+        Ok(Checked {
+            damages: damages.0,
+            fingerprints: Fingerprints {
+                captures: captures.unwrap_or_default(),
+                captured: uris.captured,
+                versions: versions.all,
+                pages: versions.pages,
+                links: links.unwrap_or_default().all,
+            },
+            uris: uris.rows,
+            domains: domains.unwrap_or_default().rows,
+        })
+    }
+}
+
+/// What was found so far.
+struct Damages(Vec<Damage>);
+
+impl Damages {
+    fn add(&mut self, damage: Damage) {
+        // A damaged file explains what cannot be read of its table.
+        if !self.0.iter().any(|known| known.table == damage.table) {
+            self.0.push(damage);
+        }
+    }
+
+    fn add_all(&mut self, damages: impl IntoIterator<Item = Damage>) {
+        damages.into_iter().for_each(|damage| self.add(damage));
+    }
+
+    /// Notes why something could not be read.
+    fn readable<T>(&mut self, read: Result<T, SnapshotError>) -> Result<Option<T>, SnapshotError> {
+        match read {
+            Ok(read) => Ok(Some(read)),
+            Err(error) => {
+                self.add(unreadable(error)?);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Notes the first difference in a table that does not agree with another. If none is found, the table is named
+    /// alone.
+    fn explained(
+        &mut self,
+        difference: Result<Option<Damage>, DumpError>,
+        table: Table,
+    ) -> Result<(), DumpError> {
+        self.add(match difference {
+            Ok(Some(damage)) => damage,
+            Ok(None) => Damage::of(table, "does not agree with what it follows from".into()),
+            Err(DumpError::Snapshot(error)) => unreadable(error)?,
+            Err(error) => return Err(error),
+        });
+        Ok(())
     }
 }
 

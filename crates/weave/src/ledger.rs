@@ -151,6 +151,8 @@ pub struct InputProgress {
     pub bytes_done: u64,
     /// Records read since the last progress.
     pub records: u64,
+    /// Captures since the last progress that are counted here and not woven (see [`crate::Recount`]).
+    pub captures_recounted: u64,
     /// Quarantine entries since the last progress.
     pub quarantined: Vec<QuarantineEntry>,
     /// New state.

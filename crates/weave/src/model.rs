@@ -111,6 +111,12 @@ impl Model {
         self.captures.get(&(id, offset))
     }
 
+    /// All captures, with the entries of their inputs.
+    pub fn captures(&self) -> impl Iterator<Item = (&LedgerEntry, &Capture)> {
+        let captures = self.captures.iter();
+        captures.map(|((input, _), capture)| (&self.ledger[input.0 as usize - 1], capture))
+    }
+
     /// Keys of all URIs, and of all sources.
     pub fn url_keys(&self) -> BTreeSet<String> {
         self.uris().into_keys().collect()

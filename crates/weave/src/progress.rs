@@ -101,11 +101,13 @@ impl<'l> LedgerMoves<'l> {
             // other.
             entry.bytes_done = step.bytes_done;
             entry.records += step.records;
+            entry.captures += step.captures_recounted;
             entry.state = step.state;
             if let Some(cut) = step.cut {
                 entry.cut = cut;
             }
             totals.records += step.records;
+            totals.captures += step.captures_recounted;
             for entry in step.quarantined {
                 self.quarantine(step.input, entry);
             }

@@ -293,7 +293,7 @@ impl Snapshot {
     }
 
     /// Ledger entry of an input that some row names.
-    pub(crate) fn input(&self, id: InputId) -> Result<Arc<LedgerEntry>, SnapshotError> {
+    pub fn input(&self, id: InputId) -> Result<Arc<LedgerEntry>, SnapshotError> {
         if let Some(entry) = self.inner.inputs.lock().get(&id) {
             return Ok(entry.clone());
         }

@@ -1,92 +1,197 @@
 //! Sorting more rows than memory holds: sorted runs in temporary files, then one merge.
 //!
-//! Invariant: at most [`RUN_BYTES`] of rows are in memory while they come in, and one row of every run while they
-//! go out. The files have no name, so that nothing stays behind after a crash.
+//! Invariants, whatever the number of rows:
+//! - at most [`RUN_BYTES`] of rows and of what finds them are in memory while they come in;
+//! - at most [`FAN_IN`] runs of each tier wait for the merge, and each has one row and one buffer in memory: every
+//!   full tier becomes one run of the next.
+//!
+//! The files have no name, so that nothing stays behind after a crash.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Rows held before they are written as a run.
+/// Memory for rows before they are written as a run, in bytes.
 const RUN_BYTES: usize = 64 << 20;
 
+/// Runs of one tier that are merged into one of the next. Rows of 64 GiB then pass two merges.
+const FAN_IN: usize = 32;
+
+/// Buffers of files, in bytes.
+const WRITE_BUFFER_BYTES: usize = 256 << 10;
+const READ_BUFFER_BYTES: usize = 64 << 10;
+
 /// Collects rows (byte strings) in any order and gives them sorted.
-pub(crate) struct Sorter<'d> {
-    dir: &'d Path,
+pub(crate) struct Sorter {
+    dir: PathBuf,
     run_bytes: usize,
-    rows: Vec<Vec<u8>>,
-    held_bytes: usize,
-    runs: Vec<File>,
+    fan_in: usize,
+    held: Held,
+    /// Runs on disk by tier: one of tier `n` is made of `fan_in` of tier `n - 1`.
+    tiers: Vec<Vec<File>>,
 }
 
-impl<'d> Sorter<'d> {
+impl Sorter {
     /// Temporary files go to `dir`.
-    pub(crate) fn new(dir: &'d Path) -> Sorter<'d> {
+    pub(crate) fn new(dir: &Path) -> Sorter {
         Sorter {
-            dir,
+            dir: dir.to_owned(),
             run_bytes: RUN_BYTES,
-            rows: Vec::new(),
-            held_bytes: 0,
-            runs: Vec::new(),
+            fan_in: FAN_IN,
+            held: Held::default(),
+            tiers: Vec::new(),
         }
     }
 
-    pub(crate) fn push(&mut self, row: Vec<u8>) -> io::Result<()> {
-        // A vector's own 24 bytes and the allocator's overhead count too.
-        self.held_bytes += row.len() + 48;
-        self.rows.push(row);
-        if self.held_bytes >= self.run_bytes {
-            self.write_run()?;
+    pub(crate) fn push(&mut self, row: &[u8]) -> io::Result<()> {
+        self.held.push(row);
+        if self.held.memory_bytes() >= self.run_bytes {
+            self.held.sort();
+            let mut run = RunWriter::new(&self.dir)?;
+            self.held.rows().try_for_each(|row| run.push(row))?;
+            self.held.clear();
+            self.keep(run.finish()?, 0)?;
         }
         Ok(())
     }
 
-    fn write_run(&mut self) -> io::Result<()> {
-        self.rows.sort_unstable();
-        let mut file = BufWriter::with_capacity(1 << 18, tempfile::tempfile_in(self.dir)?);
-        for row in self.rows.drain(..) {
-            file.write_all(&(row.len() as u32).to_le_bytes())?;
-            file.write_all(&row)?;
+    /// Adds a run to its tier, and merges the tier if it is full.
+    fn keep(&mut self, run: File, tier: usize) -> io::Result<()> {
+        if self.tiers.len() <= tier {
+            self.tiers.push(Vec::new());
         }
-        let mut file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        // The file is read from here on; nobody else can open it, as it has no name.
-        file.rewind()?;
-        self.runs.push(file);
-        self.held_bytes = 0;
-        Ok(())
+        self.tiers[tier].push(run);
+        if self.tiers[tier].len() < self.fan_in {
+            return Ok(());
+        }
+        let mut merged = RunWriter::new(&self.dir)?;
+        for row in Merge::of(std::mem::take(&mut self.tiers[tier]))? {
+            merged.push(&row?)?;
+        }
+        self.keep(merged.finish()?, tier + 1)
     }
 
     /// All rows, sorted bytewise; equal rows stay as many as they were.
     pub(crate) fn finish(mut self) -> io::Result<Sorted> {
-        self.rows.sort_unstable();
-        let mut merge = Sorted {
-            runs: self
-                .runs
-                .into_iter()
-                .map(|file| BufReader::with_capacity(1 << 16, file))
+        self.held.sort();
+        Ok(Sorted {
+            merge: Merge::of(self.tiers.into_iter().flatten().collect())?,
+            held: self.held,
+            next_held: 0,
+        })
+    }
+}
+
+/// Rows in memory, one behind the other.
+#[derive(Default)]
+struct Held {
+    bytes: Vec<u8>,
+    places: Vec<Place>,
+}
+
+/// Where a row is in [`Held::bytes`].
+#[derive(Clone, Copy)]
+struct Place {
+    /// The row's first 8 bytes as a number, filled up with zeros: most comparisons end with it.
+    beginning: u64,
+    from: usize,
+    bytes: usize,
+}
+
+impl Held {
+    fn push(&mut self, row: &[u8]) {
+        let mut beginning = [0; 8];
+        let known = row.len().min(8);
+        beginning[..known].copy_from_slice(&row[..known]);
+        self.places.push(Place {
+            beginning: u64::from_be_bytes(beginning),
+            from: self.bytes.len(),
+            bytes: row.len(),
+        });
+        self.bytes.extend_from_slice(row);
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.bytes.len() + self.places.len() * size_of::<Place>()
+    }
+
+    fn sort(&mut self) {
+        let bytes = &self.bytes;
+        self.places.sort_unstable_by(|a, b| {
+            // Of two rows with the same beginning one may be the beginning of the other, so whole rows decide.
+            let rows = || a.row(bytes).cmp(b.row(bytes));
+            a.beginning.cmp(&b.beginning).then_with(rows)
+        });
+    }
+
+    fn row(&self, number: usize) -> Option<&[u8]> {
+        self.places.get(number).map(|place| place.row(&self.bytes))
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &[u8]> {
+        self.places.iter().map(|place| place.row(&self.bytes))
+    }
+
+    /// Keeps the memory for the next run.
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.places.clear();
+    }
+}
+
+impl Place {
+    fn row(self, bytes: &[u8]) -> &[u8] {
+        &bytes[self.from..self.from + self.bytes]
+    }
+}
+
+/// Writes a run: each row after its length (4 bytes, little-endian).
+struct RunWriter(BufWriter<File>);
+
+impl RunWriter {
+    fn new(dir: &Path) -> io::Result<RunWriter> {
+        let file = tempfile::tempfile_in(dir)?;
+        Ok(RunWriter(BufWriter::with_capacity(WRITE_BUFFER_BYTES, file)))
+    }
+
+    fn push(&mut self, row: &[u8]) -> io::Result<()> {
+        self.0.write_all(&(row.len() as u32).to_le_bytes())?;
+        self.0.write_all(row)
+    }
+
+    /// The run, to be read from its beginning.
+    fn finish(self) -> io::Result<File> {
+        let mut file = self.0.into_inner().map_err(io::IntoInnerError::into_error)?;
+        // The file is read from here on; nobody else can open it, as it has no name.
+        file.rewind()?;
+        Ok(file)
+    }
+}
+
+/// Sorted rows of several runs.
+struct Merge {
+    runs: Vec<BufReader<File>>,
+    /// The next row of every run.
+    heap: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
+}
+
+impl Merge {
+    fn of(runs: Vec<File>) -> io::Result<Merge> {
+        let runs = runs.into_iter();
+        let mut merge = Merge {
+            runs: runs
+                .map(|file| BufReader::with_capacity(READ_BUFFER_BYTES, file))
                 .collect(),
             heap: BinaryHeap::new(),
-            rest: self.rows.into_iter().peekable(),
         };
         for run in 0..merge.runs.len() {
             merge.refill(run)?;
         }
         Ok(merge)
     }
-}
 
-/// Sorted rows; see [`Sorter::finish`].
-pub(crate) struct Sorted {
-    runs: Vec<BufReader<File>>,
-    /// The next row of every run.
-    heap: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
-    /// The run that never left memory.
-    rest: std::iter::Peekable<std::vec::IntoIter<Vec<u8>>>,
-}
-
-impl Sorted {
     fn refill(&mut self, run: usize) -> io::Result<()> {
         let mut length = [0; 4];
         match self.runs[run].read_exact(&mut length) {
@@ -99,15 +204,11 @@ impl Sorted {
         Ok(())
     }
 
+    fn peek(&self) -> Option<&[u8]> {
+        self.heap.peek().map(|Reverse((row, _))| row.as_slice())
+    }
+
     fn pop(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let from_memory = match (self.rest.peek(), self.heap.peek()) {
-            // Which of two equal rows goes first makes no difference: rows are compared whole.
-            (Some(a), Some(Reverse((b, _)))) => a <= b,
-            (a, _) => a.is_some(),
-        };
-        if from_memory {
-            return Ok(self.rest.next());
-        }
         let Some(Reverse((row, run))) = self.heap.pop() else {
             return Ok(None);
         };
@@ -116,11 +217,35 @@ impl Sorted {
     }
 }
 
-impl Iterator for Sorted {
+impl Iterator for Merge {
     type Item = io::Result<Vec<u8>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.pop().transpose()
+    }
+}
+
+/// Sorted rows; see [`Sorter::finish`].
+pub(crate) struct Sorted {
+    merge: Merge,
+    /// The run that never left memory.
+    held: Held,
+    next_held: usize,
+}
+
+impl Iterator for Sorted {
+    type Item = io::Result<Vec<u8>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match (self.held.row(self.next_held), self.merge.peek()) {
+            // Which of two equal rows goes first makes no difference: rows are compared whole.
+            (Some(held), merged) if merged.is_none_or(|merged| held <= merged) => {
+                let row = held.to_vec();
+                self.next_held += 1;
+                Some(Ok(row))
+            }
+            _ => self.merge.next(),
+        }
     }
 }
 
@@ -129,19 +254,49 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Runs of a few rows, so that tiers fill and their runs are merged several times.
+    fn check(rows: &[Vec<u8>], run_bytes: usize, fan_in: usize) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut sorter = Sorter {
+            run_bytes,
+            fan_in,
+            ..Sorter::new(dir.path())
+        };
+        for row in rows {
+            sorter.push(row).unwrap();
+            assert!(sorter.held.memory_bytes() < run_bytes);
+            assert!(sorter.tiers.iter().all(|tier| tier.len() < fan_in));
+        }
+        let sorted: Vec<_> = sorter.finish().unwrap().map(Result::unwrap).collect();
+        let mut expected = rows.to_vec();
+        expected.sort();
+        assert_eq!(sorted, expected);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn rows_come_back_sorted(rows: Vec<Vec<u8>>, run_bytes in 1usize..2000) {
-            let dir = tempfile::tempdir().unwrap();
-            let mut sorter = Sorter { run_bytes, ..Sorter::new(dir.path()) };
-            for row in &rows {
-                sorter.push(row.clone()).unwrap();
-            }
-            let sorted: Vec<_> = sorter.finish().unwrap().map(Result::unwrap).collect();
-            let mut expected = rows;
-            expected.sort();
-            prop_assert_eq!(sorted, expected);
+        fn rows_come_back_sorted(rows: Vec<Vec<u8>>, run_bytes in 1usize..2000, fan_in in 2usize..5) {
+            check(&rows, run_bytes, fan_in);
         }
+
+        /// Short rows of few bytes: many are equal, or the beginning of others.
+        #[test]
+        fn like_rows_come_back_sorted(
+            rows in proptest::collection::vec(proptest::collection::vec(0u8..2, 0..12), 0..300),
+            run_bytes in 1usize..400,
+            fan_in in 2usize..4,
+        ) {
+            check(&rows, run_bytes, fan_in);
+        }
+    }
+
+    #[test]
+    fn tiers_are_merged_many_times() {
+        let rows: Vec<Vec<u8>> = (0..5000u32)
+            .map(|n| (n * 7919 % 5000).to_be_bytes().to_vec())
+            .collect();
+        check(&rows, 1, 2);
+        check(&rows, 100, 3);
     }
 }

@@ -77,6 +77,7 @@ impl Expected {
             input,
             bytes_done: row.bytes_done,
             records: 0,
+            captures_recounted: 0,
             quarantined: Vec::new(),
             state: row.state.clone(),
             cut: None,

@@ -1,34 +1,74 @@
 //! Checks that index and search index are as they were written and agree with each other.
 
-use weave::{DumpError, Snapshot};
+use weave::{DumpError, Fingerprints, Snapshot};
 
 use super::basis::Basis;
 use crate::AskError;
 use crate::open_archive::OpenArchive;
-use crate::question::{Check, CheckBody, DamageRow};
+use crate::question::{Check, CheckBody, DamageRow, FingerprintRow};
+use crate::recounting::Recounting;
 
 /// Advice for a damaged index.
 const LOAD_AGAIN: &str = "restore a copy of the archive, or load its inputs into a new one";
 
 pub(super) fn check(basis: &Basis<'_>, _: &Check) -> Result<CheckBody, AskError> {
     let Basis { open, snapshot } = basis;
-    let damages = snapshot.check().map_err(|error| match error {
+    if let Some(recounting) = &open.recounting {
+        return recounted(recounting);
+    }
+    let checked = snapshot.check().map_err(|error| match error {
         DumpError::Snapshot(error) => AskError::internal(error),
         other => AskError::unavailable(other),
     })?;
     let mut body = CheckBody::default();
-    body.damages.extend(damages.into_iter().map(|damage| DamageRow {
-        part: format!("table {}", damage.table),
-        found: damage.detail,
-        advice: LOAD_AGAIN.to_owned(),
-    }));
+    body.damages
+        .extend(checked.damages.into_iter().map(|damage| DamageRow {
+            part: format!("table {}", damage.table),
+            found: damage.detail,
+            advice: LOAD_AGAIN.to_owned(),
+        }));
     if body.damages.is_empty() {
+        body.fingerprints = rows(&checked.fingerprints);
+        let counted = [("uris", checked.uris), ("domains", checked.domains)];
+        body.fingerprints.extend(counted.map(|(of, rows)| FingerprintRow {
+            of: of.to_owned(),
+            rows,
+            hash: String::new(),
+        }));
         check_search(open, snapshot, &mut body);
     } else {
         body.notes
             .push("the search index was not checked: it follows from the index".to_owned());
     }
     Ok(body)
+}
+
+/// What was loaded into an archive that recounts. Nothing else of it is worth a check.
+fn recounted(recounting: &Recounting) -> Result<CheckBody, AskError> {
+    let fingerprints = recounting.finish().map_err(AskError::unavailable)?;
+    Ok(CheckBody {
+        fingerprints: fingerprints.as_ref().map(rows).unwrap_or_default(),
+        ..CheckBody::default()
+    })
+}
+
+fn rows(fingerprints: &Fingerprints) -> Vec<FingerprintRow> {
+    let Fingerprints {
+        captures,
+        captured,
+        versions,
+        pages,
+        links,
+    } = fingerprints;
+    let of = ["captures", "captured", "versions", "pages", "links"];
+    of.into_iter()
+        .zip([captures, captured, versions, pages, links])
+        .map(|(of, fingerprint)| FingerprintRow {
+            of: of.to_owned(),
+            rows: fingerprint.rows,
+            hash: format!("{:032x}", fingerprint.hash),
+        })
+        .collect()
 }
 
 fn check_search(open: &OpenArchive, snapshot: &Snapshot, body: &mut CheckBody) {

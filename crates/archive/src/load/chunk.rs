@@ -115,12 +115,12 @@ impl Item for Chunk {
 }
 
 /// The captures of a chunk, and what the ledger is to record about it.
-pub(super) struct Extract {
-    pub(super) progress: InputProgress,
-    pub(super) captures: Vec<Capture>,
+pub(crate) struct Extract {
+    pub(crate) progress: InputProgress,
+    pub(crate) captures: Vec<Capture>,
     /// As [`Chunk::taken_back`].
-    pub(super) taken_back: Option<InputState>,
-    pub(super) bytes: u64,
+    pub(crate) taken_back: Option<InputState>,
+    pub(crate) bytes: u64,
 }
 
 impl Item for Extract {

@@ -16,6 +16,7 @@ pub(super) fn extract_chunk(context: &Context, chunk: Chunk, out: &mut Out<'_, E
             input: chunk.input,
             bytes_done: chunk.bytes_done,
             records: 0,
+            captures_recounted: 0,
             quarantined: Vec::new(),
             state: chunk.state,
             cut: chunk.cut,

@@ -30,7 +30,8 @@ use std::time::Duration;
 
 use flow::{Batch, Feeder, Flow, FlowError, Out, Pipeline, StageSettings};
 
-use self::chunk::{Chunk, Digested, Extract, Registered, Woven};
+pub(crate) use self::chunk::Extract;
+use self::chunk::{Chunk, Digested, Registered, Woven};
 use self::context::Context;
 use self::earlier::Earlier;
 use self::rate::Rate;

@@ -14,6 +14,10 @@ pub(super) fn weave_chunks(
     extracts: Vec<Extract>,
     out: &mut Out<'_, Woven>,
 ) -> StageResult {
+    let mut extracts = extracts;
+    if let Some(recounting) = &context.open.recounting {
+        recounting.take(&context.open.weave.snapshot(), &mut extracts)?;
+    }
     let mut batch = Batch::default();
     let mut places = HashMap::new();
     let mut changed = Vec::new();
@@ -69,6 +73,7 @@ fn append(whole: &mut InputProgress, next: InputProgress) {
     );
     whole.bytes_done = next.bytes_done;
     whole.records += next.records;
+    whole.captures_recounted += next.captures_recounted;
     whole.quarantined.extend(next.quarantined);
     whole.state = next.state;
     whole.cut = next.cut;

@@ -82,8 +82,22 @@ pub struct StatusBody {
 pub struct CheckBody {
     /// The damaged parts.
     pub damages: Vec<DamageRow>,
+    /// What the views are, if nothing is damaged. Two archives with the same rows have the same fingerprints.
+    pub fingerprints: Vec<FingerprintRow>,
     /// What was not checked, and why.
     pub notes: Vec<String>,
+}
+
+/// Rows of one kind, whatever their order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FingerprintRow {
+    /// What is counted: `captures`, `captured` (URIs that have a capture), `versions` (current versions and their
+    /// texts), `pages` or `links`; `uris` and `domains`, which follow from these, with their number alone.
+    pub of: String,
+    /// Number of rows.
+    pub rows: u64,
+    /// Sum of their hashes, in hexadecimal digits.
+    pub hash: String,
 }
 
 /// One damaged part.

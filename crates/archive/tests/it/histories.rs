@@ -79,6 +79,7 @@ fn model_of(files: &[(String, PathBuf)]) -> Vec<(&'static str, String)> {
             input,
             bytes_done: size,
             records,
+            captures_recounted: 0,
             quarantined: Vec::new(),
             state: InputState::Done,
             cut: None,

@@ -14,4 +14,5 @@ mod one_second;
 mod owners;
 mod questions;
 mod records;
+mod recount;
 mod same_result;

@@ -1,4 +1,4 @@
-//! Tables that follow from other tables, against what they follow from.
+//! Tables that follow from other tables, against what they follow from: where the first difference is.
 
 use rustc_hash::FxHashMap;
 
@@ -61,7 +61,7 @@ pub(super) fn inlinks(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError> 
 }
 
 /// Every link as target and source, sorted.
-fn links_by_target(snapshot: &Snapshot) -> Result<Sorter<'_>, DumpError> {
+fn links_by_target(snapshot: &Snapshot) -> Result<Sorter, DumpError> {
     let cut = snapshot.cut();
     let mut sorter = Sorter::new(snapshot.dir());
     for row in cut.iter(Table::Links) {
@@ -69,7 +69,7 @@ fn links_by_target(snapshot: &Snapshot) -> Result<Sorter<'_>, DumpError> {
         let source_key = cut.decode(Table::Links, &key, codec::to_text(&key))?;
         for link in links::read_row(cut, &key, &value, |_| true)? {
             sorter
-                .push(pair(&link.url_key, &source_key))
+                .push(&pair(&link.url_key, &source_key))
                 .map_err(|source| scratch(snapshot, source))?;
         }
     }
@@ -131,7 +131,7 @@ pub(super) fn rankings(snapshot: &Snapshot) -> Result<Option<Damage>, DumpError>
             .get_mut(&*domain)
             .and_then(|ranking| ranking.uri(Scope::Domain(&domain), &url_key, counts));
         for row in row.into_iter().chain(of_domain) {
-            sorter.push(row).map_err(|source| scratch(snapshot, source))?;
+            sorter.push(&row).map_err(|source| scratch(snapshot, source))?;
         }
     }
     if all.is_some_and(|all| !all.agrees()) {
@@ -184,7 +184,7 @@ struct Expected<'s> {
 }
 
 impl<'s> Expected<'s> {
-    fn of(snapshot: &'s Snapshot, sorter: Sorter<'_>) -> Result<Expected<'s>, DumpError> {
+    fn of(snapshot: &'s Snapshot, sorter: Sorter) -> Result<Expected<'s>, DumpError> {
         let rows = sorter.finish().map_err(|source| scratch(snapshot, source))?;
         let mut expected = Expected {
             snapshot,
@@ -225,10 +225,7 @@ impl<'s> Expected<'s> {
 }
 
 fn difference(table: Table, detail: String) -> Option<Damage> {
-    Some(Damage {
-        table: table.name(),
-        detail,
-    })
+    Some(Damage::of(table, detail))
 }
 
 fn scratch(snapshot: &Snapshot, source: std::io::Error) -> DumpError {

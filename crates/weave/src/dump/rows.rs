@@ -120,7 +120,7 @@ impl Snapshot {
             let (key, value) = row?;
             for link in links::read_row(self.cut(), &key, &value, |_| true)? {
                 // Sorted in files: the links of a large archive do not fit into memory.
-                sorter.push(pack_inlink(&key, &link)).map_err(scratch)?;
+                sorter.push(&pack_inlink(&key, &link)).map_err(scratch)?;
             }
         }
         for row in sorter.finish().map_err(scratch)? {
@@ -166,7 +166,7 @@ impl Snapshot {
                 .cut()
                 .decode(Table::Uris, &key, uris::decode_counts(&value))?
                 .counts;
-            sorter.push(pack_rank(counts, &key)).map_err(scratch)?;
+            sorter.push(&pack_rank(counts, &key)).map_err(scratch)?;
         }
         for row in sorter.finish().map_err(scratch)? {
             let row = row.map_err(scratch)?;

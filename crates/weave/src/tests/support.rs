@@ -6,8 +6,8 @@ use extract::{Capture, CaptureKind, Link, Page};
 
 use crate::model::Model;
 use crate::{
-    Batch, CaptureRow, DumpFormat, EpochReport, InputId, InputProgress, InputState, LedgerEntry, Settings,
-    Snapshot, TakeBack, View, Weave,
+    Batch, CaptureRow, DumpFormat, EpochReport, Fingerprints, InputId, InputProgress, InputState,
+    LedgerEntry, Recount, Settings, Snapshot, TakeBack, View, Weave,
 };
 
 /// An index in a temporary directory, and the model that has seen the same.
@@ -138,7 +138,21 @@ impl Pair {
         }
         self.check_reads(&snapshot);
         self.check_totals(&snapshot);
-        assert_eq!(snapshot.check().unwrap(), [], "what follows from other tables");
+        let checked = snapshot.check().unwrap();
+        assert_eq!(checked.damages, [], "what follows from other tables");
+        assert_eq!(checked.fingerprints, self.recount(), "recomputed");
+        let totals = snapshot.totals().unwrap();
+        assert_eq!((checked.uris, checked.domains), (totals.uris, totals.domains));
+    }
+
+    /// The fingerprints of the captures that the model has.
+    fn recount(&self) -> Fingerprints {
+        let mut recount = Recount::new(&self.dir());
+        for (entry, capture) in self.model.captures() {
+            let (input, collection) = (&entry.input, &entry.collection);
+            recount.add(input, collection, capture.clone()).unwrap();
+        }
+        recount.finish().unwrap()
     }
 
     #[track_caller]
@@ -241,6 +255,7 @@ pub(crate) fn progress(input: InputId, bytes_done: u64, state: InputState) -> In
         input,
         bytes_done,
         records: 1,
+        captures_recounted: 0,
         quarantined: Vec::new(),
         state,
         cut: None,

@@ -1,10 +1,14 @@
 //! `weft verify`: every view recomputed from the records, and compared row by row.
 //!
-//! The inputs of the ledger are read again into an empty archive beside this one, as far as they were read.
-//! Two archives of the same captures dump the same bytes, whatever the order and the interruptions, so every
-//! view must dump the same. In addition the archive checks its own files, and the tables that follow from
-//! other tables ([`Check`]). It is only read, never written.
+//! The archive checks its own files and the tables that follow from other tables ([`Check`]). Then the inputs of
+//! the ledger are read again, as far as they were read, and counted rather than kept: if ledger, quarantine and the
+//! fingerprints of all other views are the same, so are their rows.
+//!
+//! Only where they are not, the inputs are read once more, into an empty archive beside this one. Two archives of
+//! the same captures dump the same bytes, whatever the order and the interruptions, so the first difference of two
+//! dumps is what is told of a view. The archive is only read, never written.
 
+mod agree;
 mod compare;
 mod fresh;
 mod scope;
@@ -27,7 +31,7 @@ use crate::style::clean;
 use crate::units::{count, counted};
 use crate::which_store::StoreArgs;
 use compare::{Comparing, Comparison};
-use fresh::Fresh;
+use fresh::{Fresh, Manner};
 use scope::{Compared, Extent, Scope, Unknown};
 
 const EXAMPLES: &str = "\
@@ -35,8 +39,9 @@ Examples:
   weft verify
   weft verify --archive /data/crawls --json
 
-Reads the whole index, and all inputs again, into a folder beside the archive (or, where that
-cannot be written to, among temporary files) that is removed at the end: this takes as long as loading them, and as much space as the archive.
+Reads the whole index, and all inputs again, and needs some space in a folder beside the archive
+(or, where that cannot be written to, among temporary files) that is removed at the end. Where a view differs, the
+inputs are loaded into that folder to say how: this takes as long as loading them, and as much space as the archive.
 An input that was read in part (a file that is still being written) counts up to there.
 Exit code 1: a view differs, something in the index is damaged, or an input is gone or changed.";
 
@@ -65,42 +70,57 @@ const VIEWS: [Dump; 11] = [
     Dump::View(View::Top),
 ];
 
+/// Names of the sums that are compared, in the order of [`numbers`].
+const TOTALS: [&str; 7] = [
+    "records",
+    "captures",
+    "pages",
+    "links",
+    "uris",
+    "domains",
+    "quarantined",
+];
+
 /// Runs `weft verify`.
 pub(crate) fn run(args: &Args, context: &mut Context) -> anyhow::Result<Outcome> {
     context.remote_inputs.use_given(&args.place);
     let archive = ask::open(context)?;
     let stop = Stop::listen()?;
     let (epoch, status) = status(&archive)?;
-    let CheckBody { damages, mut notes } = archive.ask(Check {})?.body;
+    let CheckBody {
+        damages,
+        fingerprints,
+        mut notes,
+    } = archive.ask(Check {})?.body;
     let rows = ledger_rows(&archive, None)?;
-    let fresh = Fresh::load(
-        archive.dir(),
-        &rows,
-        &status,
-        context.remote_inputs.sources(),
-        &stop,
-    )?;
-    let scope = Scope::of(&rows, &fresh.unknown);
-    let mut views = Vec::new();
-    for view in VIEWS {
-        views.push(match scope.refuses(Compared::Rows(view)) {
-            Some(why) => Comparison::impossible(Compared::Rows(view), why),
-            None => compare_view(view, &archive, &fresh, &scope)?,
-        });
-    }
-    let (epoch_after, status) = self::status(&archive)?;
+    let sources = context.remote_inputs.sources();
+    let load = |how| Fresh::load(archive.dir(), &rows, &status, &sources, &stop, how);
+    // What is damaged is compared row by row, as far as it can be read.
+    let agreed = match fingerprints.is_empty() {
+        false => agree::views(&archive, &status, &fingerprints, &rows, &load(Manner::Counted)?)?,
+        true => None,
+    };
+    let (views, unknown) = match agreed {
+        Some(views) => (views, Vec::new()),
+        None => {
+            let fresh = load(Manner::Kept)?;
+            let scope = Scope::of(&rows, &fresh.unknown);
+            let views = compare_views(&archive, &status, &fresh, &scope)?;
+            (views, fresh.unknown)
+        }
+    };
+    let (epoch_after, _) = self::status(&archive)?;
     ensure!(
         epoch_after == epoch,
         "something was loaded meanwhile, so nothing can be said; verify again while no load runs"
     );
-    views.push(compare_totals(&status, &fresh, &scope)?);
     notes.extend(rows.iter().filter_map(note));
     let report = Report {
         epoch,
         inputs: rows.len() as u64,
-        same: damages.is_empty() && fresh.unknown.is_empty() && views.iter().all(Comparison::is_same),
+        same: damages.is_empty() && unknown.is_empty() && views.iter().all(Comparison::is_same),
         notes,
-        unknown: fresh.unknown.clone(),
+        unknown,
         damages,
         views,
     };
@@ -150,6 +170,24 @@ fn note(row: &LedgerRow) -> Option<String> {
     }
 }
 
+/// Compares every view that can be compared, and the totals.
+fn compare_views(
+    archive: &Archive,
+    status: &StatusBody,
+    fresh: &Fresh,
+    scope: &Scope,
+) -> anyhow::Result<Vec<Comparison>> {
+    let mut views = Vec::new();
+    for view in VIEWS {
+        views.push(match scope.refuses(Compared::Rows(view)) {
+            Some(why) => Comparison::impossible(Compared::Rows(view), why),
+            None => compare_view(view, archive, fresh, scope)?,
+        });
+    }
+    views.push(compare_totals(status, fresh, scope)?);
+    Ok(views)
+}
+
 /// Dumps a view of the fresh archive to a file, and compares the dump of the other archive with it.
 fn compare_view(view: Dump, archive: &Archive, fresh: &Fresh, scope: &Scope) -> anyhow::Result<Comparison> {
     let describe = || format!("compare {view}");
@@ -178,18 +216,23 @@ fn compare_totals(found: &StatusBody, fresh: &Fresh, scope: &Scope) -> anyhow::R
 }
 
 fn write_totals(status: &StatusBody, out: &mut impl Write) -> std::io::Result<()> {
-    for (name, number) in [
-        ("records", status.records),
-        ("captures", status.captures),
-        ("pages", status.pages),
-        ("links", status.links),
-        ("uris", status.uris),
-        ("domains", status.domains),
-        ("quarantined", status.quarantined),
-    ] {
+    for (name, number) in TOTALS.iter().zip(numbers(status)) {
         writeln!(out, "{name}\t{number}")?;
     }
     Ok(())
+}
+
+/// The sums that are compared.
+fn numbers(status: &StatusBody) -> [u64; TOTALS.len()] {
+    [
+        status.records,
+        status.captures,
+        status.pages,
+        status.links,
+        status.uris,
+        status.domains,
+        status.quarantined,
+    ]
 }
 
 fn print(report: &Report, context: &mut Context) -> anyhow::Result<()> {

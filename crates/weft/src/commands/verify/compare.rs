@@ -33,6 +33,16 @@ pub(super) struct Difference {
 }
 
 impl Comparison {
+    /// Of a view that is as it should be.
+    pub(super) fn same(view: Compared, rows: u64) -> Comparison {
+        Comparison {
+            view,
+            rows,
+            difference: None,
+            not_compared: None,
+        }
+    }
+
     /// Of a view that cannot be compared.
     pub(super) fn impossible(view: Compared, why: String) -> Comparison {
         Comparison {
@@ -61,12 +71,7 @@ pub(super) struct Comparing<'s> {
 impl<'s> Comparing<'s> {
     /// Compares with the rest of `expected`.
     pub(super) fn new(view: Compared, scope: &'s Scope, expected: File) -> Comparing<'s> {
-        let result = Comparison {
-            view,
-            rows: 0,
-            difference: None,
-            not_compared: None,
-        };
+        let result = Comparison::same(view, 0);
         Comparing {
             scope,
             expected: BufReader::new(expected),

@@ -25,6 +25,15 @@ const BUFFER_BYTES: usize = 256 << 10;
 /// The message for an input that exists but is not the one that was loaded.
 const CHANGED: &str = "its content has changed since it was loaded";
 
+/// What is made of the inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// A ledger, a quarantine, and fingerprints of the other views.
+    Counted,
+    /// All views.
+    Kept,
+}
+
 /// A rebuilt archive.
 pub(super) struct Fresh {
     // Must come before the folder: fields are dropped in this order, and the archive must be closed first.
@@ -40,8 +49,9 @@ impl Fresh {
         beside: &Path,
         rows: &[LedgerRow],
         status: &StatusBody,
-        sources: Sources,
+        sources: &Sources,
         stop: &Stop,
+        manner: Manner,
     ) -> anyhow::Result<Fresh> {
         let parent = beside.parent().unwrap_or(beside);
         let mut builder = tempfile::Builder::new();
@@ -54,6 +64,7 @@ impl Fresh {
         let mut settings = OpenSettings::default();
         settings.create = true;
         settings.own = true;
+        settings.recount = manner == Manner::Counted;
         settings.links = Some(status.links_scope);
         let archive = Archive::open_with(&folder.path().join("archive"), settings, sources.clone())?;
         let mut fresh = Fresh {
@@ -61,7 +72,7 @@ impl Fresh {
             folder,
             unknown: Vec::new(),
         };
-        for request in fresh.requests(rows, &sources, stop)? {
+        for request in fresh.requests(rows, sources, stop)? {
             let (_, job) = fresh.archive.load(&request, &mut |_, _| !stop.asked())?;
             check(&job)?;
         }

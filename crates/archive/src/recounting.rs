@@ -1,0 +1,72 @@
+//! What is loaded, recounted instead of kept: for `weft verify`, which compares the outcome with another archive.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+use weave::{Fingerprints, Recount, Snapshot, SnapshotError};
+
+use crate::load::Extract;
+
+/// Why captures cannot be recounted.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RecountError {
+    #[error("recount captures in {}: {source}", dir.display())]
+    Scratch { dir: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+}
+
+/// The recount of an archive.
+pub(crate) struct Recounting {
+    dir: PathBuf,
+    /// `None` once it is finished, or where it cannot be right any more.
+    recount: Mutex<Option<Recount>>,
+}
+
+impl Recounting {
+    /// Temporary files go to `dir`.
+    pub(crate) fn new(dir: &Path) -> Recounting {
+        Recounting {
+            dir: dir.to_owned(),
+            recount: Mutex::new(Some(Recount::new(dir))),
+        }
+    }
+
+    /// Takes the captures out of `extracts`, and leaves their number. The snapshot knows their inputs.
+    pub(crate) fn take(&self, snapshot: &Snapshot, extracts: &mut [Extract]) -> Result<(), RecountError> {
+        let mut recount = self.recount.lock();
+        for extract in extracts {
+            let entry = snapshot.input(extract.progress.input)?;
+            let captures = std::mem::take(&mut extract.captures);
+            extract.progress.captures_recounted = captures.len() as u64;
+            // The input changed while it was read: what was counted of it cannot be taken back.
+            if extract.taken_back.take().is_some() {
+                *recount = None;
+            }
+            let Some(recount) = recount.as_mut() else { continue };
+            for capture in captures {
+                recount
+                    .add(&entry.input, &entry.collection, capture)
+                    .map_err(|source| self.failed(source))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The fingerprints of all that was loaded; `None` if they are not known.
+    pub(crate) fn finish(&self) -> Result<Option<Fingerprints>, RecountError> {
+        let recount = self.recount.lock().take();
+        recount
+            .map(Recount::finish)
+            .transpose()
+            .map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: io::Error) -> RecountError {
+        RecountError::Scratch {
+            dir: self.dir.clone(),
+            source,
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What the tables hold, each read once from end to end, as fingerprints that can be compared.
+
+use std::sync::Arc;
+
+use super::damage::Damage;
+use crate::codec;
+use crate::domain_of::DomainOf;
+use crate::error::SnapshotError;
+use crate::fingerprint::{DomainCounts, DomainHashes, Fingerprint, RowHasher, key_hash, text_hash};
+use crate::snapshot::Snapshot;
+use crate::tables::Table;
+use crate::views::uris::Counts;
+use crate::views::version_row;
+use crate::views::{captures, domains, links, texts, uris};
+
+pub(super) fn captures(snapshot: &Snapshot) -> Result<Fingerprint, SnapshotError> {
+    let (cut, mut hasher) = (snapshot.cut(), RowHasher::default());
+    let mut found = Fingerprint::default();
+    for row in cut.iter(Table::Captures) {
+        let (key, value) = row?;
+        let stored = cut.decode(Table::Captures, &key, captures::decode(&key, &value))?;
+        let input = snapshot.input(stored.input)?;
+        found.add(hasher.capture(&stored, &input.input, &input.collection));
+    }
+    Ok(found)
+}
+
+/// Of `versions` and `texts`.
+#[derive(Default)]
+pub(super) struct Versions {
+    pub(super) all: Fingerprint,
+    /// Keys of those that are pages.
+    pub(super) pages: Fingerprint,
+}
+
+pub(super) fn versions(snapshot: &Snapshot) -> Result<Versions, SnapshotError> {
+    let (cut, mut hasher) = (snapshot.cut(), RowHasher::default());
+    let mut found = Versions::default();
+    for row in cut.iter(Table::Versions) {
+        let (key, value) = row?;
+        let decoded = codec::to_text(&key).and_then(|url_key| {
+            let version = version_row::decode(&url_key, &value)?;
+            Ok((url_key, version))
+        });
+        let (url_key, version) = cut.decode(Table::Versions, &key, decoded)?;
+        let text = match &version.text {
+            // A text that is not there has the hash of none: it is told from every other.
+            Some(origin) => {
+                let text = texts::read(cut, &url_key)?;
+                Some((text.map_or(0, |text| text_hash(&text)), origin.truncated))
+            }
+            None => None,
+        };
+        let (key, input) = (key_hash(&key), snapshot.input(version.input)?);
+        found.all.add(hasher.version(key, &version, &input.input));
+        found.all.mix(hasher.text_of(key, version.page_language(), text));
+        if version.is_page {
+            found.pages.add(key);
+        }
+    }
+    Ok(found)
+}
+
+/// Of `links`.
+#[derive(Default)]
+pub(super) struct Links {
+    pub(super) all: Fingerprint,
+    /// Source and target alone.
+    pub(super) pairs: Fingerprint,
+}
+
+pub(super) fn links(snapshot: &Snapshot) -> Result<Links, SnapshotError> {
+    let (cut, mut hasher) = (snapshot.cut(), RowHasher::default());
+    let mut found = Links::default();
+    for row in cut.iter(Table::Links) {
+        let (key, value) = row?;
+        let source = key_hash(&key);
+        for link in cut.decode(Table::Links, &key, links::decode(&value, |_| true))? {
+            found.all.add(hasher.link(source, &link));
+            found.pairs.add(hasher.pair(source, key_hash(&link.url_key)));
+        }
+    }
+    Ok(found)
+}
+
+/// Of `uris` and `inlinks`.
+#[derive(Default)]
+pub(super) struct Uris {
+    pub(super) rows: u64,
+    /// Keys of those that have a capture.
+    pub(super) captured: Fingerprint,
+    /// Keys of those that are marked as pages.
+    pub(super) pages: Fingerprint,
+    /// Their sources with them.
+    pub(super) pairs: Fingerprint,
+    /// Whether every URI's counts are those of its sources.
+    pub(super) counts_agree: bool,
+    /// The counts of the domains as they follow from the URIs.
+    pub(super) domains: DomainCounts,
+    /// A URI that nothing leads to.
+    pub(super) stray: Option<Damage>,
+}
+
+pub(super) fn uris(snapshot: &Snapshot) -> Result<Uris, SnapshotError> {
+    let (cut, mut hasher) = (snapshot.cut(), RowHasher::default());
+    let mut found = Uris {
+        counts_agree: true,
+        ..Uris::default()
+    };
+    let (mut domain_of_target, mut domain_of_source) = (DomainOf::default(), DomainOf::default());
+    let mut hashes = DomainsInTurn::default();
+    for row in uris::scan(cut) {
+        let (key, value) = row?;
+        let url_key = cut.decode(Table::Uris, &key, codec::to_text(&key))?;
+        let uri = cut.decode(Table::Uris, &key, uris::decode(&value))?;
+        let (target, domain) = (key_hash(&key), domain_of_target.get(&url_key));
+        let mut counts = Counts::default();
+        for source in uris::sources(cut, &uri, None) {
+            let source = source?;
+            found.pairs.add(hasher.pair(key_hash(&source), target));
+            counts.inlinks += 1;
+            counts.inlinks_external += u64::from(domain_of_source.get(&source) != domain);
+        }
+        found.counts_agree &= counts == uri.counts;
+        found.rows += 1;
+        if uri.captured {
+            found.captured.add(target);
+        } else if counts.inlinks == 0 && found.stray.is_none() {
+            let detail = format!("{url_key} is neither captured nor linked to");
+            found.stray = Some(Damage::of(Table::Uris, detail));
+        }
+        if uri.is_page {
+            found.pages.add(target);
+        }
+        let (pages, external) = (u64::from(uri.is_page), uri.counts.inlinks_external);
+        found.domains.add(hashes.of(&domain), 1, pages, external);
+    }
+    Ok(found)
+}
+
+/// Hashes of the domain asked for last: URIs in order mostly have the domain of the one before.
+#[derive(Default)]
+struct DomainsInTurn(Option<(Arc<str>, DomainHashes)>);
+
+impl DomainsInTurn {
+    fn of(&mut self, domain: &Arc<str>) -> DomainHashes {
+        match &self.0 {
+            Some((last, hashes)) if last == domain => *hashes,
+            _ => {
+                let hashes = DomainHashes::of(domain);
+                self.0 = Some((domain.clone(), hashes));
+                hashes
+            }
+        }
+    }
+}
+
+/// Of `domains`.
+#[derive(Default)]
+pub(super) struct Domains {
+    pub(super) rows: u64,
+    pub(super) counts: DomainCounts,
+}
+
+pub(super) fn domains(snapshot: &Snapshot) -> Result<Domains, SnapshotError> {
+    let (cut, mut found) = (snapshot.cut(), Domains::default());
+    for row in domains::scan(cut, None) {
+        let (key, value) = row?;
+        let decoded = domains::domain_of_row(&key).and_then(|domain| Ok((domain, domains::decode(&value)?)));
+        let (domain, counts) = cut.decode(Table::Domains, &key, decoded)?;
+        let hashes = DomainHashes::of(&domain);
+        found
+            .counts
+            .add(hashes, counts.uris, counts.pages, counts.inlinks_external);
+        found.rows += 1;
+    }
+    Ok(found)
+}

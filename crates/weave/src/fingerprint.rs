@@ -1,0 +1,215 @@
+//! Views as one number each, which two archives have in common exactly if their rows are the same.
+//!
+//! A [`Fingerprint`] is the sum of its rows' hashes (128 bits, XXH3): the order of the rows does not matter, so
+//! nothing has to be sorted, and what is counted in two places can be compared without holding it. Hashes guard
+//! against damage and errors, not against somebody who looks for two rows with the same one.
+
+use extract::{Capture, Link};
+use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
+
+use crate::views::captures::Stored;
+use crate::views::version_row::VersionRow;
+
+/// The number of a view's rows, and the sum of their hashes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Fingerprint {
+    /// Rows.
+    pub rows: u64,
+    /// Sum of their hashes, modulo 2^128.
+    pub hash: u128,
+}
+
+impl Fingerprint {
+    /// Adds a row.
+    pub(crate) fn add(&mut self, hash: u128) {
+        self.rows += 1;
+        self.mix(hash);
+    }
+
+    /// Adds more of a row that is counted already.
+    pub(crate) fn mix(&mut self, hash: u128) {
+        self.hash = self.hash.wrapping_add(hash);
+    }
+
+    /// Adds all rows of another.
+    pub(crate) fn add_all(&mut self, other: Fingerprint) {
+        self.rows += other.rows;
+        self.mix(other.hash);
+    }
+}
+
+/// What the views of some captures are, without a row of them: of a snapshot (see [`crate::Checked`]) or
+/// recomputed from records ([`crate::Recount`]). The other views follow from these, see there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Fingerprints {
+    /// Captures with all that dumps show of them.
+    pub captures: Fingerprint,
+    /// URL keys that have a capture.
+    pub captured: Fingerprint,
+    /// Current versions with all that dumps show of them, and their texts.
+    pub versions: Fingerprint,
+    /// URL keys of current versions that are pages.
+    pub pages: Fingerprint,
+    /// Links.
+    pub links: Fingerprint,
+}
+
+/// Makes hashes of rows, each from its columns one after the other.
+#[derive(Default)]
+pub(crate) struct RowHasher {
+    columns: Vec<u8>,
+}
+
+impl RowHasher {
+    fn row(&mut self, key_hash: u128) -> &mut RowHasher {
+        self.columns.clear();
+        self.columns.extend_from_slice(&key_hash.to_le_bytes());
+        self
+    }
+
+    /// The length goes first: where one text ends and the next begins counts too.
+    fn text(&mut self, text: &str) -> &mut RowHasher {
+        self.number(text.len() as u64);
+        self.columns.extend_from_slice(text.as_bytes());
+        self
+    }
+
+    fn number(&mut self, number: u64) -> &mut RowHasher {
+        self.columns.extend_from_slice(&number.to_le_bytes());
+        self
+    }
+
+    /// Nothing is not the same as an empty text.
+    fn maybe(&mut self, text: Option<&str>) -> &mut RowHasher {
+        self.number(u64::from(text.is_some()))
+            .text(text.unwrap_or_default())
+    }
+
+    /// Rows of different kinds never have the same hash because they have the same columns.
+    fn hash(&self, kind: Kind) -> u128 {
+        xxh3_128_with_seed(&self.columns, kind as u64)
+    }
+
+    pub(crate) fn capture(&mut self, row: &Stored, input: &str, collection: &str) -> u128 {
+        self.row(key_hash(&row.url_key))
+            .number(row.fetch_time_ms as u64)
+            .text(&row.url)
+            .text(&row.mime)
+            .number(u64::from(row.status))
+            .text(&row.digest)
+            .number(row.length)
+            .number(row.offset)
+            .number(row.kind as u64)
+            .number(u64::from(row.redirects_to_itself))
+            .text(input)
+            .text(collection)
+            .hash(Kind::Capture)
+    }
+
+    /// The same of a capture that is not stored.
+    pub(crate) fn new_capture(&mut self, capture: &Capture, input: &str, collection: &str) -> u128 {
+        self.row(key_hash(&capture.url_key))
+            .number(capture.fetch_time_ms as u64)
+            .text(&capture.url)
+            .text(&capture.mime)
+            .number(u64::from(capture.status))
+            .text(&capture.digest)
+            .number(capture.length)
+            .number(capture.offset)
+            .number(capture.kind as u64)
+            .number(u64::from(capture.redirects_to_itself))
+            .text(input)
+            .text(collection)
+            .hash(Kind::Capture)
+    }
+
+    /// A current version without what may come from another capture of the same time: its language and its text.
+    pub(crate) fn version(&mut self, key_hash: u128, row: &VersionRow, input: &str) -> u128 {
+        self.row(key_hash)
+            .number(row.fetch_time_ms as u64)
+            .text(&row.url)
+            .number(row.kind as u64)
+            .number(u64::from(row.status))
+            .text(&row.mime)
+            .text(&row.digest)
+            .number(u64::from(row.is_page))
+            .text(&row.title)
+            .maybe(row.canonical.as_deref())
+            .maybe(row.robots.as_deref())
+            .number(u64::from(row.links))
+            .number(u64::from(row.links_dropped))
+            .number(row.offset)
+            .text(input)
+            .hash(Kind::Version)
+    }
+
+    /// The rest of a current version. `text` is the hash of its text, and whether that was cut.
+    pub(crate) fn text_of(&mut self, key_hash: u128, language: &str, text: Option<(u128, bool)>) -> u128 {
+        let (hash, truncated) = text.unwrap_or_default();
+        self.row(key_hash)
+            .text(language)
+            .number(u64::from(text.is_some()))
+            .number(hash as u64)
+            .number((hash >> 64) as u64)
+            .number(u64::from(truncated))
+            .hash(Kind::Text)
+    }
+
+    pub(crate) fn link(&mut self, source_hash: u128, link: &Link) -> u128 {
+        self.row(source_hash)
+            .text(&link.url_key)
+            .text(&link.url)
+            .text(&link.anchor)
+            .number(u64::from(link.nofollow))
+            .hash(Kind::Link)
+    }
+
+    /// That a key links to another.
+    pub(crate) fn pair(&mut self, source_hash: u128, target_hash: u128) -> u128 {
+        self.row(source_hash);
+        self.columns.extend_from_slice(&target_hash.to_le_bytes());
+        self.hash(Kind::Pair)
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Capture = 1,
+    Version,
+    Text,
+    Link,
+    Pair,
+}
+
+/// Hash of a URL key, or of another row that is a single byte string.
+pub(crate) fn key_hash(key: impl AsRef<[u8]>) -> u128 {
+    xxh3_128(key.as_ref())
+}
+
+/// Hash of a text.
+pub(crate) fn text_hash(text: &str) -> u128 {
+    xxh3_128(text.as_bytes())
+}
+
+/// Counts of domains, such that what is added URI by URI and what is added domain by domain is the same sum if
+/// every domain has the counts of its URIs: the hash of a domain is added as often as the count says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct DomainCounts(u128);
+
+impl DomainCounts {
+    pub(crate) fn add(&mut self, domain: DomainHashes, uris: u64, pages: u64, inlinks_external: u64) {
+        for (hash, count) in domain.0.into_iter().zip([uris, pages, inlinks_external]) {
+            self.0 = self.0.wrapping_add(hash.wrapping_mul(u128::from(count)));
+        }
+    }
+}
+
+/// A hash of a domain for each of its counts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DomainHashes([u128; 3]);
+
+impl DomainHashes {
+    pub(crate) fn of(domain: &str) -> DomainHashes {
+        DomainHashes([1, 2, 3].map(|count| xxh3_128_with_seed(domain.as_bytes(), count)))
+    }
+}

@@ -1,0 +1,263 @@
+//! The views recomputed from captures as [`Fingerprints`], without an index.
+//!
+//! Of every capture a row of fixed parts is sorted by its key (on disk, see [`crate::sort`]): its place among the
+//! captures of its key, and what would be added to the fingerprints if it were current. So memory is bounded,
+//! whatever the number of captures and of their links.
+//!
+//! Definitions are those of `docs/views.md`: which capture is current, what its links are, which text it has.
+
+use std::io;
+use std::path::Path;
+
+use extract::{Capture, CaptureKind};
+
+use crate::codec::{self, Corrupt, Reader};
+use crate::fingerprint::{Fingerprint, Fingerprints, RowHasher, key_hash, text_hash};
+use crate::ids::InputId;
+use crate::sort::Sorter;
+use crate::views::captures::{kind_code, kind_of_code};
+use crate::views::order::{Order, is_eligible, page_of, source_rank};
+use crate::views::version_row::VersionRow;
+use crate::views::versions::take_links;
+
+/// Captures on their way to fingerprints.
+pub struct Recount {
+    sorter: Sorter,
+    hasher: RowHasher,
+    captures: Fingerprint,
+    row: Vec<u8>,
+}
+
+impl Recount {
+    /// Temporary files go to `dir`.
+    pub fn new(dir: &Path) -> Recount {
+        Recount {
+            sorter: Sorter::new(dir),
+            hasher: RowHasher::default(),
+            captures: Fingerprint::default(),
+            row: Vec::new(),
+        }
+    }
+
+    /// Adds a capture that comes only once, of the input with this name and collection.
+    ///
+    /// # Errors
+    /// Where a temporary file cannot be written.
+    pub fn add(&mut self, input: &str, collection: &str, mut capture: Capture) -> io::Result<()> {
+        self.captures
+            .add(self.hasher.new_capture(&capture, input, collection));
+        let key = key_hash(&capture.url_key);
+        let candidate = is_eligible(&capture).then(|| self.candidate(key, input, &mut capture));
+        self.row.clear();
+        self.row.extend_from_slice(&key.to_be_bytes());
+        if let Some(candidate) = candidate {
+            candidate.encode(&mut self.row);
+        }
+        self.sorter.push(&self.row)
+    }
+
+    fn candidate(&mut self, key: u128, input: &str, capture: &mut Capture) -> Candidate {
+        let text = page_of(capture)
+            .filter(|page| !page.text.is_empty())
+            .map(|page| (text_hash(&page.text), page.text_truncated));
+        let (links, dropped) = take_links(capture);
+        let mut fingerprint = Fingerprint::default();
+        for link in &links {
+            fingerprint.add(self.hasher.link(key, link));
+        }
+        // Numbers of inputs are no part of the hash: names are.
+        let version = VersionRow::of(InputId(0), capture, links.len() as u32, dropped);
+        Candidate {
+            place: Place {
+                fetch_time_ms: capture.fetch_time_ms,
+                kind: capture.kind,
+                digest: version.digest.clone(),
+                input: input.to_owned(),
+                offset: capture.offset,
+            },
+            version: self.hasher.version(key, &version, input),
+            is_page: version.is_page,
+            language: version.language,
+            text,
+            links: fingerprint,
+        }
+    }
+
+    /// The fingerprints of all captures added.
+    ///
+    /// # Errors
+    /// Where temporary files cannot be written or read.
+    pub fn finish(self) -> io::Result<Fingerprints> {
+        let mut found = Fingerprints {
+            captures: self.captures,
+            ..Fingerprints::default()
+        };
+        let mut hasher = self.hasher;
+        let mut group: Option<Group> = None;
+        for row in self.sorter.finish()? {
+            let row = row?;
+            let (key, candidate) = split(&row).map_err(|Corrupt(detail)| io::Error::other(detail))?;
+            if group.as_ref().is_none_or(|group| group.key != key)
+                && let Some(before) = group.replace(Group::of(key))
+            {
+                before.count(&mut hasher, &mut found);
+            }
+            if let (Some(group), Some(candidate)) = (&mut group, candidate) {
+                group.add(candidate);
+            }
+        }
+        if let Some(group) = group {
+            group.count(&mut hasher, &mut found);
+        }
+        Ok(found)
+    }
+}
+
+/// What the captures of one key come to: only the best of them are held.
+struct Group {
+    key: u128,
+    /// The current version.
+    best: Option<Candidate>,
+    /// The greatest capture that has text.
+    best_text: Option<Candidate>,
+}
+
+impl Group {
+    fn of(key: u128) -> Group {
+        Group {
+            key,
+            best: None,
+            best_text: None,
+        }
+    }
+
+    fn add(&mut self, candidate: Candidate) {
+        let is_greater = |than: &Option<Candidate>| {
+            than.as_ref()
+                .is_none_or(|than| candidate.place.order() > than.place.order())
+        };
+        if candidate.text.is_some() && is_greater(&self.best_text) {
+            self.best_text = Some(candidate.clone());
+        }
+        if is_greater(&self.best) {
+            self.best = Some(candidate);
+        }
+    }
+
+    fn count(self, hasher: &mut RowHasher, found: &mut Fingerprints) {
+        found.captured.add(self.key);
+        let Some(version) = self.best else { return };
+        // The greatest of all with text is of the version's time, or none is.
+        let text = self
+            .best_text
+            .filter(|text| text.place.fetch_time_ms == version.place.fetch_time_ms);
+        let language = match &text {
+            Some(text) if version.is_page && version.language.is_empty() => &text.language,
+            _ => &version.language,
+        };
+        found.versions.add(version.version);
+        let text = text.as_ref().and_then(|text| text.text);
+        found.versions.mix(hasher.text_of(self.key, language, text));
+        if version.is_page {
+            found.pages.add(self.key);
+        }
+        found.links.add_all(version.links);
+    }
+}
+
+/// A capture that may be current.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Candidate {
+    place: Place,
+    /// Hash of the version without language and text.
+    version: u128,
+    is_page: bool,
+    language: String,
+    /// Hash of its text, and whether that was cut.
+    text: Option<(u128, bool)>,
+    links: Fingerprint,
+}
+
+/// An [`Order`] of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    fetch_time_ms: i64,
+    kind: CaptureKind,
+    digest: String,
+    input: String,
+    offset: u64,
+}
+
+impl Place {
+    fn order(&self) -> Order<'_> {
+        Order {
+            fetch_time_ms: self.fetch_time_ms,
+            rank: source_rank(self.kind),
+            digest: &self.digest,
+            input: &self.input,
+            offset: self.offset,
+        }
+    }
+}
+
+impl Candidate {
+    fn encode(&self, out: &mut Vec<u8>) {
+        codec::put_signed(out, self.place.fetch_time_ms);
+        out.push(kind_code(self.place.kind));
+        codec::put_varint(out, self.place.offset);
+        for text in [&self.place.digest, &self.place.input, &self.language] {
+            codec::put_bytes(out, text.as_bytes());
+        }
+        out.push(u8::from(self.is_page));
+        out.extend_from_slice(&self.version.to_be_bytes());
+        codec::put_varint(out, self.links.rows);
+        out.extend_from_slice(&self.links.hash.to_be_bytes());
+        if let Some((hash, truncated)) = self.text {
+            out.push(u8::from(truncated));
+            out.extend_from_slice(&hash.to_be_bytes());
+        }
+    }
+
+    fn decode(mut r: Reader<'_>) -> Result<Candidate, Corrupt> {
+        let fetch_time_ms = r.signed()?;
+        let kind = kind_of_code(r.u8()?)?;
+        let offset = r.varint()?;
+        let place = Place {
+            fetch_time_ms,
+            kind,
+            offset,
+            digest: r.str()?.to_owned(),
+            input: r.str()?.to_owned(),
+        };
+        Ok(Candidate {
+            place,
+            language: r.str()?.to_owned(),
+            is_page: r.u8()? == 1,
+            version: hash(&mut r)?,
+            links: Fingerprint {
+                rows: r.varint()?,
+                hash: hash(&mut r)?,
+            },
+            text: match r.is_empty() {
+                true => None,
+                false => {
+                    let truncated = r.u8()? == 1;
+                    Some((hash(&mut r)?, truncated))
+                }
+            },
+        })
+    }
+}
+
+/// Hash of the key, and the candidate if the capture may be current.
+fn split(row: &[u8]) -> Result<(u128, Option<Candidate>), Corrupt> {
+    let mut r = Reader::new(row);
+    let key = hash(&mut r)?;
+    let candidate = (!r.is_empty()).then(|| Candidate::decode(r)).transpose()?;
+    Ok((key, candidate))
+}
+
+fn hash(r: &mut Reader<'_>) -> Result<u128, Corrupt> {
+    let bytes = r.take(16)?.first_chunk().ok_or(Corrupt("row ends early"))?;
+    Ok(u128::from_be_bytes(*bytes))
+}

@@ -1,0 +1,74 @@
+//! Whether all views are those of the inputs, by their fingerprints: what is said then needs no rows.
+
+use archive::Archive;
+use archive::question::{Check, Details, Dump, FingerprintRow, LedgerRow, StatusBody, View};
+
+use super::compare::Comparison;
+use super::fresh::Fresh;
+use super::scope::{Compared, Scope};
+use super::{TOTALS, VIEWS, compare_view, numbers, status};
+
+/// What is to be said of all views if they are those of the inputs. `None` where a row may differ, or inputs are
+/// unknown.
+pub(super) fn views(
+    archive: &Archive,
+    found: &StatusBody,
+    fingerprints: &[FingerprintRow],
+    rows: &[LedgerRow],
+    counted: &Fresh,
+) -> anyhow::Result<Option<Vec<Comparison>>> {
+    if !counted.unknown.is_empty() {
+        return Ok(None);
+    }
+    let expected = counted.archive.ask(Check {})?.body.fingerprints;
+    let is_found = |row: &FingerprintRow| fingerprints.contains(row);
+    if expected.is_empty() || !expected.iter().all(is_found) {
+        return Ok(None);
+    }
+    let rows_of = |of: &str| {
+        let row = fingerprints.iter().find(|row| row.of == of);
+        row.map_or(0, |row| row.rows)
+    };
+    let (_, sums) = status(&counted.archive)?;
+    let totals = StatusBody {
+        records: sums.records,
+        quarantined: sums.quarantined,
+        captures: rows_of("captures"),
+        pages: rows_of("pages"),
+        links: rows_of("links"),
+        uris: rows_of("uris"),
+        domains: rows_of("domains"),
+        ..StatusBody::default()
+    };
+    if numbers(found) != numbers(&totals) {
+        return Ok(None);
+    }
+    let scope = Scope::of(rows, &counted.unknown);
+    let mut views = Vec::new();
+    for view in VIEWS {
+        let comparison = match counted_as(view) {
+            Some(of) => Comparison::same(Compared::Rows(view), rows_of(of)),
+            // Few rows, of what was loaded rather than of what was found in it.
+            None => compare_view(view, archive, counted, &scope)?,
+        };
+        if !comparison.is_same() {
+            return Ok(None);
+        }
+        views.push(comparison);
+    }
+    views.push(Comparison::same(Compared::Totals, TOTALS.len() as u64));
+    Ok(Some(views))
+}
+
+/// The fingerprint that has as many rows as a view. `None` for views that are compared row by row.
+fn counted_as(view: Dump) -> Option<&'static str> {
+    Some(match view {
+        Dump::View(View::Ledger | View::Quarantine) => return None,
+        Dump::View(View::Captures) | Dump::Details(Details::Kinds) => "captures",
+        Dump::View(View::Pages) => "pages",
+        Dump::Details(Details::Versions) => "versions",
+        Dump::View(View::Links | View::Inlinks) => "links",
+        Dump::View(View::Uris | View::Top) => "uris",
+        Dump::View(View::Domains) => "domains",
+    })
+}
