@@ -93,6 +93,7 @@ impl Run {
                 quarantined: Vec::new(),
                 state: InputState::Loading,
                 cut: None,
+                digested: None,
             };
             let (begun, cpu) = (Instant::now(), cpu_times());
             let report = self.weave.apply(Batch {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use extract::Capture;
 use invariant::{Broken, holds};
+use rustc_hash::FxHashMap;
 
 use crate::cut::Cut;
 use crate::domain_of::DomainOf;
@@ -33,6 +34,7 @@ pub(crate) struct Chain<'t, 'w> {
     pub(crate) cut: &'w Cut,
     pub(crate) totals: &'w TotalsRow,
     pub(crate) ledger: &'w [LedgerEntry],
+    pub(crate) by_digest: &'w FxHashMap<String, InputId>,
     pub(crate) domain_of: &'w mut DomainOf,
 }
 
@@ -66,7 +68,7 @@ impl<'t> Chain<'t, '_> {
         clock: &mut StepClock,
     ) -> Result<Woven<'t>, ApplyError> {
         let (cut, inputs, mut step) = (self.cut, self.ledger, self.begin());
-        let mut ledger = LedgerMoves::new(inputs);
+        let mut ledger = LedgerMoves::new(inputs, self.by_digest);
 
         // First of all: a key that the tables cannot hold must not reach any of them.
         let arrived = ledger.keep_usable(batch.captures)?;

@@ -5,10 +5,10 @@
 //! | `create.before_rename` | a complete empty index under a temporary name | opening removes it and starts again |
 //! | `create.after_rename` | the empty index in its place | it is complete |
 //! | `register.before_commit` | nothing of the input | the caller registers it again |
-//! | `register.before_sync` | the entry, perhaps not yet durable | registering finds it by digest, or writes it |
-//! | `register.after_sync` | the entry | registering finds it by digest |
+//! | `register.before_sync` | the entry, perhaps not yet durable | registering finds it by digest, or writes it; if it is not digested, the caller finds it by the digest of its beginning |
+//! | `register.after_sync` | the entry | as before |
 //! | `apply.before_commit` | nothing of the epoch | ledger positions say where to read on: the same captures come again |
-//! | `apply.before_sync` | the epoch in the journal, perhaps not yet durable | the journal holds it whole or, cut short, not at all: positions and captures move together |
+//! | `apply.before_sync` | the epoch in the journal, perhaps not yet durable | the journal holds it whole or, cut short, not at all: positions, captures and digests move together |
 //! | `take_back.before_commit` | the input as it was | the caller takes it back again |
 //! | `take_back.before_sync` | the step in the journal, perhaps not yet durable | rows, views and position leave together or not at all; in either case the caller goes on from what the ledger says |
 //! | `take_back.before_publish` | the step, durable | opening shows it; the caller goes on from what the ledger says |

@@ -1,7 +1,8 @@
 //! Ledger and quarantine: which inputs were loaded how far, and what of them could not be used.
 //!
 //! Invariants: an [`InputId`] is never used twice (a forgotten input leaves an empty row); `digest` is unique among
-//! entries; `bytes_done`, `records`, `captures` and `quarantined` move only with the epoch that weaves those records.
+//! entries that are digested; `bytes_done`, `records`, `captures` and `quarantined` move only with the epoch that weaves
+//! those records, and so does `digest` where an input is digested while it is read.
 
 use serde::{Deserialize, Serialize};
 
@@ -70,8 +71,9 @@ pub struct LedgerEntry {
     pub input: String,
     /// Absolute path or URL the bytes are read from (the text of it).
     pub location: String,
-    /// `sha256:<hex>` of the first `size` bytes; where there never was anything to read, [`NO_CONTENT`] and the
-    /// hash of the location.
+    /// `sha256:<hex>` of the first `size` bytes; where an input is digested while it is read, `sha256:<hex>/<n>` of its
+    /// first `n` bytes, fewer than `size` and at least `bytes_done`; where there never was anything to read,
+    /// [`NO_CONTENT`] and the hash of the location.
     pub digest: String,
     /// Bytes known when last looked at.
     pub size: u64,
@@ -91,6 +93,9 @@ pub struct LedgerEntry {
     pub cut: String,
     /// Why there was nothing to read when it was last asked for, empty if there was. What was loaded before stays.
     pub missing: String,
+    /// What whoever reads the input wants to know in order to go on with its digest, in his words. Empty once it is
+    /// digested.
+    pub digesting: String,
 }
 
 /// What stands before the hash in [`LedgerEntry::digest`] where nothing was ever read.
@@ -112,6 +117,7 @@ impl LedgerEntry {
             bytes_done: 0,
             cut: String::new(),
             missing: String::new(),
+            digesting: String::new(),
         }
     }
 
@@ -127,6 +133,28 @@ impl LedgerEntry {
     pub fn has_content(&self) -> bool {
         !self.digest.starts_with(NO_CONTENT)
     }
+
+    /// How many bytes `digest` is of, and their digest without that number.
+    pub fn beginning(&self) -> (u64, &str) {
+        digested_beginning(&self.digest).unwrap_or((self.size, &self.digest))
+    }
+
+    /// Whether `digest` is that of all `size` bytes. Only then it is the input's identity: inputs that begin alike have
+    /// the same digests of their beginnings.
+    pub fn is_digested(&self) -> bool {
+        digested_beginning(&self.digest).is_none()
+    }
+}
+
+/// The digest of the first `bytes` of an input that has more, as [`LedgerEntry::digest`] has it.
+pub fn digest_of_beginning(digest: &str, bytes: u64) -> String {
+    format!("{digest}/{bytes}")
+}
+
+/// The number of bytes, and the digest, that [`digest_of_beginning`] put together; `None` if it did not.
+pub fn digested_beginning(digest: &str) -> Option<(u64, &str)> {
+    let (digest, bytes) = digest.rsplit_once('/')?;
+    Some((bytes.parse().ok()?, digest))
 }
 
 /// A quarantined record or span.
@@ -159,6 +187,17 @@ pub struct InputProgress {
     pub state: InputState,
     /// How the end of the input is cut off, where this is its end and it is.
     pub cut: Option<String>,
+    /// How far it is digested now, where it is digested while it is read.
+    pub digested: Option<Digested>,
+}
+
+/// How far an input is digested.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Digested {
+    /// As [`LedgerEntry::digest`].
+    pub digest: String,
+    /// As [`LedgerEntry::digesting`].
+    pub digesting: String,
 }
 
 /// Names of inputs by id.
@@ -178,8 +217,9 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Written; version 1 ends before `cut`.
-const ENTRY_VERSION: u8 = 2;
+/// Version 1 ends before `cut`, version 2 before `digesting`. Version 2 is written where that is empty, so that older
+/// programs can read the row.
+const ENTRY_VERSION: u8 = 3;
 
 /// Key of an input's row.
 pub(crate) fn entry_key(id: InputId) -> [u8; 4] {
@@ -187,7 +227,12 @@ pub(crate) fn entry_key(id: InputId) -> [u8; 4] {
 }
 
 pub(crate) fn encode_entry(entry: &LedgerEntry) -> Vec<u8> {
-    let mut out = vec![ENTRY_VERSION];
+    let version = if entry.digesting.is_empty() {
+        2
+    } else {
+        ENTRY_VERSION
+    };
+    let mut out = vec![version];
     for name in [&entry.input, &entry.location] {
         codec::put_bytes(&mut out, &name_bytes(name));
     }
@@ -214,6 +259,9 @@ pub(crate) fn encode_entry(entry: &LedgerEntry) -> Vec<u8> {
     }
     for text in [&entry.cut, &entry.missing] {
         codec::put_bytes(&mut out, text.as_bytes());
+    }
+    if version > 2 {
+        codec::put_bytes(&mut out, entry.digesting.as_bytes());
     }
     out
 }
@@ -248,10 +296,14 @@ pub(crate) fn decode_entry(bytes: &[u8]) -> Result<LedgerEntry, Corrupt> {
         bytes_done: r.varint()?,
         cut: String::new(),
         missing: String::new(),
+        digesting: String::new(),
     };
     if version > 1 {
         entry.cut = r.str()?.to_owned();
         entry.missing = r.str()?.to_owned();
+    }
+    if version > 2 {
+        entry.digesting = r.str()?.to_owned();
     }
     Ok(entry)
 }
@@ -344,7 +396,7 @@ mod tests {
         (expected.state, expected.bytes_done) = (InputState::Done, 5);
         (expected.records, expected.captures, expected.quarantined) = (3, 2, 1);
         assert_eq!(decode_entry(row), Ok(expected));
-        assert!(decode_entry(b"\x03").is_err());
+        assert!(decode_entry(b"\x04").is_err());
     }
 
     #[test]
@@ -360,8 +412,21 @@ mod tests {
     }
 
     #[test]
+    fn digests_of_beginnings_tell_of_how_many_bytes() {
+        let mut entry = LedgerEntry::pending("a", "/a", "sha256:00", 9, "");
+        assert_eq!((entry.beginning(), entry.is_digested()), ((9, "sha256:00"), true));
+        entry.digest = digest_of_beginning("sha256:00", 5);
+        assert_eq!(
+            (entry.beginning(), entry.is_digested()),
+            ((5, "sha256:00"), false)
+        );
+        entry.digest = format!("{NO_CONTENT}00");
+        assert!(entry.is_digested() && !entry.has_content());
+    }
+
+    #[test]
     fn rows_come_back() {
-        let entry = LedgerEntry {
+        let mut entry = LedgerEntry {
             input: "a.warc.gz".into(),
             location: "/x/a.warc.gz".into(),
             digest: "sha256:00".into(),
@@ -376,8 +441,13 @@ mod tests {
             bytes_done: 17,
             cut: "truncated-member: at 17".into(),
             missing: "no such file".into(),
+            digesting: String::new(),
         };
-        assert_eq!(decode_entry(&encode_entry(&entry)), Ok(entry));
+        for (version, digesting) in [(2, ""), (3, "words")] {
+            entry.digesting = digesting.into();
+            let row = encode_entry(&entry);
+            assert_eq!((row[0], decode_entry(&row)), (version, Ok(entry.clone())));
+        }
         let row = QuarantineEntry {
             offset: 5,
             length: 6,

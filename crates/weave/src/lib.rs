@@ -54,7 +54,10 @@ pub use epoch::{Batch, ChangedPage, EpochReport, PageChange};
 pub use error::{ApplyError, DumpError, OpenError, SnapshotError};
 pub use fingerprint::{Fingerprint, Fingerprints};
 pub use ids::{Epoch, InputId};
-pub use ledger::{InputProgress, InputState, LedgerEntry, NO_CONTENT, QuarantineEntry};
+pub use ledger::{
+    Digested, InputProgress, InputState, LedgerEntry, NO_CONTENT, QuarantineEntry, digest_of_beginning,
+    digested_beginning,
+};
 pub use name::{name_bytes, name_text};
 pub use recount::Recount;
 pub use rows::{CaptureRow, DomainRow, KeyRange, LinkRow, PageRow, TopRow, Totals, UriRow};

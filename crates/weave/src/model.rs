@@ -39,7 +39,8 @@ struct Uri {
 impl Model {
     /// As [`crate::Weave::register_input`].
     pub fn register_input(&mut self, entry: LedgerEntry, continues: Option<InputId>) -> InputId {
-        let known = self.ledger.iter().position(|e| e.digest == entry.digest);
+        let is_same = |e: &LedgerEntry| e.is_digested() && e.digest == entry.digest;
+        let known = self.ledger.iter().position(is_same);
         match (known, continues) {
             (Some(index), _) => InputId(index as u32 + 1),
             (None, Some(id)) => {
@@ -85,6 +86,9 @@ impl Model {
             entry.records += step.records;
             entry.bytes_done = step.bytes_done;
             entry.state = step.state;
+            if let Some(digested) = step.digested {
+                entry.digest = digested.digest;
+            }
             quarantined.extend(step.quarantined.into_iter().map(|q| (step.input, q)));
         }
         for (input, entry) in quarantined {

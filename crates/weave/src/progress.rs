@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use extract::Capture;
 use invariant::holds;
+use rustc_hash::FxHashMap;
 
 use crate::cut::Cut;
 use crate::error::ApplyError;
 use crate::ids::InputId;
-use crate::ledger::{self, InputProgress, LedgerEntry, QuarantineEntry};
+use crate::ledger::{self, Digested, InputProgress, InputState, LedgerEntry, Names, QuarantineEntry};
 use crate::tables::Table;
 use crate::views::captures::refusal;
 use crate::views::totals::TotalsRow;
@@ -17,14 +18,19 @@ use crate::write::Write;
 /// Ledger entries of an epoch as they will be.
 pub(crate) struct LedgerMoves<'l> {
     ledger: &'l [LedgerEntry],
+    by_digest: &'l FxHashMap<String, InputId>,
     moved: BTreeMap<InputId, LedgerEntry>,
     quarantined: BTreeMap<Vec<u8>, (InputId, QuarantineEntry)>,
 }
 
 impl<'l> LedgerMoves<'l> {
-    pub(crate) fn new(ledger: &'l [LedgerEntry]) -> LedgerMoves<'l> {
+    pub(crate) fn new(
+        ledger: &'l [LedgerEntry],
+        by_digest: &'l FxHashMap<String, InputId>,
+    ) -> LedgerMoves<'l> {
         LedgerMoves {
             ledger,
+            by_digest,
             moved: BTreeMap::new(),
             quarantined: BTreeMap::new(),
         }
@@ -79,6 +85,34 @@ impl<'l> LedgerMoves<'l> {
         Ok(())
     }
 
+    /// Takes in how far an input is digested. What other inputs have is only known now that all of it was read, so it
+    /// may be that another one has come to have the same content since this one was begun.
+    fn digest(&mut self, id: InputId, now: Digested) -> Result<(), ApplyError> {
+        let holder = self.by_digest.get(&now.digest).copied();
+        let other = holder.filter(|holder| *holder != id);
+        let name = other.map(|other| Names::new(self.ledger).get(other));
+        let entry = self.entry(id)?;
+        if let Some(name) = name {
+            // Its digest stays that of its beginning: it is not to be found by that of the other one.
+            entry.state = InputState::Failed {
+                reason: format!("it has the content of {name}, which came meanwhile: load it again"),
+            };
+            return Ok(());
+        }
+        entry.digest = now.digest;
+        entry.digesting = now.digesting;
+        let (bytes, is_digested) = (entry.beginning().0, entry.is_digested());
+        holds!(
+            "weave.digested",
+            is_digested || (entry.bytes_done <= bytes && bytes < entry.size),
+            "of input {}, {} bytes of {} are woven, and {bytes} are digested",
+            id.0,
+            entry.bytes_done,
+            entry.size
+        );
+        Ok(())
+    }
+
     /// Takes in the positions, writes what changed, and gives the changed entries.
     pub(crate) fn finish(
         mut self,
@@ -103,6 +137,10 @@ impl<'l> LedgerMoves<'l> {
             entry.records += step.records;
             entry.captures += step.captures_recounted;
             entry.state = step.state;
+            if let Some(digested) = step.digested {
+                self.digest(step.input, digested)?;
+            }
+            let entry = self.entry(step.input)?;
             if let Some(cut) = step.cut {
                 entry.cut = cut;
             }

@@ -60,6 +60,7 @@ struct Writer {
     tables: Option<Arc<Tables>>,
     /// Entry of input `i + 1`.
     ledger: Vec<LedgerEntry>,
+    /// Of inputs that are digested.
     by_digest: FxHashMap<String, InputId>,
     totals: TotalsRow,
     domain_of: DomainOf,
@@ -97,7 +98,7 @@ impl Weave {
     ///
     /// An input found by digest keeps its name, but takes the new location. One that is continued, also one
     /// that was only renamed since, takes name, location, digest and size of `entry` and keeps its position
-    /// and sums.
+    /// and sums. An entry that is not digested ([`LedgerEntry::is_digested`]) is not found by digest.
     ///
     /// # Errors
     /// [`ApplyError`], as [`Weave::apply`].
@@ -120,6 +121,7 @@ impl Weave {
                     now.input = entry.input;
                     now.digest = entry.digest;
                     now.size = entry.size;
+                    now.digesting = entry.digesting;
                 }
                 if now == *old {
                     return Ok((id, now));
@@ -201,7 +203,7 @@ impl Weave {
         // nothing.
         writer.totals = woven.totals;
         for (id, entry) in woven.ledger {
-            writer.ledger[id.0 as usize - 1] = entry;
+            writer.replace(id, entry);
         }
         writer.check_sums();
         inner.publish(&tables, &writer);
@@ -257,6 +259,7 @@ impl Inner {
             cut,
             totals: &writer.totals,
             ledger: &writer.ledger,
+            by_digest: &writer.by_digest,
             domain_of: &mut writer.domain_of,
         }
     }
@@ -310,7 +313,7 @@ impl Inner {
         if let Some(old) = old {
             writer.by_digest.remove(&old.digest);
         }
-        writer.by_digest.insert(now.digest, id);
+        writer.find_by_digest(id);
         self.publish(tables, writer);
         Ok(())
     }
@@ -414,7 +417,7 @@ impl Writer {
         let by_digest = ledger
             .iter()
             .zip(1..)
-            .filter(|(entry, _)| entry.state != InputState::Forgotten)
+            .filter(|(entry, _)| entry.state != InputState::Forgotten && entry.is_digested())
             .map(|(e, id)| (e.digest.clone(), InputId(id)))
             .collect();
         let totals = totals::read(&cut)?;
@@ -474,6 +477,25 @@ impl Writer {
             self.totals.epoch.0,
             self.totals
         );
+    }
+
+    /// Replaces the entry of an input by what is committed.
+    fn replace(&mut self, id: InputId, entry: LedgerEntry) {
+        let place = &mut self.ledger[id.0 as usize - 1];
+        let is_known = place.digest == entry.digest;
+        let before = std::mem::replace(place, entry);
+        if !is_known {
+            self.by_digest.remove(&before.digest);
+            self.find_by_digest(id);
+        }
+    }
+
+    /// From now on the input is found by its digest, if it is digested.
+    fn find_by_digest(&mut self, id: InputId) {
+        let entry = &self.ledger[id.0 as usize - 1];
+        if entry.is_digested() {
+            self.by_digest.insert(entry.digest.clone(), id);
+        }
     }
 
     fn entry(&self, id: InputId) -> Result<&LedgerEntry, ApplyError> {

@@ -51,7 +51,10 @@ fn check(
         return Ok(());
     }
     let to = lowest(world, row);
-    let same = after.iter().find(|now| now.digest == row.digest);
+    let is_same = |one: &LedgerRow, other: &LedgerRow| is_same(world, one, other);
+    // A row of the same content that was never read may be beside it.
+    let same = after.iter().filter(|now| is_same(now, row));
+    let same = same.max_by_key(|now| now.bytes_done);
     if let Some(now) = same {
         // Between being taken back and being registered with its new content it is as it was, but for this.
         let is_reopened = now.state == InputState::Loading && row.state != InputState::Loading;
@@ -59,7 +62,7 @@ fn check(
             return Ok(());
         }
     }
-    let Some((content, length)) = world.of_digest(&row.digest) else {
+    let Some((content, length)) = world.of(row) else {
         // Nothing was ever read of it, so anything may take its place.
         return if row.captures == 0 {
             Ok(())
@@ -68,17 +71,17 @@ fn check(
         };
     };
     let goes_on = |now: &&LedgerRow| {
-        let beginning = world.of_digest(&now.digest);
+        let beginning = world.of(now);
         beginning.is_some_and(|(other, longer)| other == content && longer > length)
     };
-    let was_there = |now: &LedgerRow| before.iter().any(|row| row.digest == now.digest);
+    let was_there = |now: &LedgerRow| before.iter().any(|row| is_same(row, now));
     // Of inputs that come to have one content one is left: one that was there, one with another name, or the row of
     // another of them, which went on.
     let is_other = |now: &LedgerRow| {
         let mut gone = before.iter().filter(|other| {
-            let is_gone = after.iter().all(|now| now.digest != other.digest);
-            let beginning = world.of_digest(&other.digest);
-            is_gone && other.digest != row.digest && beginning.is_some_and(|(other, _)| other == content)
+            let is_gone = after.iter().all(|now| !is_same(now, other));
+            let beginning = world.of(other);
+            is_gone && !is_same(other, row) && beginning.is_some_and(|(other, _)| other == content)
         });
         gone.any(|other| now.bytes_done >= lowest(world, other))
     };
@@ -100,6 +103,15 @@ fn check(
     }
 }
 
+/// Whether two rows are of one content. An input that is digested while it is read has the digests of more and more of
+/// it.
+fn is_same(world: &World, one: &LedgerRow, other: &LedgerRow) -> bool {
+    match (world.of(one), world.of(other)) {
+        (None, None) => one.digest == other.digest,
+        (one, other) => one == other,
+    }
+}
+
 /// The name of an input, whether it was found in the folder or by itself, and whether more is to come or not.
 fn name(row: &LedgerRow) -> &str {
     let name = row.input.strip_prefix("./").unwrap_or(&row.input);
@@ -109,7 +121,7 @@ fn name(row: &LedgerRow) -> &str {
 /// How far an input may be taken back because it goes on.
 fn lowest(world: &World, row: &LedgerRow) -> u64 {
     let had_ended = matches!(row.state, InputState::Done | InputState::Failed { .. });
-    let beginning = world.of_digest(&row.digest).filter(|_| had_ended);
+    let beginning = world.of(row).filter(|_| had_ended);
     beginning.map_or(row.bytes_done, |beginning| {
         whole_part(world, beginning).min(row.bytes_done)
     })

@@ -3,11 +3,12 @@
 //! Files change only between two steps. The ledger names contents by digest, so every content that a file ever had is
 //! remembered by its digest.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use archive::question::LedgerRow;
 use data_encoding::HEXLOWER;
 use rig::Dice;
 use sha2::{Digest, Sha256};
@@ -58,9 +59,18 @@ impl World {
         &self.names
     }
 
-    /// The content that has this digest.
-    pub(super) fn of_digest(&self, digest: &str) -> Option<Beginning> {
-        self.known.get(digest).copied()
+    /// The content that a row of the ledger is of. Its digest may be that of a part: then it is any content of that
+    /// size that begins so.
+    pub(super) fn of(&self, row: &LedgerRow) -> Option<Beginning> {
+        let (bytes, digest) = row.beginning();
+        if bytes == row.size {
+            return self.known.get(digest).copied();
+        }
+        let begins_so =
+            |(content, length): &Beginning| *length == row.size && self.digest((*content, bytes)) == digest;
+        // In order, so that it is always the same one.
+        let known: BTreeSet<Beginning> = self.known.values().copied().collect();
+        known.into_iter().find(begins_so)
     }
 
     pub(super) fn bytes(&self, (content, length): Beginning) -> &[u8] {

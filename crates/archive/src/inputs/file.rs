@@ -6,6 +6,8 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 /// Opens a regular file for reading.
 ///
 /// # Errors
@@ -27,7 +29,7 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
 /// Distinguishes versions of a file without reading it. Writing to a file or renaming it changes its version.
 /// This is no proof: within one tick of the file system's clock, or if a clock is set back on purpose, the
 /// version may stay the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileVersion {
     device: u64,
     inode: u64,

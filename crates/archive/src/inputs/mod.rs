@@ -23,7 +23,7 @@ mod spool;
 
 use std::io::Read;
 
-pub(crate) use digest::{ContentDigest, digest, text as digest_text};
+pub(crate) use digest::{ContentDigest, Digesting, digest, text as digest_text};
 pub(crate) use discovery::discover;
 pub(crate) use file::{FileVersion, open_file};
 pub(crate) use found::{Found, Place};

@@ -5,16 +5,19 @@ use std::time::SystemTime;
 
 use extract::Capture;
 use flow::Item;
-use weave::{ChangedPage, EpochReport, InputId, InputProgress, InputState, LedgerEntry, Snapshot};
+use weave::{
+    ChangedPage, Digested as DigestedTo, EpochReport, InputId, InputProgress, InputState, LedgerEntry,
+    Snapshot,
+};
 
-use crate::inputs::{ContentDigest, FileVersion, Found, Spool};
+use crate::inputs::{ContentDigest, Digesting, FileVersion, Found, Spool};
 
 /// Memory of a record or capture in addition to its texts, in bytes.
 const OVERHEAD_BYTES: u64 = 256;
 
 impl Item for Found {}
 
-/// An input whose content digest is known.
+/// An input whose content digest is known, or that of its beginning.
 pub(super) struct Digested {
     pub(super) found: Found,
     /// Digest of the content, or why it cannot be read.
@@ -24,6 +27,8 @@ pub(super) struct Digested {
     /// Version of the file just before it was digested; `None` if the input is not a file.
     pub(super) version: Option<FileVersion>,
     pub(super) growing: Growing,
+    /// The digest so far, if only the beginning is digested: the rest is digested while it is read.
+    pub(super) rest: Option<Digesting>,
 }
 
 impl Item for Digested {}
@@ -53,6 +58,8 @@ pub(super) struct Registered {
     /// As [`Digested::version`].
     pub(super) version: Option<FileVersion>,
     pub(super) growing: Growing,
+    /// As [`Digested::rest`].
+    pub(super) rest: Option<Digesting>,
 }
 
 impl Item for Registered {}
@@ -70,6 +77,8 @@ pub(super) struct Chunk {
     /// In the last chunk of an input whose content changed while it was read: the state it gets once
     /// everything woven of it is taken back.
     pub(super) taken_back: Option<InputState>,
+    /// How far the input is digested, if it is digested while it is read: at least up to `bytes_done`.
+    pub(super) digested: Option<DigestedTo>,
     pub(super) bytes: u64,
 }
 
@@ -82,6 +91,7 @@ impl Chunk {
             state: InputState::Loading,
             cut: None,
             taken_back: None,
+            digested: None,
             bytes: 0,
         }
     }

@@ -20,6 +20,10 @@ pub(super) struct Context {
     pub(super) chunk_entries_max: usize,
     /// An epoch closes after this many bytes of captures.
     pub(super) epoch_bytes: u64,
+    /// At least so much of an input is digested before it is read.
+    pub(super) digest_first_bytes: u64,
+    /// Whether an input that is digested while it is read is digested as it is read, ahead of what is woven.
+    pub(super) digests_ahead: bool,
     /// Earlier inputs that an input of this load may continue.
     pub(super) earlier: Earlier,
     /// Room for copies of inputs that come over a network.

@@ -1,11 +1,16 @@
 //! Stage `digest`: computes the content digest, and decides where the input is read from afterwards.
 //!
-//! A file is read to compute its digest. So is an input at an address; if there is room, it is copied at the
+//! A file whose content may be known, or may continue an earlier input, is read to find out: whole where
+//! something as large is known or is in the same load, else as far as the largest input that it may continue. What
+//! is left is digested while it is read. Equal digests need equal sizes, so that most inputs are read only once.
+//!
+//! An input at an address is read to compute its digest; if there is room, it is copied at the
 //! same time, so that it is read only once, and its digest is remembered. An input is not read at all if its
 //! digest is stored with it (in our own store) or remembered. Whether such an input continues an earlier one
 //! is checked only for earlier inputs of its own address, with or without `.open` at the end, because
 //! comparing means reading.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -15,8 +20,9 @@ use flow::{Out, StageResult};
 
 use super::chunk::Digested;
 use super::context::Context;
+use super::interrupted::Interrupted;
 use super::quiet;
-use crate::inputs::{self, ContentDigest, FileVersion, Found, FromStart, Place, Spool, Stat};
+use crate::inputs::{self, ContentDigest, Digesting, FileVersion, Found, FromStart, Place, Spool, Stat};
 
 /// Stage `digest`.
 pub(super) fn digest(context: &Context, found: Found, out: &mut Out<'_, Digested>) -> StageResult {
@@ -27,15 +33,15 @@ pub(super) fn digest(context: &Context, found: Found, out: &mut Out<'_, Digested
     let read = match (&found.problem, &found.place) {
         (Some(problem), _) => Err(problem.clone()),
         (None, Place::File(path)) => file(context, path, &found)
-            .map(|(content, version)| (content, None, Some(version)))
+            .map(|(content, version, rest)| (content, None, Some(version), rest))
             .map_err(no_read),
         (None, Place::Address(address, stat)) => at_address(context, address, stat, &found)
-            .map(|(content, copy)| (content, copy, None))
+            .map(|(content, copy)| (content, copy, None, None))
             .map_err(no_read),
     };
-    let (content, copy, version) = match read {
-        Ok((content, copy, version)) => (Ok(content), copy.map(Arc::new), version),
-        Err(problem) => (Err(problem), None, None),
+    let (content, copy, version, rest) = match read {
+        Ok((content, copy, version, rest)) => (Ok(content), copy.map(Arc::new), version, rest),
+        Err(problem) => (Err(problem), None, None, None),
     };
     out.send(Digested {
         found,
@@ -43,6 +49,7 @@ pub(super) fn digest(context: &Context, found: Found, out: &mut Out<'_, Digested
         copy,
         version,
         growing,
+        rest,
     })
 }
 
@@ -50,15 +57,70 @@ fn no_read(error: io::Error) -> String {
     format!("cannot be read: {error}")
 }
 
-/// Digests a file. Of a growing file, only what was there when it was found is read.
-fn file(context: &Context, path: &Path, found: &Found) -> io::Result<(ContentDigest, FileVersion)> {
+/// Digests a file as far as it must be known before it is read; if that is not all, the digest so far comes
+/// last. Of a growing file, only what was there when it was found is read.
+fn file(
+    context: &Context,
+    path: &Path,
+    found: &Found,
+) -> io::Result<(ContentDigest, FileVersion, Option<Digesting>)> {
     let file = inputs::open_file(path)?;
     // Taken before reading, so that a change during the read is noticed at the end of the load.
     let version = FileVersion::of(&file)?;
-    let content = inputs::digest(file.take(found.size), &context.earlier.sizes(found), |piece| {
-        count(context, piece)
-    })?;
-    Ok((content, version))
+    let sizes = context.earlier.sizes(found);
+    let reach = reach(context, found, &sizes);
+    if reach < found.size
+        && let Some(digesting) = interrupted(context, found, &version)
+    {
+        return Ok((
+            beginning(found, &digesting, Default::default()),
+            version,
+            Some(digesting),
+        ));
+    }
+    let mut digesting = Digesting::default();
+    let prefixes = digesting.take_all(file.take(reach), &sizes, |piece| count(context, piece))?;
+    if reach < found.size && digesting.position() == reach {
+        return Ok((beginning(found, &digesting, prefixes), version, Some(digesting)));
+    }
+    let content = ContentDigest {
+        size: digesting.position(),
+        digest: digesting.digest(),
+        prefixes,
+    };
+    Ok((content, version, None))
+}
+
+/// How many bytes of a file must be digested before it is read: all if it may be a copy, else as many as
+/// the largest input has that it may continue, and at least some, to tell it from others.
+fn reach(context: &Context, found: &Found, sizes: &[u64]) -> u64 {
+    if context.earlier.may_be_copy(found) {
+        return found.size;
+    }
+    let shorter = sizes.iter().copied().filter(|size| *size <= found.size);
+    let reach = shorter.max().unwrap_or_default();
+    reach.max(context.digest_first_bytes).min(found.size)
+}
+
+/// The digest of a file that an interrupted load has read and woven in part, if the file has not changed since.
+fn interrupted(context: &Context, found: &Found, version: &FileVersion) -> Option<Digesting> {
+    let location = found.place.location();
+    let mut here = context.earlier.interrupted_at(&location, found.size);
+    let digesting = here.find_map(|entry| Interrupted::goes_on(entry, version))?;
+    context.job.counters.bytes_digested.add(digesting.position());
+    Some(digesting)
+}
+
+/// What is known of a file of which only the beginning is digested.
+fn beginning(found: &Found, digesting: &Digesting, mut prefixes: HashMap<u64, String>) -> ContentDigest {
+    let (bytes, digest) = (digesting.position(), digesting.digest());
+    let of_beginning = weave::digest_of_beginning(&digest, bytes);
+    prefixes.insert(bytes, digest);
+    ContentDigest {
+        size: found.size,
+        digest: of_beginning,
+        prefixes,
+    }
 }
 
 /// Digest of the first `size` bytes that the file has now.

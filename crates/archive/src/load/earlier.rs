@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use weave::{InputId, InputState, LedgerEntry, Weave};
 
-use crate::inputs::{ContentDigest, Found};
+use crate::inputs::{ContentDigest, Found, Place};
 
 /// The inputs of earlier loads.
 pub(super) struct Earlier {
@@ -17,6 +17,10 @@ pub(super) struct Earlier {
     done: Vec<(InputId, LedgerEntry)>,
     /// Indices into `done` by place and by name.
     done_at: HashMap<String, Vec<usize>>,
+    /// Sizes that a known input has, or several inputs of this load. Equal content has equal sizes.
+    sizes_known: HashSet<u64>,
+    /// Whether an input of this load may have any size.
+    is_size_unknown: bool,
 }
 
 impl Earlier {
@@ -39,7 +43,23 @@ impl Earlier {
             unfinished: weave.inputs(|entry| entry.state != InputState::Done),
             done,
             done_at,
+            sizes_known: sizes_known(weave, found),
+            is_size_unknown: found.iter().any(is_size_unknown),
         }
+    }
+
+    /// Whether this input may have the content of a known one, or of another one of this load.
+    pub(super) fn may_be_copy(&self, found: &Found) -> bool {
+        self.is_size_unknown || self.sizes_known.contains(&found.size)
+    }
+
+    /// Inputs of a size that an interrupted load has read, but not to their end, from this place.
+    pub(super) fn interrupted_at(&self, location: &str, size: u64) -> impl Iterator<Item = &LedgerEntry> {
+        let entries = self.unfinished.iter().map(|(_, entry)| entry);
+        entries.filter(move |entry| {
+            let is_begun = matches!(entry.state, InputState::Pending | InputState::Loading);
+            is_begun && !entry.is_digested() && entry.location == location && entry.size == size
+        })
     }
 
     fn done_like(&self, name: &str, location: &str) -> Vec<&(InputId, LedgerEntry)> {
@@ -49,12 +69,12 @@ impl Earlier {
         places.flatten().map(|&at| &self.done[at]).collect()
     }
 
-    /// Sizes of all inputs that `found` may continue.
+    /// Sizes of all inputs that `found` may continue, or of the beginnings of which their digests are.
     pub(super) fn sizes(&self, found: &Found) -> Vec<u64> {
         let location = found.place.location();
         let done = self.done_like(&found.name, &location);
         let all = self.unfinished.iter().chain(done);
-        all.map(|(_, entry)| entry.size).collect()
+        all.map(|(_, entry)| entry.beginning().0).collect()
     }
 
     /// Sizes of the inputs at an address, with or without `.open` at its end, that are shorter than `size`
@@ -82,10 +102,22 @@ impl Earlier {
         claimed: &HashSet<InputId>,
     ) -> Option<&(InputId, LedgerEntry)> {
         let location = found.place.location();
-        let begins_with = |entry: &LedgerEntry| content.prefixes.get(&entry.size) == Some(&entry.digest);
+        let begins_with = |entry: &LedgerEntry| {
+            let (bytes, digest) = entry.beginning();
+            // Of an input that was not read to its end, only the beginning is compared: what is shorter than that
+            // input was may be another copy of its beginning, unless it is at its place.
+            let is_long_enough = content.size >= entry.size || entry.location == location;
+            is_long_enough
+                && content
+                    .prefixes
+                    .get(&bytes)
+                    .is_some_and(|prefix| prefix == digest)
+        };
         let unfinished = self.unfinished.iter().filter(|(_, entry)| {
             let is_here = entry.location == location;
-            let is_like = entry.input == found.name || entry.state == InputState::Loading;
+            // As long as nothing is woven of it, an input that may have been renamed is known by its size, too.
+            let is_whole = !entry.is_digested() && entry.size == content.size;
+            let is_like = entry.input == found.name || entry.state == InputState::Loading || is_whole;
             // Every content begins with no bytes, so for an empty input the name alone proves nothing.
             is_here && (entry.digest == absent || entry.bytes_done == 0 || begins_with(entry))
                 || is_like && entry.size > 0 && begins_with(entry)
@@ -95,6 +127,24 @@ impl Earlier {
             .into_iter()
             .filter(|(_, entry)| entry.size < content.size && begins_with(entry));
         let all = unfinished.chain(done).filter(|(id, _)| !claimed.contains(id));
-        all.max_by_key(|(_, entry)| (begins_with(entry), entry.size))
+        all.max_by_key(|(_, entry)| (begins_with(entry), entry.beginning().0))
     }
+}
+
+/// Sizes of inputs of this load that a known input has as well, or another one of this load.
+fn sizes_known(weave: &Weave, found: &[Found]) -> HashSet<u64> {
+    let mut sizes = HashSet::new();
+    let mut known: HashSet<u64> = found
+        .iter()
+        .map(|found| found.size)
+        .filter(|size| !sizes.insert(*size))
+        .collect();
+    let earlier = weave.inputs(|entry| entry.is_digested() && sizes.contains(&entry.size));
+    known.extend(earlier.iter().map(|(_, entry)| entry.size));
+    known
+}
+
+/// Whether the size of an input is only known once it is read.
+fn is_size_unknown(found: &Found) -> bool {
+    found.size == 0 && found.problem.is_none() && matches!(found.place, Place::Address(..))
 }

@@ -20,6 +20,7 @@ pub(super) fn extract_chunk(context: &Context, chunk: Chunk, out: &mut Out<'_, E
             quarantined: Vec::new(),
             state: chunk.state,
             cut: chunk.cut,
+            digested: chunk.digested,
         },
         captures: Vec::new(),
         taken_back: chunk.taken_back,

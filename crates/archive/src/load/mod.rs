@@ -5,6 +5,9 @@
 //!          ordered   one         N       ordered    one      one
 //! ```
 //!
+//! A file that can be no copy of another input is digested by `read` (`while_reading`), and `digest` only looks at
+//! its beginning.
+//!
 //! Invariants:
 //!  - captures reach `weave` in file order for each input, so a ledger position is a contiguous prefix;
 //! - if a load is stopped, killed or fails, each input is left at such a position, and the next load
@@ -16,6 +19,7 @@ mod context;
 mod digest;
 mod earlier;
 mod extraction;
+mod interrupted;
 mod quiet;
 mod rate;
 mod read;
@@ -23,6 +27,7 @@ mod recycle;
 mod register;
 mod take_back;
 mod weaving;
+mod while_reading;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -53,6 +58,12 @@ const RECORDS_BYTES: u64 = 32 << 20;
 
 /// Most bytes of pages that wait to be put into search.
 const PAGES_BYTES: u64 = 32 << 20;
+/// At least so much of an input is digested before it is read: all of most inputs that are small, and of the others
+/// what is done at once.
+const DIGEST_FIRST_BYTES: u64 = 1 << 20;
+
+/// The same in a load that asks for small epochs: still fewer bytes would tell few inputs apart.
+const DIGEST_FIRST_BYTES_MIN: u64 = 1 << 10;
 
 /// Most inputs read at once. Each has an open file and a buffer.
 const READERS_MAX: usize = 16;
@@ -105,6 +116,7 @@ fn feed(context: &Context, feeder: Feeder<Found>, found: Vec<Found>) {
 
 fn context(open: &Arc<OpenArchive>, job: &Arc<Job>, found: &[Found]) -> Context {
     let request = &job.request;
+    let epoch_bytes = request.epoch_bytes.unwrap_or(EPOCH_BYTES).clamp(1, EPOCH_BYTES);
     Context {
         open: open.clone(),
         job: job.clone(),
@@ -113,8 +125,11 @@ fn context(open: &Arc<OpenArchive>, job: &Arc<Job>, found: &[Found]) -> Context 
         extract: open.extract_settings(),
         rate: request.rate_pages_per_s.map(Rate::new),
         chunk_entries_max: read::chunk_entries_max(request.rate_pages_per_s),
-        epoch_bytes: request.epoch_bytes.unwrap_or(EPOCH_BYTES).clamp(1, EPOCH_BYTES),
+        epoch_bytes,
         earlier: Earlier::of(&open.weave, found),
+        digest_first_bytes: epoch_bytes.clamp(DIGEST_FIRST_BYTES_MIN, DIGEST_FIRST_BYTES),
+        // In a load of small epochs each says how far its own bytes go, also in an input that is read at once.
+        digests_ahead: epoch_bytes >= DIGEST_FIRST_BYTES,
         spool_room: SpoolRoom::of(open.files.dir()),
         recycled: Recycled::default(),
     }

@@ -4,6 +4,8 @@
 //!  - the chunks of an input follow one another without gap from the ledger's `bytes_done`;
 //!  - only the last chunk of an input carries a state other than `loading`, and an entry that reaches the end of
 //!    the file is in that chunk;
+//! - a file of which only the beginning is digested is digested while it is read; a chunk says how far, which is at
+//!   least where it ends;
 //! - what is woven of a file is the content that was digested. When reading ends, a file that was written to,
 //!   renamed or replaced meanwhile is digested again as far as it was read. If the digest differs, everything
 //!   woven of the input is taken back and the input has failed;
@@ -11,6 +13,7 @@
 //!   nobody has changed it for some seconds; its last record is then used as far as it goes.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use flow::{Out, StageResult};
@@ -19,6 +22,7 @@ use weave::{InputState, LedgerEntry};
 
 use super::chunk::{Chunk, Growing, Registered};
 use super::context::Context;
+use super::while_reading::WhileReading;
 use super::{digest, quiet};
 use crate::inputs::{self, FileVersion, Found, FromStart, Place};
 
@@ -58,6 +62,8 @@ struct Reading<'a> {
     registered: Registered,
     /// The open file, if the input is a file.
     file: Option<Arc<File>>,
+    /// The same file, if it is digested while it is read.
+    while_reading: Option<Arc<WhileReading>>,
     /// Entries that are not sent yet.
     chunk: Chunk,
     /// Whether no record was found so far.
@@ -88,6 +94,7 @@ impl<'a> Reading<'a> {
             useless: registered.entry.records == 0,
             registered,
             file: None,
+            while_reading: None,
             cut: None,
         }
     }
@@ -105,7 +112,8 @@ impl<'a> Reading<'a> {
                 Ok(None) => {
                     let changed = reader.size() != size;
                     let cut = changed || self.chunk.bytes_done < size;
-                    return Ok(if cut { End::Cut { changed } } else { End::Whole });
+                    let end = if cut { End::Cut { changed } } else { End::Whole };
+                    return Ok(self.digest_to(size).err().unwrap_or(end));
                 }
                 Err(error) => return Ok(End::Failed(error.to_string())),
             }
@@ -116,6 +124,9 @@ impl<'a> Reading<'a> {
             // The last entry may be cut off. Killed between its epoch and that of the state, the input would look as if
             // it could be read on from the middle of a record.
             if is_full && self.chunk.bytes_done < size {
+                if let Err(end) = self.digest_to(self.chunk.bytes_done) {
+                    return Ok(end);
+                }
                 self.send(out)?;
                 self.context.recycled.take(&mut reader);
             }
@@ -127,7 +138,12 @@ impl<'a> Reading<'a> {
     /// failed.
     fn open(&mut self) -> Result<Reader, String> {
         let Registered {
-            found, copy, growing, ..
+            found,
+            entry,
+            copy,
+            growing,
+            rest,
+            ..
         } = &mut self.registered;
         if let Some(problem) = &found.problem {
             return Err(problem.clone());
@@ -146,7 +162,15 @@ impl<'a> Reading<'a> {
                     None => Arc::new(inputs::open_file(path).map_err(no_read)?),
                 };
                 self.file = Some(file.clone());
-                file
+                if let Some(rest) = rest.take() {
+                    let (is_ahead, job) = (self.context.digests_ahead, self.context.job.clone());
+                    let digesting = WhileReading::new(file.clone(), entry.size, is_ahead, job, rest);
+                    self.while_reading = Some(Arc::new(digesting));
+                }
+                match &self.while_reading {
+                    Some(digesting) => digesting.clone(),
+                    None => file,
+                }
             }
             (None, place) => place.open(&self.context.open.sources).map_err(no_read)?,
         };
@@ -161,7 +185,40 @@ impl<'a> Reading<'a> {
 
     fn send(&mut self, out: &mut Out<'_, Chunk>) -> StageResult {
         let rest = Chunk::new(self.registered.id, self.chunk.bytes_done);
+        self.chunk.digested = self.digested();
         out.send(std::mem::replace(&mut self.chunk, rest))
+    }
+
+    /// Drops the entries that are not sent yet, as if they had not been read.
+    fn drop_unsent(&mut self) {
+        let first = self.chunk.entries.first();
+        let begin = first.map_or(self.chunk.bytes_done, |entry| entry.span().offset);
+        self.chunk = Chunk::new(self.registered.id, begin);
+    }
+
+    /// Digests an input that is digested while it is read at least as far as `bytes`.
+    fn digest_to(&self, bytes: u64) -> Result<(), End> {
+        let Some(digesting) = &self.while_reading else {
+            return Ok(());
+        };
+        digesting.digest_to(bytes).map_err(|error| {
+            let size = self.registered.entry.size;
+            match error.kind() {
+                ErrorKind::UnexpectedEof => End::Changed(format!(
+                    "its content changed while it was loaded: of {size} bytes {error}"
+                )),
+                _ => End::Failed(format!(
+                    "digest {}: {error}",
+                    self.registered.found.place.location()
+                )),
+            }
+        })
+    }
+
+    fn digested(&self) -> Option<weave::Digested> {
+        let Registered { version, growing, .. } = &self.registered;
+        let digesting = self.while_reading.as_ref()?;
+        Some(digesting.digested(*version, *growing))
     }
 
     /// Returns `end`, or [`End::Changed`] if the content read is not the content digested. After a stop
@@ -171,13 +228,16 @@ impl<'a> Reading<'a> {
             return end;
         };
         let is_untouched = FileVersion::of(file).is_ok_and(|now| now == digested);
-        if is_untouched || matches!(end, End::Stopped) {
+        if is_untouched || matches!(end, End::Stopped | End::Changed(_)) {
             return end;
         }
         let LedgerEntry { size, digest, .. } = &self.registered.entry;
-        let found = match digest::digest_again(self.context, file.clone(), *size) {
-            Ok(now) if now.digest == *digest => return end,
-            Ok(now) if now.size < *size => format!("only {} are left", now.size),
+        let digesting = self.while_reading.as_ref();
+        let (size, digest) =
+            digesting.map_or_else(|| (*size, digest.clone()), |digesting| digesting.beginning());
+        let found = match digest::digest_again(self.context, file.clone(), size) {
+            Ok(now) if now.digest == digest => return end,
+            Ok(now) if now.size < size => format!("only {} are left", now.size),
             Ok(now) => format!("they are {} now", now.digest),
             Err(_) if self.context.job.is_stopped() => return End::Stopped,
             Err(error) => format!("they cannot be read again: {error}"),
@@ -194,7 +254,7 @@ impl<'a> Reading<'a> {
         self.chunk.state = match (end, self.registered.growing) {
             (End::Stopped, _) => return Ok(()),
             (End::Changed(what), _) => {
-                self.chunk.entries.clear();
+                self.drop_unsent();
                 self.chunk.taken_back = Some(InputState::Failed {
                     reason: format!(
                         "{what}; what was read of it is taken back: load it again when nobody writes to it"
@@ -205,7 +265,13 @@ impl<'a> Reading<'a> {
                     reason: format!("{what}; forget the input (weft forget --input), then load it again"),
                 }
             }
-            (End::Failed(reason), _) => InputState::Failed { reason },
+            (End::Failed(reason), _) => {
+                // No byte is woven that is not digested.
+                if self.digest_to(self.chunk.bytes_done).is_err() {
+                    self.drop_unsent();
+                }
+                InputState::Failed { reason }
+            }
             (_, Growing::Open) => InputState::Loading,
             _ if useless => InputState::Failed {
                 reason: "no WARC or ARC record in it".into(),
@@ -213,6 +279,10 @@ impl<'a> Reading<'a> {
             (End::Cut { .. }, _) => InputState::Loading,
             (End::Whole, _) => InputState::Done,
         };
+        // What is taken back was a mixture, and so is its digest.
+        if self.chunk.taken_back.is_none() {
+            self.chunk.digested = self.digested();
+        }
         if self.chunk.state == InputState::Done {
             self.chunk.cut = self.cut;
         }

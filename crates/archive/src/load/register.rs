@@ -12,11 +12,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use flow::{Out, StageResult};
-use sha2::{Digest, Sha256};
+use sha2_with_state::{Digest, Sha256};
 use weave::{InputId, InputState, LedgerEntry, NO_CONTENT};
 
 use super::chunk::{Digested, Registered};
 use super::context::Context;
+use super::interrupted::Interrupted;
 use super::take_back::{self, Failure};
 use crate::crash;
 use crate::inputs::{Found, Spool};
@@ -38,6 +39,7 @@ pub(super) fn register(
         copy,
         version,
         growing,
+        rest,
     } = digested;
     if context.job.is_stopped() {
         return Ok(());
@@ -83,7 +85,10 @@ pub(super) fn register(
     if content.is_ok() {
         note_other_content(context, claimed, &location, continues, &digest)?;
     }
-    let asked = LedgerEntry::pending(&found.name, &location, &digest, size, &context.collection);
+    let mut asked = LedgerEntry::pending(&found.name, &location, &digest, size, &context.collection);
+    if let Some(rest) = &rest {
+        asked.digesting = Interrupted::of(rest, version, growing);
+    }
     let (id, entry) = context.open.weave.register_input(asked, continues)?;
     context.job.touch(id, entry.bytes_done);
     if !claimed.insert(id) || entry.state == InputState::Done {
@@ -105,6 +110,7 @@ pub(super) fn register(
         copy,
         version,
         growing,
+        rest,
     })
 }
 

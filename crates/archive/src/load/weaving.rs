@@ -77,6 +77,7 @@ fn append(whole: &mut InputProgress, next: InputProgress) {
     whole.quarantined.extend(next.quarantined);
     whole.state = next.state;
     whole.cut = next.cut;
+    whole.digested = next.digested.or_else(|| whole.digested.take());
 }
 
 fn count(context: &Context, report: &EpochReport, progress: &[InputProgress]) {

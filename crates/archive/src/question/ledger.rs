@@ -60,7 +60,8 @@ pub struct LedgerRow {
     /// Name of the input, as it was given when it was loaded.
     #[schemars(example = &"iana.warc.gz")]
     pub input: String,
-    /// `sha256:<hex>` of its first `size` bytes.
+    /// `sha256:<hex>` of its first `size` bytes; of an input that is not read to its end so far, it may be
+    /// `sha256:<hex>/<n>` of its first `n` bytes.
     pub digest: String,
     /// Size of the input in bytes when it was last looked at.
     pub size: u64,
@@ -85,6 +86,13 @@ pub struct LedgerRow {
     /// Why the input could not be read, or not be read on, when it was last loaded; empty if it could. What
     /// was loaded before is kept.
     pub missing: String,
+}
+
+impl LedgerRow {
+    /// How many bytes `digest` is of, and their digest without that number.
+    pub fn beginning(&self) -> (u64, &str) {
+        weave::digested_beginning(&self.digest).unwrap_or((self.size, &self.digest))
+    }
 }
 
 /// Asks for records and spans of bytes that could not be used, by input in the order of loading, then by

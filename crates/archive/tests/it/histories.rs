@@ -83,6 +83,7 @@ fn model_of(files: &[(String, PathBuf)]) -> Vec<(&'static str, String)> {
             quarantined: Vec::new(),
             state: InputState::Done,
             cut: None,
+            digested: None,
         });
         model.apply(batch);
     }

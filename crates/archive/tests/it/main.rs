@@ -13,6 +13,7 @@ mod inputs;
 mod one_second;
 mod owners;
 mod questions;
+mod read_once;
 mod records;
 mod recount;
 mod same_result;

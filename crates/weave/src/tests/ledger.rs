@@ -1,7 +1,10 @@
 //! Inputs: known again, continued, unknown; keys that cannot be woven; opening again.
 
 use crate::tests::support::{Pair, all_dumps, dump, entry, key, noise, page, progress};
-use crate::{ApplyError, Batch, InputId, InputState, PageChange, Settings, TakeBack, View, Weave};
+use crate::{
+    ApplyError, Batch, Digested, InputId, InputProgress, InputState, LedgerEntry, PageChange, Settings,
+    TakeBack, View, Weave,
+};
 
 const A: &str = "http://a.com/";
 
@@ -274,4 +277,54 @@ fn what_is_in_memory_is_in_its_tables_after_closing() {
         })
         .unwrap();
     assert_eq!(weave.snapshot().totals().unwrap().captures, 241);
+}
+
+/// Two inputs that begin alike are digested while they are read.
+#[test]
+fn digests_of_beginnings_are_no_identity_and_move_with_epochs() {
+    let mut pair = Pair::new();
+    let begun = |name: &str, bytes: u64| {
+        let mut begun = entry(name);
+        begun.digest = crate::digest_of_beginning("sha256:alike", bytes);
+        begun.digesting = format!("state after {bytes}");
+        begun
+    };
+    let ids = ["a.warc.gz", "b.warc.gz"].map(|name| {
+        pair.model.register_input(begun(name, 10), None);
+        pair.weave().register_input(begun(name, 10), None).unwrap().0
+    });
+    assert_ne!(ids[0], ids[1]);
+    let step = |input, bytes_done, digested: &LedgerEntry| InputProgress {
+        digested: Some(Digested {
+            digest: digested.digest.clone(),
+            digesting: digested.digesting.clone(),
+        }),
+        ..progress(input, bytes_done, InputState::Loading)
+    };
+    pair.apply_batch(vec![], ids.map(|id| step(id, 300, &begun("", 500))).into());
+    pair.reopen();
+    let rows = pair.weave().inputs(|entry| !entry.is_digested());
+    assert_eq!(rows.len(), 2);
+    for (_, row) in rows {
+        assert_eq!(row.beginning(), (500, "sha256:alike"));
+        assert_eq!((row.digesting.as_str(), row.size), ("state after 500", 1000));
+    }
+    assert_eq!(pair.weave().input_of(&begun("", 500).digest), None);
+    // One has come to its end.
+    pair.apply_batch(vec![], vec![step(ids[0], 1000, &entry("whole"))]);
+    assert_eq!(pair.weave().input_of(&entry("whole").digest), Some(ids[0]));
+    pair.check();
+    // The other one turns out to be the same: it is given up, and keeps the digest of its beginning.
+    pair.weave()
+        .apply(Batch {
+            captures: vec![],
+            progress: vec![step(ids[1], 1000, &entry("whole"))],
+        })
+        .unwrap();
+    let (id, row) = pair.weave().inputs(|entry| !entry.is_digested()).remove(0);
+    assert_eq!(id, ids[1]);
+    assert!(
+        matches!(&row.state, InputState::Failed { reason } if reason.contains("the content of a.warc.gz")),
+        "{row:?}"
+    );
 }

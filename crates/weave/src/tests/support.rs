@@ -259,6 +259,7 @@ pub(crate) fn progress(input: InputId, bytes_done: u64, state: InputState) -> In
         quarantined: Vec::new(),
         state,
         cut: None,
+        digested: None,
     }
 }
 

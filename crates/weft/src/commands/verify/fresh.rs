@@ -151,14 +151,15 @@ fn copy_beginning(
         Ok(input) => input,
         Err(error) => return unreadable(error),
     };
+    let (size, known) = row.beginning();
     let mut hasher = Sha256::new();
     let mut piece = vec![0; BUFFER_BYTES];
     let mut at = 0;
-    while at < row.size {
+    while at < size {
         if stop.asked() {
             bail!(STOPPED);
         }
-        let room = BUFFER_BYTES.min(usize::try_from(row.size - at).unwrap_or(BUFFER_BYTES));
+        let room = BUFFER_BYTES.min(usize::try_from(size - at).unwrap_or(BUFFER_BYTES));
         let bytes = match input.read_at(&mut piece[..room], at) {
             Ok(0) => return Ok(Err(CHANGED.to_owned())),
             Ok(bytes) => bytes,
@@ -170,7 +171,7 @@ fn copy_beginning(
         at += bytes as u64;
     }
     let digest = format!("sha256:{}", HEXLOWER.encode(&hasher.finalize()));
-    Ok(if digest == row.digest {
+    Ok(if digest == known {
         Ok(())
     } else {
         Err(CHANGED.to_owned())

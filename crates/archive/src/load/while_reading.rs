@@ -1,0 +1,128 @@
+//! An input that is digested while it is read, so that it is read only once.
+//!
+//! Invariants:
+//!  - the digest takes every byte of the file once and in order, whatever the reader skips or reads again;
+//!  - it takes no more bytes than the file had when it was found.
+
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use warc::Input;
+use weave::Digested;
+
+use super::chunk::Growing;
+use super::interrupted::Interrupted;
+use crate::inputs::{Digesting, FileVersion};
+use crate::jobs::Job;
+
+/// Bytes read at a time where they do not come from the reader.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// A file that is digested while it is read.
+pub(super) struct WhileReading {
+    file: Arc<File>,
+    /// Bytes that the file had when it was found.
+    size: u64,
+    /// Whether bytes are digested as they are read, which is ahead of what is woven. Else only what is woven is
+    /// digested; it is read again for that.
+    is_ahead: bool,
+    job: Arc<Job>,
+    digesting: Mutex<Digesting>,
+}
+
+impl WhileReading {
+    pub(super) fn new(
+        file: Arc<File>,
+        size: u64,
+        is_ahead: bool,
+        job: Arc<Job>,
+        digesting: Digesting,
+    ) -> WhileReading {
+        WhileReading {
+            file,
+            size,
+            is_ahead,
+            job,
+            digesting: Mutex::new(digesting),
+        }
+    }
+
+    /// How many bytes are digested, and their digest.
+    pub(super) fn beginning(&self) -> (u64, String) {
+        let digesting = self.digesting.lock();
+        (digesting.position(), digesting.digest())
+    }
+
+    /// What the ledger is to say.
+    pub(super) fn digested(&self, version: Option<FileVersion>, growing: Growing) -> Digested {
+        let digesting = self.digesting.lock();
+        let digest = digesting.digest();
+        if digesting.position() >= self.size {
+            return Digested {
+                digest,
+                digesting: String::new(),
+            };
+        }
+        Digested {
+            digest: weave::digest_of_beginning(&digest, digesting.position()),
+            digesting: Interrupted::of(&digesting, version, growing),
+        }
+    }
+
+    /// Digests at least the first `bytes` bytes, but not more than the file had when it was found. Fails with
+    /// [`ErrorKind::UnexpectedEof`] if there are fewer now.
+    pub(super) fn digest_to(&self, bytes: u64) -> io::Result<()> {
+        self.catch_up(&mut self.digesting.lock(), bytes)
+    }
+
+    fn catch_up(&self, digesting: &mut Digesting, to: u64) -> io::Result<()> {
+        let to = to.min(self.size);
+        let mut buffer = Vec::new();
+        while digesting.position() < to {
+            buffer.resize(BUFFER_BYTES, 0);
+            let room = (to - digesting.position()).min(BUFFER_BYTES as u64) as usize;
+            match Input::read_at(&self.file, &mut buffer[..room], digesting.position()) {
+                Ok(0) => {
+                    let left = digesting.position();
+                    return Err(io::Error::new(
+                        ErrorKind::UnexpectedEof,
+                        format!("only {left} are left"),
+                    ));
+                }
+                Ok(bytes) => self.take(digesting, &buffer[..bytes]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&self, digesting: &mut Digesting, piece: &[u8]) {
+        digesting.take(piece);
+        self.job.counters.bytes_digested.add(piece.len() as u64);
+    }
+}
+
+impl Input for WhileReading {
+    fn size(&self) -> io::Result<u64> {
+        Input::size(&self.file)
+    }
+
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let bytes = Input::read_at(&self.file, into, offset)?;
+        if !self.is_ahead {
+            return Ok(bytes);
+        }
+        let mut digesting = self.digesting.lock();
+        let end = (offset + bytes as u64).min(self.size);
+        if digesting.position() < end {
+            // What the reader skipped comes first.
+            self.catch_up(&mut digesting, offset)?;
+            let (from, to) = (digesting.position() - offset, end - offset);
+            self.take(&mut digesting, &into[from as usize..to as usize]);
+        }
+        Ok(bytes)
+    }
+}
