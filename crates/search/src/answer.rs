@@ -191,6 +191,6 @@ fn snippets(parsed: &Parsed, rows: &[Row], text_of: &dyn Fn(&str) -> Option<Arc<
 /// The numbers below `count`, sorted by what `key` gives for them.
 fn sorted<K: Ord>(count: usize, key: impl Fn(usize) -> K) -> Vec<usize> {
     let mut numbers: Vec<usize> = (0..count).collect();
-    numbers.sort_unstable_by(|&a, &b| key(a).cmp(&key(b)));
+    numbers.sort_unstable_by_key(|&number| key(number));
     numbers
 }

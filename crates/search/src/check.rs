@@ -149,9 +149,7 @@ impl<'a> Keys<'a> {
 fn next_document(segments: &mut [Keys<'_>]) -> Option<(Vec<u8>, u64)> {
     loop {
         let keys = segments.iter().filter(|keys| keys.is_at_key);
-        let Some(key) = keys.map(|keys| keys.keys.key().to_vec()).min() else {
-            return None;
-        };
+        let key = keys.map(|keys| keys.keys.key().to_vec()).min()?;
         let mut documents = 0;
         for keys in segments.iter_mut() {
             if keys.is_at_key && keys.keys.key() == key {

@@ -165,19 +165,12 @@ impl Merging {
 
     /// Merges new files into a table, then what has grown too large further down.
     fn merge(&self, space: &Keyspace) -> fjall::Result<()> {
-        let shape = || {
-            (
-                space.tree.l0_run_count(),
-                space.tree.table_count(),
-                space.disk_space(),
-            )
-        };
         loop {
-            let before = shape();
+            let before = space.tree.current_version().id();
             let visible = self.db.supervisor.snapshot_tracker.get_seqno_safe_to_gc();
             space.tree.compact(Arc::new(strategy()), visible)?;
             // The engine does not tell whether it found something to do.
-            if shape() == before || self.is_stopping() {
+            if space.tree.current_version().id() == before || self.is_stopping() {
                 return Ok(());
             }
         }

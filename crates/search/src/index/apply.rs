@@ -27,7 +27,7 @@ const BYTES_MAX: usize = 8 << 20;
 #[derive(Default)]
 struct Portion {
     deleted: FxHashMap<u64, String>,
-    added: Vec<Box<Document>>,
+    added: Vec<Document>,
     /// Hashes of the keys of both.
     hashes: FxHashSet<u64>,
     bytes: usize,
@@ -45,7 +45,7 @@ impl Portion {
         self.deleted.insert(hash, url_key);
     }
 
-    fn add(&mut self, hash: u64, document: Box<Document>) {
+    fn add(&mut self, hash: u64, document: Document) {
         self.bytes += bytes_of(&document);
         self.hashes.insert(hash);
         self.added.push(document);
@@ -122,12 +122,12 @@ impl Shared {
                     if document.inlink_bucket > 0 || state.told.contains_key(&hash) {
                         state.told.insert(hash, document.inlink_bucket);
                     }
-                    portion.add(hash, document);
+                    portion.add(hash, *document);
                 }
                 Change::Insert(document) | Change::Upsert(document) => {
                     state.told.insert(hash, document.inlink_bucket);
                     portion.delete(hash, document.url_key.clone());
-                    portion.add(hash, document);
+                    portion.add(hash, *document);
                 }
                 // From the beginning, keys without a page are named too.
                 Change::Delete(_) if before == Before::Empty && state.documents_waiting == 0 => {}

@@ -75,7 +75,7 @@ pub(super) fn links(snapshot: &Snapshot) -> Result<Links, SnapshotError> {
     for row in cut.iter(Table::Links) {
         let (key, value) = row?;
         let source = key_hash(&key);
-        for link in cut.decode(Table::Links, &key, links::decode(&value, |_| true))? {
+        for link in links::read_row(cut, &key, &value, |_| true)? {
             found.all.add(hasher.link(source, &link));
             found.pairs.add(hasher.pair(source, key_hash(&link.url_key)));
         }
