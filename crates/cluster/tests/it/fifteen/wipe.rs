@@ -54,8 +54,12 @@ async fn state(volume: &dyn Volume) -> VolumeState {
 
 /// Removes everything, also what is made meanwhile.
 fn empty(dir: &Path) {
-    for entry in std::fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
+    let entries = std::fs::read_dir(dir).unwrap();
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    // The file whose absence is noticed goes last: a volume that begins anew before would write that into a log which
+    // then goes with the rest, and nothing would tell of it.
+    paths.sort_by_key(|path| path.ends_with("volume.json"));
+    for path in paths {
         while path.symlink_metadata().is_ok() {
             let _ = if path.is_dir() {
                 std::fs::remove_dir_all(&path)
