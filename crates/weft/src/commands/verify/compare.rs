@@ -33,7 +33,7 @@ pub(super) struct Difference {
 }
 
 impl Comparison {
-    /// Of a view that is as it should be.
+    /// The outcome for a view whose rows are all as they should be.
     pub(super) fn same(view: Compared, rows: u64) -> Comparison {
         Comparison {
             view,
